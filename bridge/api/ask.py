@@ -51,10 +51,10 @@ class Asker(Submitter):
             return self._ask(prompt, agent, schema, checked("ask", options))
         except BridgeError:
             raise
-        except BaseException:
+        except BaseException as exc:
             # An interrupt, or a callback that raises: nobody wants the answer any more.
-            if self._asked is not None:
-                cancel(self.quick, self._asked)
+            if self._asked is not None and cancel(self.quick, self._asked):
+                exc.add_note(f"cancelled {self._asked}")
             raise
 
     def _ask(

@@ -12,14 +12,23 @@ if TYPE_CHECKING:
     from bridge.protocol.agent_output import Evidence
 
 
-def answer_text(parsed: Any) -> str:
+def answer_text(result: Result[Any]) -> str:
     """Status, summary and evidence of an AgentOutput; pretty JSON of anything else."""
+    parsed = result.parsed
     if not isinstance(parsed, AgentOutput):
-        return json_text(parsed, pretty=True)
+        return json_text(result.response.parsed_output, pretty=True)
     lines = [f"{parsed.status}: {parsed.summary}"]
     if parsed.evidence:
         lines += ["", "evidence:", *map(_evidence, parsed.evidence)]
     return "\n".join(lines)
+
+
+def bare_text(result: Result[Any]) -> str:
+    """The summary of an AgentOutput, text as it is; pretty JSON of anything else."""
+    if isinstance(result.parsed, AgentOutput):
+        return result.parsed.summary
+    value = result.response.parsed_output
+    return value if isinstance(value, str) else json_text(value, pretty=True)
 
 
 def _evidence(item: Evidence) -> str:

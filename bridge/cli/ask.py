@@ -4,19 +4,20 @@ The Claude Code session that is open in this project answers. With --route, `cla
 a model on this machine or a model server answers instead.
 
 The answer is a status, a summary and its evidence; with --schema, a JSON value that
-satisfies it. Results go to stdout, progress and complaints to stderr.
+satisfies it. `--schema module:Class` imports that module from the working folder, and
+so runs its code. Results go to stdout, progress and complaints to stderr.
 
-Ctrl-C cancels the request. Exit codes: 0 answered with success; 1 the agent answered
-failure, or the request failed; 2 usage; 4 nobody could take it; 5 deadline; 6
-submitted, cannot wait here; 7 answered with success, but degraded (by a small model, or
-by another model than the one wanted, without verified evidence); 130 interrupted.
+Ctrl-C cancels the request; so do SIGTERM and SIGHUP. Exit codes: 0 answered with
+success; 1 the agent answered failure, or the request failed; 2 usage; 4 nobody could
+take it; 5 deadline; 6 submitted, cannot wait here; 7 answered with success, but
+degraded (by a small model, or by another model than the one wanted, without verified
+evidence); 130 interrupted.
 
 For example:
   hostbridge ask "Which modules lack tests?"
-  git diff | hostbridge ask Explore - --timeout 5m --json
+  git diff | hostbridge ask Explore - --timeout 5m --text
 """
 
-import signal
 from argparse import Namespace
 from pathlib import Path
 
@@ -24,10 +25,9 @@ from bridge.cli.durations import duration
 from bridge.cli.exit_codes import of_result
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.model_name import from_here
-from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, QUESTION, WHO, option
+from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, AS_TEXT, QUESTION, WHO, option
 from bridge.config import Settings
 from bridge.errors import CannotWaitHere
-from bridge.protocol.status import Stage
 from bridge.store.config_file import settings_at
 
 OPTIONS = (
@@ -51,6 +51,7 @@ OPTIONS = (
     ),
     ACCEPT_DEGRADED,
     AS_JSON,
+    AS_TEXT,
 )
 
 
@@ -63,7 +64,7 @@ def command(options: Namespace) -> int:
 
         start_ahead(from_here(options.model, settings), settings)
     from bridge.api.bridge import Bridge
-    from bridge.cli.answer_text import answer_text, by_whom
+    from bridge.cli.answer_text import answer_text, bare_text, by_whom
     from bridge.cli.inputs import agent_and_prompt, hint_of_quotes, question
     from bridge.cli.output import complain, record, say, say_json
     from bridge.cli.progress import Progress
@@ -73,20 +74,15 @@ def command(options: Namespace) -> int:
     agent, prompt = agent_and_prompt(bridge, options)
     progress = Progress(agent)
     interrupts = Interrupts()
-    interrupts.on(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def on_stage(stage: Stage) -> None:
-        interrupts()
-        progress(stage)
-
+    interrupts.on()
     try:
         with hint_of_quotes(options), progress:
             result = bridge.ask(
                 prompt,
                 agent,
-                on_stage=on_stage,
+                on_stage=interrupts.before(progress),
                 on_progress=progress.follow,
-                **question(options, settings),
+                **question(options, bridge),
             )
     except CannotWaitHere as exc:
         if not options.as_json:
@@ -95,7 +91,7 @@ def command(options: Namespace) -> int:
     if options.as_json:
         say_json(record(result.response))
     else:
-        say(answer_text(result.parsed))
+        say((bare_text if options.as_text else answer_text)(result))
         if who := by_whom(result):
             complain(who)
         if result.error:

@@ -1,5 +1,7 @@
 """Cancel requests. A running agent is stopped at its next tool call.
 
+--all cancels all that wait or run in this project, after asking on the terminal.
+
 Exit codes: 0 all were cancelled; 1 one had ended before, or does not exist.
 
 For example:
@@ -11,21 +13,48 @@ from argparse import Namespace
 
 from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
-from bridge.cli.options import AS_JSON, IDS
-from bridge.cli.output import complain, say, say_json
-from bridge.cli.which_request import which
-from bridge.errors import BridgeError
+from bridge.cli.options import ALL, AS_JSON, IDS, switch
+from bridge.cli.output import complain, counted, say, say_json
+from bridge.cli.terminal import NoTerminal, confirm
+from bridge.cli.which_request import chosen
+from bridge.errors import BridgeError, InvalidRequest
 
-OPTIONS = (IDS, AS_JSON)
+USAGE = "ID...|--all"
+OPTIONS = (
+    IDS,
+    ALL,
+    switch("--yes", help="With --all: do not ask."),
+    AS_JSON,
+)
 
 
 def command(options: Namespace) -> int:
     """Cancel each; returns the exit code."""
     bridge = Bridge.open()
     as_json = options.as_json
-    ids = [which(bridge, each) for each in options.ids]
+    ids = chosen(bridge, options)
+    if options.all and ids and not options.yes:
+        _confirm(bridge, ids)
     outcomes = [_cancel(bridge, each, as_json=as_json) for each in ids]
     return Exit.OK if all(outcomes) else Exit.FAILED
+
+
+def _confirm(bridge: Bridge, ids: list[str]) -> None:
+    """Ask before many are cancelled.
+
+    Raises:
+        InvalidRequest: nobody agreed.
+    """
+    what = f"{counted(len(ids), 'request')} of {bridge.store.place.owner}"
+    try:
+        agreed = confirm("\n".join(ids), f"Cancel {what}?")
+    except NoTerminal:
+        raise InvalidRequest(
+            f"cancel --all would cancel {what}, and there is no terminal to ask on; "
+            "add --yes"
+        ) from None
+    if not agreed:
+        raise InvalidRequest("nothing was cancelled")
 
 
 def _cancel(bridge: Bridge, request_id: str, *, as_json: bool) -> bool:

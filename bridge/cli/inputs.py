@@ -1,4 +1,4 @@
-"""What commands read: prompts, answers and schemas, from arguments, pipes and files.
+"""What commands read: prompts and answers, from arguments, pipes and files.
 
 Every problem names the file and the place in it.
 """
@@ -15,6 +15,7 @@ from bridge.agents import known_agents
 from bridge.api.options import AskOptions, SubmitOptions
 from bridge.cli.model_name import from_here
 from bridge.cli.output import complain
+from bridge.cli.schema_argument import read_schema
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol.names import GENERAL
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.api.bridge import Bridge
-    from bridge.config import Settings
 
 _EXAMPLE = '"Which modules lack tests?"'
 
@@ -125,47 +125,13 @@ def decoded(data: bytes, what: str) -> str:
         ) from None
 
 
-def read_schema(file: Path | None) -> dict[str, Any] | None:
-    """A JSON Schema from a file; None for no file.
-
-    Warns about keywords that look misspelt.
-
-    Raises:
-        InvalidRequest: no such file, not JSON, or not a JSON Schema; says where.
-    """
-    if file is None:
-        return None
-    data = _bytes_of(file)
-    decoded(data, str(file))
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError as exc:
-        place = f"{file}:{exc.lineno}:{exc.colno}"
-        raise InvalidRequest(f"{place}: not JSON: {exc.msg}") from None
-    if not isinstance(value, dict):
-        kind = type(value).__name__
-        raise InvalidRequest(f"{file}: expected a JSON Schema (an object), got {kind}")
-    from bridge.protocol.json_schema import problem_of_schema
-    from bridge.protocol.keywords import constrains_nothing, misspelt_keywords
-
-    problem = problem_of_schema(value)
-    if problem:
-        raise InvalidRequest(f"{file}: not a JSON Schema: {problem}")
-    slips = list(misspelt_keywords(value))
-    if constrains_nothing(value):
-        raise InvalidRequest(f"{file}: allows anything: {slips[0]}")
-    for slip in slips:
-        complain(f"{file}: {slip} (it is ignored)")
-    return value
-
-
-def question(options: Namespace, settings: Settings) -> dict[str, Any]:
+def question(options: Namespace, bridge: Bridge) -> dict[str, Any]:
     """The options of `ask` and `submit` that the library takes, too."""
     known = AskOptions.__optional_keys__ | SubmitOptions.__optional_keys__
     same = {name: value for name, value in vars(options).items() if name in known}
     return same | {
-        "schema": read_schema(options.schema),
-        "model": from_here(options.model, settings),
+        "schema": read_schema(bridge, options.schema),
+        "model": from_here(options.model, bridge.settings),
         "arguments": read_pairs("--set", options.arguments),
         "variables": read_pairs("--var", options.variables),
     }

@@ -8,6 +8,12 @@ whoever waits checks for it from time to time.
 from __future__ import annotations
 
 import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.protocol.status import Stage
 
 
 class Interrupts:
@@ -17,9 +23,12 @@ class Interrupts:
         self._arrived = False
 
     def on(self, *signals: signal.Signals) -> None:
-        """Handle these signals, except those that nohup ignores."""
+        """Handle these signals, by default all three that end a program.
+
+        Not those that nohup ignores.
+        """
         usual = (signal.SIG_DFL, signal.default_int_handler)
-        for number in signals:
+        for number in signals or (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) in usual:
                 signal.signal(number, self._interrupt)
 
@@ -31,6 +40,15 @@ class Interrupts:
         """
         if self._arrived:
             raise KeyboardInterrupt
+
+    def before(self, then: Callable[[Stage], None]) -> Callable[[Stage], None]:
+        """A callback of a wait: raises the lost interrupt, or else calls `then`."""
+
+        def on_stage(stage: Stage) -> None:
+            self()
+            then(stage)
+
+        return on_stage
 
     def _interrupt(self, _number: int, _frame: object) -> None:
         self._arrived = True

@@ -44,10 +44,12 @@ def main() -> None:
         sys.stdout.flush()
     except OSError as exc:
         code = _machine(exc, arguments)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as exc:
         from bridge.cli.report import report_other
 
-        report_other("interrupted", "interrupted", arguments)
+        # The notes say what becomes of the requests.
+        message = "; ".join(["interrupted", *getattr(exc, "__notes__", ())])
+        report_other("interrupted", message, arguments)
         # Not by sys.exit: an interpreter that was interrupted inside an `exec`, which
         # dataclasses use, ends by killing itself with SIGINT.
         os._exit(Exit.INTERRUPTED)

@@ -7,7 +7,6 @@ is still being imported.
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.cli.durations import duration
@@ -93,6 +92,12 @@ def timeout(help_: str, *, least_s: float | None = None, **more: Any) -> Option:
 AS_JSON = switch(
     "--json", dest="as_json", apart="form", help="Print JSON, one object per line."
 )
+AS_TEXT = switch(
+    "--text",
+    dest="as_text",
+    apart="form",
+    help="Print the bare summary, or the bare answer, for pipes.",
+)
 ACCEPT_DEGRADED = switch(
     "--accept-degraded",
     help="Exit with 0, not 7, for an answer of a small model, or of another model than "
@@ -100,7 +105,8 @@ ACCEPT_DEGRADED = switch(
 )
 _ID: dict[str, Any] = {"metavar": "ID", "help": "The id that `submit` printed."}
 ID = option("request_id", completes="ids", **_ID)
-IDS = option("ids", nargs="+", completes="ids", **_ID)
+IDS = option("ids", nargs="*", completes="ids", **_ID | {"metavar": "ID..."})
+ALL = switch("--all", help="All that wait or run in this project.")
 ONE_SESSION = option("--session", metavar="ID", help="Only in this session.")
 # Of every command; `hostbridge -C DIR COMMAND` works, too.
 COMMON = (
@@ -129,11 +135,11 @@ QUESTION = (
     ),
     option(
         "--schema",
-        metavar="FILE",
+        metavar="SCHEMA",
         heading=_WHAT,
-        type=Path,
         completes="file",
-        help="A JSON Schema that the answer must satisfy.",
+        help="What the answer must satisfy: a JSON Schema in a file, the schema "
+        "itself, or module:Class, a pydantic model, which is imported.",
     ),
     option(
         "--set",

@@ -13,11 +13,14 @@ import sys
 from argparse import Namespace
 
 from bridge.api.bridge import Bridge
-from bridge.cli.options import AS_JSON, ID, switch
-from bridge.cli.output import say_result
+from bridge.api.result import result_of
+from bridge.cli.answer_text import bare_text
+from bridge.cli.options import AS_JSON, AS_TEXT, ID, switch
+from bridge.cli.output import say, say_result
 from bridge.cli.screen import screen_of
 from bridge.cli.show_text import StoryScreen
 from bridge.cli.which_request import latest, which
+from bridge.errors import BridgeError
 from bridge.protocol.status import Status
 
 OPTIONS = (
@@ -32,6 +35,7 @@ OPTIONS = (
     ),
     switch("--full", help="Everything uncut, and the whole prompt that the agent got."),
     AS_JSON,
+    AS_TEXT,
 )
 
 
@@ -40,6 +44,13 @@ def command(options: Namespace) -> None:
     bridge = Bridge.open()
     named = options.request_id
     story = bridge.story(which(bridge, named) if named is not None else latest(bridge))
+    if options.as_text:
+        if story.response is None or story.response.parsed_output is None:
+            raise BridgeError(
+                f"request {story.request_id} has no answer: {story.status}"
+            )
+        say(bare_text(result_of(story.response)))
+        return
     request = story.request
     waits = story.status == Status.PENDING and request and request.route == "host"
     screen = StoryScreen(

@@ -229,7 +229,7 @@ class StoryScreen:
             title = f"the agent's words ({counted(len(raw), 'character')})"
             yield from self._section(title, self._words(raw))
         if response.parsed_output is not None:
-            value = answer_text(result_of(response).parsed)
+            value = answer_text(result_of(response))
             yield from self._section("answer", self._words(value))
         if error is not None:
             yield Styled(f"failed: {error.code}", "red")

@@ -32,5 +32,5 @@ def command(options: Namespace) -> None:
     bridge = Bridge.open()
     agent, prompt = agent_and_prompt(bridge, options)
     with hint_of_quotes(options):
-        submitted = bridge.submit(prompt, agent, **question(options, bridge.settings))
+        submitted = bridge.submit(prompt, agent, **question(options, bridge))
     say_result(options, {"requestId": submitted}, submitted)

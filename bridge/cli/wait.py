@@ -1,6 +1,7 @@
 """Wait for requests, and print a line for each as it ends.
 
-Ctrl-C leaves the requests as they are. Exit codes: 0 all answered with success; if some
+Ctrl-C leaves the requests as they are: they go on. With --text, only the answers are
+printed. Exit codes: 0 all answered with success; if some
 failed in the same way, the code that `ask` would exit with (5 deadline, 4 no route, 7
 degraded, 1 most others); 1 if they failed in different ways.
 
@@ -13,21 +14,27 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from bridge.api.bridge import DEFAULT_TIMEOUT_S, Bridge
-from bridge.cli.answer_text import result_line
+from bridge.cli.answer_text import bare_text, result_line
 from bridge.cli.exit_codes import Exit, of_result
-from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, IDS, timeout
-from bridge.cli.output import record, say_result
+from bridge.cli.interrupts import Interrupts
+from bridge.cli.options import ACCEPT_DEGRADED, ALL, AS_JSON, AS_TEXT, IDS, timeout
+from bridge.cli.output import record, say, say_result
 from bridge.cli.progress import Progress
-from bridge.cli.which_request import which
+from bridge.cli.which_request import chosen
 
 if TYPE_CHECKING:
     from bridge.protocol.response import Response
 
+# How many ids are named while waiting.
+_NAMED = 2
+USAGE = "ID...|--all"
 OPTIONS = (
     IDS,
+    ALL,
     timeout("How long to wait; by default 2m.", least_s=0, default=DEFAULT_TIMEOUT_S),
     ACCEPT_DEGRADED,
     AS_JSON,
+    AS_TEXT,
 )
 
 
@@ -35,17 +42,34 @@ def command(options: Namespace) -> int:
     """Wait and print; returns the exit code."""
     codes = set()
     bridge, timeout_s = Bridge.open(), options.timeout_s
-    ids = [which(bridge, each) for each in options.ids]
+    ids = chosen(bridge, options)
+    left = dict.fromkeys(ids)
     failed: list[Response] = []
-    with Progress(", ".join(ids[:2]) + (", ..." if len(ids) > 2 else "")) as progress:  # noqa: PLR2004
-        for result in bridge.wait(ids, timeout_s=timeout_s, on_stage=progress):
-            say_result(options, record(result.response), result_line(result))
-            codes.add(of_result(result, accept_degraded=options.accept_degraded))
-            if result.error:
-                failed.append(result.response)
+    interrupts = Interrupts()
+    interrupts.on()
+    try:
+        with Progress(_title(ids)) as progress:
+            on_stage = interrupts.before(progress)
+            for result in bridge.wait(ids, timeout_s=timeout_s, on_stage=on_stage):
+                del left[result.request_id]
+                if not options.as_text:
+                    say_result(options, record(result.response), result_line(result))
+                elif result.parsed is not None:
+                    say(bare_text(result))
+                codes.add(of_result(result, accept_degraded=options.accept_degraded))
+                if result.error:
+                    failed.append(result.response)
+    except KeyboardInterrupt as exc:
+        again = " ".join(left)
+        exc.add_note(f"still running: `hostbridge wait {again}` picks it up")
+        raise
     if failed:
         from bridge.cli.report import complain_of_responses
 
         complain_of_responses(failed)
     codes.discard(Exit.OK)
     return (codes or {Exit.OK}).pop() if len(codes) <= 1 else Exit.FAILED
+
+
+def _title(ids: list[str]) -> str:
+    return ", ".join(ids[:_NAMED]) + (", ..." if ids[_NAMED:] else "")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bridge.cli.output import complain
 from bridge.errors import InvalidRequest, UnknownRequest
 from bridge.host.output import one_line
 from bridge.protocol.ids import check_id, find_rank
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from bridge.api.bridge import Bridge
 
-_FOLDERS = ("requests", "processing", "responses", "done")
+_LIVE = ("requests", "processing")
+_ENDED = ("responses", "done")
 _SHOWN = 10
 _EXCERPT_CHARS = 60
 
@@ -36,6 +40,25 @@ def which(bridge: Bridge, words: str) -> str:
     )
 
 
+def chosen(bridge: Bridge, options: Namespace) -> list[str]:
+    """The ids that are meant: those named, or with `--all` those that have not ended.
+
+    Raises:
+        InvalidRequest: neither was said, or both; or a name means several.
+    """
+    if bool(options.ids) == options.all:
+        wrong = (
+            "takes no ID beside --all" if options.all else "expected an ID, or --all"
+        )
+        raise InvalidRequest(f"{options.prog} {wrong}; see `hostbridge status`")
+    if not options.all:
+        return [which(bridge, each) for each in options.ids]
+    live = sorted(_ids(bridge, _LIVE) - _ids(bridge, _ENDED))
+    if not live:
+        complain("nothing waits or runs here")
+    return live
+
+
 def latest(bridge: Bridge) -> str:
     """The request that was asked last.
 
@@ -51,11 +74,11 @@ def latest(bridge: Bridge) -> str:
     return max(ids, key=lambda each: (_asked_us(bridge, each), each))
 
 
-def _ids(bridge: Bridge) -> set[str]:
+def _ids(bridge: Bridge, folders: tuple[str, ...] = _LIVE + _ENDED) -> set[str]:
     if not bridge.store.exists():
         return set()
     with bridge.store.state(make=False) as state:
-        return {name for folder in _FOLDERS for name in state.ids(folder)}
+        return {name for folder in folders for name in state.ids(folder)}
 
 
 def _asked_us(bridge: Bridge, request_id: str) -> int:

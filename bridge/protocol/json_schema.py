@@ -13,6 +13,7 @@ import orjson
 from jsonschema_rs import ValidationError
 
 from bridge.protocol.compiled_schema import CompiledSchema, TooManySteps
+from bridge.protocol.keywords import unknown_type
 from bridge.protocol.schema_fault import fault_in, message_of, place_of
 from bridge.protocol.wording import shortened
 
@@ -93,6 +94,9 @@ def _problem_of_schema(schema: dict[str, Any]) -> str | None:
         raise
     except ValidationError as exc:
         if exc.instance_path:
+            path = exc.instance_path
+            if "type" in path[-2:] and (unknown := unknown_type(exc.instance)):
+                return f"{place_of(path)}: {unknown}"
             return f"{place_of(exc.instance_path)}: {_message(exc)}"
         return f"cannot be used: {_message(exc)}"
     except Exception as exc:  # noqa: BLE001 - as above

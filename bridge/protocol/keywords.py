@@ -30,6 +30,7 @@ _SCHEMAS = """
 _NAMED = """
     $defs definitions properties patternProperties dependentSchemas dependencies
 """
+TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 SCHEMAS = frozenset(_SCHEMAS.split())
 NAMED = frozenset(_NAMED.split())
 # Their value is data, even if it looks like a schema.
@@ -71,6 +72,19 @@ def part_at(schema: Any, reference: str) -> Any:
 def constrains_nothing(schema: dict[str, Any]) -> bool:
     """Whether a schema holds keywords, and none that JSON Schema knows."""
     return bool(schema) and not KEYWORDS & schema.keys()
+
+
+def unknown_type(value: Any) -> str | None:
+    """What is wrong with the value of `type`; None unless it is an unknown name."""
+    from difflib import get_close_matches
+
+    names = value if isinstance(value, list) else [value]
+    wrong = [n for n in names if isinstance(n, str) and n not in TYPES]
+    if not wrong:
+        return None
+    near = get_close_matches(wrong[0], TYPES, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"types are: {', '.join(TYPES)}"
+    return f"JSON Schema has no type {wrong[0]!r}; {hint}"
 
 
 def misspelt_keywords(schema: dict[str, Any]) -> Iterator[str]:

@@ -285,7 +285,8 @@ def test_exit_130_cancels_the_request(project, until, number):
         process.send_signal(number)
         out, err = process.communicate(timeout=120)
 
-    assert (process.returncode, out, err) == (130, b"", b"hostbridge: interrupted\n")
+    said = f"hostbridge: interrupted; cancelled {file.stem}\n"
+    assert (process.returncode, out, err.decode()) == (130, b"", said)
     response = project.response(file.stem)
     assert response is not None
     assert response.status == "cancelled"

@@ -170,8 +170,9 @@ def test_exit_130_ends_the_program_and_the_request(project, claude, until, numbe
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
 
-    assert (process.returncode, out, err) == (130, b"", b"hostbridge: interrupted\n")
     (file,) = project.state.glob("responses/*.json")
+    said = f"hostbridge: interrupted; cancelled {file.stem}\n"
+    assert (process.returncode, out, err.decode()) == (130, b"", said)
     record = json.loads(file.read_text())
     assert (record["status"], record["route"]) == ("cancelled", "claude")
     assert not list(project.state.glob("processing/*.json"))

@@ -8,6 +8,10 @@ import pytest
 
 HELP = "see `hostbridge ask --help`"
 S = "hostbridge submit"
+FORMS = (
+    'expected a JSON Schema in a file, the schema itself (\'{"type": "object"}\'), or '
+    "a pydantic model as module:Class"
+)
 USAGE = {
     "": 'the prompt is empty; try: hostbridge ask "Which modules lack tests?"',
     "Plan ": "the prompt is empty; try: hostbridge ask Plan "
@@ -30,12 +34,18 @@ USAGE = {
     "Explore": "'Explore' is an agent, and there is no prompt; try: hostbridge ask "
     'Explore "Which modules lack tests?" (to ask about that word alone: '
     "hostbridge ask general-purpose Explore)",
-    "x --schema no.json": "no.json: no such file or directory",
+    "x --schema no.json": f"--schema no.json: no such file; {FORMS}",
+    "x --schema nope": f"--schema nope: no such file; {FORMS}",
+    'x --schema {"type":"objec"}': "--schema: not a JSON Schema: $.type: JSON Schema "
+    "has no type 'objec'; did you mean 'object'?",
+    'x --schema {"type":': "--schema:1:9: not JSON: unexpected end of data",
+    "x --schema [1]": "--schema: expected a JSON Schema (an object), got list",
+    "x --schema .": ".: is a directory",
     "x --schema bad.json": "bad.json:2:10: not JSON: unexpected character, expected "
     "':' after key",
     "x --schema list.json": "list.json: expected a JSON Schema (an object), got list",
-    "x --schema odd.json": 'odd.json: not a JSON Schema: $.type: "strin" is not valid '
-    "under any of the schemas listed in the 'anyOf' keyword",
+    "x --schema odd.json": "odd.json: not a JSON Schema: $.type: JSON Schema has no "
+    "type 'strin'; did you mean 'string'?",
     "x --schema slip.json": "slip.json: allows anything: $: JSON Schema has no keyword "
     "'tpye'; did you mean 'type'?",
     "x --schema latin.json": "latin.json: expected UTF-8, got byte 0xfc at offset 13",

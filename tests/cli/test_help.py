@@ -16,8 +16,8 @@ from bridge.cli.main import run
 # What other exit codes are right where nobody is at a terminal, and a session is open
 # that is no client.
 CODES = {
-    "doctor": {1}, "models": {0, 1}, "on": {1}, "serve": {124, 130}, "status": {2},
-    "trust": {0},
+    "config": {0, 1}, "doctor": {1}, "models": {0, 1}, "on": {0, 1},
+    "serve": {124, 130}, "status": {2}, "trust": {0},
 }  # fmt: skip
 WITH_OPTIONS = sorted({*COMMANDS} - {"hook"})
 

@@ -66,7 +66,7 @@ def test_after_two_dashes_everything_is_a_prompt():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("", "missing: ID"),
+        ("x --text --json", "--json: cannot go with --text"),
         ("x --timeout -1", f"--timeout: {A_TIME}, got '-1'"),
         ("x --json=1", "--json: takes no value, got '1'"),
         ("x -j1", "--json: takes no value, got '1'"),
