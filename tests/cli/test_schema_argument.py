@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from scripted_server import say
+from fakeclaude import fake_claude, printing, result
 
 SCHEMA = {"type": "object", "required": ["modules"]}
 CODE = """\
@@ -60,13 +60,15 @@ def test_a_pydantic_model_of_the_working_folder(project, name):
     assert schema["title"] == name.rpartition(":")[2].rpartition(".")[2]
 
 
-def test_the_answer_is_checked_by_the_model_itself(endpoint, server):
+def test_the_answer_is_checked_by_the_model_itself(project, claude):
     """Its validators know what no JSON Schema can say."""
-    (endpoint.folder / "models.py").write_text(CODE)
-    words = ("ask", "-r", "endpoint", "-s", "models:Modules", "--text", "Which?")
-    server.acts += [say(json.dumps({"modules": each})) for each in (["billing"], [])]
-
-    good, bad = endpoint.run(*words), endpoint.run(*words)
+    (project.folder / "models.py").write_text(CODE)
+    words = ("ask", "-r", "claude", "-s", "models:Modules", "--text", "Which?")
+    good, bad = [
+        fake_claude(claude, printing(result(structured_output={"modules": each})))
+        and project.run(*words)
+        for each in (["billing"], [])
+    ]
 
     assert (good.code, json.loads(good.out)) == (0, {"modules": ["billing"]})
     assert (bad.code, bad.out) == (1, "")
