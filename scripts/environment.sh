@@ -53,7 +53,7 @@ make_environment() {
     export SKBUILD_CMAKE_DEFINE="LLAVA_BUILD=OFF;CMAKE_PROJECT_llama_cpp_INCLUDE=$root/scripts/llama-only.cmake"
     # Verbose, since the bar counts the compiler's steps.
     "$python" "$root/scripts/progress.py" pip "$python" -m pip install --verbose \
-        --disable-pip-version-check --editable "$root$1" ||
+        --progress-bar off --disable-pip-version-check --editable "$root$1" ||
         fail "pip could not install hostbridge$1$without"
     printf '%s\n' "$1 $project" >"$root/.venv/made-for"
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _STEP = re.compile(r"\[\s*(\d+)(?:/(\d+)|%)\]")
+_SOURCE = re.compile(r"[\w.-]+[.](?:c|cc|cpp)\b")
 _WIDTH = 20
 _SHOWN_LINES = 25
 # Elsewhere than on a terminal.
@@ -55,7 +56,10 @@ class Progress:
             bar = "#" * round(min(1.0, self._done) * _WIDTH)
             parts.insert(1, f"[{bar:-<{_WIDTH}}] {self._done:4.0%}")
         if self.last:
-            parts.append(_STEP.sub("", self.last[-1]).strip())
+            step = _STEP.sub("", self.last[-1]).strip()
+            # A compiler's command is long; what it compiles says more.
+            source = _SOURCE.findall(step)
+            parts.append(source[-1] if source else step)
         return "  ".join(parts)[: width - 1]
 
 

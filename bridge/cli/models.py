@@ -16,39 +16,36 @@ With --route endpoint: the models of the server behind BRIDGE_OPENAI_BASE_URL.
 
 For example:
   hostbridge models
-  hostbridge models pull smollm2-1.7b
+  hostbridge models pull
 """
 
+import sys
 from argparse import Namespace
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from bridge.cli.models_text import (
+    advice_lines,
+    model_lines,
+    recommended_facts,
+    recommended_lines,
+)
 from bridge.cli.options import AS_JSON, option, switch, timeout
 from bridge.cli.output import complain, say_json, tell
-from bridge.cli.screen import Line, Styled
+from bridge.cli.screen import screen_of
 from bridge.config import Settings
 from bridge.errors import BridgeError, ExtraMissing, InvalidRequest, NoRoute
 from bridge.host.output import one_line
 from bridge.llama import hub
 from bridge.llama.model_files import (
-    HOW_TO_USE_ONE,
-    SMALL_BELOW,
     Candidate,
     known_models,
     models_folder,
     require_extra,
 )
-from bridge.llama.recommended import RECOMMENDED, parse
+from bridge.llama.recommended import parse
 from bridge.store.config_file import settings_at
-
-_NOTE = f"""
-Names, sizes and licences are from the models' pages. None of these was run here:
-hostbridge's own tests run SmolLM2-135M-Instruct, which comes with the extra.
-Answers of a model below {SMALL_BELOW / 1e9:g} billion parameters are marked degraded.
-
-Fetch one: hostbridge models pull NAME"""
 
 OPTIONS = (
     option(
@@ -103,8 +100,7 @@ def command(options: Namespace) -> int:
         folder = models_folder(settings)
         say_json({"models": listed, "folder": folder, "missing": missing})
     else:
-        for line in _advice(listed, missing, settings):
-            tell(line)
+        tell(*advice_lines(listed, missing, settings))
     return 0 if works else 1
 
 
@@ -146,7 +142,10 @@ def _list_of_server(options: Namespace, settings: Settings) -> int:
 
 def _pull(options: Namespace, settings: Settings) -> int:
     if options.which is None:
-        _recommend(as_json=options.as_json)
+        if options.as_json:
+            say_json({"models": recommended_facts()})
+        else:
+            tell(*recommended_lines(screen_of(sys.stdout).width))
         return 0
     wanted, folder = parse(options.which), models_folder(settings)
     try:
@@ -166,23 +165,6 @@ def _pull(options: Namespace, settings: Settings) -> int:
             tell(f"it does not answer unless it is named: {pulled.why_not}")
         tell(f"ask it with: --route local --model {path.name}")
     return 0
-
-
-def _recommend(*, as_json: bool) -> None:
-    if as_json:
-        listed = [
-            {"name": name, **model.file._asdict(), **model._asdict()}
-            for name, model in RECOMMENDED.items()
-        ]
-        say_json({"models": [{k: m[k] for k in m if k != "file"} for m in listed]})
-        return
-    for name, model in RECOMMENDED.items():
-        tell(
-            f"{name:<14}{model.billions:.1f} billion parameters  "
-            f"{model.gigabytes:.2f} GB  {model.licence}"
-        )
-        tell(f"    {model.file}")
-    tell(_NOTE)
 
 
 def _facts(candidate: Candidate) -> dict[str, Any]:
@@ -224,65 +206,3 @@ def _test(candidate: Candidate, settings: Settings, timeout_s: float) -> dict[st
         "seconds": round(tested.seconds, 2),
         "tokensPerSecond": round(tested.tokens_per_s, 1),
     }
-
-
-def model_lines(facts: dict[str, Any]) -> Iterator[Line]:
-    """One model: its name, a star if it is in use, and what is known of it."""
-    mark = Styled("*", "green") if facts["inUse"] else " "
-    yield mark, f" {facts['path'].stem}"
-    if facts["problem"] is not None:
-        yield Styled(f"    cannot be used: {facts['problem']}", "red")
-    else:
-        yield from (f"    {line}" for line in _details(facts))
-    path, found = facts["path"], facts["found"]
-    where = "" if found == str(path.parent) else f" ({found})"
-    yield f"    {path}{where}"
-
-
-def _details(facts: dict[str, Any]) -> Iterator[str]:
-    parts = [
-        f"{_many(facts['parameters'])} parameters",
-        facts["quantization"],
-        hub.size_text(facts["bytes"]),
-        f"context {facts['contextLength']:,}",
-    ]
-    yield ", ".join(parts + ([facts["licence"]] if facts["licence"] else []))
-    if facts["whyNot"] is not None:
-        yield f"does not answer unless it is named: {facts['whyNot']}"
-    if facts["degraded"]:
-        bound = f"{SMALL_BELOW / 1e9:g} billion parameters"
-        yield f"small (below {bound}): its answers are marked degraded"
-    test = facts.get("test")
-    if test and test["problem"] is not None:
-        yield f"test failed: {test['problem']}"
-    elif test:
-        speed = f"{test['tokensPerSecond']:.0f} tokens/s"
-        yield f"test: {test['seconds']:.1f} s with loading, then {speed}"
-        yield f"it said: {test['reply']}"
-
-
-def _many(count: int) -> str:
-    for unit, name in ((1e9, "billion"), (1e6, "million")):
-        if count >= unit:
-            return f"{count / unit:.3g} {name}"
-    return str(count)
-
-
-def _advice(
-    listed: list[dict[str, Any]], missing: str | None, settings: Settings
-) -> Iterator[str]:
-    """What to do next."""
-    folder = models_folder(settings)
-    in_use = next((facts for facts in listed if facts["inUse"]), None)
-    if in_use is None:
-        yield f"no model is in use (none in {folder}); {HOW_TO_USE_ONE}"
-    elif in_use["problem"] is not None:
-        yield "\ncorrect BRIDGE_LOCAL_MODEL, or unset it"
-    elif settings.local_model is not None:
-        yield "\nin use (*): BRIDGE_LOCAL_MODEL names it"
-    else:
-        yield f"\nin use (*): the largest that can be loaded, also from {folder}"
-    if in_use is not None and in_use.get("degraded"):
-        yield "larger models answer better: hostbridge models pull"
-    if missing is not None:
-        yield missing

@@ -154,7 +154,7 @@ def test_error_none_is_in_use(project, folder, capsys, monkeypatch):
         "    does not answer unless it is named: a base model, which continues text\n"
         "    small (below 3 billion parameters): its answers are marked degraded\n"
         f"    {folder}/own.gguf\n"
-        f"no model is in use (none in {folder}); fetch one: hostbridge models pull "
+        f"\nno model is in use (none in {folder}); fetch one: hostbridge models pull "
         "smollm2-1.7b; or name a file of yours: BRIDGE_LOCAL_MODEL=path.gguf\n"
     )
 

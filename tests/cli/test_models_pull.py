@@ -168,12 +168,14 @@ def test_error_what_names_no_file(pull, hub, wanted):
 
 
 def test_some_models_are_recommended(pull, hub):
-    """Which ones were run here is said plainly."""
+    """In a pipe they are a table."""
     ran = pull()
 
     assert ran.code == 0
-    assert "llama-3.2-3b  3.2 billion parameters  2.02 GB  llama3.2\n" in ran.out
-    assert "None of these was run here" in ran.out
+    assert ran.out.splitlines()[3] == (
+        "llama-3.2-3b\t3.2 billion\t2.02 GB\tllama3.2\t"
+        "bartowski/Llama-3.2-3B-Instruct-GGUF/Llama-3.2-3B-Instruct-Q4_K_M.gguf"
+    )
     assert hub.asked == []
 
 

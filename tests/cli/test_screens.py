@@ -15,7 +15,7 @@ from bridge.api.setting_files import Listed as Setting
 from bridge.cli import config
 from bridge.cli.agent_list import Listed, list_lines
 from bridge.cli.doctor import finding_lines
-from bridge.cli.models import model_lines
+from bridge.cli.models_text import model_lines
 from bridge.cli.screen import folded
 from bridge.cli.status_text import overview_lines
 from bridge.cli.where import where_lines
