@@ -139,13 +139,13 @@ class AsyncBridge:
 
     @overload
     async def wait(
-        self, request: str, *, schema: TypeForm[T], **options: Unpack[WaitOptions]
-    ) -> Result[T]: ...
+        self, request: str, *, schema: Json = None, **options: Unpack[WaitOptions]
+    ) -> Result[Any]: ...
 
     @overload
     async def wait(
-        self, request: str, *, schema: Json = None, **options: Unpack[WaitOptions]
-    ) -> Result[Any]: ...
+        self, request: str, *, schema: TypeForm[T], **options: Unpack[WaitOptions]
+    ) -> Result[T]: ...
 
     async def wait(
         self, request: str, *, schema: Any = None, **options: Unpack[WaitOptions]
@@ -178,18 +178,18 @@ class AsyncBridge:
         self,
         requests: Iterable[str],
         *,
-        schema: TypeForm[T],
+        schema: Json = None,
         **options: Unpack[WaitOptions],
-    ) -> AsyncIterator[Result[T | None]]: ...
+    ) -> AsyncIterator[Result[Any]]: ...
 
     @overload
     def as_completed(
         self,
         requests: Iterable[str],
         *,
-        schema: Json = None,
+        schema: TypeForm[T],
         **options: Unpack[WaitOptions],
-    ) -> AsyncIterator[Result[Any]]: ...
+    ) -> AsyncIterator[Result[T | None]]: ...
 
     async def as_completed(
         self,

@@ -111,7 +111,17 @@ class Bridge:
         **options: Unpack[AskOptions],
     ) -> Result[AgentOutput]: ...
 
-    # For type checkers that do not know `TypeForm`.
+    @overload
+    def ask(
+        self,
+        prompt: str,
+        agent: str = ...,
+        *,
+        schema: dict[str, Any],
+        **options: Unpack[AskOptions],
+    ) -> Result[Any]: ...
+
+    # The next two differ only for type checkers that do not know `TypeForm`.
     @overload
     def ask(
         self,
@@ -131,16 +141,6 @@ class Bridge:
         schema: TypeForm[T],
         **options: Unpack[AskOptions],
     ) -> Result[T]: ...
-
-    @overload
-    def ask(
-        self,
-        prompt: str,
-        agent: str = ...,
-        *,
-        schema: dict[str, Any],
-        **options: Unpack[AskOptions],
-    ) -> Result[Any]: ...
 
     def ask(
         self,
@@ -212,13 +212,13 @@ class Bridge:
 
     @overload
     def wait(  # type: ignore[overload-overlap]
-        self, request: str, *, schema: TypeForm[T], **options: Unpack[WaitOptions]
-    ) -> Result[T]: ...
+        self, request: str, *, schema: Json = None, **options: Unpack[WaitOptions]
+    ) -> Result[Any]: ...
 
     @overload
     def wait(  # type: ignore[overload-overlap]
-        self, request: str, *, schema: Json = None, **options: Unpack[WaitOptions]
-    ) -> Result[Any]: ...
+        self, request: str, *, schema: TypeForm[T], **options: Unpack[WaitOptions]
+    ) -> Result[T]: ...
 
     @overload
     def wait(
@@ -230,18 +230,18 @@ class Bridge:
         self,
         request: Iterable[str],
         *,
-        schema: TypeForm[T],
+        schema: Json = None,
         **options: Unpack[WaitOptions],
-    ) -> Iterator[Result[T | None]]: ...
+    ) -> Iterator[Result[Any]]: ...
 
     @overload
     def wait(
         self,
         request: Iterable[str],
         *,
-        schema: Json = None,
+        schema: TypeForm[T],
         **options: Unpack[WaitOptions],
-    ) -> Iterator[Result[Any]]: ...
+    ) -> Iterator[Result[T | None]]: ...
 
     def wait(
         self,
