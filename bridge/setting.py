@@ -6,7 +6,7 @@ The table of all settings is the class `Settings` in `bridge.config`.
 from __future__ import annotations
 
 import os
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -44,8 +44,7 @@ class Kind(NamedTuple):
     types: tuple[type, ...] = (str,)
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """Everything known about a setting but its name and its default.
 
     Attributes:

@@ -5,10 +5,10 @@ A session writes down the limits that it obeys: nobody else knows its environmen
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bridge.config import DEFAULTS, TABLE
+from bridge.protocol.value import Value
 from bridge.store.sessions import HOUR_MS, SessionLimits
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ _USUAL = SessionLimits(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HeldBack:
+class HeldBack(Value):
     """A limit of a session that holds a request back at this moment.
 
     Attributes:

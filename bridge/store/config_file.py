@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.config import TABLE, Settings, suggestion
 from bridge.errors import BadSetting, StateRefused
@@ -21,18 +22,17 @@ from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.location import locate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from bridge.setting import Setting
 
 NAME = "config.toml"
 MAX_BYTES = 64 * 1024
-_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
 _TYPES = {str: "text", bool: "true or false", int: "a number", dict: "a table"}
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
+class ConfigFile(NamedTuple):
     """One `config.toml` as it was read.
 
     Attributes:
@@ -45,7 +45,7 @@ class ConfigFile:
 
     path: Path
     text: str | None = None
-    values: dict[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = MappingProxyType({})
     problems: tuple[str, ...] = ()
     is_exposed: bool = False
 
@@ -174,7 +174,7 @@ def refusal(key: str, about: Setting) -> str:
 
 
 def _syntax_error(name: str, text: str, why: str) -> str:
-    at = _AT.search(why)
+    at = re.search(_AT, why)
     if at is None:
         return f"{name}: not TOML: {why.partition(';')[0]}"
     line = at[1] or text.count("\n") + 1
