@@ -109,7 +109,7 @@ def _held(
     session: Session, limits: SessionLimits, key: Key, used: int, left_ms: int | None
 ) -> HeldBack:
     most = limits.slots if key == "slots" else limits.agents_per_hour
-    more = 2 * most or DEFAULTS[key]
+    more = 2 * max(most, used) or DEFAULTS[key]
     left_s = None if left_ms is None else left_ms / 1000
     if left_s is None:
         what = f"{used} of {most} agents are busy ({key})"

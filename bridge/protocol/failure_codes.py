@@ -104,7 +104,7 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
     ),
     "budget": (
         "the session may start no more agents in this hour",
-        "hostbridge config set agents_per_hour 400, or wait; then ask again",
+        "raise the limit as the message says, or wait; then ask again",
     ),
     "bad_request": (
         "the request cannot be served as it is",

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from bridge.setting import Setting
 
 NAME = "config.toml"
-MAX_BYTES = 64 * 1024
+# The time that tomllib takes grows with the square of a file: here it is a second.
+MAX_BYTES = 16 * 1024
+_MAX_PROBLEMS = 20
 _AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
 _TYPES = {str: "text", bool: "true or false", int: "a number", dict: "a table"}
 
@@ -144,6 +146,8 @@ def parse(text: str, name: str) -> tuple[dict[str, Any], list[str]]:
             values[key] = _value(key, value, *_places(name, text, key))
         except BadSetting as exc:
             problems.append(str(exc))
+            if len(problems) >= _MAX_PROBLEMS:
+                break
     return values, problems
 
 

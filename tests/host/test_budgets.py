@@ -66,6 +66,14 @@ def test_a_budget_says_when_it_frees():
     )
 
 
+def test_a_limit_that_was_lowered_is_raised_above_what_is_used():
+    """Otherwise the named command would free nothing."""
+    limit = find(session("s1", *range(5), agents_per_hour=2))
+
+    assert limit is not None
+    assert limit.cure == "hostbridge config set agents_per_hour 10"
+
+
 def test_what_is_promised_counts():
     """It may never be launched: nobody knows when the budget frees."""
     of = session("s1", 1, 2, slots=9)

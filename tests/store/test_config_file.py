@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bridge.config import Settings
+from bridge.config import TABLE, Settings
 from bridge.errors import BadSetting
 from bridge.store.config_file import MAX_BYTES, in_files, parse, read_file, with_files
 from bridge.store.location import locate
@@ -99,6 +101,29 @@ def test_error_a_key_is_not_quoted():
     _, (problem,) = parse("openai_api_key = 12345", "f")
 
     assert problem == "f:1:18: openai_api_key: expected text; this is a number"
+
+
+LINES = st.tuples(
+    st.sampled_from([*TABLE, "slot", "[slots]", "a.b", '"', ""]),
+    st.sampled_from([" = ", "=", "", "\n", ".x = "]),
+    st.sampled_from(["1", "-1", "true", "'x'", '"', "[", "{a=1}", "1e400"])
+    | st.text(max_size=8),
+).map("".join)
+
+
+@given(st.lists(LINES, max_size=6).map("\n".join))
+def test_no_text_breaks_a_hook(text):
+    """Each line is a setting or a problem, and nothing else is raised."""
+    values, problems = parse(text, "f")
+
+    assert set(values) <= set(TABLE)
+    assert all(problem.startswith("f:") for problem in problems)
+
+
+def test_error_endless_problems_end():
+    text = "".join(f"key{n} = 1\n" for n in range(1000))
+
+    assert len(parse(text, "f")[1]) == 20
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 5000, "a = " + "9" * 5000])
