@@ -14,11 +14,12 @@ from bridge.store import switch
 from bridge.store.location import find_owner
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from bridge.doctor.subject import Subject
     from bridge.host.wake_problems import WakeProblem
     from bridge.store.sessions import Session
+    from bridge.store.switch import Off
 
 # The version on which the client's behaviour was measured.
 KNOWN_VERSION = "2.1.330"
@@ -31,8 +32,9 @@ def version(subject: Subject) -> Iterator[Finding]:
     if program is None:
         yield warning(
             "no `claude` on PATH",
-            "it may still be installed inside an editor or under another name",
-            "install Claude Code, or look at its sessions there",
+            "Claude Code is not installed, or only inside an editor, which is enough",
+            "install Claude Code; or open a session in the editor: hostbridge status "
+            "lists it from its first message on",
         )
         return
     number = version_of(subject, program) or "no version"
@@ -67,7 +69,7 @@ def judge_sessions(
     ours: list[Session],
     theirs: list[dict[str, Any]],
     *,
-    off: Container[str],
+    off: Off,
     unheard: Mapping[str, WakeProblem | None],
     project: str,
 ) -> Iterator[Finding]:
@@ -95,8 +97,10 @@ def judge_sessions(
         )
 
 
-def _session(session: Session, why: WakeProblem | None, off: Container[str]) -> Finding:
+def _session(session: Session, why: WakeProblem | None, off: Off) -> Finding:
     found = f"{session.session_id} (pid {session.host.pid})"
+    if off.is_everything:
+        return ok(f"{found} is open; hostbridge is off here (see `switch`)")
     if session.session_id in off:
         cure = f"hostbridge on --session {session.session_id}"
         return warning(f"{found} is switched off", "`hostbridge off --session`", cure)

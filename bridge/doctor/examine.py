@@ -65,7 +65,8 @@ def guarded(name: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Findin
         for finding in look():
             yield replace(finding, name=name)
     except BridgeError as exc:
-        yield replace(problem(str(exc), failed, "as it says"), name=name)
+        cure = "; ".join(exc.ways) or "do what it says, then look again"
+        yield replace(problem(exc.what, failed, cure), name=name)
     except Exception as exc:  # noqa: BLE001 - a doctor survives the illness
         cure = "correct what is said above; if that is nothing, report a bug"
         found = f"{type(exc).__name__}: {exc}"

@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.api.bridge import Bridge
+from bridge.config import Settings
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.hooks import all_registered
 from bridge.host.hook_table import HOOKS, POINTER, entries, form_of
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 SESSION = "hostbridge-doctor"
 TIMEOUT_S = 30
 _ROUNDS = 9
+# Of what a hook adds to the conversation. Source: measured on Claude Code 2.1.330.
+CLIENT_CAP = 10_000
 # More than starting a process costs on a machine that is not overloaded.
 _SLOW_MS = 25.0
 
@@ -58,14 +62,15 @@ def _try(
         prefix="hostbridge-doctor-", ignore_cleanup_errors=True
     ) as scratch:
         try:
-            idle_ms, floor_ms = _rehearse(subject, argvs, Path(scratch))
+            idle_ms, floor_ms, offer = _rehearse(subject, argvs, Path(scratch))
         except HookFailed as exc:
             cause = "no session can be served by hooks that do not start"
             cure = f"hostbridge install --{kind}; see also `python` above"
             return problem(f"{name}: {exc}", cause, cure)
     found = (
         f"{name}: they start; an idle tool call costs {idle_ms:.1f} ms, starting a "
-        f"bare shell {floor_ms:.1f} ms (best of {_ROUNDS})"
+        f"bare shell {floor_ms:.1f} ms (best of {_ROUNDS}); an offer has {offer:,} of "
+        f"the {CLIENT_CAP:,} characters that the client lets through"
     )
     if idle_ms - floor_ms <= _SLOW_MS:
         return ok(found)
@@ -75,8 +80,10 @@ def _try(
 
 def _rehearse(
     subject: Subject, argvs: dict[str, list[str]], scratch: Path
-) -> tuple[float, float]:
-    """Start a session, make idle tool calls; the time of one, and of a bare shell.
+) -> tuple[float, float, int]:
+    """Start a session, make idle tool calls, offer requests.
+
+    The time of a call, that of a bare shell, and the length of the offer.
 
     The best time of several: anything else on the machine only makes a run slower.
     """
@@ -96,8 +103,31 @@ def _rehearse(
             )
     idle_ms = _best_ms(argvs["PostToolUse"], env)
     floor_ms = _best_ms(["/bin/sh", "-c", ":"], env)
+    offer = _offer(_call(argvs["PostToolUse"], "PostToolUse", _with_requests(env)))
     _call(argvs["SessionEnd"], "SessionEnd", env)
-    return idle_ms, floor_ms
+    return idle_ms, floor_ms, offer
+
+
+def _with_requests(env: dict[str, str]) -> dict[str, str]:
+    """The environment, after requests were asked in it: as many as a session takes."""
+    settings = Settings.from_environment(env)
+    bridge = Bridge(settings, Path(env["CLAUDE_PROJECT_DIR"]))
+    for _ in range(settings.slots):
+        bridge.submit("Are you there?")
+    return env
+
+
+def _offer(said: str) -> int:
+    """How long an offer is; whether the client shows the whole of it to the model."""
+    output = _output("PostToolUse", said)
+    length = len(output.get("hookSpecificOutput", {}).get("additionalContext", ""))
+    if not length:
+        raise HookFailed("PostToolUse offered nothing, though requests waited")
+    if length >= CLIENT_CAP:
+        raise HookFailed(
+            f"an offer has {length:,} characters; the client cuts it at {CLIENT_CAP:,}"
+        )
+    return length
 
 
 def _best_ms(argv: list[str], env: dict[str, str]) -> float:
@@ -144,11 +174,16 @@ def _begin(said: str, scratch: Path) -> None:
 
 
 def _names_a_watch(event: str, said: str) -> bool:
+    output = _output(event, said)
+    return bool(output.get("hookSpecificOutput", {}).get("watchPaths"))
+
+
+def _output(event: str, said: str) -> dict[str, Any]:
     try:
         output: dict[str, Any] = json.loads(said or "{}")
     except ValueError:
         raise HookFailed(f"{event} did not print JSON: {said[:200]}") from None
-    return bool(output.get("hookSpecificOutput", {}).get("watchPaths"))
+    return output
 
 
 def _call(argv: list[str], event: str, env: dict[str, str]) -> str:

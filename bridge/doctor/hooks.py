@@ -12,6 +12,8 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, problem, warning
@@ -24,7 +26,6 @@ from bridge.shipped import hooks_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from bridge.doctor.subject import Subject
 
@@ -76,19 +77,45 @@ def enabled_plugins(subject: Subject) -> list[str]:
     return found
 
 
+def _of_sessions(subject: Subject) -> list[str]:
+    """The plugin as open sessions were told of it: no settings name that."""
+    folders = dict.fromkeys(
+        folder
+        for session in subject.live_sessions()
+        for folder in _plugin_folders(session.host.pid)
+        if os.path.samefile(folder, hooks_folder().parent)
+    )
+    if folders:
+        return [f"plugin, by --plugin-dir ({folder})" for folder in folders]
+    store = subject.store()
+    acts = store and Pins(store.place.guard).acts("plugin", store.place)
+    return ["plugin, by --plugin-dir"] if acts else []
+
+
+def _plugin_folders(pid: int) -> Iterator[str]:
+    """The folders that a client was started with as plugins, where that can be seen."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+        cwd = os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return
+    for word, following in pairwise(words):
+        option, _, value = word.partition("=")
+        folder = os.path.join(cwd, value or following)
+        if option == "--plugin-dir" and os.path.isdir(folder):
+            yield folder
+
+
 def registered(subject: Subject) -> Iterator[Finding]:
     """Whether the hooks are registered exactly once over all scopes."""
     places = all_registered(subject)
     named = [f"--{p.target.kind} ({p.target.file})" for p in places]
-    named += enabled_plugins(subject)
-    store = subject.store()
-    if not named and store and Pins(store.place.guard).acts("plugin", store.place):
-        named = ["plugin, by --plugin-dir"]
+    named += enabled_plugins(subject) or _of_sessions(subject)
     if not named:
         yield problem(
             f"not registered for {subject.project}",
             "without hooks no session sees a request",
-            f"{INSTALL} (or start claude with --plugin-dir)",
+            INSTALL,
         )
         return
     yield from _each(subject, places)
@@ -96,10 +123,19 @@ def registered(subject: Subject) -> Iterator[Finding]:
         yield warning(
             f"registered {len(named)} times: {'; '.join(named)}",
             "each tool call starts all of them, though only one acts",
-            "keep one: hostbridge uninstall --local | --user | --project",
+            _keep_one(places),
         )
     else:
         yield ok(f"registered once: {named[0]}")
+
+
+def _keep_one(places: list[Registered]) -> str:
+    """How to remove a registration, so that another is left."""
+    if not places:
+        return "keep one: `claude plugin uninstall`, or start without --plugin-dir"
+    return (
+        f"keep one; this removes one: hostbridge uninstall --{places[-1].target.kind}"
+    )
 
 
 def _each(subject: Subject, places: list[Registered]) -> Iterator[Finding]:

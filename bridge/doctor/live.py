@@ -19,6 +19,7 @@ from bridge.doctor.finding import Finding, ok, problem
 from bridge.errors import BridgeError
 from bridge.host.wake_problems import find_wake_problem
 from bridge.protocol.failure_codes import MEANINGS, cure_of
+from bridge.protocol.request import Request
 from bridge.protocol.wording import seconds
 from bridge.store import wakeups
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from bridge.doctor.subject import Subject
     from bridge.protocol.ids import RequestId
-    from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.store.sessions import Session
 
@@ -67,16 +67,24 @@ STOPS: dict[str, tuple[str, str]] = {
 def ask(subject: Subject, *, timeout_s: float) -> Iterator[Finding]:
     """Ask for a tiny typed answer; one finding for each stage, when it is reached."""
     bridge = Bridge(subject.settings, subject.project)
+    # Not asked: where nobody would answer, nothing is left behind.
+    test = Request(request_id="test", prompt=PROMPT, created_at=bridge.store.now_ms())
+    hosts = bridge.hosts.of(test)
+    if why := bridge.hosts.why_waiting(test):
+        cause = "a request would wait, or fail at once"
+        yield problem(f"nothing was asked: {why.why}", cause, why.ways[0])
+        return
+    if all(host.host.pid == subject.settings.host_pid for host in hosts):
+        yield problem(
+            "nothing was asked: this runs inside the only open session, which would "
+            "wait for itself",
+            "a session answers when its turn comes",
+            "run `hostbridge doctor --live` in a terminal beside it",
+        )
+        return
     request_id = bridge.submit(
         PROMPT, schema=SCHEMA, timeout_s=timeout_s, priority="high"
     )
-    found = bridge.store.find(request_id)
-    hosts = bridge.hosts.of(found.request) if found and found.request else []
-    if all(host.host.pid == subject.settings.host_pid for host in hosts):
-        with suppress(BridgeError):
-            bridge.cancel(request_id)
-        yield _refusal(subject, hosts)
-        return
     # A waiter looks after the request: it wakes sessions again, and notices dead ones.
     waiter = threading.Thread(
         target=_wait, args=(bridge, request_id, timeout_s), daemon=True
@@ -84,20 +92,6 @@ def ask(subject: Subject, *, timeout_s: float) -> Iterator[Finding]:
     waiter.start()
     yield from _watch(bridge, request_id, hosts, timeout_s)
     waiter.join(1)
-
-
-def _refusal(subject: Subject, hosts: list[Session]) -> Finding:
-    if hosts:
-        return problem(
-            "this runs inside the only open session, which would wait for itself",
-            "a session answers when its turn comes",
-            "run `hostbridge doctor --live` in a terminal beside it",
-        )
-    return problem(
-        f"no open session can take a request in {subject.project}",
-        "none is open, or those that are do not run our hooks",
-        f"cd {subject.project} && claude; see `session` and `switch` above",
-    )
 
 
 def _wait(bridge: Bridge, request_id: RequestId, timeout_s: float) -> None:

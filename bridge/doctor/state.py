@@ -40,7 +40,7 @@ def directory(subject: Subject) -> Iterator[Finding]:
         mode, disk = _try_out(store)
     except BridgeError as exc:
         cause = "requests and answers would not be safe there"
-        yield problem(str(exc), cause, "as it says")
+        yield problem(str(exc), cause, "do what it says, then look again")
         return
     except OSError as exc:
         yield problem(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal, get_args
 
 from bridge.protocol.status import Stage
@@ -185,7 +186,7 @@ def explain(code: FailureCode, detail: str = "") -> str:
 def cure_of(code: FailureCode, stage: Stage, request_id: str) -> str:
     """What to do about the failure of a request that ended at `stage`."""
     cure = TOO_EARLY.get(stage, CURES[code]) if code == "timeout" else CURES[code]
-    return cure.replace("show ID", f"show {request_id}")
+    return re.sub(r"\bID\b", request_id, cure)
 
 
 def ways_out(code: FailureCode, stage: Stage, request_id: str) -> tuple[str, ...]:

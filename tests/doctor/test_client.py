@@ -13,6 +13,7 @@ from bridge.doctor.finding import Verdict, ok, warning
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.protocol.request import HostProcess
 from bridge.store.sessions import Session
+from bridge.store.switch import Off
 
 if TYPE_CHECKING:
     from conftest import Patient
@@ -21,24 +22,30 @@ if TYPE_CHECKING:
 HOST = HostProcess(pid=7, start_time="1", boot="b")
 OURS = Session(session_id="s1", host=HOST, registered_at=1, wakes=True)
 THEIRS = {"pid": 7, "sessionId": "s1"}
+ON = Off(is_everything=False, sessions=frozenset())
 STRANGER = {"pid": 8, "sessionId": "s2"}
 
 CASES = {
     "known to both": (
         [OURS],
         [THEIRS],
-        set(),
+        ON,
         "s1 (pid 7) takes requests and wakes from idle",
     ),
-    "no list": ([OURS], [], set(), "s1 (pid 7) takes requests and wakes from idle"),
-    "off": ([OURS], [THEIRS], {"s1"}, "s1 (pid 7) is switched off"),
+    "no list": ([OURS], [], ON, "s1 (pid 7) takes requests and wakes from idle"),
+    "off": (
+        [OURS],
+        [THEIRS],
+        Off(is_everything=False, sessions=frozenset({"s1"})),
+        "s1 (pid 7) is switched off",
+    ),
     "never seen": (
         [],
         [STRANGER],
-        set(),
+        ON,
         "s2 (pid 8) is open in this project, but no hook of ours has run in it",
     ),
-    "none": ([], [], set(), "none is open in /p"),
+    "none": ([], [], ON, "none is open in /p"),
 }
 
 
@@ -52,9 +59,7 @@ def test_each_session_is_described(ours, theirs, off, found):
 
 @pytest.mark.parametrize("why", [NO_WATCH, UNANSWERED], ids=lambda why: why.what)
 def test_a_session_that_does_not_wake_is_named_with_the_cause(why):
-    (finding,) = judge_sessions(
-        [OURS], [], off=set(), unheard={"s1": why}, project="/p"
-    )
+    (finding,) = judge_sessions([OURS], [], off=ON, unheard={"s1": why}, project="/p")
 
     found = f"s1 (pid 7) takes requests, but does not wake from idle: it {why.what}"
     assert finding == warning(found, why.cause, why.cure)
@@ -62,7 +67,7 @@ def test_a_session_that_does_not_wake_is_named_with_the_cause(why):
 
 def test_a_session_that_has_just_started_is_no_issue():
     (finding,) = judge_sessions(
-        [OURS], [], off=set(), unheard={"s1": JUST_STARTED}, project="/p"
+        [OURS], [], off=ON, unheard={"s1": JUST_STARTED}, project="/p"
     )
 
     found = (
@@ -86,8 +91,9 @@ def test_a_missing_client_is_no_problem(patient):
 
     assert finding == warning(
         "no `claude` on PATH",
-        "it may still be installed inside an editor or under another name",
-        "install Claude Code, or look at its sessions there",
+        "Claude Code is not installed, or only inside an editor, which is enough",
+        "install Claude Code; or open a session in the editor: hostbridge status lists "
+        "it from its first message on",
     )
 
 
@@ -130,3 +136,12 @@ def test_a_client_that_lists_nothing_is_no_problem(patient, words):
     (finding,) = patient.found(client.open_sessions, PATH=path)
 
     assert finding.found == f"none is open in {patient.project}"
+
+
+def test_off_everywhere_is_not_told_as_off_in_a_session():
+    """`hostbridge on --session` would change nothing."""
+    off = Off(is_everything=True, sessions=frozenset())
+
+    (finding,) = judge_sessions([OURS], [], off=off, unheard={}, project="/p")
+
+    assert finding == ok("s1 (pid 7) is open; hostbridge is off here (see `switch`)")

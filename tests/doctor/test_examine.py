@@ -149,7 +149,7 @@ def test_error_state_is_open_to_others(patient):
             f"{patient.bridge}: others can write to it (mode 0777); run: chmod 700 "
             f"{patient.bridge}",
             "requests and answers would not be safe there",
-            "as it says",
+            "do what it says, then look again",
         )
     ]
 

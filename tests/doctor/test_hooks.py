@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 import sys
 from itertools import accumulate
 from types import SimpleNamespace
@@ -16,6 +19,8 @@ from bridge.doctor.finding import Verdict, ok, problem, warning
 from bridge.host.hook_table import entries, form_of
 from bridge.host.install import Installer, Scope, target_of
 from bridge.shipped import hooks_folder
+from bridge.store.host_process import identify
+from bridge.store.sessions import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +50,7 @@ def test_no_registration_is_a_problem(patient):
         problem(
             f"not registered for {patient.project}",
             "without hooks no session sees a request",
-            "hostbridge install (or start claude with --plugin-dir)",
+            "hostbridge install",
         )
     ]
 
@@ -71,7 +76,7 @@ def test_more_than_one_is_named(patient):
         f"registered 3 times: --local ({local}); --user ({user}); plugin "
         f"hostbridge@market ({user})",
         "each tool call starts all of them, though only one acts",
-        "keep one: hostbridge uninstall --local | --user | --project",
+        "keep one; this removes one: hostbridge uninstall --user",
     )
 
 
@@ -209,9 +214,11 @@ def test_registered_hooks_are_started(patient, clock, kind):
 
     name = f"--{kind}" if kind else "as they would be registered"
     assert finding.verdict is Verdict.OK, finding
-    assert finding.found == (
+    found = re.sub(r"has \d+ of", "has N of", finding.found)
+    assert found == (
         f"{name}: they start; an idle tool call costs 2.0 ms, starting a bare shell "
-        "1.0 ms (best of 9)"
+        "1.0 ms (best of 9); an offer has N of the 10,000 characters that the client "
+        "lets through"
     )
     assert sorted(patient.root.rglob("*")) == before
 
@@ -260,3 +267,48 @@ def test_error_hooks_whose_scripts_are_gone(patient):
     assert finding.found == (
         "--local: SessionStart printed nothing: its scripts or its Python are missing"
     )
+
+
+def test_error_an_offer_that_the_client_would_cut(patient, monkeypatch):
+    """The model would see only its beginning, and not know whom to start."""
+    install(patient, "local")
+    monkeypatch.setattr(hook_run, "CLIENT_CAP", 100)
+
+    (finding,) = patient.found(hook_run.run)
+
+    assert finding.verdict is Verdict.PROBLEM
+    assert finding.found.endswith("characters; the client cuts it at 100")
+
+
+def test_a_plugin_beside_settings_is_seen(patient):
+    """Settings do not name it; the command line of the open session does."""
+    local = install(patient, "local")
+    plugin = hooks_folder().parent
+    with subprocess.Popen(["sleep", "60"]) as plain:
+        sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
+        line = [*sleep, "--plugin-dir", str(plugin)]
+        with subprocess.Popen(line) as client:
+            for process, name in ((plain, "s1"), (client, "s2")):
+                open_session(patient, process.pid, name)
+            (finding,) = patient.found(hooks.registered)
+            client.kill()
+        plain.kill()
+
+    assert finding == warning(
+        f"registered 2 times: --local ({local}); plugin, by --plugin-dir ({plugin})",
+        "each tool call starts all of them, though only one acts",
+        "keep one; this removes one: hostbridge uninstall --local",
+    )
+
+
+def open_session(patient: Patient, pid: int, name: str) -> None:
+    host = identify(pid)
+    assert host is not None
+    session = Session(session_id=name, host=host, registered_at=1)
+    store = patient.seen().store()
+    assert store is not None
+    with store.state() as state, state["sessions"] as folder:
+        file = f"{folder.path}/{name}.json"
+    with open(file, "wb") as written:
+        written.write(session.to_json())
+    os.chmod(file, 0o600)
