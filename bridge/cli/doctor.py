@@ -1,6 +1,7 @@
 """Look for what is wrong, with cause and cure.
 
-Looks at the machine, the state of this project, the hooks and who registered them, the
+Prints what is wrong, worst first, and what to do first; --all prints every check. It
+looks at the machine, the state of this project, the hooks and who registered them, the
 open sessions, and at requests that wait or have failed. With --live it also asks an
 open session for a tiny answer, which costs that session one small agent. Exits 1 when
 there is a problem.
@@ -13,7 +14,7 @@ For example:
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -39,6 +40,7 @@ _NAME_WIDTH = 12
 
 OPTIONS = (
     AS_JSON,
+    switch("--all", help="Show every check, not only what is wrong."),
     switch("--live", help="Also ask an open session for a tiny answer."),
     timeout("How long --live waits; by default 1m.", least_s=0.1, default=60.0),
 )
@@ -53,18 +55,57 @@ def command(options: Namespace) -> int:
 
         live = partial(ask, looked_at, timeout_s=options.timeout_s)
         checks = chain(checks, guarded("live", live))
-    findings = []
-    width = screen_of(sys.stdout).width
-    for finding in checks:
-        findings.append(finding)
-        if not options.as_json:
-            say(*finding_lines(finding, width))
+    findings = list(_shown_working(checks))
     verdict = worst(findings)
     if options.as_json:
         say_json({"verdict": verdict, "checks": [asdict(f) for f in findings]})
     else:
-        _sum_up(findings)
+        width = screen_of(sys.stdout).width
+        say(*screen(findings, looked_at.project, width, everything=options.all))
     return 1 if verdict is Verdict.PROBLEM else 0
+
+
+def _shown_working(checks: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings; on a terminal, with the name of the last one for the meantime."""
+    is_shown = screen_of(sys.stderr).colour and sys.stderr.isatty()
+    for finding in checks:
+        if is_shown:
+            sys.stderr.write(f"\r\x1b[Klooking: {finding.name}")
+            sys.stderr.flush()
+        yield finding
+    if is_shown:
+        sys.stderr.write("\r\x1b[K")
+
+
+def screen(
+    findings: list[Finding], project: Path, width: int | None, *, everything: bool
+) -> Iterator[Line]:
+    """What is wrong, worst first; if nothing is, which sessions can be asked."""
+    order = list(Verdict)
+    sick = [each for each in findings if each.verdict is not Verdict.OK]
+    sick.sort(key=lambda each: -order.index(each.verdict))
+    if sick:
+        # Each check relies on those before it.
+        yield from wrapped(f"Do this first: {sick[0].cure}", width, whole_words=True)
+        yield ""
+    else:
+        yield from wrapped(f"hostbridge works in {project}", width, whole_words=True)
+    usual = ("live",) if sick else ("live", "session")
+    for finding in findings if everything else sick:
+        yield from finding_lines(finding, width)
+    for finding in findings:
+        if finding.name in usual and not everything and finding not in sick:
+            yield from finding_lines(finding, width)
+    yield from wrapped(_summary(findings, everything=everything), width)
+
+
+def _summary(findings: list[Finding], *, everything: bool) -> str:
+    counts = Counter(finding.verdict for finding in findings)
+    worse = [v for v in (Verdict.PROBLEM, Verdict.WARNING) if counts[v]]
+    summary = ", ".join(counted(counts[verdict], verdict) for verdict in worse)
+    well = f"{counted(counts[Verdict.OK], 'check')} found nothing wrong"
+    more = "" if everything else " (--all shows them)"
+    return f"{summary}; {well}{more}" if summary else f"{well}{more}"
 
 
 def finding_lines(finding: Finding, width: int | None) -> Iterator[Line]:
@@ -81,10 +122,3 @@ def finding_lines(finding: Finding, width: int | None) -> Iterator[Line]:
     first, *others = wrapped(words, width, indent, whole_words=True)
     yield verdict, f" {finding.name:<{_NAME_WIDTH}} {first.lstrip()}"
     yield from others
-
-
-def _sum_up(findings: list[Finding]) -> None:
-    counts = Counter(finding.verdict for finding in findings)
-    worse = [v for v in (Verdict.PROBLEM, Verdict.WARNING) if counts[v]]
-    summary = ", ".join(counted(counts[verdict], verdict) for verdict in worse)
-    say(summary or "nothing is wrong")

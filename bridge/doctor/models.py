@@ -141,7 +141,9 @@ def endpoint(subject: Subject) -> Iterator[Finding]:
         check_endpoint(settings)
     except BridgeError as exc:
         cause = "the settings name the endpoint, and lack what it needs"
-        yield warning(f"cannot be used: {exc}", cause, "as it says, or unset them")
+        yield warning(
+            f"cannot be used: {exc}", cause, "set what is missing, or unset them"
+        )
         return
     if why := _unreachable(url or ""):
         yield warning(

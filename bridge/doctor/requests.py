@@ -74,7 +74,7 @@ def stuck(subject: Subject) -> Iterator[Finding]:
             state,
             broken,
             "waiting, and nobody can read it",
-            "as it says; the next hook or `serve` that looks puts it aside",
+            "correct the file; or leave it: the next hook that looks puts it aside",
         )
     live = tuple(subject.live_sessions())
     queue = Queue(
@@ -124,7 +124,7 @@ def _named(what: str, ids: list[str]) -> str:
 OVERDUE = warning(
     "overdue",
     "the deadline has passed; nobody waits for it, and no session has looked since",
-    "hostbridge prune ends it, as does a look at it (status, show)",
+    "end it: hostbridge prune",
 )
 
 

@@ -1,6 +1,6 @@
 """Every failure as the person who asked sees it, by real commands: failure_screens.txt.
 
-`HOSTBRIDGE_SCREENS=write pytest ...` writes the file anew; read what changed.
+`WRITE_SCREENS=1 pytest ...` writes the file anew; read what changed.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def test_every_code_has_a_screen():
 def compare(case: str, shown: str) -> None:
     """Compare a screen with the one in the file."""
     known = dict(re.findall(r"^== (.+)\n((?:(?!== ).*\n)*)", SCREENS.read_text(), re.M))
-    if os.environ.get("HOSTBRIDGE_SCREENS") == "write":
+    if os.environ.get("WRITE_SCREENS"):
         known[case] = shown + "\n"
         text = "".join(f"== {name}\n{screen}" for name, screen in known.items())
         SCREENS.write_text(text)

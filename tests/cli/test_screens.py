@@ -14,7 +14,7 @@ from bridge.api.project_status import EndedRequest, LiveRequest, OpenSession, Ov
 from bridge.api.setting_files import Listed as Setting
 from bridge.cli import config
 from bridge.cli.agent_list import Listed, list_lines
-from bridge.cli.doctor import finding_lines
+from bridge.cli.doctor import screen
 from bridge.cli.models_text import model_lines
 from bridge.cli.screen import folded
 from bridge.cli.status_text import overview_lines
@@ -188,6 +188,9 @@ def test_where():
     same_as_file("where", lambda w: where_lines(place, w, exists=False))
 
 
+TAKES = "5f3c0a (pid 4711) takes requests and wakes from idle"
+
+
 def test_doctor():
     findings = (
         replace(ok("/usr/bin/python3 (3.11.7); hostbridge 0.1.0"), name="python"),
@@ -209,7 +212,11 @@ def test_doctor():
             name="registered",
         ),
     )
-    same_as_file("doctor", lambda w: [x for f in findings for x in finding_lines(f, w)])
+    project = Path("/home/u/app")
+    sick, well = [*findings], [findings[0], replace(ok(TAKES), name="session")]
+    same_as_file("doctor", lambda w: screen(sick, project, w, everything=False))
+    same_as_file("doctor-all", lambda w: screen(sick, project, w, everything=True))
+    same_as_file("doctor-well", lambda w: screen(well, project, w, everything=False))
 
 
 def listed(name, place, routes, words, **more):
@@ -247,7 +254,11 @@ def test_a_terminal_of_any_width_holds_every_line(project, host, columns):
     shown = on_terminal(project, "status", columns=columns)
     asked = on_terminal(project, "status", columns=100, COLUMNS=str(columns))
 
+    sick = on_terminal(project, "doctor", columns=columns)
+
     assert too_wide(shown, columns) == []
+    assert too_wide(sick, columns) == []
+    assert "Do this first: hostbridge install" in sick
     assert "\x1b[1mSESSION" in shown
     assert too_wide(asked, columns) == []
     assert asked.splitlines()[6].startswith(request_id)

@@ -1,0 +1,175 @@
+"""The cures of doctor and of failures, followed: then the finding is gone.
+
+A cure that is no command is an action of a person, such as opening a session.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from bridge.doctor import hooks, machine, requests, searching
+from bridge.doctor.client import open_sessions
+from bridge.doctor.finding import Finding, Verdict
+from bridge.doctor.subject import subject
+from bridge.store.host_process import identify
+from bridge.store.sessions import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bridge.doctor.subject import Subject
+
+NAMED = re.compile(r"(?:hostbridge|chmod) [a-z0-7][^;,(`\n]*")
+
+
+class Case(NamedTuple):
+    """A check, what makes it find something, and the verdict after the cure."""
+
+    check: Callable[[Subject], Iterator[Finding]]
+    ruin: Callable[[object], object]
+    verdict: Verdict = Verdict.OK
+
+
+def installed(*kinds: str):
+    return lambda p: [p.run("install", f"--{kind}") for kind in kinds]
+
+
+def moved_away(project) -> None:
+    project.run("install")
+    file = project.folder / ".claude" / "settings.local.json"
+    file.write_text(re.sub(r'"[^"]*/hooks/', '"/gone/hooks/', file.read_text()))
+
+
+def edited(project) -> None:
+    project.run("install")
+    file = project.folder / ".claude" / "settings.local.json"
+    content = json.loads(file.read_text())
+    del content["hooks"]["Stop"]
+    file.write_text(json.dumps(content))
+
+
+def overdue(project) -> None:
+    project.submit(timeout_s=0.01)
+
+
+def exposed(project) -> None:
+    file = Path(project.env["HOME"], ".hostbridge", "config.toml")
+    project.submit()
+    file.write_text('openai_api_key = "secret"\n')
+    file.chmod(0o644)
+
+
+def searchless(project) -> None:
+    project.run("install")
+    for file in Path(project.env["HOME"]).rglob("hostbridge-reader.md"):
+        file.unlink()
+
+
+CASES = {
+    "not registered": Case(hooks.registered, lambda _: None),
+    "registered twice": Case(hooks.registered, installed("user", "local")),
+    "files are gone": Case(hooks.registered, moved_away),
+    "hooks were edited": Case(hooks.registered, edited),
+    "off": Case(machine.switch, lambda p: (p.submit(), p.run("off"))),
+    "requests while off": Case(
+        requests.stuck,
+        lambda p: (p.submit(), p.run("off")),
+        # Then it waits for a session.
+        Verdict.PROBLEM,
+    ),
+    "overdue": Case(requests.stuck, overdue),
+    "others can read a key": Case(machine.config_files, exposed),
+    "agents cannot search": Case(searching.agents_search, searchless),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_the_cure_is_followed(project, case):
+    case.ruin(project)
+    before = found(project, case)
+    assert before.verdict is not Verdict.OK
+
+    run_cure(project, before.cure)
+
+    after = found(project, case)
+    assert after.verdict is case.verdict
+    assert (after.found, after.cause) != (before.found, before.cause)
+
+
+def test_a_session_is_switched_on_again(project):
+    with subprocess.Popen(["sleep", "60"]) as process:
+        open_session(project, process.pid)
+        project.run("off", "--session", "s1")
+        case = Case(open_sessions, lambda _: None)
+        before = found(project, case)
+
+        run_cure(project, before.cure)
+
+        after = found(project, case)
+        process.kill()
+    assert "is switched off" in before.found
+    assert "is switched off" not in after.found
+
+
+def open_session(project, pid: int) -> None:
+    host = identify(pid)
+    store = project.bridge.store
+    now = store.now_ms()
+    session = Session(session_id="s1", host=host, registered_at=now, wakes=True)
+    with store.state() as state, state["sessions"]:
+        pass
+    (project.state / "sessions" / "s1.json").write_bytes(session.to_json())
+
+
+def found(project, case: Case) -> Finding:
+    """The worst that the check finds."""
+    seen = subject(project.env, project.folder)
+    return max(case.check(seen), key=lambda each: list(Verdict).index(each.verdict))
+
+
+def run_cure(project, cure: str) -> None:
+    command = shlex.split(NAMED.findall(cure)[0])
+    if command[0] == "chmod":
+        Path(command[2]).chmod(int(command[1], 8))
+        return
+    ran = project.run(*command[1:])
+    assert ran.code == 0, ran
+
+
+def test_what_a_timeout_says_is_done(project):
+    """To wait again, and to end it: both commands are those of this request."""
+    request_id = project.submit()
+    said = project.run("wait", request_id, "--timeout", "0.1").err
+    again, end = (shlex.split(line) for line in NAMED.findall(said))
+
+    assert project.run(*again[1:], "--timeout", "0.1").code == 5
+    assert project.run(*end[1:]).code == 0
+    assert project.run(*again[1:]).code == 1
+
+
+def test_live_asks_nothing_where_nobody_would_answer(project):
+    """It named a check that was not printed, and left a cancelled request."""
+    ran = project.run("doctor", "--live", "--json")
+
+    (live,) = (each for each in ran.json["checks"] if each["name"] == "live")
+    assert live["verdict"] == "problem"
+    assert live["found"].startswith("nothing was asked: no Claude Code session with ")
+    assert live["cure"].startswith("start `claude` in ")
+    assert not (project.state / "responses").exists()
+
+
+def test_live_says_that_hostbridge_is_off(project):
+    project.run("submit", "x")
+    project.run("off")
+
+    ran = project.run("doctor", "--live", "--json")
+
+    (live,) = (each for each in ran.json["checks"] if each["name"] == "live")
+    assert live["cure"] == "`hostbridge on`"
