@@ -18,6 +18,7 @@ GROUPS = {
         "install": "Register the hooks with Claude Code.",
         "uninstall": "Remove the hooks; other settings stay.",
         "doctor": "Find what is wrong, why, and what to do.",
+        "completion": "Complete commands and ids with the Tab key.",
         "config": "The settings, and where each comes from.",
         "off": "Stop everything at once, here or in one session.",
         "on": "Go on after `off`.",

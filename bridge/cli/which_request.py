@@ -26,7 +26,7 @@ def which(bridge: Bridge, words: str) -> str:
     Raises:
         InvalidRequest: several begin with it; lists them.
     """
-    ids = _ids(bridge)
+    ids = all_ids(bridge)
     found = sorted(each for each in ids if each.startswith(words)) if words else []
     if words in ids or not found:
         return words
@@ -53,7 +53,7 @@ def chosen(bridge: Bridge, options: Namespace) -> list[str]:
         raise InvalidRequest(f"{options.prog} {wrong}; see `hostbridge status`")
     if not options.all:
         return [which(bridge, each) for each in options.ids]
-    live = sorted(_ids(bridge, _LIVE) - _ids(bridge, _ENDED))
+    live = sorted(all_ids(bridge, _LIVE) - all_ids(bridge, _ENDED))
     if not live:
         complain("nothing waits or runs here")
     return live
@@ -65,7 +65,7 @@ def latest(bridge: Bridge) -> str:
     Raises:
         UnknownRequest: nothing was ever asked here.
     """
-    ids = _ids(bridge)
+    ids = all_ids(bridge)
     if not ids:
         raise UnknownRequest(
             f"nothing was ever asked here ({bridge.store.place.owner}); try: "
@@ -74,7 +74,8 @@ def latest(bridge: Bridge) -> str:
     return max(ids, key=lambda each: (_asked_us(bridge, each), each))
 
 
-def _ids(bridge: Bridge, folders: tuple[str, ...] = _LIVE + _ENDED) -> set[str]:
+def all_ids(bridge: Bridge, folders: tuple[str, ...] = _LIVE + _ENDED) -> set[str]:
+    """The ids of all requests in these folders."""
     if not bridge.store.exists():
         return set()
     with bridge.store.state(make=False) as state:

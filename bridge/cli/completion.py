@@ -1,0 +1,104 @@
+"""Complete commands, options, agents' names and request ids with the Tab key.
+
+Prints a script for your shell. For every new shell, put one line into its profile:
+
+~/.bashrc: eval "$(hostbridge completion bash)"
+
+~/.zshrc, below compinit: eval "$(hostbridge completion zsh)"
+
+~/.config/fish/config.fish: hostbridge completion fish | source
+
+The script asks hostbridge for names and ids when you press Tab.
+
+For example:
+  hostbridge completion bash
+  eval "$(hostbridge completion bash)"
+"""
+
+import argparse
+from argparse import Namespace
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+from bridge.api.bridge import Bridge
+from bridge.cli.commands import COMMANDS
+from bridge.cli.options import COMMON, Option, option
+from bridge.cli.output import say
+
+_SHELLS = ("bash", "zsh", "fish")
+_IDS_SHOWN = 50
+
+USAGE = "|".join(_SHELLS)
+OPTIONS = (
+    option(
+        "what",
+        metavar=USAGE,
+        choices=(*_SHELLS, "agents", "ids", "models"),
+        help="Your shell.",
+    ),
+)
+
+
+def command(options: Namespace) -> None:
+    """Print a shell's script, or what the script asks for."""
+    if options.what not in _SHELLS:
+        names = {"agents": _agents, "ids": _ids, "models": _models}[options.what]
+        say("\n".join(names(Bridge.open())))
+        return
+    import shtab
+
+    say(shtab.complete(_whole_parser(), options.what))
+
+
+def _whole_parser() -> argparse.ArgumentParser:
+    """All commands as one parser, which is only looked at."""
+    parser = argparse.ArgumentParser("hostbridge", add_help=False)
+    _add(parser, COMMON)
+    commands = parser.add_subparsers()
+    for name, line in COMMANDS.items():
+        one = commands.add_parser(name, help=line, description=line, add_help=False)
+        module = import_module(f"bridge.cli.{name}")
+        _add(one, (*getattr(module, "OPTIONS", ()), *COMMON))
+    return parser
+
+
+def _add(parser: argparse.ArgumentParser, options: tuple[Option, ...]) -> None:
+    import shtab
+
+    files = {"file": shtab.FILE, "directory": shtab.DIRECTORY}
+    for each in options:
+        action = parser.add_argument(*each.names, **each.settings)
+        if each.names == ("what",) and parser.prog.endswith("completion"):
+            action.choices = _SHELLS
+        elif each.completes == "routes":
+            action.choices = ("auto", "host", "claude", "local", "endpoint")
+        elif each.completes:
+            asked = shtab.cmd(f"hostbridge completion {each.completes} 2>/dev/null")
+            action.complete = files.get(each.completes, asked)  # type: ignore[attr-defined]
+
+
+def _agents(bridge: Bridge) -> Iterator[str]:
+    from bridge.agents.known_agents import BUILT_IN
+    from bridge.agents.registry import Registry
+
+    registry = Registry.open(bridge.settings, bridge.store.place.project)
+    yield from sorted({*BUILT_IN, *registry.names()})
+
+
+def _ids(bridge: Bridge) -> Iterator[str]:
+    """The newest, of those that sort by time."""
+    from bridge.cli.which_request import all_ids
+
+    yield from sorted(all_ids(bridge), reverse=True)[:_IDS_SHOWN]
+
+
+def _models(bridge: Bridge) -> Iterator[str]:
+    from bridge.agents.files import MODELS_FOLDER
+    from bridge.protocol.names import MODEL_FILE, MODEL_NAMES
+
+    yield from sorted(MODEL_NAMES)
+    for file in sorted(
+        Path(bridge.settings.home, MODELS_FOLDER).glob(f"*{MODEL_FILE}")
+    ):
+        yield file.name

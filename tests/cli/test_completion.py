@@ -1,0 +1,129 @@
+"""The Tab key, in real shells on a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import shutil
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+
+SHELLS = {
+    "bash": ("--norc", "--noprofile", "-i"),
+    "zsh": ("-f", "-i"),
+    "fish": ("--no-config", "-i"),
+}
+LOAD = {
+    "bash": 'eval "$(hostbridge completion bash)"',
+    "zsh": 'autoload -Uz compinit; compinit -u; eval "$(hostbridge completion zsh)"',
+    "fish": "hostbridge completion fish | source",
+}
+# What is typed, and how the line goes on after the Tab key.
+TYPED = {
+    "hostbridge canc": "hostbridge cancel",
+    "hostbridge ask --fallback-a": "--fallback-after",
+    "hostbridge ask general-p": "general-purpose",
+    "hostbridge wait waits-f": "waits-for-tab",
+    "hostbridge ask --route endp": "endpoint",
+    "hostbridge ask --schema sch": "schema.json",
+    "hostbridge completion fi": "completion fish",
+}
+_ESCAPES = re.compile(r"\x1b(\[[0-9;?>=]*[A-Za-z]|[()][A-Z0-9]|\][^\a]*\a|[=>])")
+
+
+class Terminal:
+    """A shell on a terminal."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.shown = ""
+
+    def type(self, words: str) -> None:
+        os.write(self.fd, words.encode())
+
+    def until(self, words: str, seconds: float = 60) -> None:
+        """Read until `words` are on the terminal."""
+        deadline = time.monotonic() + seconds
+        while words not in _ESCAPES.sub("", self.shown):
+            left = deadline - time.monotonic()
+            assert left > 0, f"no {words!r} in {self.shown!r}"
+            if select.select([self.fd], [], [], left)[0]:
+                self.shown += os.read(self.fd, 10_000).decode(errors="replace")
+
+
+@contextmanager
+def terminal(project, shell: str):
+    programs = project.folder.with_name("bin")
+    programs.mkdir()
+    program = programs / "hostbridge"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bridge "$@"\n')
+    program.chmod(0o755)
+    path = f"{programs}:{project.env['PATH']}"
+    env = project.env | {"PATH": path, "TERM": "dumb", "PS1": "$ "}
+    found = shutil.which(shell)
+    if not found:
+        pytest.skip(f"no {shell} here")
+    pid, fd = pty.fork()
+    if not pid:
+        os.chdir(project.folder)
+        os.execve(found, [shell, *SHELLS[shell]], env)  # noqa: S606 - a shell
+    try:
+        yield Terminal(fd)
+    finally:
+        os.close(fd)
+        os.waitpid(pid, 0)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_the_tab_key_completes(project, shell):
+    """Commands, options, agents, ids, routes, files."""
+    project.submit(request_id="waits-for-tab")
+    (project.folder / "schema.json").write_text("{}")
+    with terminal(project, shell) as shown:
+        shown.type(f"{LOAD[shell]}; echo rea''dy\n")
+        shown.until("ready")
+        for typed, completed in TYPED.items():
+            shown.shown = ""
+            shown.type(f"{typed}\t")
+            shown.until(completed)
+            shown.type("\x15")
+
+
+def test_fish_completes(project):
+    """It says itself what the Tab key would offer."""
+    project.submit(request_id="waits-for-tab")
+    (project.folder / "schema.json").write_text("{}")
+    with terminal(project, "fish") as shown:
+        shown.type(f"{LOAD['fish']}; echo rea''dy\n")
+        shown.until("ready")
+        for typed, completed in TYPED.items():
+            shown.shown = ""
+            shown.type(f"complete -C '{typed}' | string replace -r '^' 'OF''FERED '\n")
+            shown.until(f"OFFERED {completed.rpartition(' ')[2]}")
+
+
+def test_names_and_ids_for_the_scripts(project):
+    """Ids are the newest first; what a model may be called is a file's name, too."""
+    models = project.bridge.settings.home / "models"
+    models.mkdir(parents=True)
+    (models / "small.gguf").write_bytes(b"")
+    ids = [project.submit() for _ in range(2)]
+
+    agents = project.run("completion", "agents").out.splitlines()
+    project.run("completion", "ids").prints(0, "".join(f"{i}\n" for i in ids[::-1]))
+    project.run("completion", "models").prints(
+        0, "fable\nhaiku\ninherit\nopus\nsonnet\nsmall.gguf\n"
+    )
+    assert {"general-purpose", "Explore", "validator-logic"} <= {*agents}
+
+
+def test_error_another_shell(project):
+    ran = project.run("completion", "tcsh")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "invalid choice: 'tcsh' (choose from 'bash', 'zsh', 'fish'" in ran.err
