@@ -36,7 +36,7 @@ def test_help_lists_every_command(project):
 
     assert (ran.code, ran.err) == (0, "")
     for name, line in COMMANDS.items():
-        assert f"  {name:<9}  {line}\n" in ran.out
+        assert f"  {name:<10}  {line}\n" in ran.out
     assert (
         "To start:\n"
         "  hostbridge install        # once, in your project\n"
