@@ -15,6 +15,7 @@ from bridge.agents import known_agents
 from bridge.api.options import AskOptions, SubmitOptions
 from bridge.cli.model_name import from_here
 from bridge.cli.output import complain
+from bridge.cli.read_file import bytes_of, decoded
 from bridge.cli.schema_argument import read_schema
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol.names import GENERAL
@@ -106,23 +107,12 @@ def whole(argument: str) -> str:
 def read_words(file: Path | None, what: str) -> str:
     """Words from a file, or from stdin for None and `-`; `what` names them."""
     if file is not None and str(file) != "-":
-        return decoded(_bytes_of(file), str(file))
+        return decoded(bytes_of(file), str(file))
     if sys.stdin is None:
         raise InvalidRequest(f"{what} should come from stdin, which is closed")
     if sys.stdin.isatty():
         complain(f"type {what}; Ctrl-D ends it")
     return decoded(sys.stdin.buffer.read(), f"{what} (from stdin)")
-
-
-def decoded(data: bytes, what: str) -> str:
-    """UTF-8, or an error that says where it is not."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as exc:
-        raise InvalidRequest(
-            f"{what}: expected UTF-8, got byte 0x{data[exc.start]:02x} at offset "
-            f"{exc.start}"
-        ) from None
 
 
 def question(options: Namespace, bridge: Bridge) -> dict[str, Any]:
@@ -163,10 +153,3 @@ def _json_of(argument: str, text: str) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError as exc:
         raise InvalidRequest(f"{argument}: not JSON: {exc.msg}") from None
-
-
-def _bytes_of(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as exc:
-        raise InvalidRequest(f"{file}: {(exc.strerror or str(exc)).lower()}") from None

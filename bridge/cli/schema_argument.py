@@ -11,12 +11,14 @@ import re
 import sys
 from functools import reduce
 from importlib import import_module
+from pathlib import Path
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from bridge.cli.output import complain
+from bridge.cli.read_file import bytes_of, decoded
 from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def read_schema(bridge: Bridge, typed: str | None) -> Any:
     if typed is None:
         return None
     if os.path.exists(typed):
-        return _checked(typed, _bytes_of(typed))
+        return _checked(typed, bytes_of(Path(typed)))
     if _JSON.match(typed):
         return _checked("--schema", typed.encode("utf-8", "surrogateescape"))
     if _MODEL.match(typed):
@@ -53,17 +55,8 @@ def read_schema(bridge: Bridge, typed: str | None) -> Any:
     raise InvalidRequest(f"--schema {typed}: no such file; expected {_FORMS}")
 
 
-def _bytes_of(file: str) -> bytes:
-    try:
-        with open(file, "rb") as opened:
-            return opened.read()
-    except OSError as exc:
-        raise InvalidRequest(f"{file}: {(exc.strerror or str(exc)).lower()}") from None
-
-
 def _checked(place: str, data: bytes) -> dict[str, Any]:
     """The JSON Schema in `data`, which is `place`."""
-    from bridge.cli.inputs import decoded
     from bridge.protocol.json_schema import problem_of_schema
     from bridge.protocol.keywords import constrains_nothing, misspelt_keywords
 

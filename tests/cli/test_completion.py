@@ -6,11 +6,11 @@ import os
 import pty
 import re
 import select
-import shutil
 import sys
 import time
 from contextlib import contextmanager
 
+import needs
 import pytest
 
 SHELLS = {
@@ -65,9 +65,7 @@ def terminal(project, shell: str):
     program.chmod(0o755)
     path = f"{programs}:{project.env['PATH']}"
     env = project.env | {"PATH": path, "TERM": "dumb", "PS1": "$ "}
-    found = shutil.which(shell)
-    if not found:
-        pytest.skip(f"no {shell} here")
+    found = needs.tool(shell)
     pid, fd = pty.fork()
     if not pid:
         os.chdir(project.folder)
