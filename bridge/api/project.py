@@ -1,0 +1,182 @@
+"""One project: its requests, looked at, answered by hand, ended and removed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from bridge.api.hosts import Hosts
+from bridge.errors import StateRefused, StateUnavailable
+from bridge.protocol.ids import check_id
+from bridge.protocol.type_checks import check
+from bridge.store import wakeups
+from bridge.store.config_file import settings_at
+from bridge.store.lease import is_abandoned
+from bridge.store.location import locate
+from bridge.store.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.api.history import Story
+    from bridge.api.project_status import Overview
+    from bridge.api.result import Result
+    from bridge.config import Settings
+    from bridge.protocol.ids import RequestId
+    from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
+    from bridge.store import Found
+    from bridge.store.clock import Clock
+    from bridge.store.prune import Pruned
+
+
+class Project:
+    """What `Bridge` can do with requests that were asked."""
+
+    def __init__(
+        self, settings: Settings, start: Path, *, clock: Clock | None = None
+    ) -> None:
+        self.settings = settings
+        place = locate(settings, start)
+        self.store = Store(place, clock=clock, lease_s=float(settings.lease_s))
+        # A waiter waits only a moment for the lock: its deadline matters more than
+        # cleaning up.
+        self._quick = self.store.until(-inf)
+        self.hosts = Hosts(self.store, settings)
+
+    @classmethod
+    def open(cls, path: Path | str | None = None) -> Self:
+        """The bridge of the project that `path` (default: the working folder) is in.
+
+        Raises:
+            BadSetting: a `BRIDGE_*` variable or a `config.toml` has an invalid value.
+            StateRefused: the state directory would not be safe, or `path` is not there.
+        """
+        if path is not None:
+            check(path=path)
+        start = Path(path or ".")
+        # Unlike Path's, this one says no to a path that is too long.
+        if path and not os.path.exists(start):
+            raise StateRefused(
+                start,
+                "there is no such folder, so no project",
+                "give the path of a folder in the project",
+            )
+        return cls(settings_at(start), start)
+
+    def _known(self, request: str) -> RequestId:
+        request_id = check_id(request)
+        self._find(request_id)
+        return request_id
+
+    def _find(self, request_id: RequestId) -> Found:
+        found = self.store.find(request_id)
+        if found is None:
+            raise self.store.unknown(request_id)
+        return found
+
+    # Ending
+
+    def cancel(self, request: str) -> bool:
+        """Cancel a request; False if it has ended.
+
+        A running agent is stopped at its next tool call.
+
+        Raises:
+            UnknownRequest: there is no such request.
+        """
+        from bridge.api.wait import cancel
+
+        return cancel(self._quick, self._known(request))
+
+    def respond(self, request: str, words: str) -> Result[Any]:
+        """Answer a request by hand; the answer is marked `route: manual`.
+
+        Raises:
+            UnknownRequest: there is no such request.
+            InvalidRequest: a host works on it, it has ended, or this is no answer.
+        """
+        from bridge.api.respond import respond
+
+        check(words=words)
+        return respond(self.store, self.status(request), words)
+
+    # Looking: this also ends overdue requests and gives back those of dead hosts, since
+    # nobody else may be there to do it.
+
+    def status(self, request: str) -> Found:
+        """One request as it stands now.
+
+        Raises:
+            UnknownRequest: there is no such request.
+        """
+        request_id = check_id(request)
+        found = self._find(request_id)
+        if self._has_moved(found.request, found.response):
+            return self._find(request_id)
+        return found
+
+    def overview(self) -> Overview:
+        """Open sessions and requests of this project, at one moment."""
+        from bridge.api.project_status import overview
+
+        seen = overview(self.store, self.settings)
+        due = [
+            each
+            for each in seen.requests
+            if each.left_s <= 0 or (each.is_abandoned and each.route == "host")
+        ]
+        if due and self._look_after(check_id(r.request_id) for r in due):
+            return overview(self.store, self.settings)
+        return seen
+
+    def story(self, request: str) -> Story:
+        """Everything known about one request.
+
+        Raises:
+            UnknownRequest: nothing is known about it.
+        """
+        from bridge.api.history import tell
+
+        story = tell(self.store, request)
+        if self._has_moved(story.request, story.response):
+            return tell(self.store, request)
+        return story
+
+    def prune(
+        self, *, older_than_days: float | None = None, max_bytes: int | None = None
+    ) -> Pruned:
+        """Remove what has ended, and what sessions that are gone left behind.
+
+        The options are those of `Store.prune`.
+        """
+        from bridge.host.pins import Pins
+
+        limits = {"older_than_days": older_than_days, "max_bytes": max_bytes}
+        check(**{name: limit for name, limit in limits.items() if limit is not None})
+        gone = self.store.prune(older_than_days=older_than_days, max_bytes=max_bytes)
+        bells = wakeups.remove_gone(self.store)
+        Pins(self.store.place.guard).forget_gone()
+        return replace(gone, bells=bells)
+
+    def _has_moved(self, request: Request | None, response: Response | None) -> bool:
+        """End or give back the request if needed; True if it must be read again."""
+        if request is None or response is not None:
+            return False
+        is_held = request.served_on != "host" or not is_abandoned(request.claim)
+        if self.store.now_ms() < request.deadline_ms and is_held:
+            return False
+        return self._look_after([check_id(request.request_id)])
+
+    def _look_after(self, ids: Iterable[RequestId]) -> bool:
+        """End what is overdue, give back what a dead host held; False if it cannot."""
+        from bridge.host.sweep_and_wake import sweep
+
+        try:
+            sweep(self._quick, waiting=ids)
+        except StateUnavailable:
+            return False
+        return True
