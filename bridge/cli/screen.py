@@ -139,6 +139,9 @@ def wrapped(
     Words from outside cannot pose as lines of ours, however long they are. With
     `whole_words` a path or an id is not divided.
     """
+    if width is not None:
+        # Each would take more than one column.
+        text = styled_as(text, text.expandtabs(4))
     for line in text.splitlines() or [""]:
         if width is None or cells(indent) + cells(line) <= width:
             yield styled_as(text, indent + line)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bridge.agents.trust import Digests, Trust
 
 _DIGEST_CHARS = 12
+# Comparing takes a time that may grow with the square of it.
+_MAX_LINES = 3_000
 
 
 def difference(entry: Entry, trust: Trust, home: Path) -> str | None:
@@ -39,10 +41,12 @@ def _of_file(
     new = _text(name, now, project, home)
     if old is None or new is None:
         return None
+    lines_of = _visible_lines(old), _visible_lines(new)
+    if max(map(len, lines_of)) > _MAX_LINES:
+        return None
     was = "as you trusted it" if name in before else "not there"
     lines = unified_diff(
-        _visible_lines(old),
-        _visible_lines(new),
+        *lines_of,
         f"{visible(name)} ({was})",
         f"{visible(name)} (now)",
         lineterm="",

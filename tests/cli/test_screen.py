@@ -67,7 +67,9 @@ def test_a_pipe_gets_every_column_whole_between_tabs():
         ("abcdefghijklm no", 8, ["  abcdef", "  ghijkl", "  m no"]),
         ("    far in it", 10, ["      far", "      in", "      it"]),
         ("日本語日本語", 8, ["  日本語", "  日本語"]),
-        ("as it is", None, ["  as it is"]),
+        ("as\tit is", None, ["  as\tit is"]),
+        ("as\tit is", 80, ["  as  it is"]),
+        ("\tin it", 9, ["     in", "     it"]),
     ],
 )
 def test_long_lines_go_on_below(text, width, lines):

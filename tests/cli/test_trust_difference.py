@@ -139,3 +139,19 @@ def test_no_more_is_kept_than_there_is_room(monkeypatch, tmp_path):
         trusted_texts.keep(folder, files, set(files.values()))
 
     assert [f.read_text() for f in (home / "trusted").iterdir()] == ["12345678"]
+
+
+def test_a_text_of_very_many_lines_is_shown_whole(project):
+    """Comparing those could take minutes."""
+    script = "".join(f"a = {number % 97}\n" for number in range(8_000))
+    folder = define(project, "lint.yaml", LINT.replace("models/", "")).parent
+    (folder / "tools").mkdir()
+    for name in ("run", "submit", "config"):
+        (folder / "tools" / f"{name}.pym").write_text(f"{script}'fine'\n")
+    agree(project)
+    (folder / "tools" / "run.pym").write_text("'worse'\n")
+
+    shown = agree(project).seen
+
+    assert "what has changed:" not in shown
+    assert "    'worse'\n" in shown
