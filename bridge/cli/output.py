@@ -91,7 +91,7 @@ def say_result(options: Namespace, value: Any, *lines: Line) -> None:
     if options.as_json:
         say_json(value)
     else:
-        say(*lines)
+        tell(*lines)
 
 
 def json_text(value: Any, *, pretty: bool = False) -> str:

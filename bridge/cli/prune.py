@@ -13,7 +13,7 @@ from argparse import Namespace
 from bridge.api.bridge import Bridge
 from bridge.cli.durations import DAY_S, duration
 from bridge.cli.options import AS_JSON, at_least, option
-from bridge.cli.output import say_json, tell
+from bridge.cli.output import say_result
 
 KEPT_DAYS = 30.0
 MIB = 1024 * 1024
@@ -61,4 +61,4 @@ def command(options: Namespace) -> None:
         f"temporary files {gone.temporaries:,}, wake-up files of closed sessions "
         f"{gone.bells:,}; {gone.freed_bytes / MIB:.1f} MiB freed"
     )
-    say_json(gone) if options.as_json else tell(said)
+    say_result(options, gone, said)

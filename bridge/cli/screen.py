@@ -140,14 +140,14 @@ def wrapped(
     `whole_words` a path or an id is not divided.
     """
     if width is not None:
-        # Each would take more than one column.
+        # A tab takes more than one column.
         text = styled_as(text, text.expandtabs(4))
     for line in text.splitlines() or [""]:
         if width is None or cells(indent) + cells(line) <= width:
             yield styled_as(text, indent + line)
         else:
             room = max(1, width - cells(indent))
-            longest = len(line) if whole_words else room
+            longest = room + 2 * len(line) if whole_words else room
             for part in _parts(line, room, longest, below):
                 yield styled_as(text, indent + part)
 
@@ -155,8 +155,8 @@ def wrapped(
 def _parts(line: str, room: int, longest: int, below: str) -> Iterator[str]:
     """A line in parts, each as wide as there is room; between words if possible."""
     words = line.lstrip(" ")
-    part = line[: len(line) - len(words)][: room // 2]
-    below = (part + below)[: room // 2]
+    part = lead = line[: len(line) - len(words)][: room // 2]
+    below = (lead + below)[: room // 2]
     for word in words.split(" "):
         longer = f"{part} {word}" if part.strip() else f"{part}{word}"
         if cells(longer) <= room:
@@ -164,9 +164,12 @@ def _parts(line: str, room: int, longest: int, below: str) -> Iterator[str]:
             continue
         if part.strip():
             yield part
+            lead = below
         *whole, rest = _chopped(word, longest - len(below))
-        yield from (below + each for each in whole)
-        part = below + rest
+        for each in whole:
+            yield lead + each
+            lead = below
+        part = lead + rest
     yield part
 
 

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from bridge.cli.screen import Styled, cells, cut, printed, screen_of, wrapped
+from bridge.cli.screen import Styled, cells, cut, folded, printed, screen_of, wrapped
 from bridge.cli.table import Column, table
 from bridge.config import colour_is_wanted
 
@@ -80,6 +80,23 @@ def test_paths_are_not_divided():
     lines = list(wrapped("there is no /home/u/app/folder", 14, whole_words=True))
 
     assert lines == ["there is no", "/home/u/app/folder"]
+
+
+def test_what_goes_on_is_further_in():
+    """But not a long path that begins a line."""
+    lines = ["/home/u/app/folder", "one two /home/u/app/folder three"]
+
+    assert list(folded(lines, 12, whole_words=True)) == [
+        "/home/u/app/folder",
+        "one two",
+        "    /home/u/app/folder",
+        "    three",
+    ]
+    assert list(folded(["abcdefghijklmn"], 10, whole_words=False)) == [
+        "abcdef",
+        "    ghijkl",
+        "    mn",
+    ]
 
 
 def test_escape_sequences_come_from_styles_alone():

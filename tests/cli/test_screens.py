@@ -101,8 +101,8 @@ def test_status_of_every_stage():
 
 def test_status_where_a_budget_holds_requests_back():
     limit = HeldBack(
-        "agents_per_hour",
-        "0c5e",
+        limit="agents_per_hour",
+        session="0c5e",
         used=50,
         most=50,
         frees_in_s=1_500.0,
