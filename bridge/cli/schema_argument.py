@@ -12,7 +12,6 @@ import sys
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
-from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -150,5 +149,7 @@ def _place(exc: BaseException) -> str:
     """Where the user's code failed."""
     if isinstance(exc, SyntaxError):
         return f"{exc.filename}:{exc.lineno}"
+    from traceback import extract_tb
+
     last = extract_tb(exc.__traceback__)[-1]
     return f"{last.filename}:{last.lineno}"
