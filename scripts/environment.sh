@@ -37,9 +37,10 @@ make_environment() {
     project=$(cksum <"$root/pyproject.toml")
     is_made "$1" && return
     find_base_python
-    say "making an environment in .venv (once; needs the package index)"
-    [ -x "$python" ] || "$base" -m venv "$root/.venv" ||
-        fail "cannot make $root/.venv with $base"
+    if ! [ -x "$python" ]; then
+        say "making an environment in .venv (once; needs the package index)"
+        "$base" -m venv "$root/.venv" || fail "cannot make $root/.venv with $base"
+    fi
     case $1 in
     *local* | *dev*)
         say "compiling llama.cpp, once: about two minutes on two cores (the index has no" \

@@ -122,7 +122,7 @@ def ask_the_session(folder: Path, stage: Stage) -> int:
             asked = hostbridge(folder, *ask)
             time.sleep(1)
         _, code = tell_answer(asked)
-        print("The host's model made these calls for it:\n")
+        print("The session's model made these calls for it:\n")
         for call in stage.api.turns("main")[-1].own_calls:
             print(f"    {call['name']}({json.dumps(call['input'])})")
     return code
@@ -232,7 +232,7 @@ class Narrator:
         self._told[file.stem] = {**before, **record}
         print(f"\n…/@/{file.parent.name}/{file.name}")
         for key, value in record.items():
-            if value not in (None, [], "") and before.get(key) != value:
+            if value not in (None, [], {}, "") and before.get(key) != value:
                 line = f"    {key}: {json.dumps(value)}"
                 print(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…")
         sys.stdout.flush()

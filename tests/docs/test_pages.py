@@ -103,6 +103,7 @@ def reader(folder: Path, *, has_hostbridge: bool = True) -> Iterator[Reader]:
         ScriptedServer() as server,
     ):
         server.acts.append(chat)
+        server.served = ["qwen3"]
         programs = folder / "bin"
         path = {"PATH": f"{programs}:{os.environ['PATH']}"}
         stage = Stage(folder / "stage", api, program=needs.client(), extra_env=path)
