@@ -86,11 +86,15 @@ class NotTrusted(BridgeError):
 
     code = "not_trusted"
 
-    def __init__(self, name: str, file: Path) -> None:
+    def __init__(self, name: str, file: Path, *, is_changed: bool = False) -> None:
+        why = (
+            "which has changed since you trusted it"
+            if is_changed
+            else "which you have not trusted"
+        )
         super().__init__(
-            f"agent {name!r} is defined by this project ({file}), and you have not "
-            "trusted it, or not as it is now; look at it with: hostbridge trust; see "
-            "what is wrong in it, if anything is, with: hostbridge agents check"
+            f"agent {name!r} is defined by this project in {file}, {why}",
+            ways=("hostbridge trust shows it, and asks you",),
         )
         self.file = file
 

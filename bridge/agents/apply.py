@@ -37,7 +37,8 @@ def resolve(definition: Definition | None, store: Store, request: Request) -> Re
         return applied(definition, request, parent_variables(store, request))
     if request.definition is not None:
         raise InvalidRequest(
-            f"the definition of agent {request.agent_type!r} is gone since it was asked"
+            f"the definition of agent {request.agent_type!r} is gone since it "
+            "was asked; see which there are: hostbridge agents list"
         )
     return request
 
@@ -161,5 +162,5 @@ def _check_schema(definition: Definition, schema: Mapping[str, Any] | None) -> N
     if schema is not None and "evidence" not in (schema.get("properties") or {}):
         raise InvalidRequest(
             f"agent {definition.name!r} must show evidence, but the requested schema "
-            "has no property `evidence`"
+            "has no property `evidence`; add it, or ask without a schema"
         )

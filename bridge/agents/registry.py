@@ -169,16 +169,18 @@ class Registry:
         trust = self._trust() if folder.is_projects else None
         # Somebody else's file: no byte of it is parsed without trust.
         if trust is not None and not (data is not None and trust.admits(file, data)):
-            raise NotTrusted(name, file)
+            raise NotTrusted(name, file, is_changed=trust.knows(file))
         from bridge.agents.load import load
 
         loaded = load(file, folder.layer, data, home=self.home)
-        if loaded.name != name:
+        # The head of a broken file may have the name although the whole cannot be read.
+        is_broken = file.stem != name and loaded.errors
+        if loaded.name != name and not is_broken:
             return None
         if loaded.errors or loaded.definition is None:
             raise BadDefinition(name, loaded.errors)
         if trust is not None and not trust.covers(loaded):
-            raise NotTrusted(name, file)
+            raise NotTrusted(name, file, is_changed=trust.knows(file))
         return loaded.definition
 
     def _trust(self) -> Trust:

@@ -66,6 +66,10 @@ class Trust:
         digest = hashlib.sha256(data).hexdigest()
         return known.get(self._name(file)) == digest
 
+    def knows(self, file: Path) -> bool:
+        """Whether a definition's file was ever trusted."""
+        return self._name(file) in self._definitions
+
     def covers(self, loaded: Loaded) -> bool:
         """Whether a definition is trusted with every file that was read for it."""
         known = self._definitions.get(self._name(loaded.file))

@@ -156,13 +156,15 @@ def draft(
 
         fields = choices(definition) | fields
     from bridge.host.calling_agent import find_parent
+    from bridge.protocol.failure_codes import CURES
 
     parent_id, parent_depth = find_parent(store, settings) or (None, -1)
     depth = parent_depth + 1
     if depth > settings.max_depth:
         raise DepthExceeded(
             f"{depth} agents stand above this request; {settings.max_depth} is the "
-            "limit (max_depth)"
+            "limit (max_depth)",
+            ways=(CURES["depth"],),
         )
     if depth:
         # Its parent holds a slot while it waits.

@@ -116,7 +116,8 @@ def on_route(
     """
     if request.session is not None and route != "host":
         raise InvalidRequest(
-            f"session {request.session!r} cannot take what route {route!r} is to serve"
+            f"session {request.session!r} cannot take what route {route!r} is to "
+            "serve; name the session or the route, not both"
         )
     if request.model is not None:
         check_model(route, request.model, is_asked=is_model_asked)

@@ -61,7 +61,7 @@ def _cancel(bridge: Bridge, request_id: str, *, as_json: bool) -> bool:
     try:
         cancelled = bridge.cancel(request_id)
     except BridgeError as exc:
-        complain(str(exc))
+        complain(exc.what)
         return False
     if not cancelled:
         status = bridge.status(request_id).status

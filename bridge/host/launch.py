@@ -239,7 +239,7 @@ def _unusable(hook: HookContext, request_id: RequestId, exc: BridgeError) -> Hoo
         # Another call of this session may have launched it meanwhile.
         if (held := _held(hook, request)) is not None:
             return held
-        response = failed(request, code_of(exc), str(exc), now_ms=hook.now_ms())
+        response = failed(request, code_of(exc), exc.what, now_ms=hook.now_ms())
         hook.store.publish(response, source="launch")
     return deny(f"hostbridge: request {request_id} cannot run. No agent is needed.")
 

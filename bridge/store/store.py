@@ -216,7 +216,14 @@ class Store:
             )
         place = self.place.state
         why = f"in {place}" if self.exists() else f"here: there is no {place}"
-        return UnknownRequest(f"no request {request_id} {why}", request_id=request_id)
+        return UnknownRequest(
+            f"no request {request_id} {why}",
+            ways=(
+                "see which there are: hostbridge status",
+                "look into another project: hostbridge -C DIR status",
+            ),
+            request_id=request_id,
+        )
 
     def claim(
         self,

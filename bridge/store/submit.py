@@ -76,6 +76,6 @@ def _json(request: Request) -> bytes:
 
 def _used(request: Request) -> InvalidRequest:
     return InvalidRequest(
-        f"request id {request.request_id!r} was used before",
+        f"request id {request.request_id!r} was used before; choose another, or none",
         request_id=request.request_id,
     )

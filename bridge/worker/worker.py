@@ -145,7 +145,7 @@ class Worker:
             self.give_back(request_id)
             raise
         except BridgeError as exc:
-            self._end(request, Outcome(code=code_of(exc), detail=str(exc)), watch)
+            self._end(request, Outcome(code=code_of(exc), detail=exc.what), watch)
             return
         if not _is_answer(outcome) and watch.is_given_up:
             # The request has more time than its asker here: somebody else may serve it.
@@ -269,7 +269,7 @@ def response_of(
         )
     code = verdict.code
     if code == "timeout":
-        late = expired(request, now_ms, why=verdict.detail)
+        late = expired(request, now_ms)
         return late.with_(raw_output=outcome.words, **details)
     if code is not None and not verdict.is_valid:
         message = explain(code, verdict.detail)

@@ -118,6 +118,16 @@ def test_error_an_unreadable_file_hides_by_its_file_name(world, text):
         world.registry.find("a")
 
 
+def test_error_a_broken_file_of_another_name_is_named(world):
+    """It said: no agent is named 'b'; did you mean b?"""
+    file = world.write("a.yaml", "name: b\nprompt: [\n")
+
+    with pytest.raises(BadDefinition) as failed:
+        world.registry.find("b")
+
+    assert f"  {file}:3: not YAML: " in str(failed.value)
+
+
 def test_other_definitions_still_load(world):
     world.write("a.yaml", "name: a\npromt: x\n")
     world.write("b.yaml", agent("b"))

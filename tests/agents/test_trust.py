@@ -53,9 +53,8 @@ def test_error_untrusted(world):
         world.registry.find("a")
 
     assert str(failed.value) == (
-        f"agent 'a' is defined by this project ({file}), and you have not trusted it, "
-        "or not as it is now; look at it with: hostbridge trust; see what is wrong in "
-        "it, if anything is, with: hostbridge agents check"
+        f"agent 'a' is defined by this project in {file}, which you have not trusted. "
+        "What to do: hostbridge trust shows it, and asks you"
     )
     assert (failed.value.code, failed.value.file) == ("not_trusted", file)
 
@@ -68,6 +67,8 @@ def test_trust_ends_with_a_change_and_returns_with_the_old_bytes(world):
     assert is_found(world)
     file.write_text(EVIL)
     assert not is_found(world)
+    with pytest.raises(NotTrusted, match="which has changed since you trusted it"):
+        world.registry.find("a")
     file.write_text(GOOD)
     assert is_found(world)
 

@@ -40,7 +40,7 @@ def test_a_project_gets_one_that_waits_for_trust(project):
         f"{file}\nedit it, then:\n  hostbridge agents check {file}\n"
         "  hostbridge trust\n  hostbridge ask notes 'Which modules lack tests?'\n"
     )
-    assert "you have not trusted it" in project.run("submit", "notes", "Hi").err
+    assert "which you have not trusted" in project.run("submit", "notes", "Hi").err
     trust_project(project.bridge)
     assert project.run("submit", "notes", "Hi").code == 0
 

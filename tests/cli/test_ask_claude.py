@@ -24,6 +24,7 @@ from stage.processes import is_alive
 from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
+from bridge.protocol.failure_codes import CURES
 
 VARIABLES = ("BRIDGE_OFF", "BRIDGE_DEPTH", "BRIDGE_PARENT")
 NO_SERVER = (
@@ -101,8 +102,9 @@ def test_depth_counts_through_claude_p(project, claude):
 
     asked = project.bridge.status(inner.out.strip()).request
     assert (asked.parent_request_id, asked.depth) == (outer, 2)
-    deeper.fails(
-        1, "3 agents stand above this request; 2 is the limit (BRIDGE_MAX_DEPTH)"
+    assert deeper.err.startswith(
+        "hostbridge: 3 agents stand above this request; 2 is the limit (max_depth)\n"
+        f"  what to do: {CURES['depth']}\n"
     )
     assert not (claude / "stdin").exists()
 
@@ -118,7 +120,7 @@ def test_agents_that_ask_agents_end_at_the_depth_limit(project, claude):
     assert ran == (0, SERVED, BY_CLAUDE)
     assert said == (
         "hostbridge: 3 agents stand above this request; 2 is the limit "
-        "(BRIDGE_MAX_DEPTH)\n"
+        f"(max_depth)\n  what to do: {CURES['depth']}\n"
         f"{SERVED}{BY_CLAUDE}{SERVED}{BY_CLAUDE}"
     )
     asked = [json.loads(file.read_text()) for file in project.state.glob("done/*")]

@@ -52,7 +52,7 @@ LOOKS = {
     "where": "\n",
     "on": "(it was not off)",
     "prune": "removed: requests 0",
-    "doctor": NEVER,
+    "doctor --all": NEVER,
     "ask Anybody?": "no Claude Code session with hostbridge is open",
 }
 

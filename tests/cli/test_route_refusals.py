@@ -28,7 +28,7 @@ def test_error_no_claude(project):
 
 USAGE = {
     "--route claude --session s1 x": "session 's1' cannot take what route 'claude' is "
-    "to serve",
+    "to serve; name the session or the route, not both",
     "--route claude --fallback-after 1 x": "route 'claude' is served here at once: "
     "--fallback-after (in Python: fallback_after_s) belongs to the routes auto and "
     "host",

@@ -191,7 +191,9 @@ def test_error_unknown_request(project):
 
     ran = project.run("show", "nobody")
 
-    assert ran == (1, "", f"hostbridge: no request nobody in {project.state}\n")
+    first, *ways = ran.err.splitlines()
+    assert first == f"hostbridge: no request nobody in {project.state}"
+    assert "    - see which there are: hostbridge status" in ways
 
 
 def test_a_run_of_our_own_is_shown_turn_by_turn(project):

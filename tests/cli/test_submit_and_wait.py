@@ -30,7 +30,7 @@ def test_submit_with_a_chosen_id(project):
     first = project.run("submit", "Which?", "--id", "mine-1", "--json")
     again = project.run("submit", "Which?", "--id", "mine-1", "--json")
 
-    message = "request id 'mine-1' was used before"
+    message = "request id 'mine-1' was used before; choose another, or none"
     assert (first.code, first.json) == (0, {"requestId": "mine-1"})
     assert (again.code, again.err) == (2, f"hostbridge: {message}\n")
     assert again.json == {
@@ -142,8 +142,12 @@ def test_error_wait_for_an_unknown_request(project):
     project.submit()
     here = project.run("wait", "nobody")
 
-    nowhere.fails(1, f"no request nobody here: there is no {project.state}")
-    assert here == (1, "", f"hostbridge: no request nobody in {project.state}\n")
+    ways = (
+        "\n  what to do:\n    - see which there are: hostbridge status\n    - look "
+        "into another project: hostbridge -C DIR status"
+    )
+    nowhere.fails(1, f"no request nobody here: there is no {project.state}{ways}")
+    here.fails(1, f"no request nobody in {project.state}{ways}")
 
 
 def test_cancel_goes_on_after_a_failure(project):

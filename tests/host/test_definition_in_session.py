@@ -171,7 +171,7 @@ def other_routes(world: HookWorld) -> None:
 @pytest.mark.parametrize(
     ("change", "code", "why"),
     [
-        (ruin_trust, "not_trusted", "you have not trusted it"),
+        (ruin_trust, "not_trusted", "changed since you trusted it"),
         (remove, "bad_request", "the definition of agent 'worker' is gone since"),
         (break_it, "bad_definition", "promt: unknown field"),
         (other_routes, "bad_request", "does not take the route host; it takes claude"),

@@ -83,7 +83,9 @@ def test_error_an_id_is_used_once(store, folder):
     with pytest.raises(InvalidRequest) as caught:
         store.submit(request("a"))
 
-    assert str(caught.value) == "request id 'a' was used before"
+    assert (
+        str(caught.value) == "request id 'a' was used before; choose another, or none"
+    )
     assert caught.value.request_id == "a"
     assert os.listdir(path_of(store, "requests")) in ([], ["a.json"])
 
