@@ -191,7 +191,7 @@ def _unknown(name: str, others: list[str]) -> BridgeError:
         others.remove(command)
         moved = shlex.join([command, name, *others])
         return UsageError(f"options come after the command: hostbridge {moved}")
-    near = get_close_matches(name, COMMANDS, n=2)
+    near = [] if " " in name else get_close_matches(name, COMMANDS, n=2)
     hint = f"did you mean {' or '.join(near)}?" if near else "see `hostbridge --help`"
     may_be_question = not near or (others and not others[0].startswith("-"))
     asked = f"; to ask: {_as_question([name, *others])}" if may_be_question else ""

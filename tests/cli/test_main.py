@@ -109,6 +109,7 @@ def test_error_unknown_command(project):
     ("words", "name", "quoted"),
     [
         (["which modules lack tests?"], "which modules lack tests?", ""),
+        (["hi there"], "hi there", ""),
         (["what", "lacks", "tests?"], "what", "'what lacks tests?'"),
         (["Plan", "what is next?", "-t5"], "Plan", "Plan 'what is next?' -t5"),
         (["why", "-t", "5m"], "why", "why -t 5m"),
