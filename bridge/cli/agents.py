@@ -33,6 +33,7 @@ from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.store.location import locate
 
+USAGE = "[list|show NAME|check [PATH]|new NAME]"
 OPTIONS = (
     option(
         "what",
@@ -43,7 +44,11 @@ OPTIONS = (
         help="What to do; list by default.",
     ),
     option(
-        "which", metavar="NAME|PATH", nargs="?", help="What to show, check or write."
+        "which",
+        completes="agents",
+        metavar="NAME|PATH",
+        nargs="?",
+        help="What to show, check or write.",
     ),
     switch("--project", help="For `new`: into this project, for all who work on it."),
     switch("--markdown", help="For `new`: as Claude Code writes agents, not as YAML."),

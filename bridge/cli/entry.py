@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _end(_number: int, _frame: object) -> None:
-    if "--json" in sys.argv:
+    if {"--json", "-j"} & {*sys.argv}:
         os.write(1, _ENDED)
     os.write(2, b"hostbridge: interrupted\n")
     os._exit(_INTERRUPTED)

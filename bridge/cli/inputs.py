@@ -16,7 +16,6 @@ from bridge.api.options import AskOptions, SubmitOptions
 from bridge.cli.model_name import from_here
 from bridge.cli.output import complain
 from bridge.cli.read_file import bytes_of, decoded
-from bridge.cli.schema_argument import read_schema
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol.names import GENERAL
 
@@ -120,11 +119,19 @@ def question(options: Namespace, bridge: Bridge) -> dict[str, Any]:
     known = AskOptions.__optional_keys__ | SubmitOptions.__optional_keys__
     same = {name: value for name, value in vars(options).items() if name in known}
     return same | {
-        "schema": read_schema(bridge, options.schema),
+        "schema": _schema(bridge, options.schema),
         "model": from_here(options.model, bridge.settings),
         "arguments": read_pairs("--set", options.arguments),
         "variables": read_pairs("--var", options.variables),
     }
+
+
+def _schema(bridge: Bridge, typed: str | None) -> Any:
+    if typed is None:
+        return None
+    from bridge.cli.schema_argument import read_schema
+
+    return read_schema(bridge, typed)
 
 
 def read_pairs(option: str, values: list[str] | None) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from importlib import import_module
 
 from bridge.cli.commands import COMMANDS, GROUPS
 from bridge.cli.exit_codes import Exit
-from bridge.config import forbid_colour
 from bridge.errors import BridgeError
 
 _HELP = """\
@@ -149,6 +148,8 @@ def _call(name: str, arguments: list[str]) -> int:
         return Exit.OK
     options = parse(prog, module.OPTIONS, arguments)
     if options.no_color:
+        from bridge.config import forbid_colour
+
         forbid_colour()
     if options.directory:
         _go_to(options.directory)

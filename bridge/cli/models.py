@@ -47,6 +47,7 @@ from bridge.llama.model_files import (
 from bridge.llama.recommended import parse
 from bridge.store.config_file import settings_at
 
+USAGE = "[list|pull [NAME]]"
 OPTIONS = (
     option(
         "what",

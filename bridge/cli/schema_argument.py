@@ -33,8 +33,8 @@ _FORMS = (
 )
 
 
-def read_schema(bridge: Bridge, typed: str | None) -> Any:
-    """What `--schema` names; None for nothing.
+def read_schema(bridge: Bridge, typed: str) -> Any:
+    """What `--schema` names.
 
     Warns about keywords that look misspelt.
 
@@ -42,8 +42,6 @@ def read_schema(bridge: Bridge, typed: str | None) -> Any:
         InvalidRequest: it names nothing, or no schema; says where.
         InsideSession: a model could be behind `module:Class`, which runs code.
     """
-    if typed is None:
-        return None
     if os.path.exists(typed):
         return _checked(typed, bytes_of(Path(typed)))
     if _JSON.match(typed):
@@ -149,6 +147,7 @@ def _place(exc: BaseException) -> str:
     """Where the user's code failed."""
     if isinstance(exc, SyntaxError):
         return f"{exc.filename}:{exc.lineno}"
+    # Slow to import.
     from traceback import extract_tb
 
     last = extract_tb(exc.__traceback__)[-1]

@@ -34,7 +34,8 @@ OPTIONS = (
     switch("--once", help="Serve what waits now, then exit."),
     option(
         "--route",
-        metavar="R",
+        metavar="ROUTE",
+        completes="routes",
         action="append",
         help="Only this route; may be repeated.",
     ),
