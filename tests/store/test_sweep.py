@@ -59,6 +59,7 @@ def test_after_the_last_attempt_the_failure_has_a_name(store, route, holder, sta
         "code": "host_gone",
         "message": f"the {holder} the request is gone, and 2 attempts were used up",
         "stage": stage,
+        "alias": None,
     }
 
 
