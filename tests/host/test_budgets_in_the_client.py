@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from hostworld import HostWorld, host_world
 from polling import wait_until
 from stage.models import obedient_model
 from stage.replies import reply
+
+from bridge.protocol.ids import check_id
+from bridge.store import wakeups
 
 pytestmark = pytest.mark.host
 
@@ -38,6 +42,11 @@ def cure_of(world: HostWorld, request: str) -> list[str]:
         return next((r.held_back for r in found if r.request_id == request), None)
 
     held = wait_until(limit, what="a limit that holds it back")
+    (session,) = world.live()
+    wait_until(lambda: wakeups.unanswered_s(world.store, session.host) is None)
+    # What the submit woke has looked by then, and taken nothing.
+    time.sleep(3)
+    assert world.stage_of(check_id(request)) == "waiting"
     return held.cure.split()
 
 
