@@ -17,7 +17,7 @@ For example:
 
 import argparse
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -34,7 +34,7 @@ OPTIONS = (
     option(
         "what",
         metavar=USAGE,
-        choices=(*_SHELLS, "agents", "ids", "models"),
+        choices=(*_SHELLS, "agents", "ids", "models", "settings"),
         help="Your shell.",
     ),
 )
@@ -43,8 +43,13 @@ OPTIONS = (
 def command(options: Namespace) -> None:
     """Print a shell's script, or what the script asks for."""
     if options.what not in _SHELLS:
-        names = {"agents": _agents, "ids": _ids, "models": _models}[options.what]
-        say("\n".join(names(Bridge.open())))
+        names: dict[str, Callable[[Bridge], Iterator[str]]] = {
+            "agents": _agents,
+            "ids": _ids,
+            "models": _models,
+            "settings": _settings,
+        }
+        say("\n".join(names[options.what](Bridge.open())))
         return
     import shtab
 
@@ -91,6 +96,14 @@ def _ids(bridge: Bridge) -> Iterator[str]:
     from bridge.cli.which_request import all_ids
 
     yield from sorted(all_ids(bridge), reverse=True)[:_IDS_SHOWN]
+
+
+def _settings(_: Bridge, /) -> Iterator[str]:
+    """The words of `hostbridge config`, and what can be set."""
+    from bridge.config import TABLE
+
+    yield from ("get", "list", "set", "unset")
+    yield from (key for key, each in TABLE.items() if not each.only_variable)
 
 
 def _models(bridge: Bridge) -> Iterator[str]:

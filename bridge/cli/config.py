@@ -49,6 +49,7 @@ OPTIONS = (
         metavar=f"[{'|'.join(_USES.values())}]",
         nargs="*",
         help="What to do; by default list.",
+        completes="settings",
     ),
     switch("--user", help="Change your own file, for all your projects."),
     switch("--project", help="Change the file of this project."),

@@ -118,6 +118,9 @@ def test_names_and_ids_for_the_scripts(project):
         0, "fable\nhaiku\ninherit\nopus\nsonnet\nsmall.gguf\n"
     )
     assert {"general-purpose", "Explore", "validator-logic"} <= {*agents}
+    settings = project.run("completion", "settings").out.splitlines()
+    assert {"set", "slots", "agents_per_hour"} <= {*settings}
+    assert "home" not in settings
 
 
 def test_error_another_shell(project):
