@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from bridge.agents.diagnostic import did_you_mean
-from bridge.errors import BridgeError, ExtraMissing, InvalidRequest
+from bridge.errors import BadSetting, BridgeError, ExtraMissing, InvalidRequest
 from bridge.llama.gguf import NotAModel, read_header
 from bridge.llama.recommended import PART, HubFile
 from bridge.protocol.names import MODEL_FILE
@@ -239,6 +239,8 @@ def _our_errors(wanted: HubFile, folder: Path) -> Iterator[None]:
         from huggingface_hub import constants, errors
     except ImportError:
         raise ExtraMissing("local", "huggingface_hub") from None
+    except ValueError as exc:
+        raise BadSetting(f"HF_ENDPOINT is no address: {exc}") from None
     import httpx2
 
     # Otherwise the library reports which program of the user's asks.
@@ -254,7 +256,9 @@ def _our_errors(wanted: HubFile, folder: Path) -> Iterator[None]:
             f"fetch it yourself, and put it into {folder}"
         ) from None
     except errors.RepositoryNotFoundError:
-        raise PullFailed(f"the hub has no repository {wanted.repository}") from None
+        raise PullFailed(
+            f"the hub has no public repository {wanted.repository}"
+        ) from None
     except errors.EntryNotFoundError:
         with _our_errors(HubFile(wanted.repository, ""), folder):
             listing = _listing(wanted)
@@ -279,4 +283,4 @@ def _host(endpoint: str) -> str:
 
 
 def _first_line(exc: Exception) -> str:
-    return next(iter(str(exc).splitlines()), type(exc).__name__)
+    return next(iter(str(exc).splitlines()), type(exc).__name__).rstrip(".")

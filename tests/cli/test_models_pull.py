@@ -114,7 +114,7 @@ def test_error_another_file_of_that_name(pull, folder):
 @pytest.mark.parametrize(
     ("refusal", "problem"),
     [
-        ((404, "RepoNotFound"), "the hub has no repository owner/small-GGUF"),
+        ((404, "RepoNotFound"), "the hub has no public repository owner/small-GGUF"),
         ((403, "GatedRepo"), "only to those who sign in"),
         ((500, ""), "could not be fetched"),
     ],
@@ -140,11 +140,27 @@ def test_error_the_hub_states_no_digest(pull, hub, folder):
     assert not folder.exists()
 
 
-def test_error_no_hub(pull):
-    ran = pull(FILE, HF_ENDPOINT="http://127.0.0.1:9")
+@pytest.mark.parametrize(
+    ("env", "code", "problem"),
+    [
+        (
+            {"HF_ENDPOINT": "http://u:pw@127.0.0.1:9"},
+            1,
+            " could not be fetched from 127.0.0.1:9: [Errno 111] Connection refused; ",
+        ),
+        ({"HF_ENDPOINT": "foo"}, 1, " could not be fetched from foo: "),
+        ({"HF_ENDPOINT": "http://[::1"}, 2, "HF_ENDPOINT is no address: "),
+        ({"HF_HUB_OFFLINE": "1"}, 1, "offline mode is enabled"),
+    ],
+    ids=["refused", "no scheme", "no address", "offline"],
+)
+def test_error_no_hub(pull, env, code, problem):
+    """A password in its address is not shown."""
+    ran = pull(FILE, **env)
 
-    assert ran.code == 1
-    assert "could not be fetched" in ran.err
+    assert ran.code == code
+    assert problem in ran.err
+    assert "pw" not in ran.err
 
 
 @pytest.mark.parametrize(
