@@ -16,6 +16,7 @@ PYTHON = """\
 #!/bin/sh
 case "$*" in
 *"-m venv"*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+*"-m stage.client"*) exit 1 ;;
 *"-m pip"*) for last; do :; done; printf '%s ' "${last##*/project}" >>"$LOG" ;;
 esac
 """
@@ -67,6 +68,28 @@ def test_an_environment_is_used_again(project):
 def test_the_first_exchange_needs_no_extra(project):
     """So no compiler: the demo adds the model's library later."""
     assert installed(project, "", "[local]", "", "[local]") == "[local]"
+
+
+def test_error_no_client(project):
+    """What the user has will do, and half of the demo needs none."""
+    script = project / "scripts" / "demo"
+    shutil.copy(ROOT / "scripts" / "demo", script)
+    shutil.copy(ROOT / "scripts" / "progress.py", script.parent)
+
+    done = subprocess.run(
+        [script],
+        env={"PATH": f"{project.parent}/bin:{os.environ['PATH']}", "LOG": "/dev/null"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "scripts: there is no client; one that you have will do: "
+        "BRIDGE_TEST_CLAUDE=/path/to/claude scripts/demo; the exchange without a "
+        "client: scripts/demo model\n"
+    )
 
 
 def test_an_environment_is_made_again_when_the_project_changes(project):
