@@ -96,4 +96,5 @@ def _about(bridge: Bridge, request_id: str) -> str:
     if found is None or found.request is None:
         return ""
     prompt = one_line(found.request.prompt, _EXCERPT_CHARS)
-    return f"{found.status}  {found.request.agent_type}  {prompt}"
+    state = found.status if found.response else found.request.stage.words
+    return f"{state}  {found.request.agent_type}  {prompt}"

@@ -54,8 +54,8 @@ def test_error_several_ids_begin_so(project, command):
     project.run(command, "ab").fails(
         2,
         "request ab: the ids of 2 requests begin so; which one?\n"
-        "  ab-1  pending  Explore  1\n"
-        "  ab-2  pending  Explore  2",
+        "  ab-1  waiting  Explore  1\n"
+        "  ab-2  waiting  Explore  2",
     )
 
 
@@ -76,7 +76,11 @@ def test_each_command_takes_a_beginning(project, host):
 def test_error_no_id_begins_so(project, two):
     """As before: where it was looked for."""
     assert two
-    project.run("show", "x").fails(1, f"no request x in {project.state}")
+    ran = project.run("show", "x")
+    assert (ran.code, ran.err.splitlines()[0]) == (
+        1,
+        f"hostbridge: no request x in {project.state}",
+    )
     project.run("show", "").fails(
         2, "request id '': expected 1 to 128 of A-Z a-z 0-9 _ -"
     )
