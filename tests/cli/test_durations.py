@@ -24,3 +24,16 @@ def test_a_time_in_seconds(text):
 @pytest.mark.parametrize("text", NONE)
 def test_error_no_time(text):
     assert parse_duration(text) is None
+
+
+def test_prune_by_age(project):
+    """A day is not the only unit; the two ways to say it exclude each other."""
+    project.bridge.cancel(project.submit())
+
+    kept = project.run("prune", "--older-than", "1h30m", "--json")
+    gone = project.run("prune", "--older-than", "0s", "--json")
+
+    assert (kept.json["requests"], gone.json["requests"]) == (0, 1)
+    project.run("prune", "--older-than", "1d", "--days", "1").fails(
+        2, "prune: --days: cannot go with --older-than; see `hostbridge prune --help`"
+    )
