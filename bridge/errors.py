@@ -124,7 +124,7 @@ class UnknownRequest(BridgeError):
 
 
 class CannotWaitHere(BridgeError):
-    """The caller runs inside the only host, which would have to wait for itself."""
+    """The caller runs inside the only session, which would have to wait for itself."""
 
     code = "cannot_wait"
 
