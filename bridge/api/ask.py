@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.hosts import Hosts
@@ -11,7 +12,12 @@ from bridge.api.request_builder import draft
 from bridge.api.routing import plan
 from bridge.api.submission import Submitter
 from bridge.api.wait import Waiter, cancel
-from bridge.errors import BridgeError, CannotWaitHere, WaitTimeout
+from bridge.errors import (
+    BridgeError,
+    CannotWaitHere,
+    StateUnavailable,
+    WaitTimeout,
+)
 from bridge.llama.preload import end_ahead
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, ignore
@@ -131,6 +137,14 @@ class Asker(Submitter):
                 # Another caller's request, found by its key: not ours to end.
                 raise waiter.late([request_id], timeout_s) from None
             return waiter.expire(request_id, Stage(str(exc.stage)))
+        except BaseException:
+            if worker and not is_new:
+                # Another caller's: somebody else may serve it.
+                with suppress(StateUnavailable):
+                    self.quick.give_back(
+                        request_id, worker.claimant.host, lambda held: held
+                    )
+            raise
 
     def _worker(
         self, begun: Draft, route: OwnRoute, deadline_s: float, given: dict[str, Any]

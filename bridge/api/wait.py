@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.result import result_of
@@ -92,13 +91,6 @@ class Waiter:
             except StateUnavailable:
                 # It waits again, for as long as its caller does.
                 pass
-            except BaseException:
-                # Perhaps it belongs to another caller, and somebody else may serve it.
-                with suppress(StateUnavailable):
-                    self._store.give_back(
-                        request_id, worker.claimant.host, lambda held: held
-                    )
-                raise
             found = self._store.find(request_id)
             if found is None:
                 # The directory is new, and empty.

@@ -218,8 +218,8 @@ def test_what_is_served_reads_well(project, claude, until):
         by_hand = project.run("respond", file.stem, stdin=json.dumps(SUCCESS).encode())
         process.kill()
 
-    assert "running (claude)  " in status
-    assert f"served by a process of route claude (pid {process.pid}), " in show
+    assert "\trunning (claude)\t" in status
+    assert f"\nserved by pid {process.pid}\n" in show
     assert "\noffered " not in show
     assert "\nsession " not in show
     assert (by_hand.code, by_hand.err) == (

@@ -86,9 +86,9 @@ def test_a_killed_process_is_shown_as_gone(project, claude, until):
     (waiting,) = project.run("status", "--json").json["requests"]
     show = project.run("show", file.stem).out
 
-    assert "running (claude, its process is gone)  " in status
+    assert "\trunning (claude, its process is gone)\t" in status
     assert waiting["isAbandoned"]
-    assert f"(pid {process.pid}, which is gone), " in show
+    assert f"\nserved by pid {process.pid}, which is gone\n" in show
 
 
 def test_serve_goes_on_until_interrupted(project, claude, until):

@@ -106,7 +106,8 @@ def test_no_open_session_is_reported_at_once(tmp_path):
     (finding,) = live(out)
     assert (code, finding["found"]) == (
         1,
-        f"no open session can take a request in {stage.project}",
+        "nothing was asked: no Claude Code session with hostbridge is open in "
+        + str(stage.project),
     )
 
 
@@ -122,7 +123,10 @@ def test_inside_the_only_session_it_does_not_wait_for_itself(tmp_path):
     (finding,) = live(out)
     assert (code, finding["found"]) == (
         1,
-        "this runs inside the only open session, which would wait for itself",
+        (
+            "nothing was asked: this runs inside the only open session, which would "
+            "wait for itself"
+        ),
     )
 
 
