@@ -54,8 +54,9 @@ _OF_A_REQUEST = "hostbridge itself sets it, for what an agent starts"
 _THE_CLIENTS = "the client itself sets it"
 
 
-# Without a repr: it would show the key.
-@dataclass(frozen=True, slots=True, repr=False)
+# Without a repr: it would show the key. Every command and hook reads this class, and of
+# so many fields the methods that dataclass writes take a millisecond to compile.
+@dataclass(frozen=True, slots=True, repr=False, init=False, eq=False)
 class Settings:
     """Everything that can be set from outside, each with what is known about it.
 
@@ -172,7 +173,13 @@ class Settings:
     )  # fmt: skip
     home_is_default: bool = True
     claude_record: Path = Path("~/.claude.json")
-    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def __init__(self, home: Path, **others: Any) -> None:
+        """Take values by their keys; the others are the defaults."""
+        given = {**DEFAULTS, "sources": {}, "home": home, **others}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -203,9 +210,7 @@ class Settings:
 TABLE: dict[str, Setting] = {
     each.name: each.metadata["setting"] for each in fields(Settings) if each.metadata
 }
-DEFAULTS: dict[str, Any] = {
-    each.name: each.default for each in fields(Settings) if each.metadata
-}
+DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Settings)}
 VARIABLES = frozenset(each.variable for each in TABLE.values())
 
 

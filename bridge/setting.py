@@ -30,7 +30,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
 
 
-class Kind(NamedTuple):
+class Kind:
     """What a setting may hold.
 
     Attributes:
@@ -39,9 +39,15 @@ class Kind(NamedTuple):
         types: what it may be in a TOML file.
     """
 
-    what: str
-    read: Callable[[str, str], Any]
-    types: tuple[type, ...] = (str,)
+    def __init__(
+        self,
+        what: str,
+        read: Callable[[str, str], Any],
+        types: tuple[type, ...] = (str,),
+    ) -> None:
+        self.what = what
+        self.read = read
+        self.types = types
 
 
 class Setting(NamedTuple):

@@ -192,6 +192,16 @@ def test_commands_load_no_definitions(command, tmp_path):
     assert f"bridge.cli.{command}" in loaded
     assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
     assert not loaded & {"rich", "shutil", "difflib", "textwrap", "tomllib"}
+    # Nobody waits for a session, since none is open.
+    assert "bridge.host.budgets" not in loaded
+
+
+def test_the_list_of_commands_loads_no_parser():
+    """The first thing that a new user types, and what the Tab key reads."""
+    loaded = loaded_by("from bridge.cli.main import run\nassert run(['--help']) == 0")
+
+    assert "bridge.cli.help_text" in loaded
+    assert not loaded & {"argparse", "rich", "shutil", "textwrap"}
 
 
 def test_a_launch_loads_no_definitions_but_its_own():

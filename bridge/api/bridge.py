@@ -23,7 +23,6 @@ from typing import (
     overload,
 )
 
-from bridge.api.options import checked
 from bridge.api.project import Project
 from bridge.protocol.status import ignore
 
@@ -212,6 +211,7 @@ class Bridge(Project):
             WaitTimeout: `timeout_s` seconds passed.
             StateVanished: the state directory was removed meanwhile.
         """
+        from bridge.api.options import checked
         from bridge.api.result import result_or_raise, schema_of
         from bridge.api.wait import Waiter
 

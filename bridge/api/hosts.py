@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.errors import NoHost, StateRefused, StateUnavailable
-from bridge.host.budgets import held_back
 from bridge.host.eligibility import eligible, may_take
 from bridge.protocol.ids import check_id
 from bridge.protocol.status import Stage
@@ -42,7 +41,11 @@ def held_back_of(
     store: Store, request: Request, able: Sequence[Session]
 ) -> HeldBack | None:
     """What holds a request back in these sessions, which may take it."""
-    return held_back(request, able, store.claimed(), store.now_ms()) if able else None
+    if not able:
+        return None
+    from bridge.host.budgets import held_back
+
+    return held_back(request, able, store.claimed(), store.now_ms())
 
 
 def waits_for(store: Store, request: Request | None) -> HeldBack | None:

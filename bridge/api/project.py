@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 from bridge.api.hosts import Hosts
 from bridge.errors import StateRefused, StateUnavailable
 from bridge.protocol.ids import check_id
-from bridge.protocol.type_checks import check
 from bridge.store import wakeups
 from bridge.store.config_file import settings_at
 from bridge.store.lease import is_abandoned
@@ -56,6 +55,8 @@ class Project:
             StateRefused: the state directory would not be safe, or `path` is not there.
         """
         if path is not None:
+            from bridge.protocol.type_checks import check
+
             check(path=path)
         start = Path(path or ".")
         # Unlike Path's, this one says no to a path that is too long.
@@ -101,7 +102,6 @@ class Project:
         """
         from bridge.api.respond import respond
 
-        check(words=words)
         return respond(self.store, self.status(request), words)
 
     # Looking: this also ends overdue requests and gives back those of dead hosts, since
@@ -154,6 +154,7 @@ class Project:
         The options are those of `Store.prune`.
         """
         from bridge.host.pins import Pins
+        from bridge.protocol.type_checks import check
 
         limits = {"older_than_days": older_than_days, "max_bytes": max_bytes}
         check(**{name: limit for name, limit in limits.items() if limit is not None})

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from bridge.errors import NewerSchema
-from bridge.host.budgets import HeldBack, held_back, limits_of
 from bridge.host.eligibility import may_take
 from bridge.host.output import one_line
 from bridge.protocol.ids import RequestId, is_id
@@ -26,9 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.config import Settings
+    from bridge.host.budgets import HeldBack
     from bridge.protocol.request import Request
     from bridge.store.directory import Folder
-    from bridge.store.sessions import Session, SessionLimits
+    from bridge.store.sessions import Session
     from bridge.store.state import State
     from bridge.store.store import Store
     from bridge.store.switch import Off
@@ -152,8 +152,7 @@ def overview(store: Store, settings: Settings) -> Overview:
             is_off=off.is_everything,
             is_off_here=settings.off,
             sessions=tuple(
-                _open_session(s, claimed, limits_of(settings), off, now_ms)
-                for s in live
+                _open_session(s, claimed, settings, off, now_ms) for s in live
             ),
             requests=tuple(
                 _live(r, hosts, claimed, now_ms) for r in (*claimed, *waiting)
@@ -170,11 +169,13 @@ def overview(store: Store, settings: Settings) -> Overview:
 def _open_session(
     session: Session,
     claimed: list[Request],
-    usual: SessionLimits,
+    settings: Settings,
     off: Off,
     now_ms: int,
 ) -> OpenSession:
-    limits = session.limits or usual
+    from bridge.host.budgets import limits_of
+
+    limits = session.limits or limits_of(settings)
     held = (r.claim for r in claimed if r.claim and r.claim.host == session.host)
     return OpenSession(
         session_id=session.session_id,
@@ -200,7 +201,10 @@ def _live(
     if claim is None and request.route == "host":
         able = [host for host in hosts if may_take(host, request)]
         stage = stage if able else Stage.NO_HOST
-        limit = held_back(request, able, claimed, now_ms)
+        if able:
+            from bridge.host.budgets import held_back
+
+            limit = held_back(request, able, claimed, now_ms)
     return LiveRequest(
         request_id=request.request_id,
         stage=stage,

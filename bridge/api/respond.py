@@ -14,6 +14,7 @@ from bridge.api.result import result_of
 from bridge.errors import InvalidRequest
 from bridge.protocol.judge import judge
 from bridge.protocol.response import answered
+from bridge.protocol.type_checks import check
 from bridge.store.lease import is_abandoned
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def respond(store: Store, found: Found, words: str) -> Result[Any]:
         InvalidRequest: somebody works on it, it has ended, or this is not a valid
             answer.
     """
+    check(words=words)
     request = _open_request(found)
     now_ms = store.now_ms()
     verdict = judge(request, words, now_ms=now_ms)

@@ -16,7 +16,7 @@ LONGEST_S = 30 * DAY_S
 # Times are kept in milliseconds.
 _SHORTEST_S = 0.001
 _NUMBER = r"(\d+(?:\.\d+)?|\.\d+)"
-_PARTS = re.compile("".join(rf"(?:{_NUMBER}{unit})?" for unit in _UNITS_S), re.I)
+_PARTS = "".join(rf"(?:{_NUMBER}{unit})?" for unit in _UNITS_S)
 
 
 def parse_duration(text: str) -> float | None:
@@ -28,7 +28,7 @@ def parse_duration(text: str) -> float | None:
         return None
     if re.fullmatch(_NUMBER, text):
         return float(text)
-    parts = _PARTS.fullmatch(text)
+    parts = re.fullmatch(_PARTS, text, re.I)
     if parts is None or not any(parts.groups()):
         return None
     units = zip(parts.groups(), _UNITS_S.values(), strict=True)

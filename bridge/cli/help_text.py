@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from typing import TYPE_CHECKING
 
-from bridge.cli.options import COMMON
+from bridge.cli.screen import columns_of, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,13 +21,15 @@ def help_text(prog: str, options: Sequence[Option], doc: str, usage: str = "") -
 
     The docstring's last paragraph, the examples, ends it.
     """
+    from bridge.cli.options import COMMON
+
     arguments = [option for option in options if not option.is_flag]
     flags = [option for option in options if option.is_flag]
     *paragraphs, examples = doc.strip().split("\n\n")
     usage = usage or " ".join(map(_in_usage, arguments))
     sections = [
         _filled(" ".join(f"Usage: {prog} {usage} [OPTIONS]".split()), " " * 9),
-        *map(_filled, paragraphs),
+        *(_filled(" ".join(paragraph.split())) for paragraph in paragraphs),
     ]
     if arguments:
         rows = [(a.settings["metavar"], a.settings["help"]) for a in arguments]
@@ -46,7 +46,7 @@ def table(rows: Iterable[tuple[str, str]], *, left_width: int = _LEFT_WIDTH) -> 
     lines = []
     for left, right in rows:
         indent = " " * (left_width + 4)
-        text = _filled(right, indent, first=indent)
+        text = _filled(right, indent=indent)
         if len(left) <= left_width:
             text = f"  {left:<{left_width}}  {text.lstrip()}"
         else:
@@ -55,16 +55,9 @@ def table(rows: Iterable[tuple[str, str]], *, left_width: int = _LEFT_WIDTH) -> 
     return "\n".join(lines)
 
 
-def _filled(text: str, indent: str = "", *, first: str = "") -> str:
-    width = min(shutil.get_terminal_size().columns, _WIDEST)
-    return textwrap.fill(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def _filled(text: str, below: str = "", *, indent: str = "") -> str:
+    width = min(columns_of(1), _WIDEST)
+    return "\n".join(wrapped(text, width, indent, below=below, whole_words=True))
 
 
 def _row(flag: Option) -> tuple[str, str]:

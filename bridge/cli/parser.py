@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 _NO_PREFIX = "\0"
 # What argparse says, and what we say instead.
 _WORDINGS = (
-    (re.compile(r"^(argument )?(-\w/)?"), ""),
-    (re.compile("ignored explicit argument (.*)"), r"takes no value, got \1"),
-    (re.compile("expected one argument"), "expected a value"),
-    (re.compile(r"not allowed with argument (-\w/)?(.*)"), r"cannot go with \2"),
-    (re.compile("the following arguments are required: "), "missing: "),
-    (re.compile("unrecognized arguments: "), "one argument too many: "),
+    (r"^(argument )?(-\w/)?", ""),
+    ("ignored explicit argument (.*)", r"takes no value, got \1"),
+    ("expected one argument", "expected a value"),
+    (r"not allowed with argument (-\w/)?(.*)", r"cannot go with \2"),
+    ("the following arguments are required: ", "missing: "),
+    ("unrecognized arguments: ", "one argument too many: "),
 )
 
 
@@ -58,7 +58,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         for said, meant in _WORDINGS:
-            message = said.sub(meant, message)
+            message = re.sub(said, meant, message)
         name = self.prog.rpartition(" ")[2]
         raise UsageError(f"{name}: {message}; see `{self.prog} --help`")
 

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from bridge.store.sessions import Session
 
 Key = Literal["agents_per_hour", "slots"]
-_USUAL = SessionLimits(
-    slots=DEFAULTS["slots"], agents_per_hour=DEFAULTS["agents_per_hour"]
-)
 
 
 class HeldBack(Value):
@@ -65,7 +62,7 @@ def find_limit(
 
     `claimed` are all requests that anybody holds.
     """
-    limits = session.limits or _USUAL
+    limits = session.limits or _usual()
     claims = [r.claim for r in claimed if r.claim and r.claim.host == session.host]
     started = session.launches_of_hour(now_ms)
     promised = sum(claim.launched_at is None for claim in claims)
@@ -77,6 +74,12 @@ def find_limit(
     if len(claims) >= limits.slots * (1 + request.depth):
         return _held(session, limits, "slots", len(claims), None)
     return None
+
+
+def _usual() -> SessionLimits:
+    return SessionLimits(
+        slots=DEFAULTS["slots"], agents_per_hour=DEFAULTS["agents_per_hour"]
+    )
 
 
 def held_back(

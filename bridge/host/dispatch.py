@@ -133,10 +133,12 @@ def _session_of(
         return session
     if session is not None and not starts:
         return session
+    from bridge.host.budgets import limits_of
     from bridge.host.carrier import known_at_start
     from bridge.host.registration import register
 
-    return register(store, event, host, known_at_start(settings, event, kind))
+    carrier = known_at_start(settings, event, kind)
+    return register(store, event, host, carrier, limits_of(settings))
 
 
 def _handler_of(event_name: str) -> Callable[[HookContext], HookOutput]:

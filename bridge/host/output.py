@@ -10,8 +10,7 @@ additionalContext is cut at 10,000 characters, reasons and stderr are not cut at
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -27,8 +26,7 @@ MAX_LINE = 160
 WAKES = 42
 
 
-@dataclass(frozen=True, slots=True)
-class HookOutput:
+class HookOutput(NamedTuple):
     """The output of one hook process, and its exit code.
 
     `later` runs once the client has its answer, in a process that the client does not
@@ -38,11 +36,11 @@ class HookOutput:
     stdout: bytes = b""
     stderr: str = ""
     exit_code: int = 0
-    later: Callable[..., None] | None = field(default=None, compare=False)
+    later: Callable[..., None] | None = None
 
     def then(self, later: Callable[..., None]) -> HookOutput:
         """The same output, with something to do afterwards."""
-        return replace(self, later=later)
+        return self._replace(later=later)
 
 
 SILENT = HookOutput()
@@ -121,12 +119,15 @@ def wake(text: str) -> HookOutput:
 
 def clean(text: str, limit: int) -> str:
     """Strip control characters and cut to `limit` characters."""
-    text = "".join(
-        c
-        for c in text[: limit * 2]
-        # Category C includes the bidirectional controls: they reorder what is read.
-        if c in "\n\t" or unicodedata.category(c)[0] != "C"
-    )
+    text = text[: limit * 2]
+    # Most texts are clean, which is quick to see: what is printable is not in C.
+    if not text.replace("\n", "").isprintable():
+        text = "".join(
+            c
+            for c in text
+            # Category C includes the bidirectional controls: they reorder what is read.
+            if c in "\n\t" or unicodedata.category(c)[0] != "C"
+        )
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

@@ -16,6 +16,7 @@ from bridge.store.sessions import Session
 if TYPE_CHECKING:
     from bridge.host.events import HookEvent
     from bridge.protocol.request import HostProcess
+    from bridge.store.sessions import SessionLimits
     from bridge.store.store import Store
 
 # The client starts watching what a hook of one of these events names.
@@ -23,7 +24,11 @@ WATCHING = frozenset({"SessionStart", "CwdChanged"})
 
 
 def register(
-    store: Store, event: HookEvent, host: HostProcess, carrier: str | None
+    store: Store,
+    event: HookEvent,
+    host: HostProcess,
+    carrier: str | None,
+    limits: SessionLimits,
 ) -> Session:
     """Write down the session an event came from.
 
@@ -50,7 +55,7 @@ def register(
             wakes=event.name in WATCHING or (before is not None and before.wakes),
             # The process knows what it knew when it started.
             carrier=before.carrier if before else carrier,
-            limits=before.limits if before else None,
+            limits=limits,
         )
         sessions.save(store, session)
         off = switch.switched_off(store).sessions

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.record import as_json
 from bridge.protocol.request import Node
 from bridge.protocol.wording import quoted
-
-
-class _Kind(NamedTuple):
-    expected: str
-    fits: Callable[[Any], object]
 
 
 def seconds_in(value: Any) -> float:
@@ -55,15 +50,14 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-_TEXT = _Kind("text", _is_text)
-_SECONDS = _Kind(
-    "a number of seconds, or a timedelta", lambda v: seconds_in(v) is not None
-)
-_MAPPING = _Kind("a dict that JSON can hold", _is_mapping)
-_CALL = _Kind("a function", callable)
-_MANY = _Kind("the ids of requests, such as a list", _is_many)
-_PATH = _Kind("a path, as text or a Path", _is_path)
-_KINDS = {
+_TEXT = ("text", _is_text)
+_SECONDS = ("a number of seconds, or a timedelta", lambda v: seconds_in(v) is not None)
+_MAPPING = ("a dict that JSON can hold", _is_mapping)
+_CALL = ("a function", callable)
+_MANY = ("the ids of requests, such as a list", _is_many)
+_PATH = ("a path, as text or a Path", _is_path)
+# What is expected, and what fits.
+_KINDS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "prompt": _TEXT,
     "agent": _TEXT,
     "words": _TEXT,
@@ -79,17 +73,18 @@ _KINDS = {
     "fallback_after_s": _SECONDS,
     "arguments": _MAPPING,
     "variables": _MAPPING,
-    "node": _Kind("FILE::NAME or a Node", lambda v: isinstance(v, Node) or _is_text(v)),
-    "answer_to_host": _Kind("True or False", lambda v: isinstance(v, bool)),
+    "node": ("FILE::NAME or a Node", lambda v: isinstance(v, Node) or _is_text(v)),
+    "answer_to_host": ("True or False", lambda v: isinstance(v, bool)),
     "on_stage": _CALL,
     "on_progress": _CALL,
     "requests": _MANY,
     "path": _PATH,
     "agents_dir": _PATH,
-    "older_than_days": _Kind(
-        "a number of days, 0 or more", lambda v: _is_number(v) and v >= 0
+    "older_than_days": (
+        "a number of days, 0 or more",
+        lambda v: _is_number(v) and v >= 0,
     ),
-    "max_bytes": _Kind("a number of bytes, 0 or more", _is_size),
+    "max_bytes": ("a number of bytes, 0 or more", _is_size),
 }
 
 
@@ -100,10 +95,10 @@ def check(**arguments: object) -> None:
         InvalidRequest: one is something else than it must be.
     """
     for name, value in arguments.items():
-        kind = _KINDS[name]
+        expected, fits = _KINDS[name]
         try:
-            is_right = kind.fits(value)
+            is_right = fits(value)
         except (TypeError, ValueError, OverflowError):
             is_right = False
         if not is_right:
-            raise InvalidRequest(f"{name} {quoted(value)}: expected {kind.expected}")
+            raise InvalidRequest(f"{name} {quoted(value)}: expected {expected}")

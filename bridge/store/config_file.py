@@ -102,7 +102,7 @@ def read_file(path: Path) -> ConfigFile:
     try:
         with Folder.open(str(path.parent)) as folder:
             data = folder.read(NAME, MAX_BYTES)
-            facts = folder.facts(NAME)
+            facts = folder.facts(NAME) if data is not None else None
     except (FileNotFoundError, StateRefused):
         # A folder that cannot be used is refused as a state directory, with a reason.
         return ConfigFile(path)

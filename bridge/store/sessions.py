@@ -67,7 +67,7 @@ class Session(Record):
     wakes: bool = False
     # The client's name for our own read-only agent, if it knows one.
     carrier: str | None = None
-    # As they were when it last looked at the queue.
+    # As they were when it began, or last looked at the queue.
     limits: SessionLimits | None = None
 
     @property

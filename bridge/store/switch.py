@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,16 +11,22 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
 class Off:
     """What the user switched off: everything, or these sessions.
 
     `since` says when, in milliseconds since 1970; the name of everything is empty.
     """
 
-    is_everything: bool
-    sessions: frozenset[str]
-    since: Mapping[str, int] = field(default_factory=dict)
+    def __init__(
+        self,
+        *,
+        is_everything: bool,
+        sessions: frozenset[str],
+        since: Mapping[str, int] | None = None,
+    ) -> None:
+        self.is_everything = is_everything
+        self.sessions = sessions
+        self.since = since or {}
 
     def __contains__(self, session_id: object) -> bool:
         return self.is_everything or session_id in self.sessions
@@ -45,7 +50,8 @@ def switched_off(store: Store) -> Off:
             for name, facts in marks.items()
             if facts is not None
         }
-        return Off("" in since, frozenset(filter(None, since)), since)
+        named = frozenset(filter(None, since))
+        return Off(is_everything="" in since, sessions=named, since=since)
 
 
 def is_off(store: Store, session_id: str | None = None) -> bool:
