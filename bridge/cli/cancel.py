@@ -47,7 +47,7 @@ def _confirm(bridge: Bridge, ids: list[str]) -> None:
     """
     what = f"{counted(len(ids), 'request')} of {bridge.store.place.owner}"
     try:
-        agreed = confirm("\n".join(ids), f"Cancel {what}?")
+        agreed = confirm(ids, f"Cancel {what}?")
     except NoTerminal:
         raise InvalidRequest(
             f"cancel --all would cancel {what}, and there is no terminal to ask on; "

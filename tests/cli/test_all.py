@@ -61,9 +61,8 @@ def test_error_cancel_all_with_nobody_to_ask(project):
 
 @pytest.mark.parametrize(("answer", "left"), [("yes", 0), ("no", 2)])
 def test_cancel_all_asks_on_the_terminal(project, answer, left):
-    """How many it is about is said before."""
-    for n in range(2):
-        project.submit(f"question {n}")
+    """Which they are, and how many, is said before."""
+    ids = sorted(project.submit(f"question {n}") for n in range(2))
     pid, terminal = pty.fork()
     if not pid:
         os.chdir(project.folder)
@@ -78,7 +77,8 @@ def test_cancel_all_asks_on_the_terminal(project, answer, left):
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
 
-    assert f"Cancel 2 requests of {project.folder}?" in shown.decode()
+    question = f"Cancel 2 requests of {project.folder}? Type yes to agree: "
+    assert shown.decode().splitlines() == [*ids, "", question]
     assert os.waitstatus_to_exitcode(status) == (2 if left else 0)
     assert project.bridge.overview().waiting == left
 
