@@ -179,4 +179,5 @@ def _chopped(word: str, longest: int) -> list[str]:
         return [word[at : at + longest] for at in range(0, len(word), longest)] or [""]
     from rich.cells import chop_cells
 
-    return chop_cells(word, longest)
+    # Nothing comes back of what takes no room: accents that stand alone.
+    return chop_cells(word, longest) or [word]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from bridge.cli.screen import Styled, cells, cut, folded, printed, screen_of, wrapped
 from bridge.cli.table import Column, table
@@ -74,6 +76,19 @@ def test_a_pipe_gets_every_column_whole_between_tabs():
 )
 def test_long_lines_go_on_below(text, width, lines):
     assert list(wrapped(text, width, "  ")) == lines
+
+
+# Accents that stand alone take no room.
+ODD_WORDS = st.text("a\u0301\u0e31\u200d日 \t\n", max_size=60)
+
+
+@example("x" * 18 + " \u0301 y", 20)
+@given(ODD_WORDS, st.integers(8, 20))
+def test_nothing_is_lost_and_everything_fits(text, width):
+    lines = list(wrapped(text, width, "  ", below=" "))
+
+    assert "".join("".join(lines).split()) == "".join(text.split())
+    assert max(map(cells, lines)) <= width
 
 
 def test_paths_are_not_divided():
