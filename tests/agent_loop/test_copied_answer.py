@@ -39,10 +39,10 @@ def test_error_a_copied_answer(world, is_small, said, status):
 
     assert outcome.verdict.code == "prompt_echo"
     assert outcome.verdict.parsed is None
-    assert outcome.verdict.complaint == (
-        "this is word for word the answer of the example 'Explain etc/cron.conf to "
-        f"me.'; answer the task: {ASKED!r}"
-    )
+    example = "the answer of the example 'Explain etc/cron.conf to me.'"
+    assert outcome.verdict.detail == f"it is {example}"
+    told = f"this is word for word {example}; answer the task: {ASKED!r}"
+    assert told in world.model.results()[-1]
     assert outcome.run.turns == 3
 
 

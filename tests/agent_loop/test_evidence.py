@@ -73,10 +73,11 @@ def test_error_nothing_was_seen_to_run(world, agent, calls, answer, is_small):
     """Tiny models say "passed" unasked."""
     outcome = world.run(*calls, answer, agent=agent, is_small=is_small)
 
-    assert (outcome.verdict.code, outcome.verdict.complaint) == (
+    assert (outcome.verdict.code, outcome.verdict.detail) == (
         "unverified",
-        UNVERIFIED,
+        "nothing was seen to run",
     )
+    assert UNVERIFIED in world.model.results()[-1]
     assert outcome.verdict.parsed is None
     assert outcome.run.evidence == ()
 
@@ -232,10 +233,7 @@ def test_a_claim_refers_to_a_call(world, agent):
     [
         (
             {"command": "pytest"},
-            (
-                "names the command 'pytest', which was not seen to run here: run it, "
-                "or drop the claim"
-            ),
+            "names the command 'pytest', which was not seen to run here",
         ),
         ({"toolUseId": "call-7"}, "names 'call-7'; the calls are: call-1"),
         (
@@ -252,7 +250,8 @@ def test_error_a_claim_of_what_did_not_happen(world, agent, claim, complaint):
     outcome = world.run(CHECK, submit("failed", evidence=evidence), agent=agent)
 
     assert outcome.verdict.code == "unverified"
-    assert outcome.verdict.complaint == f"evidence[0] {complaint}"
+    assert outcome.verdict.detail == f"evidence[0] {complaint}"
+    assert f"evidence[0] {complaint}" in world.model.results()[-1]
 
 
 def test_error_a_command_at_its_time_limit_did_not_succeed(world, agent):

@@ -212,7 +212,7 @@ def test_a_run_has_only_the_tools_of_the_definition(world):
         (
             "{type: object, properties: {}, additionalProperties: false}",
             "{type: objekt}",
-            "lint.yaml:12: tools[0].parameters: not the JSON Schema of an object: $.type: \"objekt\" is not valid under any of the schemas listed in the 'anyOf' keyword",
+            "lint.yaml:12: tools[0].parameters: not the JSON Schema of an object: $.type: JSON Schema has no type 'objekt'; did you mean 'object'?",
         ),
         (
             "{{ node_text }}",

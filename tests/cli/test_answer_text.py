@@ -47,7 +47,7 @@ def test_show_names_the_model(project, claude):
 
     show = project.run("show", asked.json["requestId"]).out
 
-    assert "\nroute     claude (claude-opus-5-5, degraded)\n" in show
+    assert "\nroute     claude, claude-opus-5-5, degraded: " in show
 
 
 BY_ANOTHER = {"type": "system", "subtype": "init", "model": "claude-opus-5-5"}

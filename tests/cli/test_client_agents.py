@@ -68,8 +68,8 @@ def test_error_a_projects_agent_that_is_not_trusted(endpoint, server):
 
     assert (ran.code, server.asked) == (2, [])
     assert ran.err.startswith(
-        f"hostbridge: agent 'joker' is defined by this project ({file}), and you have "
-        "not trusted it"
+        f"hostbridge: agent 'joker' is defined by this project in {file}, which you "
+        "have not trusted\n"
     )
 
 
