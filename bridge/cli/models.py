@@ -20,6 +20,7 @@ For example:
 """
 
 import sys
+import time
 from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
@@ -116,10 +117,10 @@ def _missing() -> str | None:
 
 def _list_of_server(options: Namespace, settings: Settings) -> int:
     from bridge.agent_loop.chat_model import ModelFailed
-    from bridge.endpoint.served_models import HOW_TO_NAME, served_models
+    from bridge.endpoint.served_models import HOW_TO_NAME, PATIENCE_S, served_models
 
     try:
-        names = served_models(settings)
+        names = served_models(settings, time.monotonic() + PATIENCE_S)
     except ModelFailed as exc:
         error = NoRoute if exc.code == "no_server" else BridgeError
         raise error(str(exc)) from None
@@ -131,7 +132,7 @@ def _list_of_server(options: Namespace, settings: Settings) -> int:
         say_json({"models": models, "server": server})
         return 0 if in_use in names else 1
     for name in names:
-        tell(f"{'*' if name == in_use else ' '} {name}")
+        tell(f"{'*' if name == in_use else ' '} {one_line(name, len(name))}")
     if not names:
         tell(f"{server} has no model: load one first")
     elif in_use is None:

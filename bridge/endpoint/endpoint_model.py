@@ -28,6 +28,8 @@ from bridge.errors import BadSetting, ExtraMissing
 from bridge.protocol.names import OF_SERVER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bridge.agent_loop.chat_model import ChatRequest, Reply
     from bridge.config import Settings
 
@@ -118,7 +120,14 @@ class EndpointModel:
         answer = PartialReply()
         try:
             while not answer.is_over:
-                answer.add(self._next(request))
+                answer.add(
+                    next_of(
+                        self._chunks,
+                        request.deadline_s,
+                        request.should_stop,
+                        f"{self.name} did not answer by the deadline",
+                    )
+                )
                 if answer.tokens:
                     request.on_tokens(answer.tokens, time.monotonic() - began_s)
         except BaseException:
@@ -134,23 +143,6 @@ class EndpointModel:
         self._connections.cut()
         with suppress(Exception):
             self._client.close()
-
-    def _next(self, request: ChatRequest) -> Any:
-        """The next chunk of the reply; None at its end."""
-        while True:
-            if request.should_stop():
-                raise ModelFailed("cancelled", "the reply is no longer wanted")
-            left_s = request.deadline_s - time.monotonic()
-            with suppress(queue.Empty):
-                chunk = self._chunks.get(timeout=max(0.0, min(left_s, LOOK_S)))
-                break
-            if left_s <= LOOK_S:
-                raise ModelFailed(
-                    "timeout", f"{self.name} did not answer by the deadline"
-                )
-        if isinstance(chunk, BaseException):
-            raise chunk
-        return chunk
 
     # In the thread that waits for the server
 
@@ -192,6 +184,31 @@ class EndpointModel:
                     raise
                 self._is_old = True
         return create(response_format=_old_form(request.shape))
+
+
+def next_of(
+    chunks: queue.SimpleQueue[Any],
+    deadline_s: float,
+    should_stop: Callable[[], bool],
+    late: str,
+) -> Any:
+    """What another thread puts there next; it raises an exception that is put there.
+
+    Raises:
+        ModelFailed: nothing is wanted any more, or the deadline has passed: `late`.
+    """
+    while True:
+        if should_stop():
+            raise ModelFailed("cancelled", "the reply is no longer wanted")
+        left_s = deadline_s - time.monotonic()
+        with suppress(queue.Empty):
+            chunk = chunks.get(timeout=max(0.0, min(left_s, LOOK_S)))
+            break
+        if left_s <= LOOK_S:
+            raise ModelFailed("timeout", late)
+    if isinstance(chunk, BaseException):
+        raise chunk
+    return chunk
 
 
 def _form(shape: dict[str, Any]) -> dict[str, Any]:

@@ -5,43 +5,73 @@ Source: OpenAI API reference, "List models".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import queue
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.chat_model import ModelFailed
-from bridge.endpoint.endpoint_model import open_client
+from bridge.endpoint.endpoint_model import next_of, open_client
 from bridge.endpoint.http_failures import failure_of
+from bridge.host.output import one_line
 from bridge.protocol.names import OF_SERVER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bridge.config import Settings
 
 # A server answers this from memory; one that is loading a model may take a moment.
-_PATIENCE_S = 10.0
+PATIENCE_S = 10.0
 _MOST_NAMED = 12
 HOW_TO_NAME = f"name one: --model {OF_SERVER}NAME, or BRIDGE_OPENAI_MODEL"
 
 
-def served_models(settings: Settings) -> list[str]:
+def served_models(
+    settings: Settings,
+    deadline_s: float,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> list[str]:
     """The names that the server lists, in its order.
+
+    `deadline_s` is on the monotonic clock, and holds whatever the server does.
+    `should_stop` is called several times a second.
 
     Raises:
         ModelFailed: it cannot be reached, or lists none in a form that we know.
     """
-    client, _ = open_client(settings)
+    client, connections = open_client(settings)
+    found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(
+        target=_list, args=(client, deadline_s, found), daemon=True
+    ).start()
+    late = f"{client.base_url}models was not sent whole in time"
     try:
-        page = client.with_options(timeout=_PATIENCE_S).models.list()
-        return [str(model.id) for model in page.data]
-    except (AttributeError, TypeError):
-        raise ModelFailed(
-            "agent_error", f"{client.base_url}models does not have the form of the API"
-        ) from None
-    except Exception as exc:  # noqa: BLE001 - a server may send anything
-        raise failure_of(exc, client) from None
+        names: list[str] = next_of(found, deadline_s, should_stop, late)
     finally:
-        client.close()
+        connections.cut()
+        with suppress(Exception):
+            client.close()
+    return names
 
 
-def model_in_use(settings: Settings) -> str:
+def _list(client: Any, deadline_s: float, found: queue.SimpleQueue[Any]) -> None:
+    """Put the names there, or why there are none."""
+    try:
+        left_s = max(0.1, deadline_s - time.monotonic())
+        page = client.models.list(timeout=left_s)
+        found.put([str(model.id) for model in page.data])
+    except (AttributeError, TypeError):
+        odd = f"{client.base_url}models does not have the form of the API"
+        found.put(ModelFailed("agent_error", odd))
+    except Exception as exc:  # noqa: BLE001 - a server may send anything
+        found.put(failure_of(exc, client))
+
+
+def model_in_use(
+    settings: Settings, deadline_s: float, should_stop: Callable[[], bool]
+) -> str:
     """The configured model, or else the only one that the server has.
 
     Raises:
@@ -50,20 +80,22 @@ def model_in_use(settings: Settings) -> str:
     if settings.openai_model is not None:
         return settings.openai_model
     try:
-        names = served_models(settings)
+        names = served_models(settings, deadline_s, should_stop)
     except ModelFailed as exc:
         if exc.code == "no_server":
             raise
         message = f"the server does not say which models it has ({exc}); {HOW_TO_NAME}"
-        raise ModelFailed(exc.code, message) from None
+        # It is the list that is too long, not what was asked.
+        code = "model_unavailable" if exc.code == "too_long" else exc.code
+        raise ModelFailed(code, message) from None
     if len(names) == 1:
         return names[0]
     server = settings.openai_base_url
     if not names:
         raise ModelFailed("model_unavailable", f"{server} has no model: load one first")
     more = ", …" if len(names) > _MOST_NAMED else ""
+    named = ", ".join(map(one_line, names[:_MOST_NAMED]))
     raise ModelFailed(
         "model_unavailable",
-        f"{server} has several models: {', '.join(names[:_MOST_NAMED])}{more}; "
-        f"{HOW_TO_NAME}",
+        f"{server} has several models: {named}{more}; {HOW_TO_NAME}",
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.config import Settings
-    from bridge.protocol.outcome import Progress
+    from bridge.protocol.outcome import Control, Progress
     from bridge.protocol.request import Request
     from bridge.protocol.status import Stage
     from bridge.routes import OwnRoute
@@ -63,7 +63,9 @@ def local(settings: Settings, store: Store) -> Executor:
         raise NoRoute(f"route local: {exc}") from None
 
     @contextmanager
-    def opened(request: Request, definition: Definition | None) -> Iterator[OpenModel]:
+    def opened(
+        request: Request, definition: Definition | None, _control: Control
+    ) -> Iterator[OpenModel]:
         beside = definition.source.file.parent if definition else None
         # The digest is of the definition's model, not of one that the caller named.
         is_its_own = definition is not None and request.model == definition.model
@@ -87,10 +89,13 @@ def endpoint(settings: Settings, store: Store) -> Executor:
         raise NoRoute(f"route endpoint: {exc}") from None
 
     @contextmanager
-    def opened(request: Request, _definition: Definition | None) -> Iterator[OpenModel]:
+    def opened(
+        request: Request, _definition: Definition | None, control: Control
+    ) -> Iterator[OpenModel]:
         wanted = request.model
         named = wanted if wanted and wanted.startswith(OF_SERVER) else None
-        model = open_endpoint(named or model_in_use(settings), settings)
+        name = named or model_in_use(settings, control.deadline_s, control.should_stop)
+        model = open_endpoint(name, settings)
         try:
             yield OpenModel(model, not named and wanted not in (None, INHERIT))
         finally:

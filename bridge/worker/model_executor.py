@@ -43,7 +43,7 @@ class ModelExecutor:
 
     store: Store
     open_model: Callable[
-        [Request, Definition | None], AbstractContextManager[OpenModel]
+        [Request, Definition | None, Control], AbstractContextManager[OpenModel]
     ]
 
     def answer(
@@ -52,7 +52,7 @@ class ModelExecutor:
         """Run the loop to its end."""
         try:
             with (
-                self.open_model(request, definition) as opened,
+                self.open_model(request, definition, control) as opened,
                 self.store.open() as state,
             ):
                 prompt = instructions = None

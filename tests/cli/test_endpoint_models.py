@@ -58,6 +58,20 @@ def test_error_several(project, server):
     assert server.asked == []
 
 
+def test_error_a_list_that_does_not_end(project, server):
+    server.served = ["slow"]
+
+    ran = project.run("ask", "--route", "endpoint", "--timeout", "1s", "x")
+
+    assert (ran.code, ran.out) == (5, "")
+
+
+def test_a_name_stays_on_its_line(project, server):
+    server.served = ["a\n* b", "c"]
+
+    assert project.run(*LIST).out.startswith("  a * b\n  c\n")
+
+
 def test_error_no_server(project):
     project.env["BRIDGE_OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
 

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -38,6 +39,9 @@ class Talk(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         served = self.server.served
+        if served == ["slow"]:
+            trickle(self, {})
+            return
         if served is None:
             self.fail(404, "no such page")
             return
@@ -165,8 +169,10 @@ def trickle(talk: Talk, _: dict[str, Any]) -> None:
     """Send a space now and then, so that no read times out."""
     talk.begin()
     talk.server.begun.set()
-    while not talk.server.over.wait(0.05):
-        talk.chunk(content=" ")
+    with suppress(OSError):
+        while not talk.server.over.wait(0.05):
+            talk.chunk(content=" ")
+    talk.server.left.set()
 
 
 def settings(url: str | None, key: str = "") -> Settings:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
 from scripted_server import settings
 
 from bridge.agent_loop.chat_model import ModelFailed
+from bridge.endpoint import http_transport
 from bridge.endpoint.served_models import model_in_use, served_models
+
+
+def in_use(settings) -> str:
+    return model_in_use(settings, time.monotonic() + 30, lambda: False)
 
 
 def test_the_only_one_is_taken(server):
     server.served = ["qwen3:4b"]
 
-    assert model_in_use(settings(server.url)) == "qwen3:4b"
+    assert in_use(settings(server.url)) == "qwen3:4b"
 
 
 def test_the_configured_one_goes_first():
     """Then nothing is sent."""
     chosen = replace(settings("http://127.0.0.1:9/v1"), openai_model="m")
 
-    assert model_in_use(chosen) == "m"
+    assert in_use(chosen) == "m"
 
 
 MUTE = "the server does not say which models it has "
@@ -32,7 +38,11 @@ MANY = [f"m{number}" for number in range(13)]
 @pytest.mark.parametrize(
     ("served", "code", "message"),
     [
-        (["a", "b"], "model_unavailable", "URL has several models: a, b; " + HOW),
+        (
+            ["a\nwhat to do:", "b"],
+            "model_unavailable",
+            "URL has several models: a what to do:, b; " + HOW,
+        ),
         (
             MANY,
             "model_unavailable",
@@ -52,7 +62,7 @@ def test_error_no_single_model(server, served, code, message):
     server.served = served
 
     with pytest.raises(ModelFailed) as caught:
-        model_in_use(settings(server.url))
+        in_use(settings(server.url))
 
     assert caught.value.code == code
     assert str(caught.value) == message.replace("URL", server.url)
@@ -60,7 +70,38 @@ def test_error_no_single_model(server, served, code, message):
 
 def test_error_no_server():
     with pytest.raises(ModelFailed) as caught:
-        served_models(settings("http://127.0.0.1:9/v1"))
+        served_models(settings("http://127.0.0.1:9/v1"), time.monotonic() + 30)
 
     assert caught.value.code == "no_server"
     assert str(caught.value).startswith("no server at http://127.0.0.1:9/v1/: ")
+
+
+def test_error_a_list_without_an_end(server, monkeypatch):
+    """The way out is to name a model, not to ask for less."""
+    monkeypatch.setattr(http_transport, "MAX_BYTES", 1_000)
+    server.served = ["slow"]
+
+    with pytest.raises(ModelFailed) as caught:
+        in_use(settings(server.url))
+
+    assert caught.value.code == "model_unavailable"
+    assert str(caught.value).endswith(f"1,000 bytes); {HOW}")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "code"), [(0.5, "timeout"), (1_000_000, "cancelled")]
+)
+def test_a_slow_list_is_not_waited_for(server, seconds, code):
+    """No single read of it times out. The connection is closed."""
+    server.served = ["slow"]
+    deadline_s = time.monotonic() + seconds
+
+    with pytest.raises(ModelFailed) as caught:
+        served_models(
+            settings(server.url),
+            deadline_s,
+            lambda: seconds > 1 and server.begun.is_set(),
+        )
+
+    assert caught.value.code == code
+    assert server.left.wait(30)
