@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.policy.own_commands import find_refused
+from bridge.policy.own_commands import MAX_READ, find_refused
 
 REFUSED = {
     "hostbridge on": "on",
@@ -23,6 +23,31 @@ REFUSED = {
     "(hostbridge on)": "on",
     "hostbridge status | cat; hostbridge on # 'unclosed": "on",
     "cat <<E | hostbridge on\nyes\nE": "on",
+    "cat <<E\n`hostbridge on`\nE": "on",
+    "bash -s <<'E'\nhostbridge on\nE": "on",
+    "cat <<E; cat <<-F\n<<\nE\n\tF\nhostbridge on": "on",
+    'echo "<<A"\nhostbridge on\nA': "on",
+    "echo $((1 << 2))\nhostbridge on": "on",
+    'echo "yes: $(cd "$DIR"; hostbridge on)"': "on",
+    "X=1 Y='a b' hostbridge on": "on",
+    "if true; then hostbridge on; fi": "on",
+    "! time hostbridge on": "on",
+    "sudo -u me timeout 5s hostbridge on": "on",
+    "echo y | xargs -I{} nohup hostbridge on": "on",
+    "sudo bash -xc 'hostbridge on'": "on",
+    "uv run --with x hostbridge on": "on",
+    "uvx hostbridge@latest on": "on",
+    "hostbridge \\\n  on": "on",
+    "host'bridge' \"on\"": "on",
+    "<yes >log hostbridge on 2>&1": "on",
+    "echo a |& hostbridge on": "on",
+    "hostbridge on # --help": "on",
+    "hostbridge on -- --help": "on",
+    "hostbridge --directory /p on": "on",
+    "python -I -mbridge on": "on",
+    "python -m bridge.cli.entry on": "on",
+    "case x in x) hostbridge on;; esac": "on",
+    "x" * MAX_READ + "\nhostbridge config set slots 9": "config set",
 }
 ALLOWED = [
     "hostbridge off",
@@ -42,7 +67,48 @@ ALLOWED = [
     "hostbridge status && turn on",
     "hostbridge",
     "'",
+    'grep -c "hostbridge config set" README.md',
+    'rg -c "run hostbridge on" .',
+    'wc -c "hostbridge on x"',
+    "# hostbridge trust",
+    "ls # it's so; hostbridge trust",
+    "echo hostbridge trust",
+    "echo $(date) hostbridge on",
+    "man hostbridge on",
+    "git log --grep hostbridge on",
+    'git commit -m "$(cat <<\'E\'\nsay "a\nhostbridge on\nb" `hostbridge on`\nE\n)"',
+    "cat <<E\nhostbridge on",
+    "command -v hostbridge && ls on",
+    "ls > hostbridge on",
+    "x" * MAX_READ + "hostbridge on",
 ]
+# Each is read from a great many places, none of which may look at all that follows.
+HOSTILE = [
+    "std::cout << x;\n",
+    ": '<<x'\n",
+    "<<x ",
+    "<<'x\n",
+    "<<\t\t\t\t ",
+    "cat <<x\nx\n",
+    '"$(',
+    "`$((",
+    "(",
+    "'\"",
+    "\\a",
+    "eval bash -c ",
+    "sudo -n ",
+    "# '",
+]
+
+
+@pytest.mark.parametrize("part", HOSTILE)
+def test_a_command_as_long_as_may_be_is_read(part):
+    """It ends: a reader that looks ahead from each part would take minutes."""
+    for before in ("bridge\n", "cat > bridge.cpp <<\\EOF\n", "bash -c 'bridge\n"):
+        command = before + part * MAX_READ
+
+        assert find_refused(command[:MAX_READ]) is None
+        assert find_refused(command) is None
 
 
 @pytest.mark.parametrize("command", REFUSED)
