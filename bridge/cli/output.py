@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 _ODD = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 # These are invisible, too, though they count as letters, marks or symbols. They can
 # hide from people what a model reads.
-# Source: Unicode, DerivedCoreProperties.txt, Default_Ignorable_Code_Point; U+2800.
+# Source: Unicode, DerivedCoreProperties.txt, Default_Ignorable_Code_Point; and blanks:
+# U+2800, U+13441, U+13442, U+16FE4, U+1D159.
 _BLANK = frozenset(
     {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
+    | {0x13441, 0x13442, 0x16FE4, 0x1D159}
     | {*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 )
 _FIRST = ("requestId", "success", "route", "parsedOutput")
@@ -61,17 +63,22 @@ def complain(text: str) -> None:
 
 
 def visible(text: str, *, kept: str = "") -> str:
-    r"""`text` with what a terminal obeys or hides as `\u202e`, except `kept`."""
-    return "".join(
-        _escape(char) if char not in kept and _is_unseen(char) else char
-        for char in text
-    )
+    r"""`text` with what a terminal obeys or hides as `\u202e`, except `kept`.
+
+    Where a backslash could be read as the beginning of such an escape, or stands in
+    front of one, it is doubled: no two texts become the same.
+    """
+    unseen = {char for char in set(text) - set(kept) if _is_unseen(char)}
+    odd = "".join(map(re.escape, unseen))
+    ahead = rf"u[0-9a-f]{{4}}|U[0-9a-f]{{8}}|[\0{odd}]"
+    text = re.sub(rf"(?<!\\)\\+(?={ahead})", r"\g<0>\g<0>", text)
+    return text.translate({ord(char): _escape(char) for char in unseen})
 
 
 def _is_unseen(char: str) -> bool:
     kind = unicodedata.category(char)
-    # Line and paragraph separators, too: not every program treats them as such.
-    return kind[0] == "C" or kind in ("Zl", "Zp") or ord(char) in _BLANK
+    # Separators, too: not every program ends a line there, and blanks look alike.
+    return kind[0] == "C" or (kind[0] == "Z" and char != " ") or ord(char) in _BLANK
 
 
 def _escape(char: str) -> str:

@@ -8,7 +8,7 @@ or ~/.claude, are always trusted.
 
 For example:
   hostbridge trust
-  hostbridge trust --list
+  hostbridge trust --show | less
 """
 
 from argparse import Namespace
@@ -35,11 +35,13 @@ from bridge.store.sessions import live_sessions
 _MAX_SHOWN = 4_000
 _MAX_LINE = 1_000
 _MAX_LINES = 60
+_UNCUT = "hostbridge trust --show"
 _COLOURS: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
 
 OPTIONS = (
     switch("--revoke", help="Stop trusting anything of this project."),
     switch("--list", dest="show_all", help="Show what is trusted, in every project."),
+    switch("--show", help="Show what you would be asked about, uncut; do not ask."),
 )
 
 
@@ -47,18 +49,18 @@ def command(options: Namespace) -> int:
     """Show, ask, record; returns the exit code."""
     bridge = Bridge.open()
     home, project = bridge.settings.home, bridge.store.place.project
-    if options.revoke and options.show_all:
-        raise InvalidRequest("--revoke and --list exclude each other")
+    if options.revoke + options.show_all + options.show > 1:
+        raise InvalidRequest("--revoke, --list and --show exclude each other")
     if options.show_all:
         return _list(home)
     if options.revoke:
         had = trust.revoke(home, project)
         tell(f"{project}: {'no longer trusted' if had else 'nothing was trusted'}")
         return Exit.OK
-    return _ask(bridge, project)
+    return _ask(bridge, project, only_show=options.show)
 
 
-def _ask(bridge: Bridge, project: Path) -> int:
+def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
     registry = Registry.open(bridge.settings, project)
     found = registry.entries()
     entries = [e for e in found if e.loaded.layer in OF_PROJECT]
@@ -70,13 +72,17 @@ def _ask(bridge: Bridge, project: Path) -> int:
     if all(entry.is_trusted for entry in entries):
         tell(f"all {len(entries)} definitions of {project} are trusted as they are")
         return Exit.OK
+    others = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
+    below = {**dict.fromkeys(BUILT_IN), **others}
+    if only_show:
+        tell(*trust_lines(registry, entries, below, most=None))
+        return Exit.OK
     # `record` checks this, too, but only after a person has read all of it.
     trust.refuse_inside_a_session(bridge.settings, _clients(bridge))
     if all(entry.is_trusted or entry in broken for entry in entries):
         complain("\n".join(trust_lines(registry, broken, {})))
         return Exit.FAILED
-    below = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
-    lines = trust_lines(registry, entries, {**dict.fromkeys(BUILT_IN), **below})
+    lines = trust_lines(registry, entries, below)
     if not confirm(lines, f"Trust these {len(sound)}?"):
         complain("nothing was changed; only the word yes agrees")
         return Exit.FAILED
@@ -92,34 +98,42 @@ def _clients(bridge: Bridge) -> list[int]:
 
 
 def trust_lines(
-    registry: Registry, entries: list[Entry], below: Mapping[str, Loaded | None]
+    registry: Registry,
+    entries: list[Entry],
+    below: Mapping[str, Loaded | None],
+    most: int | None = _MAX_SHOWN,
 ) -> Iterator[str]:
-    """All of them; `below` has the agents they hide, None for one of the client's."""
+    """All of them; `below` has the agents they hide, None for one of the client's.
+
+    Of each part, and of what has changed in each file, the first `most` characters.
+    """
     project = registry.project
     record = trust.Trust.read(registry.home, project)
     yield f"{project} brings definitions of agents:"
     for entry in entries:
         marks = "".join(f"  ({mark})" for mark in _marks(entry, below))
         first, *others = parts_of(entry.loaded)
-        title, *effects = _cut_lines(first, entry).split("\n")
+        title, *effects = _cut_lines(first, most).split("\n")
         yield ""
         yield Styled(f"{title}{marks}", "bold")
         yield from effects
         changed = difference(entry, record, registry.home)
-        if changed is not None:
+        if changed:
             yield from ("", "what has changed:")
-            yield from _coloured(_cut(changed, entry))
-            yield f"the rest is as you trusted it: {_where(entry)}"
+            for diff in changed:
+                yield from map(_coloured, _cut(diff, most).split("\n"))
+            if most is None or max(map(len, changed)) <= most:
+                yield f"the rest is as you trusted it: {_where(entry)}"
             continue
         for part in others:
             yield ""
-            yield from _cut(part, entry).split("\n")
+            yield from _cut(part, most).split("\n")
 
 
-def _coloured(diff: str) -> Iterator[str]:
-    for line in diff.split("\n"):
-        style = _COLOURS.get(line.strip()[:1])
-        yield Styled(line, style) if style else line
+def _coloured(line: str) -> str:
+    """A line of a difference, which is moved in; its sign comes first."""
+    style = _COLOURS.get(line[4:5])
+    return Styled(line, style) if style else line
 
 
 def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:
@@ -138,22 +152,22 @@ def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:
         yield f"hides {whose} agent of this name"
 
 
-def _cut_lines(part: str, entry: Entry) -> str:
+def _cut_lines(part: str, most: int | None) -> str:
     """The lines of a part; long lines and long lists are cut."""
     lines = part.split("\n")
     kept = [line[:_MAX_LINE] for line in lines[:_MAX_LINES]]
-    if kept == lines:
+    if most is None or kept == lines:
         return part
-    return "\n".join([*kept, f"… all of it: {_where(entry)}"])
+    return "\n".join([*kept, f"… all of it: {_UNCUT}"])
 
 
-def _cut(part: str, entry: Entry) -> str:
+def _cut(part: str, most: int | None) -> str:
     """As much of a part as fits, and the command that shows the rest."""
-    left = len(part) - _MAX_SHOWN
+    left = 0 if most is None else len(part) - most
     if left <= 0:
         return part
     more = counted(left, "more character")
-    return f"{part[:_MAX_SHOWN]}\n… {more}; all of it: {_where(entry)}"
+    return f"{part[:most]}\n… {more}; all of it: {_UNCUT}"
 
 
 def _where(entry: Entry) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
@@ -20,16 +21,16 @@ _DIGEST_CHARS = 12
 _MAX_LINES = 3_000
 
 
-def difference(entry: Entry, trust: Trust, home: Path) -> str | None:
-    """What has changed in all of its files; None if that is not known of one."""
+def difference(entry: Entry, trust: Trust, home: Path) -> list[str]:
+    """What has changed in each of its files; nothing if that is not known of one."""
     before, now = trust.recorded(entry.loaded), trust.digests_of(entry.loaded)
     found = []
     for name in entry.changes:
         part = _of_file(name, before, now, trust.project, home)
-        if part is None:
-            return None
+        if not part:
+            return []
         found.append(part)
-    return "\n".join(found) if found else None
+    return found
 
 
 def _of_file(
@@ -59,8 +60,11 @@ def _text(name: str, digests: Digests, project: Path, home: Path) -> str | None:
 
 
 def _visible_lines(text: str) -> list[str]:
-    """Only what ends a line in every program ends one here; the rest is escaped."""
-    return visible(text, kept="\n\t").split("\n")
+    """Only what ends a line in every program ends one here; the rest is escaped.
+
+    So are tabs, and a blank at the end of a line: nobody sees that they have changed.
+    """
+    return re.sub(" $", r"\\u0020", visible(text, kept="\n"), flags=re.M).split("\n")
 
 
 def _short(digests: Digests, name: str) -> str:

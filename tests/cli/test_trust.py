@@ -133,13 +133,12 @@ def test_error_only_broken_definitions_are_left_to_trust(project, others):
 
 
 def test_names_the_command_that_shows_every_problem(project):
-    """Not under the name: that may stand for another one."""
     many = "".join(f"{'x' * 70}{number}: 1\n" for number in range(60))
     file = define(project, "worker.yaml", f"name: worker\n{many}")
 
     ran = project.run("trust")
 
-    assert ran.err.endswith(f" all of it: hostbridge agents check {file}\n")
+    assert ran.err.endswith(" all of it: hostbridge trust --show\n")
     assert project.run("agents", "check", str(file)).out.count("unknown field") == 60
 
 
@@ -206,5 +205,5 @@ def test_nothing_to_trust(project):
 
 def test_error_list_and_revoke_together(project):
     project.run("trust", "--list", "--revoke").fails(
-        2, "--revoke and --list exclude each other"
+        2, "--revoke, --list and --show exclude each other"
     )

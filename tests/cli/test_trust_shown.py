@@ -133,10 +133,11 @@ Trust these 1? """
 def test_a_long_part_pushes_no_other_out_of_sight(project):
     """What is cut says so, and where all of it is."""
     folder = define_with_scripts(project, prompt="x" * 5000)
+    assert "x" * 5000 in project.run("trust", "--show").out
 
     terminal = agree(project)
 
-    cut = "xxx\n… 1,019 more characters; all of it: hostbridge agents show counter\n"
+    cut = "xxx\n… 1,019 more characters; all of it: hostbridge trust --show\n"
     assert cut in terminal.seen
     assert f"runs as tool submit_result, {folder}/a.pym:\n    2\n" in terminal.seen
     assert "x" * 5000 in project.run("agents", "show", "counter").out
@@ -153,7 +154,7 @@ def test_a_long_description_hides_no_grant(project):
     assert "granted  Bash: every command: all that you can do" in terminal.seen
     assert "allow[0]: grants every command" in terminal.seen
     assert "(new, or changed)\n" in terminal.seen
-    assert "\n… all of it: hostbridge agents show worker\n" in terminal.seen
+    assert "\n… all of it: hostbridge trust --show\n" in terminal.seen
 
 
 @pytest.mark.parametrize("words", [("trust",), ("agents", "list"), ("agents", "check")])
