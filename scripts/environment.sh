@@ -43,8 +43,8 @@ make_environment() {
     fi
     case $1 in
     *local* | *dev*)
-        say "compiling llama.cpp, once: about two minutes on two cores (the index has no" \
-            "wheel of it; pip keeps the one that is made)"
+        say "compiling the part of llama.cpp that is used here, once: about two minutes on" \
+            "two cores (pip keeps the wheel; the index has none)"
         command -v c++ >/dev/null || command -v g++ >/dev/null ||
             fail "no C++ compiler found; on Debian: apt-get install g++$without"
         ;;

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _STEP = re.compile(r"\[\s*(\d+)(?:/(\d+)|%)\]")
+# Source that a compiler quotes in a warning, and its carets.
+_QUOTED = re.compile(r"\s*\d*\s+\|")
 _SOURCE = re.compile(r"[\w.-]+[.](?:c|cc|cpp)\b")
 _WIDTH = 20
 _SHOWN_LINES = 25
@@ -38,12 +40,15 @@ class Progress:
         self._began_s = time.monotonic()
         self._done = 0.0
         self._has_steps = False
+        self._step = ""
 
     def take(self, line: str) -> None:
         """Look at a line of its output."""
         if not line.strip():
             return
         self.last.append(line.rstrip())
+        if not _QUOTED.match(line):
+            self._step = line.rstrip()
         if found := _STEP.search(line):
             self._has_steps = True
             self._done = int(found[1]) / max(1, int(found[2] or 100))
@@ -55,8 +60,8 @@ class Progress:
         if self._has_steps:
             bar = "#" * round(min(1.0, self._done) * _WIDTH)
             parts.insert(1, f"[{bar:-<{_WIDTH}}] {self._done:4.0%}")
-        if self.last:
-            step = _STEP.sub("", self.last[-1]).strip()
+        if self._step:
+            step = _STEP.sub("", self._step).strip()
             # A compiler's command is long; what it compiles says more.
             source = _SOURCE.findall(step)
             parts.append(source[-1] if source else step)

@@ -26,6 +26,9 @@ _HERE = (
     "have it answered here: `--route local` (a local model), `--route claude` "
     "(claude -p) or `--route endpoint`, or BRIDGE_CLI_FALLBACK for every ask"
 )
+_OPEN_ALREADY = (
+    "if it is open already, answer its question about trust, or type something into it"
+)
 _DIAGNOSE = "see what is wrong with `hostbridge doctor`"
 
 
@@ -186,6 +189,7 @@ def why_no_host(
         f"no Claude Code session with hostbridge is open in {project}",
         (
             f"start `claude` in {project} (after `hostbridge install`)",
+            _OPEN_ALREADY,
             _LATER,
             _HERE,
             _DIAGNOSE,

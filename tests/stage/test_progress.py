@@ -44,6 +44,14 @@ def test_elsewhere_a_line_now_and_then(monkeypatch, capsys):
     assert all(re.fullmatch(r"   npm  \d+:\d\d  a", line) for line in lines)
 
 
+def test_what_a_compiler_quotes_is_no_step():
+    shown = progress.Progress("pip")
+    for line in ("[3/9] building ggml.c", "  412 |   int a;", "      |       ^~~~"):
+        shown.take(line)
+
+    assert shown.line(80).endswith("  ggml.c")
+
+
 def test_error_the_end_of_the_output_is_shown():
     """Nobody has to run it again to see why."""
     command = "seq 40; echo 'no space left' >&2; exit 3"
