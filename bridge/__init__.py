@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from bridge.api.aio import AsyncBridge
     from bridge.api.bridge import Bridge, ask, spawn_agent, start_agent
+    from bridge.api.options import AskOptions, SubmitOptions, WaitOptions
     from bridge.api.result import Result
     from bridge.errors import (
         BadDefinition,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentOutput",
+    "AskOptions",
     "AsyncBridge",
     "BadDefinition",
     "BadSetting",
@@ -72,8 +74,10 @@ __all__ = [
     "StateUnavailable",
     "StateVanished",
     "SubagentDefinition",
+    "SubmitOptions",
     "UnknownAgent",
     "UnknownRequest",
+    "WaitOptions",
     "WaitTimeout",
     "ask",
     "load_subagent_definition",
@@ -84,6 +88,7 @@ __all__ = [
 # All others are in `errors`.
 _MODULES = {
     "AgentOutput": "protocol.agent_output",
+    "AskOptions": "api.options",
     "AsyncBridge": "api.aio",
     "Bridge": "api.bridge",
     "Evidence": "protocol.agent_output",
@@ -94,6 +99,8 @@ _MODULES = {
     "Result": "api.result",
     "Stage": "protocol.status",
     "SubagentDefinition": "agents.subagent_definition",
+    "SubmitOptions": "api.options",
+    "WaitOptions": "api.options",
     "ask": "api.bridge",
     "load_subagent_definition": "agents.subagent_definition",
     "spawn_agent": "api.bridge",

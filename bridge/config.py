@@ -49,6 +49,9 @@ _FORCE_COLOUR = ("FORCE_COLOR", "CLICOLOR_FORCE")
 # A process with one of these was started by a client.
 SIGNS_OF_A_CLIENT = frozenset({"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID"})
 
+# Nobody waits longer for an answer; who asks for more has mistaken the unit.
+LONGEST_S = 30 * 86_400
+
 _FINDS_FILES = "it says where the files are"
 _OF_A_REQUEST = "hostbridge itself sets it, for what an agent starts"
 _THE_CLIENTS = "the client itself sets it"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.api.hosts import Hosts
-from bridge.errors import StateRefused, StateUnavailable
+from bridge.errors import InvalidRequest, StateUnavailable
 from bridge.protocol.ids import check_id
 from bridge.store import wakeups
 from bridge.store.config_file import settings_at
@@ -52,7 +52,8 @@ class Project:
 
         Raises:
             BadSetting: a `BRIDGE_*` variable or a `config.toml` has an invalid value.
-            StateRefused: the state directory would not be safe, or `path` is not there.
+            InvalidRequest: `path` is not there.
+            StateRefused: the state directory would not be safe.
         """
         if path is not None:
             from bridge.protocol.type_checks import check
@@ -61,10 +62,9 @@ class Project:
         start = Path(path or ".")
         # Unlike Path's, this one says no to a path that is too long.
         if path and not os.path.exists(start):
-            raise StateRefused(
-                start,
-                "there is no such folder, so no project",
-                "give the path of a folder in the project",
+            raise InvalidRequest(
+                f"path {str(path)!r}: there is no such folder; give the path of a "
+                "folder in the project"
             )
         return cls(settings_at(start), start)
 
@@ -147,18 +147,27 @@ class Project:
         return story
 
     def prune(
-        self, *, older_than_days: float | None = None, max_bytes: int | None = None
+        self,
+        *,
+        older_than_days: float | None = None,
+        max_bytes: int | None = None,
+        dry_run: bool = False,
     ) -> Pruned:
         """Remove what has ended, and what sessions that are gone left behind.
 
-        The options are those of `Store.prune`.
+        The options are those of `Store.prune`. A dry run only counts what has ended.
         """
         from bridge.host.pins import Pins
         from bridge.protocol.type_checks import check
 
+        check(dry_run=dry_run)
         limits = {"older_than_days": older_than_days, "max_bytes": max_bytes}
         check(**{name: limit for name, limit in limits.items() if limit is not None})
-        gone = self.store.prune(older_than_days=older_than_days, max_bytes=max_bytes)
+        gone = self.store.prune(
+            older_than_days=older_than_days, max_bytes=max_bytes, dry_run=dry_run
+        )
+        if dry_run:
+            return gone
         bells = wakeups.remove_gone(self.store)
         Pins(self.store.place.guard).forget_gone()
         return replace(gone, bells=bells)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.routing import on_route
+from bridge.config import LONGEST_S
 from bridge.errors import DepthExceeded, InvalidRequest
 from bridge.host.output import one_line
 from bridge.protocol.ids import PRIORITIES, check_id, new_request_id
@@ -139,6 +139,8 @@ def draft(
     from bridge.agents.known_agents import Agents
 
     check(prompt=prompt, agent=agent)
+    if not prompt.strip():
+        raise InvalidRequest("the prompt is empty")
     fields = {
         name: value
         for name, value in options.items()
@@ -237,8 +239,9 @@ def _checked_schema(form: object) -> dict[str, Any] | None:
 
 
 def _milliseconds(timeout_s: float) -> int:
-    if not 0 < timeout_s < math.inf:
+    if not 0 < timeout_s <= LONGEST_S:
         raise InvalidRequest(
-            f"timeout {timeout_s:g}: expected seconds, more than 0 and not for ever"
+            f"timeout_s {timeout_s:g}: expected seconds, more than 0 and at most "
+            f"{LONGEST_S} (30 days)"
         )
     return max(1, int(timeout_s * 1000))

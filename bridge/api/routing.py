@@ -70,8 +70,8 @@ def plan(
         return Plan("host", own, fallback_after_s)
     if fallback is not None:
         raise InvalidRequest(
-            f"fallback {fallback!r}: say with --fallback-after (in Python: "
-            "fallback_after_s) how many seconds an open session has first"
+            f"fallback {fallback!r} needs fallback_after_s: how many seconds an open "
+            "session has first"
         )
     if choice == "auto":
         if accepted and (flag or "host") not in accepted:
@@ -87,8 +87,8 @@ def _fallback(
     """The route to fall back to; never one that nobody named."""
     if choice not in ("auto", "host"):
         raise InvalidRequest(
-            f"route {choice!r} is served here at once: --fallback-after (in Python: "
-            "fallback_after_s) belongs to the routes auto and host"
+            f"route {choice!r} is served here at once; fallback_after_s belongs to the "
+            "routes auto and host"
         )
     if not 0 <= fallback_after_s < float("inf"):
         raise InvalidRequest(
@@ -96,9 +96,8 @@ def _fallback(
         )
     if own is None:
         raise InvalidRequest(
-            "--fallback-after does not say what to fall back to: name it with "
-            "--fallback claude (`claude -p`), endpoint or local (in Python: "
-            "fallback='claude'), or set BRIDGE_CLI_FALLBACK to one of them"
+            f"fallback_after_s needs fallback, the route to fall back to: one of "
+            f"{', '.join(OWN)}; or set BRIDGE_CLI_FALLBACK"
         )
     return own
 

@@ -27,7 +27,8 @@ from bridge.cli.interrupts import Interrupts
 from bridge.cli.model_name import from_here
 from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, AS_TEXT, QUESTION, WHO, option
 from bridge.config import Settings
-from bridge.errors import CannotWaitHere
+from bridge.errors import CannotWaitHere, InvalidRequest
+from bridge.routes import OWN
 from bridge.store.config_file import settings_at
 
 OPTIONS = (
@@ -58,6 +59,7 @@ OPTIONS = (
 def command(options: Namespace) -> int:
     """Ask and print; returns the exit code."""
     settings = settings_at(Path())
+    _check_fallback(options, settings)
     if is_local(options, settings):
         # A small model loads in about the time that the imports below take.
         from bridge.llama.preload import start_ahead
@@ -98,6 +100,29 @@ def command(options: Namespace) -> int:
             why = MEANINGS[result.error.code]
             complain(f"{why}; see all of it: hostbridge show {result.request_id}")
     return of_result(result, accept_degraded=options.accept_degraded)
+
+
+def _check_fallback(options: Namespace, settings: Settings) -> None:
+    """What the library would say, too, by the names of its arguments."""
+    route, to, after_s = options.route, options.fallback, options.fallback_after_s
+    wrong = ""
+    if after_s is None and to in OWN:
+        wrong = (
+            "--fallback needs --fallback-after TIME, such as 20s (to skip the session: "
+            f"--route {to})"
+        )
+    elif after_s is not None and route in OWN:
+        wrong = (
+            f"--fallback-after belongs to the routes auto and host; route {route} is "
+            "served here at once"
+        )
+    elif after_s is not None and not (to or settings.cli_fallback):
+        wrong = (
+            "--fallback-after needs --fallback ROUTE, the route to fall back to: "
+            f"{', '.join(OWN)}"
+        )
+    if wrong:
+        raise InvalidRequest(wrong)
 
 
 def is_local(options: Namespace, settings: Settings) -> bool:

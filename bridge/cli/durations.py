@@ -6,13 +6,13 @@ import re
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
+from bridge.config import LONGEST_S
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _UNITS_S = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 DAY_S = 86_400.0
-# Nobody waits longer for an answer; who asks for more has mistaken the unit.
-LONGEST_S = 30 * DAY_S
 # Times are kept in milliseconds.
 _SHORTEST_S = 0.001
 _NUMBER = r"(\d+(?:\.\d+)?|\.\d+)"

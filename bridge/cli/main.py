@@ -193,9 +193,13 @@ def _unknown(name: str, others: list[str]) -> BridgeError:
         moved = shlex.join([command, name, *others])
         return UsageError(f"options come after the command: hostbridge {moved}")
     near = [] if " " in name else get_close_matches(name, COMMANDS, n=2)
+    has_words = bool(others) and not others[0].startswith("-")
+    if near and near[0] in ("ask", "submit") and has_words:
+        meant = shlex.join(["hostbridge", near[0], *others])
+        return UsageError(f"no command {name!r}; did you mean: {meant}")
     hint = f"did you mean {' or '.join(near)}?" if near else "see `hostbridge --help`"
-    may_be_question = not near or (others and not others[0].startswith("-"))
-    asked = f"; to ask: {_as_question([name, *others])}" if may_be_question else ""
+    asked = f"; to ask: {_as_question([name, *others])}"
+    asked = asked if has_words or not near else ""
     return UsageError(f"no command {name!r}; {hint}{asked}")
 
 

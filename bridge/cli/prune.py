@@ -5,14 +5,14 @@ left-over temporary files, and wake-up files of closed sessions, go in any case.
 
 For example:
   hostbridge prune --older-than 7d
-  hostbridge prune --max-mib 100
+  hostbridge prune --max-mib 100 --dry-run
 """
 
 from argparse import Namespace
 
 from bridge.api.bridge import Bridge
 from bridge.cli.durations import DAY_S, duration
-from bridge.cli.options import AS_JSON, at_least, option
+from bridge.cli.options import AS_JSON, at_least, option, switch
 from bridge.cli.output import say_result
 
 KEPT_DAYS = 30.0
@@ -33,7 +33,7 @@ OPTIONS = (
         metavar="N",
         apart="age",
         type=at_least(0),
-        help="The same, in days.",
+        help="Remove what ended more than N days ago; 0 is all that has ended.",
     ),
     option(
         "--max-mib",
@@ -41,6 +41,7 @@ OPTIONS = (
         type=at_least(0),
         help="Remove the oldest until the rest fits into N MiB.",
     ),
+    switch("--dry-run", help="Show how much would be removed, and remove nothing."),
     AS_JSON,
 )
 
@@ -55,7 +56,15 @@ def command(options: Namespace) -> None:
     gone = Bridge.open().prune(
         older_than_days=days,
         max_bytes=None if max_mib is None else int(max_mib * MIB),
+        dry_run=options.dry_run,
     )
+    if options.dry_run:
+        said = (
+            f"would remove: requests {gone.requests:,}, quarantined files "
+            f"{gone.quarantined:,}; {gone.freed_bytes / MIB:.1f} MiB"
+        )
+        say_result(options, gone, said)
+        return
     said = (
         f"removed: requests {gone.requests:,}, quarantined files {gone.quarantined:,}, "
         f"temporary files {gone.temporaries:,}, wake-up files of closed sessions "

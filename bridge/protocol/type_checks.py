@@ -74,6 +74,7 @@ _KINDS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "arguments": _MAPPING,
     "variables": _MAPPING,
     "node": ("FILE::NAME or a Node", lambda v: isinstance(v, Node) or _is_text(v)),
+    "dry_run": ("True or False", lambda v: isinstance(v, bool)),
     "answer_to_host": ("True or False", lambda v: isinstance(v, bool)),
     "on_stage": _CALL,
     "on_progress": _CALL,

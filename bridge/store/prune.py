@@ -66,15 +66,20 @@ class _Item:
 
 
 def prune(
-    state: State, *, older_than_days: float | None, max_bytes: int | None
+    state: State,
+    *,
+    older_than_days: float | None,
+    max_bytes: int | None,
+    dry_run: bool = False,
 ) -> Pruned:
     """Remove what is older, then the oldest until the rest fits into `max_bytes`.
 
     None sets no limit. Overdue requests are ended first. Leftover temporaries and dedup
     keys without a request are always removed; unfinished requests stay. Takes the
-    lock itself, one batch at a time.
+    lock itself, one batch at a time. A dry run only counts what has ended.
     """
-    sweep_all(state)
+    if not dry_run:
+        sweep_all(state)
     now_s = state.clock.now_us() / 1_000_000
     items = sorted(_finished(state), key=lambda item: item.changed_s)
     total = sum(item.size for item in items)
@@ -87,12 +92,12 @@ def prune(
         if is_old or (max_bytes is not None and total > max_bytes):
             doomed.append(item)
             total -= item.size
-    gone = _remove_all(state, doomed)
+    gone = doomed if dry_run else _remove_all(state, doomed)
     return Pruned(
         requests=sum(item.is_request for item in gone),
         quarantined=sum(not item.is_request for item in gone),
-        temporaries=_remove_temporaries(state, now_s),
-        dedup_keys=_remove_dedup_keys(state),
+        temporaries=0 if dry_run else _remove_temporaries(state, now_s),
+        dedup_keys=0 if dry_run else _remove_dedup_keys(state),
         freed_bytes=sum(item.size for item in gone),
     )
 

@@ -284,19 +284,29 @@ class Store:
             return sweep(state, waiting=waiting, leaving=leaving)
 
     def prune(
-        self, *, older_than_days: float | None = None, max_bytes: int | None = None
+        self,
+        *,
+        older_than_days: float | None = None,
+        max_bytes: int | None = None,
+        dry_run: bool = False,
     ) -> Pruned:
         """Remove finished requests that are too old, then the oldest until all fits.
 
         Overdue requests are ended first. Leftover temporaries and keys without a
-        request are always removed; unfinished requests stay.
+        request are always removed; unfinished requests stay. A dry run changes nothing,
+        and counts the requests and what is in quarantine.
         """
         from bridge.store.prune import Pruned, prune
 
         if not self.exists():
             return Pruned()
         with self.state() as state:
-            return prune(state, older_than_days=older_than_days, max_bytes=max_bytes)
+            return prune(
+                state,
+                older_than_days=older_than_days,
+                max_bytes=max_bytes,
+                dry_run=dry_run,
+            )
 
     def wait(
         self,

@@ -10,7 +10,7 @@ from storeworld import FakeClock, claimant, dead_process, take
 
 from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
-from bridge.errors import StateRefused
+from bridge.errors import InvalidRequest
 from bridge.store import Claimant
 from bridge.store.store import Store
 
@@ -23,13 +23,34 @@ def test_error_a_missing_folder(kind, tmp_path):
     """Otherwise it would look like a project without any requests."""
     gone = tmp_path / "gone"
 
-    with pytest.raises(StateRefused) as caught:
+    with pytest.raises(InvalidRequest) as caught:
         kind.open(str(gone))
 
     assert str(caught.value) == (
-        f"{gone}: there is no such folder, so no project; give the path of a folder in "
-        "the project"
+        f"path '{gone}': there is no such folder; give the path of a folder in the "
+        "project"
     )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "timeout_s", "why"),
+    [
+        ("", 5, "the prompt is empty"),
+        (" \n", 5, "the prompt is empty"),
+        ("?", -1, "timeout_s -1: expected seconds, more than 0 and at most 2592000 "),
+        (
+            "?",
+            float("inf"),
+            "timeout_s inf: expected seconds, more than 0 and at most ",
+        ),
+        ("?", 1e9, "timeout_s 1e+09: expected seconds, more than 0 and at most "),
+    ],
+)
+def test_error_in_the_words_of_the_call(tmp_path, prompt, timeout_s, why):
+    with pytest.raises(InvalidRequest) as caught:
+        Bridge.open(tmp_path).ask(prompt, timeout_s=timeout_s)
+
+    assert str(caught.value).startswith(why)
 
 
 def test_a_folder_and_a_file_in_a_project(tmp_path):

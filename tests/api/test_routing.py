@@ -52,9 +52,8 @@ def test_error_nothing_to_fall_back_to(choice, has_host):
         plan(choice, flag=None, fallback_after_s=20, has_host=has_host)
 
     assert str(caught.value) == (
-        "--fallback-after does not say what to fall back to: name it with --fallback "
-        "claude (`claude -p`), endpoint or local (in Python: fallback='claude'), or "
-        "set BRIDGE_CLI_FALLBACK to one of them"
+        "fallback_after_s needs fallback, the route to fall back to: one of claude, "
+        "local, endpoint; or set BRIDGE_CLI_FALLBACK"
     )
 
 
@@ -63,8 +62,8 @@ def test_error_a_fallback_without_a_time():
         plan("auto", flag=None, fallback="claude", fallback_after_s=None, has_host=True)
 
     assert str(caught.value) == (
-        "fallback 'claude': say with --fallback-after (in Python: "
-        "fallback_after_s) how many seconds an open session has first"
+        "fallback 'claude' needs fallback_after_s: how many seconds an open session "
+        "has first"
     )
 
 
@@ -81,6 +80,6 @@ def test_error_nothing_to_fall_back_from():
         plan("claude", flag=None, fallback_after_s=1, has_host=True)
 
     assert str(caught.value) == (
-        "route 'claude' is served here at once: --fallback-after (in Python: "
-        "fallback_after_s) belongs to the routes auto and host"
+        "route 'claude' is served here at once; fallback_after_s belongs to the "
+        "routes auto and host"
     )

@@ -260,6 +260,22 @@ def test_prune_removes_what_has_ended(project):
     assert not list(project.state.glob("responses/*"))
 
 
+def files_in(state):
+    return sorted(each for each in state.rglob("*") if each.is_file())
+
+
+def test_prune_shows_what_it_would_remove(project):
+    project.bridge.cancel(project.submit())
+    project.submit(timeout_s=0.001)
+    before = files_in(project.state)
+
+    shown = project.run("prune", "--days", "0", "-n")
+
+    assert shown.code == 0
+    assert shown.out.startswith("would remove: requests 1, quarantined files 0; ")
+    assert files_in(project.state) == before
+
+
 @pytest.mark.parametrize(("days", "left"), [(29, True), (31, False)])
 def test_prune_keeps_a_month_by_default(project, monkeypatch, days, left):
     project.bridge.cancel(project.submit())

@@ -29,9 +29,13 @@ def test_error_no_claude(project):
 USAGE = {
     "--route claude --session s1 x": "session 's1' cannot take what route 'claude' is "
     "to serve; name the session or the route, not both",
-    "--route claude --fallback-after 1 x": "route 'claude' is served here at once: "
-    "--fallback-after (in Python: fallback_after_s) belongs to the routes auto and "
-    "host",
+    "--route claude --fallback-after 1 x": "--fallback-after belongs to the routes "
+    "auto and host; route claude is served here at once",
+    "--fallback claude x": "--fallback needs --fallback-after TIME, such as 20s (to "
+    "skip the session: --route claude)",
+    "--fallback-after 1 x": "--fallback-after needs --fallback ROUTE, the route to "
+    "fall back to: claude, local, endpoint",
+    "--fallback clod x": "fallback 'clod': expected one of claude, local, endpoint",
     "--set novalue x": "--set 'novalue': expected NAME=VALUE or NAME:=JSON",
     "--set =v x": "--set '=v': expected NAME=VALUE or NAME:=JSON",
     "--set a:={ x": "--set 'a:={': not JSON: unexpected end of data",
