@@ -235,8 +235,8 @@ def _live(place: Place) -> Iterator[Any]:
 
 
 def _wake(place: Place) -> None:
-    """Have sessions look again at what waits: a limit may hold it back no longer."""
+    """Have sessions look again: they write down their limits, and take what waits."""
     with suppress(BridgeError, OSError):
         store = Store(place)
-        if store.exists() and store.has_waiting():
+        if store.exists():
             wakeups.wake(store, live_sessions(store))

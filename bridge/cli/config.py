@@ -87,7 +87,10 @@ def command(options: Namespace) -> int:
         say_result(options, {"key": key, "value": None}, f"{key}: {done}")
         return _warn(after)
     found = after.find(key)
-    say_result(options, found, f"{key} = {_words(found)}  ({found.source}; {done})")
+    words = f"{key} = {_words(found)}  ({found.source}; {done})"
+    if any(file.path == path and file.problems for file in after.files()):
+        words = f"{key} is {done}, but nothing in that file counts until it is correct"
+    say_result(options, found, words)
     _warn_of_others(after, found, path)
     return _warn(after)
 

@@ -24,7 +24,7 @@ from bridge.cli.options import AS_JSON, switch, timeout
 from bridge.cli.output import counted, say, say_json
 from bridge.cli.screen import Line, Style, Styled, screen_of, wrapped
 from bridge.config import environment
-from bridge.doctor.examine import examine, guarded, worst
+from bridge.doctor.examine import PAST, examine, guarded, worst
 from bridge.doctor.finding import Finding, Verdict
 from bridge.doctor.subject import subject
 
@@ -83,13 +83,18 @@ def screen(
     """What is wrong, worst first; if nothing is, which sessions can be asked."""
     order = list(Verdict)
     sick = [each for each in findings if each.verdict is not Verdict.OK]
-    sick.sort(key=lambda each: -order.index(each.verdict))
-    if sick:
+    # What is past is not mended any more: it comes last.
+    sick.sort(key=lambda each: (each.name == PAST, -order.index(each.verdict)))
+    if sick and sick[0].name != PAST:
         # Each check relies on those before it.
         yield from wrapped(f"Do this first: {sick[0].cure}", width, whole_words=True)
         yield ""
     else:
-        yield from wrapped(f"hostbridge works in {project}", width, whole_words=True)
+        but = "; but of its last requests some failed:" if sick else ""
+        text = f"hostbridge works in {project}{but}"
+        yield from wrapped(text, width, whole_words=True)
+        if sick:
+            yield ""
     usual = ("live",) if sick else ("live", "session")
     for finding in findings if everything else sick:
         yield from finding_lines(finding, width)
@@ -112,7 +117,8 @@ def finding_lines(finding: Finding, width: int | None) -> Iterator[Line]:
     """One finding; on a narrow terminal its words are below its name."""
     words = finding.found
     if finding.verdict is not Verdict.OK:
-        words = f"{words}\ncause: {finding.cause}\ncure:  {finding.cure}"
+        cause = f"\ncause: {finding.cause}" if finding.cause else ""
+        words = f"{words}{cause}\ncure:  {finding.cure}"
     verdict = Styled(f"{finding.verdict:<{_WIDTH}}", _COLOURS[finding.verdict])
     if width is not None and width < _WIDE:
         yield verdict, f" {finding.name}"

@@ -112,6 +112,9 @@ def _session(session: OpenSession) -> Sequence[str]:
         "open" if is_seen else "not visible from here",
         "" if session.off_s is None else f"off for {span(session.off_s)}",
         "" if session.wakes else "not woken while idle",
+        "may start no agent now (agents_per_hour)"
+        if session.started >= session.agents_per_hour
+        else "",
     )
     return (
         session.session_id,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, warning
+from bridge.host.budgets import find_spent
 from bridge.host.wake_problems import JUST_STARTED, find_wake_problem
 from bridge.store import switch
 from bridge.store.location import find_owner
@@ -30,8 +31,12 @@ def version(subject: Subject) -> Iterator[Finding]:
     """Which client is on PATH."""
     program = _program(subject)
     if program is None:
+        found = "no `claude` on PATH"
+        if subject.live_sessions():
+            yield ok(f"{found}; the open sessions do not need it")
+            return
         yield warning(
-            "no `claude` on PATH",
+            found,
             "Claude Code is not installed, or only inside an editor, which is enough",
             "install Claude Code; or open a session in the editor: hostbridge status "
             "lists it from its first message on",
@@ -61,6 +66,7 @@ def open_sessions(subject: Subject) -> Iterator[Finding]:
         _listed(subject, program) if program else [],
         off=switch.switched_off(store),
         unheard={s.session_id: find_wake_problem(store, s) for s in ours},
+        now_ms=store.now_ms(),
         project=str(subject.project),
     )
 
@@ -71,6 +77,7 @@ def judge_sessions(
     *,
     off: Off,
     unheard: Mapping[str, WakeProblem | None],
+    now_ms: int,
     project: str,
 ) -> Iterator[Finding]:
     """Compare our records with the client's list.
@@ -78,7 +85,7 @@ def judge_sessions(
     `unheard` says why a session cannot be woken.
     """
     for session in ours:
-        yield _session(session, unheard.get(session.session_id), off)
+        yield _session(session, unheard.get(session.session_id), off, now_ms)
     known = {session.host.pid for session in ours}
     unknown = [each for each in theirs if each.get("pid") not in known]
     for each in unknown:
@@ -87,7 +94,8 @@ def judge_sessions(
             "but no hook of ours has run in it",
             "it was opened before the install and has been idle since, does not read "
             "these settings, has BRIDGE_OFF set, or is itself a request's agent",
-            "type anything into it, or restart it; /hooks shows what it runs",
+            f"type anything into {each.get('sessionId')}, or restart it; /hooks shows "
+            "what it runs",
         )
     if not ours and not unknown:
         yield warning(
@@ -97,13 +105,17 @@ def judge_sessions(
         )
 
 
-def _session(session: Session, why: WakeProblem | None, off: Off) -> Finding:
+def _session(
+    session: Session, why: WakeProblem | None, off: Off, now_ms: int
+) -> Finding:
     found = f"{session.session_id} (pid {session.host.pid})"
     if off.is_everything:
         return ok(f"{found} is open; hostbridge is off here (see `switch`)")
     if session.session_id in off:
         cure = f"hostbridge on --session {session.session_id}"
         return warning(f"{found} is switched off", "`hostbridge off --session`", cure)
+    if spent := find_spent(session, now_ms):
+        return warning(f"{found} may start no agent now", spent.why, spent.cure)
     if why is None:
         return ok(f"{found} takes requests and wakes from idle")
     if why is JUST_STARTED:

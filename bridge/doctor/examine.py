@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from bridge.doctor.subject import Subject
 
+# The check of what has ended: it says nothing of what holds now.
+PAST = "answers"
 # Each check relies on those before it.
 CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("python", machine.python),
@@ -36,8 +38,8 @@ CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("locks", state.locks),
     ("quarantine", state.quarantine),
     ("hook errors", state.hook_errors),
-    ("hooks", hooks.registered),
     ("hook policy", hooks.allowed),
+    ("hooks", hooks.registered),
     ("hooks run", hook_run.run),
     ("client", client.version),
     ("session", client.open_sessions),
@@ -48,7 +50,7 @@ CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("local", models.local),
     ("endpoint", models.endpoint),
     ("requests", requests.stuck),
-    ("answers", recent_failures.recent),
+    (PAST, recent_failures.recent),
 )
 
 
@@ -65,10 +67,10 @@ def guarded(name: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Findin
         for finding in look():
             yield replace(finding, name=name)
     except BridgeError as exc:
-        cure = "; ".join(exc.ways) or "do what it says, then look again"
+        cure = "; ".join(exc.ways) or f"see to what `{name}` says, then look again"
         yield replace(problem(exc.what, failed, cure), name=name)
     except Exception as exc:  # noqa: BLE001 - a doctor survives the illness
-        cure = "correct what is said above; if that is nothing, report a bug"
+        cure = f"see to what `{name}` says; if you cannot, report a bug"
         found = f"{type(exc).__name__}: {exc}"
         yield replace(problem(found, failed, cure), name=name)
 

@@ -75,7 +75,7 @@ def _try(
     if idle_ms - floor_ms <= _SLOW_MS:
         return ok(found)
     cause = "the machine is busy, or the state lies on a slow file system"
-    return warning(found, cause, "try again when it is idle; see `state` above")
+    return warning(found, cause, "try again when the machine is idle; see `state`")
 
 
 def _rehearse(

@@ -132,10 +132,11 @@ def registered(subject: Subject) -> Iterator[Finding]:
 def _keep_one(places: list[Registered]) -> str:
     """How to remove a registration, so that another is left."""
     if not places:
-        return "keep one: `claude plugin uninstall`, or start without --plugin-dir"
-    return (
-        f"keep one; this removes one: hostbridge uninstall --{places[-1].target.kind}"
-    )
+        return (
+            "keep one registration: `claude plugin uninstall`, or start without "
+            "--plugin-dir"
+        )
+    return f"remove one registration: hostbridge uninstall --{places[-1].target.kind}"
 
 
 def _each(subject: Subject, places: list[Registered]) -> Iterator[Finding]:
@@ -187,7 +188,9 @@ def _is_current(place: Registered) -> bool:
 def allowed(subject: Subject) -> Iterator[Finding]:
     """Whether anything keeps hooks from running."""
     findings = [*_unreadable(subject), *_policies(subject)]
-    findings += [_stopped(f"{name} is set", "unset it") for name in _modes(subject.env)]
+    findings += [
+        _stopped(f"{name} is set", f"unset {name}") for name in _modes(subject.env)
+    ]
     yield from findings or [ok("no setting or policy keeps hooks from running")]
 
 
@@ -197,7 +200,7 @@ def _unreadable(subject: Subject) -> Iterator[Finding]:
             settings_edit.ours(replaced_file.load(file) or "", str(file))
         except BridgeError as exc:
             cause = "Claude Code ignores settings that it cannot read"
-            yield problem(str(exc), cause, "correct that file, then install again")
+            yield problem(str(exc), cause, f"correct {file}, then: {INSTALL}")
 
 
 def _policies(subject: Subject) -> Iterator[Finding]:
@@ -207,14 +210,18 @@ def _policies(subject: Subject) -> Iterator[Finding]:
     ]
     for file in (*managed, *_settings_files(subject)):
         content = _read_or_empty(file)
-        is_managed = file in managed
-        cure = "only your administrator can change it" if is_managed else "remove it"
-        for key in _KEYS if is_managed else _KEYS[:1]:
+        for key in _KEYS if file in managed else _KEYS[:1]:
             value = content.get(key)
             if value is True or (isinstance(value, list) and "hooks" in value):
-                yield _stopped(f"{file} sets {key}", cure)
+                yield _stopped(f"{file} sets {key}", _removal(file, key, managed))
         for name in _modes(content.get("env")):
-            yield _stopped(f"{file} sets {name} in env", cure)
+            yield _stopped(f"{file} sets {name} in env", _removal(file, name, managed))
+
+
+def _removal(file: Path, name: str, managed: list[Path]) -> str:
+    if file in managed:
+        return f"ask your administrator to take {name} out of {file}"
+    return f"remove {name} from {file}"
 
 
 def _modes(variables: object) -> list[str]:

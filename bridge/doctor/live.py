@@ -9,6 +9,7 @@ answered    the agent's answer was captured, checked and written
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from contextlib import suppress
@@ -47,7 +48,7 @@ _POLL_S = 0.02
 STOPS: dict[str, tuple[str, str]] = {
     "heard": (
         "the session is in the middle of a tool call, or was open before the install",
-        "wait until it is idle, or restart it; see `hooks` and `session` above",
+        "wait until the session is idle, or restart it; see `hooks` and `session`",
     ),
     "claimed": (
         "the hook ran and took nothing: all slots are taken, or it failed",
@@ -104,7 +105,8 @@ def _watch(
 ) -> Iterator[Finding]:
     reached: set[str] = set()
     begun_s = time.monotonic()
-    yield ok(f"submitted {request_id} to {len(hosts)} open session(s)")
+    s = "s" if len(hosts) > 1 else ""
+    yield ok(f"submitted {request_id} to {len(hosts)} open session{s}")
     while (elapsed_s := time.monotonic() - begun_s) < timeout_s + 2:
         found = bridge.store.find(request_id)
         if found is None:
@@ -151,7 +153,8 @@ def _missing(reached: set[str]) -> str:
 def _end(response: Response, missing: str) -> Finding:
     error, spent_s = response.error, response.duration / 1000
     if error is None:
-        return ok(f"answered after {spent_s:.2f} s: {response.parsed_output}")
+        answer = json.dumps(response.parsed_output)
+        return ok(f"answered after {spent_s:.2f} s: {answer}")
     cause = MEANINGS[error.code]
     cure = cure_of(error.code, error.stage, response.request_id)
     if error.code == "timeout":

@@ -43,10 +43,12 @@ def variables(subject: Subject) -> Iterator[Finding]:
     known = [name for name in VARIABLES if name.startswith("BRIDGE_")]
     ours = sorted(name for name in subject.env if name.startswith("BRIDGE_"))
     if subject.complaint:
+        # It begins with the variable's name.
+        name = subject.complaint.partition("=")[0]
         yield problem(
             subject.complaint,
             "no command and no hook works with an invalid setting",
-            "correct the variable, or unset it",
+            f"correct {name}, or unset it",
         )
     else:
         values = [f"{n}={_shown(n, subject.env[n])}" for n in ours if n in known]
@@ -56,7 +58,11 @@ def variables(subject: Subject) -> Iterator[Finding]:
         near = get_close_matches(name, known, n=1, cutoff=0.85)
         if name not in known and near:
             found = f"{name} is set; hostbridge has no such setting"
-            yield warning(found, "perhaps it is misspelt", f"was {near[0]} meant?")
+            yield warning(
+                found,
+                "perhaps it is misspelt",
+                f"rename {name}, if {near[0]} was meant",
+            )
 
 
 def config_files(subject: Subject) -> Iterator[Finding]:
@@ -67,7 +73,7 @@ def config_files(subject: Subject) -> Iterator[Finding]:
         file = read_file(path)
         for found in file.problems:
             cause = "commands refuse the file; hooks read it as if it were not there"
-            yield problem(found, cause, "correct it, or move it away")
+            yield problem(found, cause, f"correct {path}, or move it away")
         if file.is_exposed and any(TABLE[key].is_secret for key in file.values):
             found = f"{path} holds a key, and others can read it"
             yield warning(found, "its mode", f"chmod 600 {path}")

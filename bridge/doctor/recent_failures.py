@@ -46,7 +46,8 @@ def judge(ended: Sequence[Response], now_ms: int) -> Iterator[Finding]:
             f"{count} of the last {len(fresh)} ended with {code}"
             f"{', the newest all in a row' if in_a_row else ''}: {newest.request_id}: "
             f"{newest.error.message}",
-            MEANINGS[code],
+            # The message says it already, unless it is an agent's own.
+            "" if MEANINGS[code] in newest.error.message else MEANINGS[code],
             cure_of(code, newest.error.stage, newest.request_id),
         )
     if not counted:

@@ -74,7 +74,7 @@ def stuck(subject: Subject) -> Iterator[Finding]:
             state,
             broken,
             "waiting, and nobody can read it",
-            "correct the file; or leave it: the next hook that looks puts it aside",
+            "leave the file: the next hook that looks puts it aside; or correct it",
         )
     live = tuple(subject.live_sessions())
     queue = Queue(
@@ -124,7 +124,7 @@ def _named(what: str, ids: list[str]) -> str:
 OVERDUE = warning(
     "overdue",
     "the deadline has passed; nobody waits for it, and no session has looked since",
-    "end it: hostbridge prune",
+    "end what is overdue: hostbridge prune",
 )
 
 
@@ -187,7 +187,7 @@ def why_held(request: Request, queue: Queue) -> Finding | None:
     claim = request.claim
     if queue.now_ms >= request.deadline_ms:
         return OVERDUE
-    taken_back = "nothing to do: the next hook or waiter takes it back"
+    taken_back = "nothing to do: the next hook or waiter takes the request back"
     if claim and claim.route != "host":
         is_gone = liveness(claim.host) is Liveness.GONE
         found = "held by a process that served it and is gone"

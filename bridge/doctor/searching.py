@@ -37,7 +37,7 @@ def agents_search(subject: Subject) -> Iterator[Finding]:
             f"{each.session_id} (pid {each.host.pid})",
             "it was open before hostbridge's own agent was installed; a client looks "
             "for agents when it starts",
-            "restart that session",
+            f"restart session {each.session_id}",
         )
     if not unaware:
         yield ok("agents that only read can search")
@@ -50,11 +50,15 @@ def _problem_of_file(subject: Subject) -> tuple[str, str, str] | None:
     try:
         state = carrier.state()
     except BridgeError as exc:
-        return str(exc), "it cannot be read", f"correct it, or {INSTALL}"
+        return str(exc), "it cannot be read", f"correct {carrier.file}, or {INSTALL}"
     if state is None:
         cause = "it was removed, or an older version installed the hooks"
         return f"{carrier.file} is not there", cause, again
     if state == "somebody else's":
         found = f"{carrier.file} is not hostbridge's"
-        return found, "somebody else wrote or changed it", f"rename it; {again}"
+        return (
+            found,
+            "somebody else wrote or changed it",
+            f"rename {carrier.file}; {again}",
+        )
     return None

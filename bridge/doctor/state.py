@@ -40,7 +40,7 @@ def directory(subject: Subject) -> Iterator[Finding]:
         mode, disk = _try_out(store)
     except BridgeError as exc:
         cause = "requests and answers would not be safe there"
-        yield problem(str(exc), cause, "do what it says, then look again")
+        yield problem(str(exc), cause, "see to what `state` says, then look again")
         return
     except OSError as exc:
         yield problem(
@@ -104,7 +104,7 @@ def locks(subject: Subject) -> Iterator[Finding]:
             took_ms = (time.monotonic() - begun) * 1000
     except BridgeError as exc:
         cause = "whoever holds it is stopped, or stuck in a slow file system"
-        cure = "end that process; the kernel then frees the lock"
+        cure = "end the process that holds the lock; that frees it"
         yield problem(str(exc), cause, cure)
     else:
         yield ok(f"flock works; the store's lock was free ({took_ms:.0f} ms)")
@@ -142,7 +142,7 @@ def quarantine(subject: Subject) -> Iterator[Finding]:
         f"{count} file{'s' if count > 1 else ''} in {path}; the newest: {why}",
         "a program wrote something that is not a request, or a disk lost part of a "
         "file",
-        "each has its reason beside it (*.reason); remove what you do not need",
+        f"read the reasons in {path}/*.reason; remove the files that you do not need",
     )
 
 
@@ -165,6 +165,5 @@ def hook_errors(subject: Subject) -> Iterator[Finding]:
     yield warning(
         f"{len(starts)} in {path}; the newest, {newest[0]}: {newest[-1]}",
         "a hook failed; the session went on without it",
-        "unless another finding here explains it, report it with that log; then remove "
-        "the log",
+        f"unless another finding explains the newest, report it; then remove {path}",
     )

@@ -64,16 +64,26 @@ def find_limit(
     """
     limits = session.limits or _usual()
     claims = [r.claim for r in claimed if r.claim and r.claim.host == session.host]
-    started = session.launches_of_hour(now_ms)
     promised = sum(claim.launched_at is None for claim in claims)
-    if len(started) + promised >= limits.agents_per_hour:
-        frees_in_s = frees_at_ms(started, limits.agents_per_hour, now_ms) - now_ms
-        return _held(
-            session, limits, "agents_per_hour", len(started) + promised, frees_in_s
-        )
+    if spent := find_spent(session, now_ms, promised):
+        return spent
     if len(claims) >= limits.slots * (1 + request.depth):
         return _held(session, limits, "slots", len(claims), None)
     return None
+
+
+def find_spent(session: Session, now_ms: int, promised: int = 0) -> HeldBack | None:
+    """The agents of this hour, if they are used up.
+
+    `promised` is how many it has claimed but not launched.
+    """
+    limits = session.limits or _usual()
+    started, most = session.launches_of_hour(now_ms), limits.agents_per_hour
+    used = len(started) + promised
+    if used < most:
+        return None
+    left_ms = frees_at_ms(started, most, now_ms) - now_ms
+    return _held(session, limits, "agents_per_hour", used, left_ms)
 
 
 def _usual() -> SessionLimits:
@@ -112,16 +122,20 @@ def _held(
     session: Session, limits: SessionLimits, key: Key, used: int, left_ms: int | None
 ) -> HeldBack:
     most = limits.slots if key == "slots" else limits.agents_per_hour
-    more = 2 * max(most, used) or DEFAULTS[key]
+    more = max(2 * most, 2 * used, DEFAULTS[key])
     left_s = None if left_ms is None else left_ms / 1000
     if left_s is None:
-        what = f"{used} of {most} agents are busy ({key})"
-        when = "it goes on when one of them ends"
-    else:
-        what = f"{used} of {most} agents of this hour are used up ({key})"
-        when = (
-            "it takes none" if not most else f"the next may start in {_about(left_s)}"
+        what = (
+            f"{used} of {most} agents are busy ({key}); it goes on when one of them "
+            "ends"
         )
+    elif most:
+        what = (
+            f"{used} of {most} agents of this hour are used up ({key}); the next may "
+            f"start in {_about(left_s)}"
+        )
+    else:
+        what = f"{key} is 0, so it may start no agent"
     cure = f"hostbridge config set {key} {more}"
     if key in limits.by_variable:
         variable = TABLE[key].variable
@@ -132,7 +146,7 @@ def _held(
         used=used,
         most=most,
         frees_in_s=left_s,
-        why=f"session {session.session_id}: {what}; {when}",
+        why=f"session {session.session_id}: {what}",
         cure=cure,
     )
 

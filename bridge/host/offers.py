@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host.budgets import find_limit, frees_at_ms, limits_of
+from bridge.host.budgets import find_spent, frees_at_ms, limits_of
 from bridge.host.eligibility import eligible, may_take
 from bridge.host.offer_text import instruction
 from bridge.protocol.ids import RequestId
@@ -110,9 +110,10 @@ def judge_for(hook: HookContext, request: Request, *, promised: int = 0) -> Verd
     if request.falls_back_to is not None or _others(hook, request):
         return "leave"
     obeyed = session.with_(limits=limits_of(hook.settings))
-    limit = find_limit(obeyed, request, (), now_ms)
+    limit = find_spent(obeyed, now_ms)
     assert limit is not None  # noqa: S101 - as was just seen
-    message = f"{limit.why}, too late for this request; more now: {limit.cure}"
+    late = ", too late for this request" if budget else ""
+    message = f"{limit.why}{late}; more now: {limit.cure}"
     return failed(request, "budget", message, now_ms=now_ms)
 
 

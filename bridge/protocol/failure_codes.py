@@ -105,7 +105,7 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
     ),
     "budget": (
         "the session may start no more agents in this hour",
-        "raise the limit as the message says, or wait; then ask again",
+        "raise agents_per_hour as the message says, and ask again",
     ),
     "bad_request": (
         "the request cannot be served as it is",

@@ -11,7 +11,7 @@ from bridge.store.sessions import HOUR_MS, SessionLimits
 
 FALLBACK = ("--fallback-after", "1000", "--fallback", "claude")
 MINUTE_MS = 60_000
-CURE = "hostbridge config set agents_per_hour 4"
+CURE = "hostbridge config set agents_per_hour 200"
 
 
 def spend(host, *, left_ms: int = 20 * MINUTE_MS) -> None:
@@ -67,8 +67,18 @@ def test_taken_slots_are_shown(project, host):
 
     assert shown_by(
         "held back: session session-1: 1 of 1 agents are busy (slots); it goes on when "
-        "one of them ends; more now: hostbridge config set slots 2"
+        "one of them ends; more now: hostbridge config set slots 4"
     ) in shown_by(ran.out)
+
+
+def test_a_session_that_may_start_no_agent_is_shown(project, host):
+    """With nothing waiting, too: it looked as if it took requests."""
+    host.change(limits=SessionLimits(slots=4, agents_per_hour=0))
+
+    ran = project.run("status")
+
+    words = "session-1\topen, may start no agent now (agents_per_hour)\t0 of 4"
+    assert words in ran.out
 
 
 @pytest.mark.usefixtures("claude")

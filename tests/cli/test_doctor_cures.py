@@ -18,6 +18,7 @@ from bridge.doctor import hooks, machine, requests, searching
 from bridge.doctor.client import open_sessions
 from bridge.doctor.finding import Finding, Verdict
 from bridge.doctor.subject import subject
+from bridge.store import wakeups
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
 
@@ -116,6 +117,18 @@ def test_a_session_is_switched_on_again(project):
         process.kill()
     assert "is switched off" in before.found
     assert "is switched off" not in after.found
+
+
+def test_an_idle_session_is_woken_for_a_new_limit(project):
+    """It writes down what it obeys; `status` and `doctor` show that."""
+    with subprocess.Popen(["sleep", "60"]) as process:
+        open_session(project, process.pid)
+        ran = project.run("config", "set", "agents_per_hour", "0")
+        host = identify(process.pid)
+        signalled_s = wakeups.unanswered_s(project.bridge.store, host)
+        process.kill()
+    assert ran.code == 0
+    assert signalled_s is not None
 
 
 def open_session(project, pid: int) -> None:

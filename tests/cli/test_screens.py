@@ -219,6 +219,24 @@ def test_doctor():
     same_as_file("doctor-well", lambda w: screen(well, project, w, everything=False))
 
 
+def test_doctor_where_only_past_requests_failed():
+    """They need no step first."""
+    failed = warning(
+        "1 of the last 3 ended with timeout: 1k0t: the deadline passed: no agent",
+        "",
+        "ask with a longer deadline (--timeout)",
+    )
+    findings = [replace(ok(TAKES), name="session"), replace(failed, name="answers")]
+    project = Path("/home/u/app")
+    same_as_file(
+        "doctor-past", lambda w: screen(findings, project, w, everything=False)
+    )
+    broken = replace(warning("no session is open", "x", "open one"), name="session")
+    repeated = replace(problem("3 of the last 3", "", "wait"), name="answers")
+    (first, *_) = screen([repeated, broken], project, 80, everything=False)
+    assert first == "Do this first: open one"
+
+
 def listed(name, place, routes, words, **more):
     return Listed(name, place, routes, words, {}, **more)
 

@@ -10,9 +10,10 @@ import pytest
 from bridge.doctor import client
 from bridge.doctor.client import judge_sessions
 from bridge.doctor.finding import Verdict, ok, warning
+from bridge.doctor.subject import Subject
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.protocol.request import HostProcess
-from bridge.store.sessions import Session
+from bridge.store.sessions import Session, SessionLimits
 from bridge.store.switch import Off
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ CASES = {
 
 @pytest.mark.parametrize(("ours", "theirs", "off", "found"), CASES.values(), ids=CASES)
 def test_each_session_is_described(ours, theirs, off, found):
-    (finding,) = judge_sessions(ours, theirs, off=off, unheard={}, project="/p")
+    (finding,) = judge_sessions(
+        ours, theirs, off=off, unheard={}, now_ms=1, project="/p"
+    )
 
     assert finding.found == found
     assert (finding.verdict is Verdict.OK) == ("takes requests and wakes" in found)
@@ -59,7 +62,9 @@ def test_each_session_is_described(ours, theirs, off, found):
 
 @pytest.mark.parametrize("why", [NO_WATCH, UNANSWERED], ids=lambda why: why.what)
 def test_a_session_that_does_not_wake_is_named_with_the_cause(why):
-    (finding,) = judge_sessions([OURS], [], off=ON, unheard={"s1": why}, project="/p")
+    (finding,) = judge_sessions(
+        [OURS], [], off=ON, unheard={"s1": why}, now_ms=1, project="/p"
+    )
 
     found = f"s1 (pid 7) takes requests, but does not wake from idle: it {why.what}"
     assert finding == warning(found, why.cause, why.cure)
@@ -67,13 +72,25 @@ def test_a_session_that_does_not_wake_is_named_with_the_cause(why):
 
 def test_a_session_that_has_just_started_is_no_issue():
     (finding,) = judge_sessions(
-        [OURS], [], off=ON, unheard={"s1": JUST_STARTED}, project="/p"
+        [OURS], [], off=ON, unheard={"s1": JUST_STARTED}, now_ms=1, project="/p"
     )
 
     found = (
         "s1 (pid 7) has just started: its client does not watch its wake-up file yet"
     )
     assert (finding.verdict, finding.found) == (Verdict.OK, found)
+
+
+def test_a_session_that_may_start_no_agent_is_not_called_well():
+    spent = OURS.with_(limits=SessionLimits(slots=4, agents_per_hour=0))
+
+    (finding,) = judge_sessions([spent], [], off=ON, unheard={}, now_ms=1, project="/p")
+
+    assert finding == warning(
+        "s1 (pid 7) may start no agent now",
+        "session s1: agents_per_hour is 0, so it may start no agent",
+        "hostbridge config set agents_per_hour 200",
+    )
 
 
 def fake_client(patient: Patient, words: str) -> str:
@@ -95,6 +112,14 @@ def test_a_missing_client_is_no_problem(patient):
         "install Claude Code; or open a session in the editor: hostbridge status lists "
         "it from its first message on",
     )
+
+
+def test_a_missing_client_is_well_while_a_session_is_open(patient, monkeypatch):
+    monkeypatch.setattr(Subject, "live_sessions", lambda _: [OURS])
+
+    (finding,) = patient.found(client.version)
+
+    assert finding == ok("no `claude` on PATH; the open sessions do not need it")
 
 
 @pytest.mark.parametrize(
@@ -142,6 +167,6 @@ def test_off_everywhere_is_not_told_as_off_in_a_session():
     """`hostbridge on --session` would change nothing."""
     off = Off(is_everything=True, sessions=frozenset())
 
-    (finding,) = judge_sessions([OURS], [], off=off, unheard={}, project="/p")
+    (finding,) = judge_sessions([OURS], [], off=off, unheard={}, now_ms=1, project="/p")
 
     assert finding == ok("s1 (pid 7) is open; hostbridge is off here (see `switch`)")

@@ -149,7 +149,7 @@ def test_error_state_is_open_to_others(patient):
             f"{patient.bridge}: others can write to it (mode 0777); run: chmod 700 "
             f"{patient.bridge}",
             "requests and answers would not be safe there",
-            "do what it says, then look again",
+            "see to what `state` says, then look again",
         )
     ]
 
@@ -298,7 +298,7 @@ def test_a_misspelt_variable_is_noticed(patient):
         warning(
             "BRIDGE_SLOT is set; hostbridge has no such setting",
             "perhaps it is misspelt",
-            "was BRIDGE_SLOTS meant?",
+            "rename BRIDGE_SLOT, if BRIDGE_SLOTS was meant",
         ),
     ]
 
@@ -337,6 +337,17 @@ def test_a_check_that_breaks_is_a_finding():
         Verdict.PROBLEM,
         "ZeroDivisionError: division by zero",
         "this could not be checked",
-        "correct what is said above; if that is nothing, report a bug",
+        "see to what `x` says; if you cannot, report a bug",
         name="x",
     )
+
+
+def test_a_file_that_an_install_cannot_change_comes_before_the_install(patient):
+    """The other order named a command that fails."""
+    patient.local.parent.mkdir()
+    patient.local.write_text("{")
+
+    sick = [each for each in examine(patient.seen()) if each.verdict is Verdict.PROBLEM]
+
+    assert [each.name for each in sick[:2]] == ["hook policy", "hooks"]
+    assert sick[0].cure == f"correct {patient.local}, then: hostbridge install"

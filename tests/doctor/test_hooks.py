@@ -76,7 +76,7 @@ def test_more_than_one_is_named(patient):
         f"registered 3 times: --local ({local}); --user ({user}); plugin "
         f"hostbridge@market ({user})",
         "each tool call starts all of them, though only one acts",
-        "keep one; this removes one: hostbridge uninstall --user",
+        "remove one registration: hostbridge uninstall --user",
     )
 
 
@@ -136,20 +136,25 @@ POLICIES = {
         "project/.claude/settings.local.json",
         "disableAllHooks",
         True,
-        "remove it",
+        "remove {} from {}",
     ),
-    "user": ("home/.claude/settings.json", "disableAllHooks", True, "remove it"),
+    "user": (
+        "home/.claude/settings.json",
+        "disableAllHooks",
+        True,
+        "remove {} from {}",
+    ),
     "managed": (
         "managed/managed-settings.json",
         "allowManagedHooksOnly",
         True,
-        "only your administrator can change it",
+        "ask your administrator to take {} out of {}",
     ),
     "managed part": (
         "managed/managed-settings.d/10.json",
         "strictPluginOnlyCustomization",
         ["skills", "hooks"],
-        "only your administrator can change it",
+        "ask your administrator to take {} out of {}",
     ),
 }
 
@@ -164,7 +169,7 @@ def test_error_hooks_are_not_allowed(patient, place, key, value, cure):
         problem(
             f"{patient.root / place} sets {key}",
             "with it, Claude Code does not run hooks like these",
-            cure,
+            cure.format(key, patient.root / place),
         )
     ]
 
@@ -185,7 +190,7 @@ def test_error_settings_that_the_client_cannot_read(patient):
         problem(
             f"{patient.local}:3:1: expected a key in double quotes",
             "Claude Code ignores settings that it cannot read",
-            "correct that file, then install again",
+            f"correct {patient.local}, then: hostbridge install",
         )
     ]
 
@@ -297,7 +302,7 @@ def test_a_plugin_beside_settings_is_seen(patient):
     assert finding == warning(
         f"registered 2 times: --local ({local}); plugin, by --plugin-dir ({plugin})",
         "each tool call starts all of them, though only one acts",
-        "keep one; this removes one: hostbridge uninstall --local",
+        "remove one registration: hostbridge uninstall --local",
     )
 
 

@@ -74,7 +74,7 @@ def test_a_session_that_answers_shows_every_stage(tmp_path):
         "heard after N s: a session took its signal",
         "claimed after N s: by session SESSION",
         "launched after N s: the model called Agent",
-        "answered after N s: {'ok': True}",
+        'answered after N s: {"ok": true}',
     ]
     checks = json.loads(out)["checks"]
     assert [c for c in checks if c["verdict"] != "ok"] == []

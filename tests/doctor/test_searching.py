@@ -71,7 +71,7 @@ def test_a_session_that_was_open_before(patient, carrier):
         assert finding == (
             Verdict.WARNING,
             f"agents that only read have no Grep and no Glob in session {where}",
-            "restart that session",
+            "restart session s1",
         )
 
 
@@ -98,7 +98,7 @@ def test_the_file_was_changed(patient):
     ((_, what, cure),) = found(patient)
 
     assert what.endswith(f"{file} is not hostbridge's")
-    assert cure.startswith("rename it; hostbridge install")
+    assert cure.startswith(f"rename {file}; hostbridge install")
 
 
 def test_the_plugin_brings_its_own(patient):

@@ -70,9 +70,8 @@ def test_a_spent_budget_leaves_what_falls_back(world, monkeypatch):
     assert world.code(RequestId("backed")) is None
     assert world.code(request) == "budget"
     assert world.response(request).error.message == (
-        "session session-1: 0 of 0 agents of this hour are used up (agents_per_hour); "
-        "it takes none, too late for this request; more now: start the session again "
-        "without BRIDGE_AGENTS_PER_HOUR=0"
+        "session session-1: agents_per_hour is 0, so it may start no agent; more now: "
+        "start the session again without BRIDGE_AGENTS_PER_HOUR=0"
     )
 
 
