@@ -2,12 +2,14 @@
 
 A signal may arrive while a destructor or a callback of the garbage collector runs, and
 Python drops an exception that is raised there. So the signal is remembered as well, and
-whoever waits checks for it from time to time.
+whoever waits checks for it from time to time. While the first one is being handled, a
+request cancelled say, others are ignored: people press Ctrl-C twice.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -52,4 +54,9 @@ class Interrupts:
 
     def _interrupt(self, _number: int, _frame: object) -> None:
         self._arrived = True
+        handled = sys.exc_info()[1]
+        while handled is not None:
+            if isinstance(handled, KeyboardInterrupt):
+                return
+            handled = handled.__context__
         raise KeyboardInterrupt

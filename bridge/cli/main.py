@@ -44,6 +44,9 @@ def main() -> None:
     except OSError as exc:
         code = _machine(exc, arguments)
     except KeyboardInterrupt as exc:
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         from bridge.cli.report import report_other
 
         # The notes say what becomes of the requests.

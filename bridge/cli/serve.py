@@ -11,7 +11,6 @@ For example:
   hostbridge serve --once --route claude
 """
 
-import signal
 from argparse import Namespace
 from collections.abc import Container
 from contextlib import suppress
@@ -45,7 +44,7 @@ OPTIONS = (
 
 def command(options: Namespace) -> int:
     """Serve, and print a line for each request; returns the exit code."""
-    Interrupts().on(signal.SIGTERM, signal.SIGHUP)
+    Interrupts().on()
     bridge = Bridge.open()
     workers = open_workers(bridge.store, bridge.settings, options.route)
     complain(f"serving {bridge.store.place.project} by {', '.join(workers)}")

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from contextlib import suppress
+from itertools import cycle
 
 import pytest
+from scripted_server import ScriptedServer, silent
 
 from bridge.cli.interrupts import Interrupts
+
+
+@pytest.fixture
+def server(project):
+    with ScriptedServer() as server:
+        project.env["BRIDGE_OPENAI_BASE_URL"] = server.url
+        yield server
 
 
 class InterruptedWhenGone:
@@ -31,6 +42,48 @@ def test_a_lost_interrupt_is_remembered():
             interrupts()
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_second_interrupt_does_not_disturb_the_first():
+    """But once that is over, the next one counts."""
+    interrupts = Interrupts()
+    before = signal.getsignal(signal.SIGUSR1)
+    interrupts.on(signal.SIGUSR1)
+    try:
+        for _ in range(2):
+            try:
+                os.kill(os.getpid(), signal.SIGUSR1)
+                pytest.fail("it was ignored")
+            except KeyboardInterrupt:
+                # Also while something else is handled on the way.
+                with suppress(OSError):
+                    try:
+                        os.stat("/nowhere")
+                    except OSError:
+                        os.kill(os.getpid(), signal.SIGUSR1)
+                        raise
+                os.kill(os.getpid(), signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_signals_without_end_lose_no_cancel(project, server):
+    """They come for as long as the command runs."""
+    server.acts = [silent]
+    numbers = cycle([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+
+    ask = ("ask", "--route", "endpoint", "--model", "openai:m", "Which?")
+    with project.start(*ask) as process:
+        assert server.begun.wait(60)
+        while process.poll() is None:
+            process.send_signal(next(numbers))
+            time.sleep(0.002)
+        out, err = process.communicate()
+
+    (request_id,) = project.ids()
+    said = f"hostbridge: interrupted; cancelled {request_id}\n"
+    assert (process.returncode, out, err.decode()) == (130, b"", said)
+    assert project.response(request_id).status == "cancelled"
 
 
 def test_ignored_signals_stay_ignored():
