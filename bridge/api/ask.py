@@ -23,6 +23,8 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, ignore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bridge.api.options import AskOptions
     from bridge.api.request_builder import Draft
     from bridge.api.routing import Plan
@@ -33,6 +35,27 @@ if TYPE_CHECKING:
     from bridge.store import Submitted
     from bridge.store.store import Store
     from bridge.worker.worker import Worker
+
+
+_CALLBACKS = {"on_stage", "on_progress"}
+
+
+class _CallbackRaised(BaseException):
+    """What a callback raised; nothing on its way takes it for a failure of its own."""
+
+    def __init__(self, raised: Exception) -> None:
+        super().__init__(raised)
+        self.raised = raised
+
+
+def _marked(callback: Callable[[Any], None]) -> Callable[[Any], None]:
+    def call(news: Any) -> None:
+        try:
+            callback(news)
+        except Exception as exc:  # noqa: BLE001 - it is the caller's
+            raise _CallbackRaised(exc) from None
+
+    return call
 
 
 class Asker(Submitter):
@@ -53,15 +76,20 @@ class Asker(Submitter):
 
         The response may be a failure.
         """
+        given = checked("ask", options)
+        callbacks = {name: _marked(given[name]) for name in _CALLBACKS & given.keys()}
         try:
-            return self._ask(prompt, agent, schema, checked("ask", options))
+            return self._ask(prompt, agent, schema, given | callbacks)
         except BridgeError:
             raise
         except BaseException as exc:
             # An interrupt, or a callback that raises: nobody wants the answer any more.
+            ended = exc.raised if isinstance(exc, _CallbackRaised) else exc
             if self._asked is not None and cancel(self.quick, self._asked):
-                exc.add_note(f"cancelled {self._asked}")
-            raise
+                ended.add_note(f"cancelled {self._asked}")
+            if ended is exc:
+                raise
+        raise ended
 
     def _ask(
         self, prompt: str, agent: str, schema: object, given: dict[str, Any]

@@ -9,8 +9,8 @@ from servingworld import GOOD, A, Scripted, bridge_in, new_worker, open_session
 from storeworld import FakeClock, folders_of, request, store_in
 
 from bridge.api.wait import Waiter
-from bridge.errors import InvalidRequest, WaitTimeout
-from bridge.protocol.outcome import Outcome
+from bridge.errors import InvalidRequest, StateUnavailable, WaitTimeout
+from bridge.protocol.outcome import Outcome, Progress
 from bridge.protocol.status import Stage, Status
 from bridge.store import sessions, wakeups
 from bridge.store.store import Store
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from bridge.api.bridge import Bridge
     from bridge.protocol.outcome import Control
+    from bridge.protocol.request import Request
 
 
 @pytest.fixture
@@ -145,8 +146,13 @@ def test_submitting_waits_for_the_lock_until_the_deadline_at_most(bridge, monkey
 
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The route claude answers at once."""
-    executor = Scripted(lambda *_: Outcome(GOOD))
+    """The route claude answers at once, and says so before."""
+
+    def act(_asked: Request, control: Control) -> Outcome:
+        control.on_progress(Progress())
+        return Outcome(GOOD)
+
+    executor = Scripted(act)
     monkeypatch.setitem(executors._EXECUTORS, "claude", lambda *_: executor)
 
 
@@ -183,7 +189,7 @@ def test_a_joiner_does_not_serve_a_request_for_a_session(bridge, monkeypatch, ro
 
 def raising(kind: type[BaseException]) -> Callable[..., None]:
     def interrupt(*_: object, **__: object) -> None:
-        raise kind
+        raise kind("by the caller")
 
     return interrupt
 
@@ -199,27 +205,32 @@ def test_an_interrupt_while_submitting_cancels(bridge, monkeypatch, kind):
     assert ended.code == "cancelled"
 
 
-STOPS = [KeyboardInterrupt, SystemExit]
+# Also what the worker or a tool of its would take for its own.
+STOPS = [KeyboardInterrupt, SystemExit, ZeroDivisionError, OSError, StateUnavailable]
 
 
 @pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("kind", STOPS)
-def test_a_callback_that_ends_the_program_cancels(bridge, kind):
+@pytest.mark.parametrize("name", ["on_stage", "on_progress"])
+def test_a_callback_that_raises_cancels(bridge, kind, name):
     """A server that catches SystemExit lives on, and would hold the claim."""
-    with pytest.raises(kind):
-        bridge.ask("Which?", route="claude", on_stage=raising(kind))
+    with pytest.raises(kind) as caught:
+        bridge.ask("Which?", route="claude", **{name: raising(kind)})
 
     (ended,) = bridge.overview().last
     assert ended.code == "cancelled"
+    assert caught.value.__notes__ == [f"cancelled {ended.request_id}"]
 
 
 @pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("kind", STOPS)
-def test_a_joiner_that_stops_serving_gives_the_request_back(bridge, kind):
+@pytest.mark.parametrize("name", ["on_stage", "on_progress"])
+def test_a_joiner_that_stops_serving_gives_the_request_back(bridge, kind, name):
     request_id = bridge.submit("Which?", dedup_key="k", route="claude")
+    options: Any = {"dedup_key": "k", "route": "claude", name: raising(kind)}
 
     with pytest.raises(kind):
-        bridge.ask("Which?", dedup_key="k", route="claude", on_stage=raising(kind))
+        bridge.ask("Which?", **options)
 
     assert bridge.status(request_id).status is Status.PENDING
 
