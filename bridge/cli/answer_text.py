@@ -5,22 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.output import indented, json_text
+from bridge.cli.screen import wrapped
+from bridge.host.output import one_line
 from bridge.protocol.agent_output import AgentOutput
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bridge.api.result import Result
     from bridge.protocol.agent_output import Evidence
 
+_FURTHER = " " * 4
+
 
 def answer_text(result: Result[Any]) -> str:
-    """Status, summary and evidence of an AgentOutput; pretty JSON of anything else."""
+    """Status, summary and evidence of an AgentOutput; pretty JSON of anything else.
+
+    Every line of the agent is further in than the line of ours that it belongs to.
+    """
     parsed = result.parsed
     if not isinstance(parsed, AgentOutput):
         return json_text(result.response.parsed_output, pretty=True)
-    lines = [f"{parsed.status}: {parsed.summary}"]
+    lines = [_below(f"{parsed.status}: {parsed.summary}")]
     if parsed.evidence:
         lines += ["", "evidence:", *map(_evidence, parsed.evidence)]
     return "\n".join(lines)
+
+
+def answer_lines(result: Result[Any], width: int | None) -> Iterator[str]:
+    """The answer in lines that fit `width`; long ones go on below, further in."""
+    return wrapped(answer_text(result), width, below=_FURTHER)
 
 
 def bare_text(result: Result[Any]) -> str:
@@ -35,9 +49,16 @@ def _evidence(item: Evidence) -> str:
     marks = ["verified" if item.verified else "not verified"]
     if item.passed is not None:
         marks.append("passed" if item.passed else "did not pass")
-    command = f"\n$ {item.command}" if item.command else ""
-    words = indented(f"{item.type}: {item.content}{command}")
+    said = [f"{one_line(item.type)}: {item.content}"]
+    said += [f"$ {item.command}"] if item.command else []
+    words = "\n".join(indented(_below(each)) for each in said)
     return f"  [{', '.join(marks)}]\n{words}"
+
+
+def _below(text: str) -> str:
+    """The text, with all but its first line moved in."""
+    first, *others = text.splitlines()
+    return "\n".join([first, *(_FURTHER + line if line else "" for line in others)])
 
 
 def by_whom(result: Result[Any]) -> str | None:
@@ -45,7 +66,7 @@ def by_whom(result: Result[Any]) -> str | None:
     if result.route == "host":
         return None
     who = f"answered by route {result.route}"
-    who += f" ({result.model})" if result.model else ""
+    who += f" ({one_line(result.model)})" if result.model else ""
     if result.degraded and result.trusted:
         return f"{who}, degraded: rely on its verified evidence, not on its words"
     return f"{who}, degraded: not to be relied on" if result.degraded else who
@@ -60,8 +81,6 @@ def result_line(result: Result[Any]) -> str:
         how, words = result.parsed.status, result.parsed.summary
     else:
         how, words = "success", json_text(result.parsed)
-    from bridge.host.output import one_line
-
     mark = "  (degraded)" if result.degraded else ""
     return (
         f"{result.request_id}  {how}{mark}  {result.duration_s:.1f} s  "

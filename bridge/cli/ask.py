@@ -18,6 +18,7 @@ For example:
   git diff | hostbridge ask Explore - --timeout 5m --text
 """
 
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -66,10 +67,11 @@ def command(options: Namespace) -> int:
 
         start_ahead(from_here(options.model, settings), settings)
     from bridge.api.bridge import Bridge
-    from bridge.cli.answer_text import answer_text, bare_text, by_whom
+    from bridge.cli.answer_text import answer_lines, bare_text, by_whom
     from bridge.cli.inputs import agent_and_prompt, hint_of_quotes, question
     from bridge.cli.output import complain, record, say, say_json
     from bridge.cli.progress import Progress
+    from bridge.cli.screen import screen_of
     from bridge.protocol.failure_codes import MEANINGS
 
     bridge = Bridge(settings, Path())
@@ -93,7 +95,11 @@ def command(options: Namespace) -> int:
     if options.as_json:
         say_json(record(result.response))
     else:
-        say((bare_text if options.as_text else answer_text)(result))
+        width = screen_of(sys.stdout).width
+        answer = (
+            (bare_text(result),) if options.as_text else answer_lines(result, width)
+        )
+        say(*answer)
         if who := by_whom(result):
             complain(who)
         if result.error:

@@ -7,8 +7,8 @@
         - ask again, or with a stronger model (--model)
         - see all of it: hostbridge show 1k0
 
-The agent's words stand behind a bar, bounded, and what a terminal would obey or hide
-in them is visible: nothing in them can pose as a line of ours.
+Words from outside stand behind a bar, those of the agent bounded, and what a terminal
+would obey or hide in them is visible: nothing in them can pose as a line of ours.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from bridge.cli.exit_codes import Exit, exit_code
 from bridge.cli.output import complain, counted, error_value, say_json, visible
 from bridge.cli.screen import screen_of, wrapped
+from bridge.host.output import one_line
 from bridge.protocol.failure_codes import ANSWERED, MEANINGS, cure_of
 from bridge.protocol.response import RequestFailed
 
@@ -87,7 +88,9 @@ def error_lines(error: BridgeError, width: int | None = None) -> Iterator[str]:
     if isinstance(error, RequestFailed):
         yield from _failure(error.response, width)
     else:
-        yield error.what
+        first, *others = error.what.splitlines() or [""]
+        yield first
+        yield from _behind_bar("\n".join(others), width)
     if len(error.ways) == 1:
         yield from wrapped(f"what to do: {error.ways[0]}", width, "  ")
     elif error.ways:
@@ -105,12 +108,17 @@ def _failure(response: Response, width: int | None) -> Iterator[str]:
     is_answer = error.code in ANSWERED
     if not is_answer and not message.startswith(meaning):
         meaning, _, message = message.partition("; ")
-    yield f"request {response.request_id} failed: {meaning} ({error.code})"
-    if detail := message.removeprefix(meaning).removeprefix(": ").strip():
-        yield from wrapped(visible(detail, kept="\n\t"), width, "  ")
+    yield f"request {response.request_id} failed: {one_line(meaning)} ({error.code})"
+    yield from _behind_bar(message.removeprefix(meaning).removeprefix(": "), width)
     if response.raw_output.strip() and not is_answer:
         yield "  the agent said:"
         yield from _said(response.raw_output, width)
+
+
+def _behind_bar(detail: str, width: int | None) -> Iterator[str]:
+    """What may hold words from outside: of a server, a tool, a definition."""
+    if detail := detail.strip():
+        yield from wrapped(visible(detail, kept="\n\t"), width, "  | ")
 
 
 def _item(text: str, width: int | None) -> Iterator[str]:

@@ -194,16 +194,19 @@ class StoryScreen:
         """Words of ours: paths and commands in them are not divided."""
         return wrapped(text, self._width, _INDENT, whole_words=True)
 
-    def _words(self, text: str) -> Iterator[str]:
-        """Words from outside; the first few lines unless everything is wanted."""
+    def _words(self, text: str, below: str = "") -> Iterator[str]:
+        """Words from outside; the first few lines unless everything is wanted.
+
+        What goes on in the next line is moved in by `below`. Ours is not as far in.
+        """
         if self._full:
-            yield from wrapped(text, self._width, _INDENT)
+            yield from wrapped(text, self._width, _INDENT, below=below)
             return
         short = "\n".join(text[:_CHARS].splitlines()[:_LINES])
-        yield from wrapped(short, self._width, _INDENT)
+        yield from wrapped(short, self._width, _INDENT, below=below)
         left = len(text.rstrip()) - len(short.rstrip())
         if left > 0:
-            yield f"{_INDENT}… {counted(left, 'more character')} (--full)"
+            yield f"  … {counted(left, 'more character')} (--full)"
 
     def _matter(self, request: Request) -> Iterator[Line]:
         """The prompt, and what else its agent gets."""
@@ -230,9 +233,9 @@ class StoryScreen:
             yield from self._section(title, self._words(raw))
         if response.parsed_output is not None:
             value = answer_text(result_of(response))
-            yield from self._section("answer", self._words(value))
+            yield from self._section("answer", self._words(value, _INDENT))
         if error is not None:
             yield Styled(f"failed: {error.code}", "red")
             yield from self._words(error.message)
             cure = cure_of(error.code, error.stage, response.request_id)
-            yield from self._whole(f"what helps: {cure}")
+            yield from self._section("what helps", self._whole(cure))

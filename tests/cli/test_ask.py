@@ -45,7 +45,7 @@ def test_prints_status_summary_and_evidence(project, host):
         "    test: 12 passed\n"
         "  [not verified]\n"
         "    note: two\n"
-        "    lines\n",
+        "        lines\n",
     )
     assert [(r.agent_type, r.prompt) for r in seen] == [
         ("general-purpose", "Which modules lack tests?")

@@ -134,7 +134,7 @@ def test_a_long_prompt_is_cut_unless_full(project):
     short = project.run("show", request_id).out
     full = project.run("show", request_id, "--full").out
 
-    assert "    line 8\n    … 736 more characters (--full)\n" in short
+    assert "    line 8\n  … 736 more characters (--full)\n" in short
     assert "line 9" not in short
     assert "    line 100\n" in full
 
@@ -175,7 +175,7 @@ def test_what_is_overdue_is_ended(project):
     assert (
         "\nfailed: timeout\n    no answer within 0.001 s: nobody had taken it\n"
     ) in ran.out
-    assert "\n    what helps: see why: hostbridge doctor; " in ran.out
+    assert "\nwhat helps\n    see why: hostbridge doctor; " in ran.out
 
 
 def test_a_program_that_looks_ends_what_is_overdue(project):
