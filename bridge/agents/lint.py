@@ -78,8 +78,15 @@ def _warn_of_width(rule: Rule, place: Place, tree: Tree) -> None:
         tree.warn(
             place,
             f"lets it run {what_it_lets(rule)}; to allow only some options, list them: "
-            "Bash(pytest [-q --tb=*] *)",
+            + _example(rule),
         )
+
+
+def _example(rule: Rule) -> str:
+    """A rule for the same program that names its options."""
+    words = (rule.spec or "pytest").split("*")[0].strip() or "pytest"
+    options = {"pytest": "-q --tb=*", "git": "--stat --cached"}
+    return f"Bash({words} [{options.get(words.split()[0], '--some-option')}] *)"
 
 
 def _rules(allow: Iterable[str]) -> Iterator[tuple[Place, Rule]]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bridge.store.sessions import Session
     from bridge.store.store import Store
 
-_OFF = "the bridge is switched off here"
 _LATER = "leave it for a later session: `hostbridge submit --timeout 1d`"
 _HERE = (
     "have it answered here: `--route local` (a local model), `--route claude` "
@@ -70,8 +69,12 @@ class NoHostReason(NamedTuple):
     is_chosen: bool = False
 
 
-OFF = NoHostReason(f"{_OFF} (`hostbridge off`)", ("`hostbridge on`", _LATER))
-OFF_HERE = NoHostReason(f"{_OFF} (BRIDGE_OFF is set)", ("unset BRIDGE_OFF", _LATER))
+OFF = NoHostReason(
+    "hostbridge is off in this project (`hostbridge off`)", ("`hostbridge on`", _LATER)
+)
+OFF_HERE = NoHostReason(
+    "hostbridge is off in this shell (BRIDGE_OFF is set)", ("unset BRIDGE_OFF", _LATER)
+)
 
 
 class Hosts:

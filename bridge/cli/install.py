@@ -53,7 +53,7 @@ def command(options: Namespace) -> None:
         _report_carrier(CarrierFile(settings), dry_run=True)
         return
     installer.install(change, hooks, sys.executable)
-    _report(change, hooks)
+    _report(change, hooks, here)
     _report_carrier(CarrierFile(settings))
     _say_what_comes_next()
 
@@ -66,7 +66,7 @@ def _chosen(options: Namespace) -> Scope:
     return kinds[0] if kinds else "local"
 
 
-def _report(change: Change, hooks: Path) -> None:
+def _report(change: Change, hooks: Path, project: Path) -> None:
     kind, file = change.target.kind, change.target.file
     if change.is_needed:
         tell(f"installed {WHOM[kind]}: {len(HOOKS)} hooks in {file}")
@@ -75,6 +75,8 @@ def _report(change: Change, hooks: Path) -> None:
     else:
         tell(f"installed already, {WHOM[kind]}: {file} is as it was")
     tell(f"  they run {hooks} with {sys.executable}")
+    if kind != "user" and not (project / ".git").exists():
+        tell(f"  no .git is here or above: the project is {project} alone")
     if kind == "local" and change.is_needed:
         # Git could tell whether it does. But git would run what the repository's own
         # configuration names, and that may be a stranger's.

@@ -105,9 +105,14 @@ def advice_lines(
     listed: list[dict[str, Any]], missing: str | None, settings: Settings
 ) -> Iterator[Line]:
     """Why the one in use is in use, and what to do next."""
-    yield ""
-    folder = models_folder(settings)
     in_use = next((facts for facts in listed if facts["inUse"]), None)
+    if missing is not None and in_use is None:
+        # What it brings may be enough; nothing can be fetched before.
+        yield Styled(f"{missing} (it brings SmolLM2-135M)", "red")
+        return
+    if listed:
+        yield ""
+    folder = models_folder(settings)
     if in_use is None:
         yield f"no model is in use (none in {folder}); {HOW_TO_USE_ONE}"
     elif in_use["problem"] is not None:

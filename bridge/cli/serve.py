@@ -78,7 +78,7 @@ def command(options: Namespace) -> int:
 def _say_what_is_left(bridge: Bridge, served: Container[str]) -> None:
     """Name the routes that requests wait for and that are not served here."""
     if bridge.hosts.is_off:
-        complain("the bridge is switched off here; `hostbridge on` goes on")
+        complain("hostbridge is off in this project; `hostbridge on` goes on")
         return
     # Serving has succeeded, even if the rest cannot be counted.
     with suppress(StateUnavailable):

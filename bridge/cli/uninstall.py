@@ -16,7 +16,9 @@ from pathlib import Path
 
 from bridge.cli.options import switch
 from bridge.cli.output import complain, say, tell
-from bridge.config import Settings
+from bridge.config import Settings, environment
+from bridge.doctor.hooks import enabled_plugins
+from bridge.doctor.subject import subject
 from bridge.errors import BridgeError
 from bridge.host import settings_edit
 from bridge.host.carrier import CarrierFile
@@ -62,6 +64,8 @@ def command(options: Namespace) -> int:
         kinds = ", ".join(f"--{kind}" for kind in scopes)
         where = f"({kinds}) in the settings for {here}"
         tell(f"hostbridge is not installed: no hooks of it {where}")
+        for plugin in enabled_plugins(subject(environment(), Path())):
+            tell(f"{plugin} is on; `claude plugin uninstall` removes it")
     return 1 if failed else 0
 
 

@@ -25,6 +25,9 @@ WARNINGS = {
     "tools: [Bash]\nallow: ['Bash(pytest *)']": [
         "a.yaml:3: warning: allow[0]: lets it run pytest with any option, which can run other programs, write any file and read any file, and runs the project's own programs; to allow only some options, list them: Bash(pytest [-q --tb=*] *)",
     ],
+    "tools: [Bash]\nallow: ['Bash(git diff *)']": [
+        "a.yaml:3: warning: allow[0]: lets it run git with any option, which can run other programs, write any file, read any file and reach the network; to allow only some options, list them: Bash(git diff [--stat --cached] *)",
+    ],
     "tools: [Grep]\nallow: [Read, Edit, 'Bash(ls)', mcp__git]": [
         "a.yaml:3: warning: allow[1]: grants nothing: Edit is not in `tools`",
         "a.yaml:3: warning: allow[2]: grants nothing: Bash is not in `tools`",

@@ -194,7 +194,7 @@ CAUSES = {
         "env BRIDGE_OFF=1",
         "",
         (
-            "the bridge is switched off here (BRIDGE_OFF is set). What to do: unset "
+            "hostbridge is off in this shell (BRIDGE_OFF is set). What to do: unset "
             f"BRIDGE_OFF; {LATER}"
         ),
     ),
@@ -202,7 +202,7 @@ CAUSES = {
         "off",
         "",
         (
-            "the bridge is switched off here (`hostbridge off`). What to do: "
+            "hostbridge is off in this project (`hostbridge off`). What to do: "
             f"`hostbridge on`; {LATER}"
         ),
     ),

@@ -117,7 +117,7 @@ def test_off_and_on_for_the_project(project):
         f"off in {project.folder}, in every session (it was off, for " in repeated.out
     )
     assert asked.code == 4
-    assert "the bridge is switched off here" in asked.err
+    assert "hostbridge is off in this" in asked.err
     assert on == (0, f"on in {project.folder}\n", "")
     assert again == (0, f"on in {project.folder} (it was not off)\n", "")
 

@@ -56,7 +56,7 @@ def test_serve_once_names_what_still_waits(project):
     project.run("off")
     off = project.run("serve", "--once")
     assert off.err.splitlines()[-1].endswith(
-        " switched off here; `hostbridge on` goes on"
+        " off in this project; `hostbridge on` goes on"
     )
 
 

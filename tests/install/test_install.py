@@ -41,6 +41,15 @@ def test_install_is_for_the_user_in_this_project(world):
     ]
 
 
+def test_install_where_no_repository_is(world):
+    """The project is then one folder, which may be / by mistake."""
+    (world.project / ".git").rmdir()
+
+    _, out, _ = world.run("install")
+
+    assert f"  no .git is here or above: the project is {world.project} alone\n" in out
+
+
 def test_install_for_every_project(world):
     code, out, err = world.run("install", "--user")
 

@@ -107,6 +107,20 @@ def test_uninstall_where_nothing_is_installed(world):
     assert world.tree() == {}
 
 
+def test_uninstall_names_the_plugin(world):
+    """Its hooks run on: this command does not remove them."""
+    world.user.parent.mkdir(parents=True, exist_ok=True)
+    world.user.write_text('{"enabledPlugins": {"hostbridge@hostbridge": true}}')
+
+    code, out, _ = world.run("uninstall")
+
+    assert code == 0
+    assert out.splitlines()[-1] == (
+        f"plugin hostbridge@hostbridge ({world.user}) is on; `claude plugin uninstall` "
+        "removes it"
+    )
+
+
 def test_the_pointer_stays_while_another_project_needs_it(world):
     other = world.root / "other"
     (other / ".git").mkdir(parents=True)
