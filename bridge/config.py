@@ -20,6 +20,7 @@ from bridge.setting import (
     FOLDER,
     PID,
     PLACE,
+    PROGRAM,
     SIGN,
     TEXT,
     Setting,
@@ -115,8 +116,8 @@ class Settings:
         "`--route`", "caller",
     )  # fmt: skip
     claude: str = setting(
-        "BRIDGE_CLAUDE", TEXT, "the program of the route `claude`: a path, or a name "
-        "on `PATH`", "caller", "serve", default="claude",
+        "BRIDGE_CLAUDE", PROGRAM, "the program of the route `claude`", "caller",
+        "serve", default="claude",
     )  # fmt: skip
     openai_base_url: str | None = setting(
         "BRIDGE_OPENAI_BASE_URL", ADDRESS, "the OpenAI-compatible server behind "

@@ -6,6 +6,7 @@ The table of all settings is the class `Settings` in `bridge.config`.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import MISSING, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -141,10 +142,23 @@ def _read_flag(name: str, value: str) -> bool:
     raise BadSetting(f"{name}={_short(value)}: expected {FLAG.what}")
 
 
+def _read_program(_name: str, value: str) -> str:
+    """A name to look for on `PATH`, or a path, as `_read_file` reads it."""
+    return str(_read_file(_name, value)) if "/" in value else value
+
+
 def _read_address(name: str, value: str) -> str:
-    if not value.startswith(("http://", "https://")):
-        raise BadSetting(f"{name}={_short(value)}: expected {ADDRESS.what}")
+    is_one_word = value.isprintable() and " " not in value
+    if not is_one_word or not value.startswith(("http://", "https://")):
+        # Also what is no address may hold a password.
+        shown = _short(value.rpartition("@")[2])
+        raise BadSetting(f"{name}={shown}: expected {ADDRESS.what}")
     return value
+
+
+def without_passwords(text: str) -> str:
+    """A text for people: the names and passwords in its addresses are left out."""
+    return re.sub(r"//\S*@", "//…@", text)
 
 
 def _short(value: str) -> str:
@@ -154,6 +168,7 @@ def _short(value: str) -> str:
 FALLBACK = Kind(f"{', '.join(OWN)}, 1 (local) or 0", _read_fallback, (str, bool))
 FOLDER = Kind("an absolute path", _read_folder)
 FILE = Kind("a path", _read_file)
+PROGRAM = Kind("a path, or a name on `PATH`", _read_program)
 FLAG = Kind("1 or 0", _read_flag, (bool,))
 ADDRESS = Kind("http:// or https://", _read_address)
 TEXT = Kind("text", lambda _name, value: value)

@@ -16,6 +16,7 @@ from bridge.agents.trust import refuse_inside_a_session
 from bridge.config import DEFAULTS, TABLE, Settings, suggestion
 from bridge.errors import BadSetting, BridgeError
 from bridge.host.pins import Pins
+from bridge.setting import ADDRESS, without_passwords
 from bridge.store import wakeups
 from bridge.store.config_file import (
     MAX_BYTES,
@@ -183,6 +184,8 @@ def _value(key: str, text: str) -> str | int | bool:
 def _shown(key: str, value: Any) -> str | int | bool | None:
     if TABLE[key].is_secret and value != DEFAULTS[key]:
         return _HIDDEN
+    if TABLE[key].kind is ADDRESS and value is not None:
+        return without_passwords(value)
     return str(value) if isinstance(value, Path) else value
 
 

@@ -46,6 +46,7 @@ from bridge.llama.model_files import (
     require_extra,
 )
 from bridge.llama.recommended import parse
+from bridge.setting import without_passwords
 from bridge.store.config_file import settings_at
 
 USAGE = "[list|pull [NAME]]"
@@ -124,7 +125,8 @@ def _list_of_server(options: Namespace, settings: Settings) -> int:
     except ModelFailed as exc:
         error = NoRoute if exc.code == "no_server" else BridgeError
         raise error(str(exc)) from None
-    server, in_use = settings.openai_base_url, settings.openai_model
+    server = without_passwords(settings.openai_base_url or "")
+    in_use = settings.openai_model
     if in_use is None and len(names) == 1:
         in_use = names[0]
     if options.as_json:

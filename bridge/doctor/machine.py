@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.config import TABLE, VARIABLES
 from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.setting import without_passwords
 from bridge.store.config_file import files_of, read_file
 from bridge.store.switch import is_off
 
@@ -83,7 +84,7 @@ def config_files(subject: Subject) -> Iterator[Finding]:
 
 def _shown(name: str, value: str) -> str:
     """The value, unless it is a secret: doctor's output is pasted into reports."""
-    return "…" if name.endswith("_KEY") else value
+    return "…" if name.endswith("_KEY") else without_passwords(value)
 
 
 def switch(subject: Subject) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from bridge.llama.model_files import (
     known_models,
     require_extra,
 )
+from bridge.setting import without_passwords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,7 +146,8 @@ def endpoint(subject: Subject) -> Iterator[Finding]:
             f"cannot be used: {exc}", cause, "set what is missing, or unset them"
         )
         return
-    if why := _unreachable(url or ""):
+    why, url = _unreachable(url or ""), without_passwords(url or "")
+    if why:
         yield warning(
             f"{url} takes no connection: {why}",
             "the server is not running, or somewhere else",

@@ -16,6 +16,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.chat_model import ModelFailed
+from bridge.setting import without_passwords
 
 if TYPE_CHECKING:
     from bridge.protocol.failure_codes import FailureCode
@@ -31,19 +32,19 @@ def failure_of(exc: Exception, client: Any) -> ModelFailed:
     for known in (exc, exc.__cause__):
         if isinstance(known, ModelFailed):
             return known
-    words = _words(exc, client)
+    words, server = _words(exc, client), _short(str(client.base_url))
     if isinstance(exc, openai.APITimeoutError):
         return ModelFailed("timeout", "the server did not answer by the deadline")
     if isinstance(exc, openai.APIConnectionError):
         why = _words(exc.__cause__, client) if exc.__cause__ else words
         if type(exc.__cause__).__name__ == "ConnectError":
-            return ModelFailed("no_server", f"no server at {client.base_url}: {why}")
+            return ModelFailed("no_server", f"no server at {server}: {why}")
         return ModelFailed("agent_error", f"the connection broke: {why}")
     if isinstance(exc, openai.APIStatusError) and exc.response.is_redirect:
         elsewhere = _short(exc.response.headers.get("Location", "nowhere"))
         return ModelFailed(
             "no_server",
-            f"{client.base_url} points to {elsewhere}, and is not followed; set "
+            f"{server} points to {elsewhere}, and is not followed; set "
             "BRIDGE_OPENAI_BASE_URL to where the server is",
         )
     if isinstance(exc, openai.APIStatusError):
@@ -74,4 +75,5 @@ def _words(exc: BaseException, client: Any) -> str:
 
 
 def _short(words: str) -> str:
+    words = without_passwords(words)
     return words if len(words) <= _MAX_WORDS else f"{words[:_MAX_WORDS]}…"

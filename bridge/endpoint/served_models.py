@@ -16,6 +16,7 @@ from bridge.endpoint.endpoint_model import next_of, open_client
 from bridge.endpoint.http_failures import failure_of
 from bridge.host.output import one_line
 from bridge.protocol.names import OF_SERVER
+from bridge.setting import without_passwords
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ def served_models(
     threading.Thread(
         target=_list, args=(client, deadline_s, found), daemon=True
     ).start()
-    late = f"{client.base_url}models was not sent whole in time"
+    late = f"{without_passwords(str(client.base_url))}models was not sent whole in time"
     try:
         names: list[str] = next_of(found, deadline_s, should_stop, late)
     finally:
@@ -63,7 +64,8 @@ def _list(client: Any, deadline_s: float, found: queue.SimpleQueue[Any]) -> None
         page = client.models.list(timeout=left_s)
         found.put([str(model.id) for model in page.data])
     except (AttributeError, TypeError):
-        odd = f"{client.base_url}models does not have the form of the API"
+        server = without_passwords(str(client.base_url))
+        odd = f"{server}models does not have the form of the API"
         found.put(ModelFailed("agent_error", odd))
     except Exception as exc:  # noqa: BLE001 - a server may send anything
         found.put(failure_of(exc, client))
@@ -90,7 +92,7 @@ def model_in_use(
         raise ModelFailed(code, message) from None
     if len(names) == 1:
         return names[0]
-    server = settings.openai_base_url
+    server = without_passwords(settings.openai_base_url or "")
     if not names:
         raise ModelFailed("model_unavailable", f"{server} has no model: load one first")
     more = ", …" if len(names) > _MOST_NAMED else ""

@@ -28,6 +28,7 @@ from bridge.errors import BadSetting, BridgeError, ExtraMissing, InvalidRequest
 from bridge.llama.gguf import NotAModel, read_header
 from bridge.llama.recommended import PART, HubFile
 from bridge.protocol.names import MODEL_FILE
+from bridge.setting import without_passwords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -127,8 +128,8 @@ def _stated(wanted: HubFile) -> _Stated:
     # Without `token=False` the library sends the credential that it finds.
     facts = get_hf_file_metadata(hf_hub_url(*wanted), token=False)
     digest = facts.etag or ""
-    if not _SHA256.fullmatch(digest) or facts.size is None:
-        raise PullFailed(f"{wanted}: the hub states no SHA-256 for it")
+    if not _SHA256.fullmatch(digest) or facts.size is None or facts.size <= 0:
+        raise PullFailed(f"{wanted}: the hub states no SHA-256 and size for it")
     source = Source(*wanted, facts.commit_hash or "", digest)
     return _Stated(source, facts.location, facts.size)
 
@@ -145,7 +146,11 @@ def _fetch(stated: _Stated, target: Path) -> None:
             ) from None
         # Another process may have ended between our first look and the lock.
         if not target.exists():
-            _transfer(stated, file, target)
+            try:
+                _transfer(stated, file, target)
+            finally:
+                if not file.seek(0, os.SEEK_END):
+                    partial.unlink()
             _check(partial, stated.source)
             partial.rename(target)
         else:
@@ -240,7 +245,7 @@ def _our_errors(wanted: HubFile, folder: Path) -> Iterator[None]:
     except ImportError:
         raise ExtraMissing("local", "huggingface_hub") from None
     except ValueError as exc:
-        raise BadSetting(f"HF_ENDPOINT is no address: {exc}") from None
+        raise BadSetting(f"HF_ENDPOINT is no address: {_first_line(exc)}") from None
     import httpx2
 
     # Otherwise the library reports which program of the user's asks.
@@ -264,9 +269,9 @@ def _our_errors(wanted: HubFile, folder: Path) -> Iterator[None]:
             listing = _listing(wanted)
         raise PullFailed(f"no file {wanted.path}: {listing}") from None
     except (*of_hub, httpx2.HTTPError, httpx2.InvalidURL, ValueError) as exc:
+        hub = without_passwords(constants.ENDPOINT)
         raise PullFailed(
-            f"{wanted} could not be fetched from {_host(constants.ENDPOINT)}: "
-            f"{_first_line(exc)}; {_AGAIN}"
+            f"{wanted} could not be fetched from {hub}: {_first_line(exc)}; {_AGAIN}"
         ) from None
     except OSError as exc:
         if exc.errno in _FULL:
@@ -277,10 +282,6 @@ def _our_errors(wanted: HubFile, folder: Path) -> Iterator[None]:
         raise PullFailed(f"{exc.filename or wanted}: {why}") from None
 
 
-def _host(endpoint: str) -> str:
-    """An address without the name and the password that may be in it."""
-    return endpoint.rpartition("@")[2]
-
-
 def _first_line(exc: Exception) -> str:
-    return next(iter(str(exc).splitlines()), type(exc).__name__).rstrip(".")
+    words = next(iter(str(exc).splitlines()), type(exc).__name__).rstrip(".")
+    return without_passwords(words)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.config import TABLE, Settings, suggestion
 from bridge.errors import BadSetting, StateRefused
+from bridge.setting import PROGRAM
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.location import locate
 
@@ -167,8 +168,9 @@ def _value(key: str, value: Any, at: str, value_at: str) -> Any:
         value = "too many digits"
     as_text = str(value).lower() if isinstance(value, bool) else str(value)
     read = about.kind.read(f"{value_at}: {key}", as_text)
-    if isinstance(read, Path) and not as_text.startswith(("/", "~")):
-        raise BadSetting(f"{value_at}: {key}={as_text!r}: expected / or ~ in front")
+    is_path = isinstance(read, Path) or (about.kind is PROGRAM and "/" in as_text)
+    if is_path and not as_text.startswith(("/", "~/")):
+        raise BadSetting(f"{value_at}: {key}={as_text!r}: expected / or ~/ in front")
     return read
 
 

@@ -296,3 +296,16 @@ def test_a_kill_at_each_step_leaves_the_old_file(project, user, step):
     assert done.returncode == -signal.SIGKILL
     assert user.read_text() == COMMENTED
     assert project.run("config", "set", "slots", "8").code == 0
+
+
+def test_a_program_is_found_in_no_folder_by_chance(project):
+    """What a stranger's archive holds was run wherever one stood later."""
+    project.run("config", "set", "claude", "./evil")
+    assert value_of(project, "claude")[0] == str(project.folder / "evil")
+
+    project.run("config", "set", "claude", "~/bin/claude")
+    home = project.env["HOME"]
+    assert value_of(project, "claude")[0] == f"{home}/bin/claude"
+
+    project.run("config", "set", "claude", "claude-next")
+    assert value_of(project, "claude")[0] == "claude-next"

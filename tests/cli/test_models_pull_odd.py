@@ -71,7 +71,7 @@ def test_a_proxy_is_used(pull, hub):
     assert {path.split("/owner")[0] for path in hub.asked} == {"http://hub.invalid"}
 
 
-def test_error_no_room(pull, hub):
+def test_error_no_room(pull, hub, folder):
     """It is seen before anything is fetched."""
     hub.stated_size = 10**17
 
@@ -80,6 +80,29 @@ def test_error_no_room(pull, hub):
     assert ran.code == 1
     assert "small-q4.gguf takes 100000000.00 GB more, and " in ran.err
     assert [how for how, _, _ in hub.seen] == ["HEAD"]
+    assert list(folder.iterdir()) == []
+
+
+def test_error_a_size_below_nothing(pull, hub, folder):
+    """It was shown as -0 MB, and anything that came was too much."""
+    hub.elsewhere, hub.stated_size = "http://localhost:9", -1
+
+    ran = pull(FILE)
+
+    assert ran.code == 1
+    assert "the hub states no SHA-256 and size" in ran.err
+    assert not folder.exists()
+
+
+def test_error_bytes_that_cannot_be_had(pull, hub, folder):
+    """Nothing arrived, so nothing is left; no password is shown."""
+    hub.elsewhere = "http://u:sk-secret@127.0.0.1:9"
+
+    ran = pull(FILE)
+
+    assert ran.code == 1
+    assert "sk-secret" not in ran.out + ran.err
+    assert list(folder.iterdir()) == []
 
 
 def test_error_a_hub_that_never_ends(pull, hub, folder):

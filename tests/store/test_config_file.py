@@ -84,7 +84,11 @@ PROBLEMS = {
     "cli_fallback = 'clod'": (
         "1:16: cli_fallback='clod': expected claude, local, endpoint, 1 (local) or 0"
     ),
-    "local_model = 'x.gguf'": "1:15: local_model='x.gguf': expected / or ~ in front",
+    "local_model = 'x.gguf'": "1:15: local_model='x.gguf': expected / or ~/ in front",
+    "local_model = '~no/x'": "1:15: local_model='~no/x': expected / or ~/ in front",
+    "claude = './evil'": "1:10: claude='./evil': expected / or ~/ in front",
+    "claude = 'a/evil'": "1:10: claude='a/evil': expected / or ~/ in front",
+    "claude = '~no/evil'": "1:10: claude='~no/evil': expected / or ~/ in front",
     "slots 3": "1:7: not TOML: expected '=' after a key in a key/value pair",
     "slots = [": "1:10: not TOML: invalid value",
     "slots = 1\nslots = 2": "2:10: not TOML: cannot overwrite a value",
