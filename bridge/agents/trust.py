@@ -26,7 +26,7 @@ from bridge.store.directory import NotAPlainFile
 from bridge.store.host_process import environment_of
 from bridge.store.location import Place, open_state
 from bridge.store.lock import locked
-from bridge.store.process_lineage import behind, has_terminal_from_below
+from bridge.store.process_lineage import behind, has_terminal_from_below, is_left_behind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -123,6 +123,25 @@ def refuse_inside_a_session(
         )
 
 
+def refuse_unless_by_hand(
+    settings: Settings, clients: Collection[int], command: str = "hostbridge trust"
+) -> None:
+    """As `refuse_inside_a_session`, for what nothing but a person should start.
+
+    While a session is open, it takes a terminal, or a process that accounts for it.
+
+    Raises:
+        InsideSession: also if there is no terminal, and what started this has ended.
+    """
+    refuse_inside_a_session(settings, clients, command)
+    if is_left_behind(os.getpid(), clients):
+        raise InsideSession(
+            f"`{command}` is refused: a Claude Code session is open, and its model "
+            "could have started this, which has no terminal and has outlived what "
+            "started it; run it in a terminal of your own"
+        )
+
+
 def _is_below(clients: Collection[int]) -> bool:
     """Whether the kernel shows a client, whatever our own environment says."""
     here = os.getpid()
@@ -146,10 +165,10 @@ def record(
     `clients` are the pids of the open sessions.
 
     Raises:
-        InsideSession: as `refuse_inside_a_session`.
+        InsideSession: as `refuse_unless_by_hand`.
         StateRefused: the home is not safe to write to, or its record is broken.
     """
-    refuse_inside_a_session(settings, clients)
+    refuse_unless_by_hand(settings, clients)
     trust = Trust(project, {})
     trusted = {trust._name(d.file): trust.digests_of(d) for d in definitions}  # noqa: SLF001
     _change(settings.home, project, trusted)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.agents.trust import refuse_inside_a_session
+from bridge.agents.trust import refuse_unless_by_hand
 from bridge.config import DEFAULTS, TABLE, Settings, suggestion
 from bridge.errors import BadSetting, BridgeError
+from bridge.host.open_clients import open_clients
 from bridge.host.pins import Pins
 from bridge.setting import ADDRESS, without_passwords
 from bridge.store import wakeups
@@ -124,9 +125,9 @@ class SettingFiles:
         key = name if is_misspelt else key_of(name)
         value = None if text is None else _value(key, text)
         places = self._places()
-        clients = [s.host.pid for place in places for s in _live(place)]
+        clients = open_clients(self.settings, Store(self.place))
         words = f"unset {key}" if text is None else f"set {key} {_shown(key, text)}"
-        refuse_inside_a_session(self.settings, clients, f"hostbridge config {words}")
+        refuse_unless_by_hand(self.settings, clients, f"hostbridge config {words}")
         if scope is None:
             scope = "project" if key in in_files[0] else "user"
         home = self.paths["user"].parent
@@ -230,11 +231,6 @@ def _rewrite(
         if tomllib.loads(after) != wanted or len(after.encode()) > MAX_BYTES:
             raise BadSetting(f"{file.path}: {key} cannot be written; edit it yourself")
         folder.replace(NAME, after.encode())
-
-
-def _live(place: Place) -> Iterator[Any]:
-    with suppress(BridgeError, OSError):
-        yield from live_sessions(Store(place))
 
 
 def _wake(place: Place) -> None:

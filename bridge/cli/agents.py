@@ -88,7 +88,6 @@ def _list(registry: Registry, settings: Settings, options: Namespace) -> int:
 def _new(registry: Registry, options: Namespace) -> int:
     from bridge.api.bridge import Bridge
     from bridge.cli.agents_new import write_new
-    from bridge.store.sessions import live_sessions
 
     name = options.which
     if name is None:
@@ -98,7 +97,6 @@ def _new(registry: Registry, options: Namespace) -> int:
         name,
         registry,
         bridge,
-        [session.host.pid for session in live_sessions(bridge.store)],
         in_project=options.project,
         markdown=options.markdown,
     )

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import MAX_NAME, NAME, SUFFIXES
 from bridge.agents.registry import PROJECT_FOLDER
-from bridge.agents.trust import refuse_inside_a_session
+from bridge.agents.trust import refuse_unless_by_hand
 from bridge.errors import InvalidRequest
+from bridge.host.open_clients import open_clients
 from bridge.store.directory import Folder
 from bridge.store.location import Place, open_state
 
@@ -75,14 +76,11 @@ def write_new(
     name: str,
     registry: Registry,
     bridge: Bridge,
-    clients: list[int],
     *,
     in_project: bool,
     markdown: bool,
 ) -> Path:
     """Write the definition; returns its file.
-
-    `clients` are the pids of the open sessions.
 
     Raises:
         InvalidRequest: this can be no name, or there is a definition already.
@@ -94,9 +92,8 @@ def write_new(
             "between words are fine), such as release-notes"
         )
     if not in_project:
-        refuse_inside_a_session(
-            bridge.settings, clients, f"hostbridge agents new {name}"
-        )
+        clients = open_clients(bridge.settings, bridge.store)
+        refuse_unless_by_hand(bridge.settings, clients, f"hostbridge agents new {name}")
     folder = registry.folders["project" if in_project else "user"]
     _refuse_twice(name, folder)
     file = folder / f"{name}.{'md' if markdown else 'yaml'}"

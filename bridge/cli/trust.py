@@ -29,7 +29,7 @@ from bridge.cli.screen import Style, Styled
 from bridge.cli.terminal import confirm
 from bridge.cli.trust_difference import difference
 from bridge.errors import InvalidRequest
-from bridge.store.sessions import live_sessions
+from bridge.host.open_clients import open_clients
 
 # Limits for one part of a definition: a long one must not push the others out of sight.
 _MAX_SHOWN = 4_000
@@ -78,7 +78,9 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
         tell(*trust_lines(registry, entries, below, most=None))
         return Exit.OK
     # `record` checks this, too, but only after a person has read all of it.
-    trust.refuse_inside_a_session(bridge.settings, _clients(bridge))
+    trust.refuse_unless_by_hand(
+        bridge.settings, open_clients(bridge.settings, bridge.store)
+    )
     if all(entry.is_trusted or entry in broken for entry in entries):
         complain("\n".join(trust_lines(registry, broken, {})))
         return Exit.FAILED
@@ -87,14 +89,14 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
         complain("nothing was changed; only the word yes agrees")
         return Exit.FAILED
     # Trust what was shown: a file that has changed since then is not trusted.
-    trust.record(bridge.settings, project, sound, clients=_clients(bridge))
+    trust.record(
+        bridge.settings,
+        project,
+        sound,
+        clients=open_clients(bridge.settings, bridge.store),
+    )
     tell(f"{project}: {len(sound)} trusted")
     return Exit.OK
-
-
-def _clients(bridge: Bridge) -> list[int]:
-    live = live_sessions(bridge.store)
-    return [session.host.pid for session in live]
 
 
 def trust_lines(

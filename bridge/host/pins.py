@@ -75,6 +75,11 @@ class Pins:
         found = map(self._place, self._names())
         return list(dict.fromkeys(place for place in found if place is not None))
 
+    def clients(self) -> set[int]:
+        """The processes of all sessions that are open."""
+        hosts = filter(None, map(self._host, self._names()))
+        return {host.pid for host in hosts if liveness(host) is Liveness.ALIVE}
+
     def of_process(self, pid: int) -> list[Place]:
         """Where the sessions of a process belong.
 

@@ -2,9 +2,10 @@
 
 A process that was forked twice has lost its parents, and a process on a new terminal is
 controlled by whoever made that terminal. The environments they were started with stay
-readable.
+readable. What has neither parents nor a terminal is known by its age alone.
 
-Source: proc(5), "/proc/pid/stat", fields 4 (ppid), 7 (tty_nr) and 22 (starttime);
+Source: proc(5), "/proc/pid/stat", fields 4 (ppid), 6 (session), 7 (tty_nr) and 22
+(starttime);
 "/proc/pid/fdinfo", tty-index; "/proc/pid/environ", as the program was started;
 prctl(2), "PR_SET_CHILD_SUBREAPER".
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,14 +48,38 @@ def has_terminal_from_below(pid: int, clients: Collection[int]) -> bool:
     holders = _holders(pid) if clients else []
     adopter = _adopter() if holders else 0
     for holder in holders:
-        is_server = name_of(holder).lower().startswith(_SERVERS)
-        if is_server or not _is_orphan(holder, adopter):
-            continue
-        for client in clients:
-            is_younger = _started(holder) >= _started(client) > 0
-            if is_younger and _group(holder) == _group(client):
-                return True
+        if _is_orphan(holder, adopter) and _may_be_from_below(holder, clients):
+            return True
     return False
+
+
+def is_left_behind(pid: int, clients: Collection[int]) -> bool:
+    """Whether `pid` has no terminal, and something that a client began has left it.
+
+    So it seems if it, or an ancestor, was adopted, is younger than one of `clients` and
+    is in its control group. A scheduler is older, a service is in another group. The
+    first process of a container has children of its own, which are in its session.
+    """
+    fields = stat_fields(pid) if clients else []
+    if not fields or fields[4] != "0":
+        return False
+    adopters = {1, _adopter()}
+    return any(
+        (above in adopters or name_of(above) == "systemd")
+        and stat_fields(child)[3:4] != stat_fields(above)[3:4]
+        and _may_be_from_below(child, clients)
+        for child, above in pairwise([pid, *ancestors_of(pid)])
+    )
+
+
+def _may_be_from_below(pid: int, clients: Collection[int]) -> bool:
+    """Whether it began after a client, beside it, and is no server of terminals."""
+    if name_of(pid).lower().startswith(_SERVERS):
+        return False
+    return any(
+        _started(pid) >= _started(client) > 0 and _group(pid) == _group(client)
+        for client in clients
+    )
 
 
 def _holders(pid: int) -> list[int]:

@@ -11,25 +11,11 @@ import needs
 import pytest
 from agentworld import define
 from polling import wait_until
+from sessionworld import MANAGER, in_a_session, started_as_a_client
 from trustworld import GOOD, Terminal, is_trusted
 
 from bridge.store import host_process
-from bridge.store.host_process import ancestors_of, identify
-from bridge.store.sessions import Session
-
-
-def in_a_session(project, pid=None):
-    """A process is an open session; by default this very one, the command's parent."""
-    process = identify(pid or os.getpid())
-    session = Session(
-        session_id="s",
-        host=process,
-        cwd=str(project.folder),
-        registered_at=project.bridge.store.now_ms(),
-        wakes=True,
-    )
-    with project.bridge.store.state() as state, state["sessions"] as room:
-        room.replace("s.json", session.to_json())
+from bridge.store.host_process import ancestors_of
 
 
 @pytest.mark.parametrize("how", ["CLAUDE_PID", "CLAUDECODE", "by its parents"])
@@ -51,23 +37,6 @@ def test_error_a_model_cannot_answer_even_at_a_terminal(project, how):
             "decide; run `hostbridge trust` in a terminal of your own\n"
         ),
     )
-
-
-def started_as_a_client(root):
-    """A process that stands for a session's client; nothing in its environment."""
-    return subprocess.Popen(["sleep", "90"], env={"PATH": os.environ["PATH"]}, cwd=root)
-
-
-# Stands for a user's service manager: orphans become its children, so the parent of
-# pytest does not matter. It runs until its stdin is closed.
-MANAGER = """
-import ctypes, subprocess, sys
-PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 15, 36
-ctypes.CDLL(None).prctl(PR_SET_NAME, sys.argv[1].encode())
-ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
-subprocess.run(sys.argv[2:], stdin=subprocess.DEVNULL, check=True)
-sys.stdin.read()
-"""
 
 
 # What a model could run: nobody above it, nothing in its environment, a terminal.
