@@ -150,12 +150,6 @@ def foreign(file: Path) -> None:
     os.chown(file, 12345, -1)
 
 
-def unreadable(file: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root reads everything")
-    write(file.parent, "slots = 2").chmod(0)
-
-
 HOSTILE = {
     "link": (link, "not a plain file; move it away"),
     "pipe": (os.mkfifo, "not a plain file; move it away"),
@@ -169,10 +163,6 @@ HOSTILE = {
         "others can write to it; run: chmod 600 {}",
     ),
     "foreign": (foreign, "belongs to user 12345, not to you; move it away"),
-    "unreadable": (
-        unreadable,
-        "Permission denied; make it your own and readable, or move it away",
-    ),
 }
 
 

@@ -20,10 +20,11 @@ from storeworld import (
     store_in,
 )
 
-from bridge.errors import StateRefused, StateUnavailable
-
 # What is imported on demand, before a child that may not read our files.
+from bridge.config import Settings
+from bridge.errors import StateRefused, StateUnavailable
 from bridge.store import prune, sweep  # noqa: F401
+from bridge.store.config_file import in_files
 from bridge.store.directory import Folder, Forbidden
 
 if TYPE_CHECKING:
@@ -209,3 +210,14 @@ def test_error_a_machine_without_means_is_no_fault_of_a_file(
             claim_all(store)
 
     assert [one.request_id for one in claim_all(store)] == ["a"]
+
+
+def test_error_settings_that_nobody_may_read(somewhere):
+    file = somewhere / "config.toml"
+    file.write_text("slots = 2\n")
+    forbid(file)
+
+    problems = as_a_user(lambda: in_files(Settings(home=somewhere), somewhere)[1])
+
+    cure = "make it your own and readable, or move it away"
+    assert problems == [f"{file}: Permission denied; {cure}"]
