@@ -79,7 +79,7 @@ def _defined(entry: Entry, used: Mapping[str, Entry]) -> Listed:
         style = "red"
     elif entry.is_trusted:
         routes, style = tuple(definition.routes), None
-        words = definition.description.strip()
+        words = definition.description.strip().removesuffix(".")
     elif loaded.layer in CLIENT_LAYERS:
         routes, words = ("host",), "not trusted, but known to an open session"
     else:
@@ -109,9 +109,9 @@ def _clients(
     """An agent whose prompt only the client has; its definition of ours wins."""
     winner = used.get(name)
     routes = _ALL if name == GENERAL else _BY_CLIENT
-    words = "its own" if file is None else str(file)
+    words = "part of Claude Code" if file is None else str(file)
     if name == GENERAL:
-        words = "its own, and the one that is asked if none is named"
+        words = "part of Claude Code; asked if no agent is named"
     if winner is not None:
         routes, words = (), _hidden_by(winner)
     value: dict[str, Any] = {

@@ -86,10 +86,13 @@ def write_new(
         InvalidRequest: this can be no name, or there is a definition already.
         InsideSession: it is for the user's own folder, and a model could have asked.
     """
-    if not re.fullmatch(NAME, name) or len(name) > MAX_NAME:
+    # A name with blanks is allowed, since others' definitions have some.
+    if not re.fullmatch(NAME, name) or len(name) > MAX_NAME or " " in name:
+        proposed = "-".join(name.lower().split())
+        fits = re.fullmatch(NAME, proposed) and len(proposed) <= MAX_NAME
         raise InvalidRequest(
-            f"agent name {name!r}: expected letters, digits and _ . - (single blanks "
-            "between words are fine), such as release-notes"
+            f"agent name {name!r}: expected letters, digits and _ . -, such as "
+            f"{proposed if fits else 'release-notes'}"
         )
     if not in_project:
         clients = open_clients(bridge.settings, bridge.store)

@@ -5,13 +5,12 @@ a model on this machine or a model server answers instead.
 
 The answer is a status, a summary and its evidence; with --schema, a JSON value that
 satisfies it. `--schema module:Class` imports that module from the working folder, and
-so runs its code. Results go to stdout, progress and complaints to stderr.
+so runs its code. Results go to stdout, progress and errors to stderr.
 
 Ctrl-C cancels the request; so do SIGTERM and SIGHUP. Exit codes: 0 answered with
 success; 1 the agent answered failure, or the request failed; 2 usage; 4 nobody could
-take it; 5 deadline; 6 submitted, cannot wait here; 7 answered with success, but
-degraded (by a small model, or by another model than the one wanted, without verified
-evidence); 130 interrupted.
+take it; 5 deadline; 6 submitted, cannot wait here; 7 success from a small model, or
+from another model than you asked for, without verified evidence; 130 interrupted.
 
 For example:
   hostbridge ask "Which modules lack tests?"

@@ -2,11 +2,14 @@
 
 Prints a script for your shell. For every new shell, put one line into its profile:
 
-~/.bashrc: eval "$(hostbridge completion bash)"
+  # ~/.bashrc
+  eval "$(hostbridge completion bash)"
 
-~/.zshrc, below compinit: eval "$(hostbridge completion zsh)"
+  # ~/.zshrc, below compinit
+  eval "$(hostbridge completion zsh)"
 
-~/.config/fish/config.fish: hostbridge completion fish | source
+  # ~/.config/fish/config.fish
+  hostbridge completion fish | source
 
 The script asks hostbridge for names and ids when you press Tab.
 
@@ -28,59 +31,6 @@ from bridge.cli.output import say
 
 _SHELLS = ("bash", "zsh", "fish")
 _IDS_SHOWN = 50
-
-USAGE = "|".join(_SHELLS)
-OPTIONS = (
-    option(
-        "what",
-        metavar=USAGE,
-        choices=(*_SHELLS, "agents", "ids", "models", "settings"),
-        help="Your shell.",
-    ),
-)
-
-
-def command(options: Namespace) -> None:
-    """Print a shell's script, or what the script asks for."""
-    if options.what not in _SHELLS:
-        names: dict[str, Callable[[Bridge], Iterator[str]]] = {
-            "agents": _agents,
-            "ids": _ids,
-            "models": _models,
-            "settings": _settings,
-        }
-        say("\n".join(names[options.what](Bridge.open())))
-        return
-    import shtab
-
-    say(shtab.complete(_whole_parser(), options.what))
-
-
-def _whole_parser() -> argparse.ArgumentParser:
-    """All commands as one parser, which is only looked at."""
-    parser = argparse.ArgumentParser("hostbridge", add_help=False)
-    _add(parser, COMMON)
-    commands = parser.add_subparsers()
-    for name, line in COMMANDS.items():
-        one = commands.add_parser(name, help=line, description=line, add_help=False)
-        module = import_module(f"bridge.cli.{name}")
-        _add(one, (*getattr(module, "OPTIONS", ()), *COMMON))
-    return parser
-
-
-def _add(parser: argparse.ArgumentParser, options: tuple[Option, ...]) -> None:
-    import shtab
-
-    files = {"file": shtab.FILE, "directory": shtab.DIRECTORY}
-    for each in options:
-        action = parser.add_argument(*each.names, **each.settings)
-        if each.names == ("what",) and parser.prog.endswith("completion"):
-            action.choices = _SHELLS
-        elif each.completes == "routes":
-            action.choices = ("auto", "host", "claude", "local", "endpoint")
-        elif each.completes:
-            asked = shtab.cmd(f"hostbridge completion {each.completes} 2>/dev/null")
-            action.complete = files.get(each.completes, asked)  # type: ignore[attr-defined]
 
 
 def _agents(bridge: Bridge) -> Iterator[str]:
@@ -115,3 +65,82 @@ def _models(bridge: Bridge) -> Iterator[str]:
         Path(bridge.settings.home, MODELS_FOLDER).glob(f"*{MODEL_FILE}")
     ):
         yield file.name
+
+
+def _records(_: Bridge, /) -> Iterator[str]:
+    from bridge.api.record_schemas import schema_names
+
+    yield from schema_names()
+
+
+def _downloads(_: Bridge, /) -> Iterator[str]:
+    """What `models pull` takes by a short name."""
+    from bridge.llama.recommended import RECOMMENDED
+
+    yield from RECOMMENDED
+
+
+def _sessions(bridge: Bridge) -> Iterator[str]:
+    from bridge.store.sessions import live_sessions
+
+    if bridge.store.exists():
+        yield from (session.session_id for session in live_sessions(bridge.store))
+
+
+# What the script asks for.
+_NAMES: dict[str, Callable[[Bridge], Iterator[str]]] = {
+    "agents": _agents,
+    "downloads": _downloads,
+    "ids": _ids,
+    "models": _models,
+    "records": _records,
+    "sessions": _sessions,
+    "settings": _settings,
+}
+
+USAGE = "|".join(_SHELLS)
+OPTIONS = (
+    option(
+        "what",
+        metavar=USAGE,
+        choices=(*_SHELLS, *_NAMES),
+        help="Your shell.",
+    ),
+)
+
+
+def command(options: Namespace) -> None:
+    """Print a shell's script, or what the script asks for."""
+    if options.what not in _SHELLS:
+        say("\n".join(_NAMES[options.what](Bridge.open())))
+        return
+    import shtab
+
+    say(shtab.complete(_whole_parser(), options.what))
+
+
+def _whole_parser() -> argparse.ArgumentParser:
+    """All commands as one parser, which is only looked at."""
+    parser = argparse.ArgumentParser("hostbridge", add_help=False)
+    _add(parser, COMMON)
+    commands = parser.add_subparsers()
+    for name, line in COMMANDS.items():
+        one = commands.add_parser(name, help=line, description=line, add_help=False)
+        module = import_module(f"bridge.cli.{name}")
+        _add(one, (*getattr(module, "OPTIONS", ()), *COMMON))
+    return parser
+
+
+def _add(parser: argparse.ArgumentParser, options: tuple[Option, ...]) -> None:
+    import shtab
+
+    files = {"file": shtab.FILE, "directory": shtab.DIRECTORY}
+    for each in options:
+        action = parser.add_argument(*each.names, **each.settings)
+        if each.names == ("what",) and parser.prog.endswith("completion"):
+            action.choices = _SHELLS
+        elif each.completes == "routes":
+            action.choices = ("auto", "host", "claude", "local", "endpoint")
+        elif each.completes:
+            asked = shtab.cmd(f"hostbridge completion {each.completes} 2>/dev/null")
+            action.complete = files.get(each.completes, asked)  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ def help_text(prog: str, options: Sequence[Option], doc: str, usage: str = "") -
     usage = usage or " ".join(map(_in_usage, arguments))
     sections = [
         _filled(" ".join(f"Usage: {prog} {usage} [OPTIONS]".split()), " " * 9),
-        *(_filled(" ".join(paragraph.split())) for paragraph in paragraphs),
+        *map(_paragraph, paragraphs),
     ]
     if arguments:
         rows = [(a.settings["metavar"], a.settings["help"]) for a in arguments]
@@ -53,6 +53,11 @@ def table(rows: Iterable[tuple[str, str]], *, left_width: int = _LEFT_WIDTH) -> 
             lines.append(f"  {left}")
         lines.append(text)
     return "\n".join(lines)
+
+
+def _paragraph(text: str) -> str:
+    """A paragraph as wide as fits; what is moved in is to be copied, line by line."""
+    return text if text.startswith(" ") else _filled(" ".join(text.split()))
 
 
 def _filled(text: str, below: str = "", *, indent: str = "") -> str:

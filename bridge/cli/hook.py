@@ -21,7 +21,8 @@ from bridge.cli.exit_codes import Exit
 def run(arguments: list[str]) -> int:
     """Answer one event and exit; returns only if there is nothing to answer."""
     if not arguments or arguments[0] in ("--help", "-h"):
-        sys.stdout.write(__doc__ or "")
+        summary, usage, rest = (__doc__ or "").split("\n\n", 2)
+        sys.stdout.write(f"{usage}\n\n{summary}\n\n{rest}")
         return Exit.OK
     sys.argv[1:] = arguments
     try:

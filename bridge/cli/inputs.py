@@ -44,7 +44,7 @@ def agent_and_prompt(bridge: Bridge, options: Namespace) -> tuple[str, str]:
     text = read_words(None, "the prompt") if prompt == "-" else whole(prompt or "")
     if text.strip():
         return agent, text
-    wrong = "no prompt" if prompt is None else "the prompt is empty"
+    wrong = "no prompt (- reads stdin)" if prompt is None else "the prompt is empty"
     typed = " ".join([prog, *words[:-1]])
     raise InvalidRequest(f"{wrong}; try: {typed} {_EXAMPLE}")
 

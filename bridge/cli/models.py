@@ -63,6 +63,7 @@ OPTIONS = (
         "which",
         metavar="NAME",
         nargs="?",
+        completes="downloads",
         help="What to fetch: a name that `pull` lists, or OWNER/NAME/FILE.gguf.",
     ),
     AS_JSON,

@@ -107,7 +107,9 @@ _ID: dict[str, Any] = {"metavar": "ID", "help": "The id that `submit` printed."}
 ID = option("request_id", completes="ids", **_ID)
 IDS = option("ids", nargs="*", completes="ids", **_ID | {"metavar": "ID..."})
 ALL = switch("--all", help="All that wait or run in this project.")
-ONE_SESSION = option("--session", metavar="ID", help="Only in this session.")
+ONE_SESSION = option(
+    "--session", metavar="ID", completes="sessions", help="Only in this session."
+)
 # Of every command; `hostbridge -C DIR COMMAND` works, too.
 COMMON = (
     option(
@@ -190,6 +192,7 @@ QUESTION = (
         "--session",
         metavar="ID",
         heading=WHO,
+        completes="sessions",
         help="Only this Claude Code session may take it.",
     ),
     option(

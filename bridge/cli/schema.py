@@ -11,7 +11,11 @@ from bridge.api.record_schemas import schema_for, schema_names
 from bridge.cli.options import option
 from bridge.cli.output import say, say_json
 
-OPTIONS = (option("name", metavar="NAME", nargs="?", help="Which record."),)
+OPTIONS = (
+    option(
+        "name", metavar="NAME", nargs="?", completes="records", help="Which record."
+    ),
+)
 
 
 def command(options: Namespace) -> None:

@@ -70,7 +70,7 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
         tell(f"{project} defines no agents")
         return Exit.OK
     if all(entry.is_trusted for entry in entries):
-        tell(f"all {len(entries)} definitions of {project} are trusted as they are")
+        tell(f"{project}: {counted(len(entries), 'definition')}, trusted already")
         return Exit.OK
     others = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
     below = {**dict.fromkeys(BUILT_IN), **others}
@@ -85,7 +85,8 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
         complain("\n".join(trust_lines(registry, broken, {})))
         return Exit.FAILED
     lines = trust_lines(registry, entries, below)
-    if not confirm(lines, f"Trust these {len(sound)}?"):
+    these = "this one" if len(sound) == 1 else f"these {len(sound)}"
+    if not confirm(lines, f"Trust {these}?"):
         complain("nothing was changed; only the word yes agrees")
         return Exit.FAILED
     # Trust what was shown: a file that has changed since then is not trusted.
@@ -145,7 +146,7 @@ def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:
     elif entry.changes:
         yield visible(f"changed since you trusted it: {', '.join(entry.changes)}")
     elif not entry.is_trusted:
-        yield "new, or changed"
+        yield "new"
     if not entry.is_used:
         yield "hidden"
     elif name in below:
@@ -193,4 +194,4 @@ def _listed(project: str, file: str, digests: trust.Digests) -> str:
     """A definition's file, and what ended the trust in it."""
     changes = trust.changes(Path(project), digests)
     marks = [how if name == file else f"{name} {how}" for name, how in changes.items()]
-    return f"  {file}" + (f"  (no longer: {', '.join(marks)})" if marks else "")
+    return f"  {file}" + (f"  ({', '.join(marks)} since; not trusted)" if marks else "")

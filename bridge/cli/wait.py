@@ -2,8 +2,8 @@
 
 Ctrl-C leaves the requests as they are: they go on. With --text, only the answers are
 printed. Exit codes: 0 all answered with success; if some
-failed in the same way, the code that `ask` would exit with (5 deadline, 4 no route, 7
-degraded, 1 most others); 1 if they failed in different ways.
+failed in the same way, the code that `ask` would exit with (4 nobody could take
+it, 5 deadline, 7 degraded, 1 most others); 1 if they failed in different ways.
 
 For example:
   id=$(hostbridge submit "Which modules lack tests?")

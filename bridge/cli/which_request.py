@@ -27,11 +27,12 @@ def which(bridge: Bridge, words: str) -> str:
         InvalidRequest: several begin with it; lists them.
     """
     ids = all_ids(bridge)
-    found = sorted(each for each in ids if each.startswith(words)) if words else []
+    found = [each for each in ids if each.startswith(words)] if words else []
     if words in ids or not found:
         return words
     if len(found) == 1:
         return found[0]
+    found.sort(key=lambda each: (_asked_us(bridge, each), each), reverse=True)
     listed = "".join(f"\n  {each}  {_about(bridge, each)}" for each in found[:_SHOWN])
     more = f"\n  and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
     raise InvalidRequest(

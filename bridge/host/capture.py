@@ -160,17 +160,17 @@ def _correct(
     source: str,
 ) -> str | None:
     code = str(verdict.code)
-    changed = hook.store.change_claim(
-        RequestId(run.request_id),
-        run.host,
-        lambda c: c.with_(corrections=c.corrections + 1, last_failure=code),
-        event="corrected",
-    )
     hook.store.keep_evidence(
         run.request_id,
         reason=f"{code}: {verdict.complaint}",
         source=source,
         words=words,
+    )
+    changed = hook.store.change_claim(
+        RequestId(run.request_id),
+        run.host,
+        lambda c: c.with_(corrections=c.corrections + 1, last_failure=code),
+        event="corrected",
     )
     if changed is None:
         return None

@@ -113,14 +113,15 @@ def locate(settings: Settings, start: Path) -> Place:
         _refuse_unusable(state, "set BRIDGE_STATE_DIR to another folder")
         return Place(project, state, state, "BRIDGE_STATE_DIR names it", main)
     named = "BRIDGE_HOME" if not settings.home_is_default else "~/.hostbridge"
-    whose = "the project's" if main is None else "that one's"
+    whose = "the project" if main is None else "that one"
     state = mirror(settings.home, main or project)
     _refuse_unusable(state, "set BRIDGE_STATE_DIR to a folder with a shorter path")
     return Place(
         project,
         state,
         settings.home,
-        f"{_what(linked)}it mirrors {whose} real path under {named}",
+        f"{_what(linked)}the state lies under {named}/state, at the same path as "
+        f"{whose}",
         main,
     )
 

@@ -56,10 +56,10 @@ def test_list_has_the_agents_of_claude_code(project):
     lines = project.run("agents").out.splitlines()
 
     for line in (
-        "Explore\tClaude Code\thost, claude\tits own",
+        "Explore\tClaude Code\thost, claude\tpart of Claude Code",
         (
-            "general-purpose\tClaude Code\tall\tits own, and the one that is asked if "
-            "none is named"
+            "general-purpose\tClaude Code\tall\tpart of Claude Code; asked if no agent "
+            "is named"
         ),
         "Plan\t~/.hostbridge\tall\tWorks",
         "Plan\tClaude Code\t\thidden: the one from ~/.hostbridge is used",

@@ -77,6 +77,14 @@ def test_error_no_name(project, name):
     assert ran.err.startswith(f"hostbridge: agent name {name!r}: expected letters, ")
 
 
+def test_error_a_name_with_blanks(project):
+    """It would have to be quoted for ever."""
+    project.run("agents", "new", "Bad  Name").fails(
+        2,
+        "agent name 'Bad  Name': expected letters, digits and _ . -, such as bad-name",
+    )
+
+
 def test_error_a_link_out_of_the_project(project, tmp_path):
     """A clone could have brought it."""
     (tmp_path / "elsewhere").mkdir()

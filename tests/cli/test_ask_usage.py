@@ -16,7 +16,7 @@ USAGE = {
     "": 'the prompt is empty; try: hostbridge ask "Which modules lack tests?"',
     "Plan ": "the prompt is empty; try: hostbridge ask Plan "
     '"Which modules lack tests?"',
-    "--": 'no prompt; try: hostbridge ask "Which modules lack tests?"',
+    "--": 'no prompt (- reads stdin); try: hostbridge ask "Which modules lack tests?"',
     "x --route moon": "route 'moon': expected one of auto, host, claude, local, "
     "endpoint",
     "x --model hauku": "an open session knows no model 'hauku'; did you mean haiku?",

@@ -31,6 +31,8 @@ TYPED = {
     "hostbridge wait waits-f": "waits-for-tab",
     "hostbridge ask --route endp": "endpoint",
     "hostbridge ask --schema sch": "schema.json",
+    "hostbridge schema agent-o": "agent-output",
+    "hostbridge models pull smoll": "smollm2-1.7b",
     "hostbridge completion fi": "completion fish",
 }
 _ESCAPES = re.compile(r"\x1b(\[[0-9;?>=]*[A-Za-z]|[()][A-Z0-9]|\][^\a]*\a|[=>])")

@@ -27,8 +27,8 @@ def test_where_prints_the_path_alone(project):
 def test_where_explains_itself_on_a_terminal(project):
     """And says whether there is anything."""
     why = (
-        f"the project is {project.folder}; it mirrors the project's real path under "
-        "~/.hostbridge\n"
+        f"the project is {project.folder}; the state lies under "
+        "~/.hostbridge/state, at the same path as the project\n"
     )
     yet = "it is not there yet: nothing was ever asked here\n"
 

@@ -183,7 +183,8 @@ def test_where():
         project=Path("/home/u/app"),
         state=Path(STATE),
         guard=Path("/home/u/.hostbridge"),
-        reason="it mirrors the project's real path under ~/.hostbridge",
+        reason="the state lies under ~/.hostbridge/state, at the same path as the "
+        "project",
     )
     same_as_file("where", lambda w: where_lines(place, w, exists=False))
 
@@ -245,12 +246,17 @@ def test_agents_list():
     everywhere = ("host", "claude", "local", "endpoint")
     file = "/home/u/app/.bridge/agents/broken.yaml"
     agents = [
-        listed("Explore", "Claude Code", ("host", "claude"), "its own"),
+        listed("Explore", "Claude Code", ("host", "claude"), "part of Claude Code"),
         listed(
             "broken", ".bridge", (), "cannot be used: 1 error", style="red",
             problems=(f"{file}:3: tols: unknown field; did you mean 'tools'?",),
         ),
-        listed("general-purpose", "Claude Code", everywhere, "its own; the default"),
+        listed(
+            "general-purpose",
+            "Claude Code",
+            everywhere,
+            "part of Claude Code; asked if no agent is named",
+        ),
         listed("tidy:sweeper", "plugin tidy", ("host", "claude"), "/home/u/.claude/x"),
         listed("joker", ".claude", ("host",), "not trusted", style="yellow"),
         listed("researcher", "~/.hostbridge", ("host",), "Finds things in our wiki"),

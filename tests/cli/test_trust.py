@@ -22,7 +22,7 @@ def test_it_shows_what_a_definition_would_do_and_asks(project):
     assert shown == (
         f"{project.folder} brings definitions of agents:\n"
         "\n"
-        "worker: Works  (new, or changed)\n"
+        "worker: Works  (new)\n"
         f"    file     {file}\n"
         "    routes   host, claude, local, endpoint\n"
         "    tools    Read, Bash\n"
@@ -33,7 +33,7 @@ def test_it_shows_what_a_definition_would_do_and_asks(project):
         "prompt:\n"
         "    As told: {{ task }}\n"
         "\n"
-        "Trust these 1? Type yes to agree: \n"
+        "Trust this one? Type yes to agree: \n"
         f"{project.folder}: 1 trusted\n"
     )
     assert is_trusted(project)
@@ -151,7 +151,7 @@ def test_list_and_revoke(project):
     revoked = project.run("trust", "--revoke")
 
     assert listed == (0, f"{project.folder}\n  .bridge/agents/worker.yaml\n", "")
-    all_of = f"all 1 definitions of {project.folder} are trusted as they are\n"
+    all_of = f"{project.folder}: 1 definition, trusted already\n"
     assert again == (0, all_of, "")
     assert revoked == (0, f"{project.folder}: no longer trusted\n", "")
     assert not is_trusted(project)
@@ -174,10 +174,10 @@ def test_list_says_what_has_changed_since(project):
     listed.prints(
         0,
         f"{project.folder}\n"
-        "  .bridge/agents/gone.yaml  (no longer: gone)\n"
+        "  .bridge/agents/gone.yaml  (gone since; not trusted)\n"
         "  .bridge/agents/kept.yaml\n"
-        "  .bridge/agents/other.yaml  (no longer: changed)\n"
-        "  .bridge/agents/worker.yaml  (no longer: changed)\n",
+        "  .bridge/agents/other.yaml  (changed since; not trusted)\n"
+        "  .bridge/agents/worker.yaml  (changed since; not trusted)\n",
     )
 
 
@@ -196,7 +196,7 @@ def test_it_says_what_a_definition_hides(project, name, mark):
 
     terminal = agree(project)
 
-    assert f"\n{name}: Works  (new, or changed)  ({mark})\n" in terminal.seen
+    assert f"\n{name}: Works  (new)  ({mark})\n" in terminal.seen
 
 
 def test_nothing_to_trust(project):

@@ -49,7 +49,7 @@ def test_it_shows_the_lines_that_differ(project):
         "     tools: [Read, Bash]\n"
         "    -allow: ['Bash(pytest *)']\n"
         "    +allow: ['Bash(make *)']\n"
-        f"     \n{KEPT}\nTrust these 1? Type yes to agree: "
+        f"     \n{KEPT}\nTrust this one? Type yes to agree: "
     )
     assert "granted  Bash(make *)" in shown
     assert "\nprompt:\n" not in shown

@@ -40,7 +40,7 @@ def test_it_shows_everything_an_agent_would_be_sent(project):
     terminal = agree(project)
 
     _, _, said = terminal.seen.partition("    priority  high\n    tries     7\n")
-    words, _, _ = said.partition("\n\nTrust these 1?")
+    words, _, _ = said.partition("\n\nTrust this one?")
     assert words == (
         """
 prompt:
@@ -126,7 +126,7 @@ runs as tool submit_result, {folder}/a.pym:
     # other:
     '\\u2028ok'
 
-Trust these 1? """
+Trust this one? """
     ) in terminal.seen
 
 
@@ -153,7 +153,7 @@ def test_a_long_description_hides_no_grant(project):
 
     assert "granted  Bash: every command: all that you can do" in terminal.seen
     assert "allow[0]: grants every command" in terminal.seen
-    assert "(new, or changed)\n" in terminal.seen
+    assert "(new)\n" in terminal.seen
     assert "\n… all of it: hostbridge trust --show\n" in terminal.seen
 
 

@@ -165,7 +165,8 @@ def test_a_state_that_is_not_there_yet_is_not_made(patient):
 
     assert finding.verdict is Verdict.OK
     assert finding.found.startswith(
-        f"{patient.state} (it mirrors the project's real path under ~/.hostbridge); "
+        f"{patient.state} (the state lies under ~/.hostbridge/state, at the same "
+        "path as the project); "
         "not there yet: nothing was ever asked here, "
     )
     assert not made

@@ -145,6 +145,16 @@ def test_another_model_than_the_one_asked_for_is_said(world):
     assert (response.success, response.model, response.degraded) == (True, None, True)
 
 
+def test_an_answer_is_rejected_before_it_is_corrected(world):
+    """`show` tells it in the order of the journal."""
+    request, agent = world.working()
+
+    world.stop(agent, "Done!")
+
+    events = [each["event"] for each in world.store.history(request)]
+    assert events[-2:] == ["evidence", "corrected"]
+
+
 @pytest.mark.parametrize("by", ["stop", "handback"])
 def test_a_correction_says_how_to_answer_again(world, by):
     request, agent = world.working()

@@ -204,13 +204,13 @@ def test_it_is_said_why(tmp_path):
     unknown_now = locate(settings, base / "tree").reason
 
     assert known == (
-        f"a linked worktree of {base}/main; it mirrors that one's real path under "
-        "~/.hostbridge"
+        f"a linked worktree of {base}/main; the state lies under ~/.hostbridge/state, "
+        "at the same path as that one"
     )
     assert unknown_now == (
         f"no worktree of {base}/main, though its .git file says so: that repository "
-        "does not know it (`git worktree repair` there, if it should); it mirrors the "
-        "project's real path under ~/.hostbridge"
+        "does not know it (`git worktree repair` there, if it should); the state lies "
+        "under ~/.hostbridge/state, at the same path as the project"
     )
 
 
