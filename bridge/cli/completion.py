@@ -28,6 +28,7 @@ from bridge.api.bridge import Bridge
 from bridge.cli.commands import COMMANDS
 from bridge.cli.options import COMMON, Option, option
 from bridge.cli.output import say
+from bridge.cli.parser import UsageError
 
 _SHELLS = ("bash", "zsh", "fish")
 _IDS_SHOWN = 50
@@ -103,7 +104,6 @@ OPTIONS = (
     option(
         "what",
         metavar=USAGE,
-        choices=(*_SHELLS, *_NAMES),
         help="Your shell.",
     ),
 )
@@ -111,9 +111,13 @@ OPTIONS = (
 
 def command(options: Namespace) -> None:
     """Print a shell's script, or what the script asks for."""
-    if options.what not in _SHELLS:
-        say("\n".join(_NAMES[options.what](Bridge.open())))
+    names = _NAMES.get(options.what)
+    if names is not None:
+        say("\n".join(names(Bridge.open())))
         return
+    if options.what not in _SHELLS:
+        expected = ", ".join(_SHELLS)
+        raise UsageError(f"completion: expected {expected}, got {options.what!r}")
     import shtab
 
     say(shtab.complete(_whole_parser(), options.what))

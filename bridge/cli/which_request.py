@@ -33,8 +33,8 @@ def which(bridge: Bridge, words: str) -> str:
     if len(found) == 1:
         return found[0]
     found.sort(key=lambda each: (_asked_us(bridge, each), each), reverse=True)
-    listed = "".join(f"\n  {each}  {_about(bridge, each)}" for each in found[:_SHOWN])
-    more = f"\n  and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    listed = "".join(f"\n{each}  {_about(bridge, each)}" for each in found[:_SHOWN])
+    more = f"\nand {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
     raise InvalidRequest(
         f"request {words}: the ids of {len(found):,} requests begin so; which one?"
         f"{listed}{more}"

@@ -261,7 +261,7 @@ def test_error_a_broken_definition_is_not_asked(project):
     ran.fails(
         2,
         "agent 'worker' cannot be used:\n"
-        f"  {file}:4: tols: unknown field; did you mean 'tools'?",
+        f"  | {file}:4: tols: unknown field; did you mean 'tools'?",
     )
 
 

@@ -129,4 +129,4 @@ def test_error_another_shell(project):
     ran = project.run("completion", "tcsh")
 
     assert (ran.code, ran.out) == (2, "")
-    assert "invalid choice: 'tcsh' (choose from 'bash', 'zsh', 'fish'" in ran.err
+    assert ran.err == "hostbridge: completion: expected bash, zsh, fish, got 'tcsh'\n"
