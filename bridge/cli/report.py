@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import sys
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from bridge.cli.exit_codes import Exit, exit_code
@@ -117,7 +118,7 @@ def _failure(response: Response, width: int | None) -> Iterator[str]:
 
 def _behind_bar(detail: str, width: int | None) -> Iterator[str]:
     """What may hold words from outside: of a server, a tool, a definition."""
-    if detail := detail.strip():
+    if detail := dedent(detail).strip():
         yield from wrapped(visible(detail, kept="\n\t"), width, "  | ")
 
 

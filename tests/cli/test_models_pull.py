@@ -146,7 +146,7 @@ def test_error_the_hub_states_no_digest(pull, hub, folder):
         (
             {"HF_ENDPOINT": "http://u:pw@127.0.0.1:9"},
             1,
-            " could not be fetched from 127.0.0.1:9: [Errno 111] Connection refused; ",
+            " could not be fetched from http://…@127.0.0.1:9: [Errno 111] ",
         ),
         ({"HF_ENDPOINT": "foo"}, 1, " could not be fetched from foo: "),
         ({"HF_ENDPOINT": "http://[::1"}, 2, "HF_ENDPOINT is no address: "),

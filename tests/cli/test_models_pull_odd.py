@@ -13,8 +13,6 @@ import pytest
 from hubserver import DIGEST, FILE, MODEL, Hub
 from polling import wait_until
 
-LISTING = "owner/small-GGUF has\n  small-q4.gguf  1.06 GB\n  small-q8.gguf  1.06 GB"
-
 
 @pytest.fixture
 def hub():
@@ -39,14 +37,21 @@ def pull(project, hub):
 
 def test_the_files_of_a_repository_are_listed(pull):
     """A part of a model is no model."""
-    pull("owner/small-GGUF").fails(2, f"name a file: {LISTING}")
+    pull("owner/small-GGUF").fails(
+        2,
+        "name a file: owner/small-GGUF has\n"
+        "  | small-q4.gguf  1.06 GB\n"
+        "  | small-q8.gguf  1.06 GB",
+    )
 
 
 def test_error_no_such_file(pull):
     pull("owner/small-GGUF/small-q5.gguf").fails(
         1,
         "no file small-q5.gguf: did you mean 'small-q8.gguf' or 'small-q4.gguf'?\n"
-        f"{LISTING}",
+        "  | owner/small-GGUF has\n"
+        "  |   small-q4.gguf  1.06 GB\n"
+        "  |   small-q8.gguf  1.06 GB",
     )
 
 

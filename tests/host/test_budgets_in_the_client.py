@@ -64,7 +64,7 @@ def test_a_spent_budget_is_raised_in_an_open_session(tmp_path):
         assert (first.success, second.success) == (True, True)
         assert (program, words) == (
             "hostbridge",
-            ["config", "set", "agents_per_hour", "2"],
+            ["config", "set", "agents_per_hour", "200"],
         )
         assert len(world.live()) == 1
 
@@ -83,6 +83,6 @@ def test_more_slots_take_what_waits(tmp_path):
 
         run(world, *words)
 
-        assert words == ["config", "set", "slots", "2"]
+        assert words == ["config", "set", "slots", "4"]
         assert world.ended(waiting).success
         assert world.stage_of(slow) == "running"

@@ -80,8 +80,8 @@ def test_what_a_clone_brings_runs_only_when_trusted(tmp_path):
             world.wait_until_forgotten()
 
     assert refused.error is not None
-    assert refused.error.code == "bad_definition"
-    assert "hostbridge trust" in refused.error.message
+    assert refused.error.code == "not_trusted"
+    assert "which you have not trusted" in refused.error.message
     assert answered.success
     [turn] = world.api.turns("subagent")
     assert turn.prompt.startswith("As told: Do it.")
