@@ -12,7 +12,7 @@ import shutil
 import stat
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from bridge.store import run_logs
 from bridge.store.dedup_keys import known_request
@@ -65,11 +65,19 @@ class _Item:
         self.size += facts.st_size
 
 
+class PruneOptions(TypedDict, total=False):
+    """What `prune` takes."""
+
+    older_than_days: float | None
+    max_bytes: int | None
+    dry_run: bool
+
+
 def prune(
     state: State,
     *,
-    older_than_days: float | None,
-    max_bytes: int | None,
+    older_than_days: float | None = None,
+    max_bytes: int | None = None,
     dry_run: bool = False,
 ) -> Pruned:
     """Remove what is older, then the oldest until the rest fits into `max_bytes`.

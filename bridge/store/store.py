@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager
 from functools import wraps
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from bridge.errors import (
     StateRefused,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from bridge.store import Claimant, Verdict
     from bridge.store.directory import Folder
     from bridge.store.location import Place
-    from bridge.store.prune import Pruned
+    from bridge.store.prune import Pruned, PruneOptions
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -283,13 +283,7 @@ class Store:
                 return sweep_all(state, limit_s=limit_s)
             return sweep(state, waiting=waiting, leaving=leaving)
 
-    def prune(
-        self,
-        *,
-        older_than_days: float | None = None,
-        max_bytes: int | None = None,
-        dry_run: bool = False,
-    ) -> Pruned:
+    def prune(self, **options: Unpack[PruneOptions]) -> Pruned:
         """Remove finished requests that are too old, then the oldest until all fits.
 
         Overdue requests are ended first. Leftover temporaries and keys without a
@@ -301,12 +295,7 @@ class Store:
         if not self.exists():
             return Pruned()
         with self.state() as state:
-            return prune(
-                state,
-                older_than_days=older_than_days,
-                max_bytes=max_bytes,
-                dry_run=dry_run,
-            )
+            return prune(state, **options)
 
     def wait(
         self,

@@ -341,14 +341,3 @@ def test_a_check_that_breaks_is_a_finding():
         "see to what `x` says; if you cannot, report a bug",
         name="x",
     )
-
-
-def test_a_file_that_an_install_cannot_change_comes_before_the_install(patient):
-    """The other order named a command that fails."""
-    patient.local.parent.mkdir()
-    patient.local.write_text("{")
-
-    sick = [each for each in examine(patient.seen()) if each.verdict is Verdict.PROBLEM]
-
-    assert [each.name for each in sick[:2]] == ["hook policy", "hooks"]
-    assert sick[0].cure == f"correct {patient.local}, then: hostbridge install"

@@ -15,6 +15,7 @@ import pytest
 from pinworld import pin
 
 from bridge.doctor import hook_run, hooks
+from bridge.doctor.examine import examine
 from bridge.doctor.finding import Verdict, ok, problem, warning
 from bridge.host.hook_table import entries, form_of
 from bridge.host.install import Installer, Scope, target_of
@@ -317,3 +318,14 @@ def open_session(patient: Patient, pid: int, name: str) -> None:
     with open(file, "wb") as written:
         written.write(session.to_json())
     os.chmod(file, 0o600)
+
+
+def test_a_file_that_an_install_cannot_change_comes_before_the_install(patient):
+    """The other order named a command that fails."""
+    patient.local.parent.mkdir()
+    patient.local.write_text("{")
+
+    sick = [each for each in examine(patient.seen()) if each.verdict is Verdict.PROBLEM]
+
+    assert [each.name for each in sick[:2]] == ["hook policy", "hooks"]
+    assert sick[0].cure == f"correct {patient.local}, then: hostbridge install"
