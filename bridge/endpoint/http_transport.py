@@ -64,12 +64,15 @@ class Connections:
         request.extensions["trace"] = self._on_event
 
     def cut(self) -> None:
-        """Close all connections at once, and every later one."""
+        """Close all connections at once, and every later one.
+
+        Whoever returns from here may close the client: by then every connection is
+        shut down, whichever thread did it.
+        """
         with self._lock:
             self._is_cut = True
-            connections, self._open = self._open, []
-        for connection in connections:
-            _shut_down(connection)
+            while self._open:
+                _shut_down(self._open.pop())
 
     def _on_event(self, event: str, facts: Any) -> None:
         connection = facts.get("return_value") if event in _OPENED else None

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 import threading
+import time
+from types import SimpleNamespace
 
 import pytest
 from scripted_server import Act, Talk, connect, failure, silent
+
+from bridge.endpoint.http_transport import Connections
 
 
 def endless(status: int) -> Act:
@@ -45,17 +50,55 @@ def silent_from_then_on(talk: Talk, asked) -> None:
     ("how", "code"),
     [("stopped", "cancelled"), ("closed", "model_died"), ("late", "timeout")],
 )
-def test_a_client_that_no_longer_waits_hangs_up(server, act, how, code):
+def test_a_client_that_no_longer_waits_hangs_up(server, monkeypatch, act, how, code):
     """Otherwise the server would go on computing for nobody."""
     endpoint = connect(server, act)
+
+    def close_when_asked() -> None:
+        server.begun.wait()
+        endpoint.close()
+
+    def clock() -> float:
+        """An hour passes as soon as the server has the request."""
+        return time.monotonic() + 3600 * server.begun.is_set()
+
     if how == "closed":
-        threading.Timer(0.5, endpoint.close).start()
+        threading.Thread(target=close_when_asked, daemon=True).start()
+    if how == "late":
+        monkeypatch.setattr(
+            "bridge.endpoint.endpoint_model.time", SimpleNamespace(monotonic=clock)
+        )
 
     found = failure(
         endpoint,
-        seconds=0.5 if how == "late" else 600,
+        seconds=600,
         should_stop=server.begun.is_set if how == "stopped" else lambda: False,
     )
 
     assert found[0] == code
     assert server.left.wait(10)
+
+
+def test_no_cut_returns_before_every_connection_is_shut_down():
+    """A socket that is closed while another thread reads tells the server nothing."""
+    connections = Connections()
+    ours, theirs = socket.socketpair()
+    still_waits = []
+
+    class Connection:
+        def get_extra_info(self, _: str) -> socket.socket:
+            second = threading.Thread(target=connections.cut)
+            second.start()
+            second.join(0.2)
+            still_waits.append(second.is_alive())
+            return ours
+
+    request = SimpleNamespace(extensions={})
+    connections.watch(request)
+    connected = {"return_value": Connection()}
+    request.extensions["trace"]("connection.connect_tcp.complete", connected)
+    connections.cut()
+
+    assert still_waits == [True]
+    with ours, theirs:
+        assert theirs.recv(1) == b""
