@@ -1,0 +1,363 @@
+"""The value of a compiled condition. Pure, and the standard library only.
+
+Hooks run this under `python3 -I -S` at every tool call that a rule may concern, so it
+imports nothing of ours; `condition_compiler` makes what it reads. A compiled condition
+is JSON: whatever is not a list stands for itself, and a list is an operation, with the
+place in the source that an error names:
+
+    ["name", at, NAME]                      what the event or the session calls NAME
+    ["get", at, BASE, KEY]                  BASE.key, BASE["key"], BASE[0]
+    ["and" | "or", at, A, B, …]   ["not", at, A]   ["if", at, TEST, THEN, ELSE]
+    ["compare", at, A, "<", B, "<=", C, …]  a chain, as in Python
+    ["list" | "map", at, …]                 its items; keys and values by turns
+    ["text", at, …]                         its parts, put together
+    ["has_word", at, WORD, COMMAND]         WORD in words(COMMAND)
+    [FUNCTION, at, …]                       len, lower, …, runs, words
+
+What is missing is None. On None, fields, functions, `in` and order comparisons give
+None or False, and `not in` gives True. Any other wrong type is a `ConditionError`.
+
+A shell command cannot always be read. What depends on such a part is MAY, neither true
+nor false: `decide` says "may", which a rule that blocks has to count as true.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+# `typing` itself costs more than a hook may; type checkers know this name.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, Literal
+
+    Code = Any
+    Scope = Mapping[str, Any]
+    # "runs" and "words" of `bridge.policy.programs`: they load a parser.
+    Shell = Mapping[str, Callable[..., Any]]
+
+NO_SHELL: Shell = {}
+
+
+class May:
+    """Neither true nor false: it depends on what could not be read."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        """Refuse to be taken for either."""
+        raise TypeError("MAY is neither true nor false: ask decide()")
+
+    def __repr__(self) -> str:
+        return "MAY"
+
+
+MAY = May()
+
+
+class ConditionError(Exception):
+    """A condition met a value that it cannot be asked about.
+
+    `at` is the offset in the condition's source; `condition_compiler.place` shows it.
+    """
+
+    def __init__(self, at: int, message: str) -> None:
+        super().__init__(message)
+        self.at = at
+        self.message = message
+
+
+def decide(
+    code: Code, scope: Scope, shell: Shell = NO_SHELL
+) -> Literal["yes", "no", "may"]:
+    """Whether a condition holds.
+
+    Raises:
+        ConditionError: a value has the wrong type.
+    """
+    found = evaluate(code, scope, shell)
+    if found is MAY:
+        return "may"
+    return "yes" if found else "no"
+
+
+def evaluate(code: Code, scope: Scope, shell: Shell = NO_SHELL) -> Any:
+    """The value of a condition: JSON, or MAY.
+
+    Raises:
+        ConditionError: a value has the wrong type.
+    """
+    if not isinstance(code, list):
+        return code
+    op, at, *parts = code
+    if op == "name":
+        return scope.get(parts[0])
+    if op in {"and", "or"}:
+        return _all_or_any(parts, scope, shell, is_any=op == "or")
+    if op == "if":
+        test = evaluate(parts[0], scope, shell)
+        chosen = MAY if test is MAY else parts[1 if test else 2]
+        return evaluate(chosen, scope, shell)
+    try:
+        if op == "compare":
+            return _chain(parts, scope, shell)
+        values = [evaluate(part, scope, shell) for part in parts]
+        if any(value is MAY for value in values):
+            return MAY
+        if op in _SHELL:
+            return _SHELL[op](shell, *values)
+        return _OPERATIONS[op](*values)
+    except TypeError as error:
+        raise ConditionError(at, str(error)) from None
+    except RecursionError:
+        raise ConditionError(at, "values nested too deeply to compare") from None
+
+
+def _all_or_any(parts: list[Code], scope: Scope, shell: Shell, *, is_any: bool) -> Any:
+    """As Python's `and` and `or`; MAY only where it matters."""
+    may = False
+    value: Any = None
+    for part in parts:
+        value = evaluate(part, scope, shell)
+        if value is MAY:
+            may = True
+        elif bool(value) is is_any:
+            return value
+    return MAY if may else value
+
+
+def _chain(parts: list[Code], scope: Scope, shell: Shell) -> Any:
+    """As Python's `a < b < c`: what follows the first false comparison is not asked."""
+    left = evaluate(parts[0], scope, shell)
+    may = False
+    for index in range(1, len(parts), 2):
+        right = evaluate(parts[index + 1], scope, shell)
+        if left is MAY or right is MAY:
+            may = True
+        elif not _COMPARISONS[parts[index]](left, right):
+            return False
+        left = right
+    return MAY if may else True
+
+
+def _ordered(sign: str, compare: Callable[[Any, Any], bool]) -> Any:
+    def is_ordered(left: Any, right: Any) -> bool:
+        if left is None or right is None:
+            return False
+        try:
+            return compare(left, right)
+        except TypeError:
+            raise TypeError(
+                f"'{sign}' cannot compare {kind(left)} with {kind(right)}"
+            ) from None
+
+    return is_ordered
+
+
+def _is_in(left: Any, right: Any) -> bool:
+    if right is None or (left is None and isinstance(right, str)):
+        return False
+    try:
+        return left in right
+    except TypeError:
+        raise TypeError(
+            f"'in' cannot look for {kind(left)} in {kind(right)}"
+        ) from None
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": lambda left, right: bool(left == right),
+    "!=": lambda left, right: bool(left != right),
+    "is": lambda left, right: left is right,
+    "is not": lambda left, right: left is not right,
+    "in": _is_in,
+    "not in": lambda left, right: not _is_in(left, right),
+    "<": _ordered("<", lambda left, right: left < right),
+    "<=": _ordered("<=", lambda left, right: left <= right),
+    ">": _ordered(">", lambda left, right: left > right),
+    ">=": _ordered(">=", lambda left, right: left >= right),
+}
+
+
+def _get(base: Any, key: Any) -> Any:
+    if base is None:
+        return None
+    if isinstance(base, dict):
+        if isinstance(key, (list, dict)):
+            raise TypeError(f"{kind(key)} cannot be a key")
+        return base.get(key)
+    if isinstance(base, (list, str)) and isinstance(key, int):
+        return base[key] if -len(base) <= key < len(base) else None
+    what = f"field {key!r}" if isinstance(key, str) else f"item {key!r}"
+    raise TypeError(f"{kind(base)} has no {what}")
+
+
+def _get_or(base: Any, key: Any, default: Any = None) -> Any:
+    if base is None:
+        return default
+    if not isinstance(base, dict) or isinstance(key, (list, dict)):
+        raise TypeError(f"'get' cannot look up {kind(key)} in {kind(base)}")
+    return base.get(key, default)
+
+
+def _length(value: Any) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, (str, list, dict)):
+        raise TypeError(f"{kind(value)} has no length")
+    return len(value)
+
+
+def _on_text(name: str, change: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a text and more texts; None if one of them is None."""
+
+    def changed(*texts: Any) -> Any:
+        if any(text is None for text in texts):
+            return None
+        for text in texts:
+            if not isinstance(text, str):
+                raise TypeError(f"'{name}' takes texts, not {kind(text)}")
+        return change(*texts)
+
+    return changed
+
+
+def _strip(text: Any, characters: Any = None) -> Any:
+    texts = [text] if characters is None else [text, characters]
+    return _on_text("strip", str.strip)(*texts)
+
+
+def _on_any(name: str, test: Callable[[str, str], bool]) -> Callable[..., Any]:
+    """A test of a text with a text, or with any of a list."""
+    plain = _on_text(name, test)
+
+    def tested(text: Any, wanted: Any) -> Any:
+        if isinstance(wanted, list):
+            return any([plain(text, one) for one in wanted])
+        return plain(text, wanted)
+
+    return tested
+
+
+def matches(text: str, glob: str) -> bool:
+    """Whether a glob covers a whole text.
+
+    `*` stands for any characters, slashes too, `?` for one character, and `**/` at the
+    beginning of a name for any number of folders. Everything else stands for itself.
+    No match goes back over what an earlier `*` took, so that none takes long.
+    """
+    first, *rest = re.split(r"((?:\A|(?<=/))\*\*/|\*+)", glob)
+    pattern = _piece(first)
+    for index in range(0, len(rest), 2):
+        gap, piece = rest[index], _piece(rest[index + 1])
+        # A piece at its first place leaves most to those after it, so that no other
+        # place need be tried; the last one has to be at the end.
+        if index + 2 < len(rest):
+            pattern += f"(?>{'(?:.*?/)??' if gap == '**/' else '.*?'}{piece})"
+        else:
+            pattern += f"{'(?:.*/)?' if gap == '**/' else '.*'}{piece}"
+    return re.fullmatch(pattern, text, re.DOTALL) is not None
+
+
+def _piece(glob: str) -> str:
+    return re.escape(glob).replace(r"\?", ".")
+
+
+def _text(*parts: Any) -> str:
+    """Parts of a text, each as one would write it; nothing for None."""
+    return "".join(
+        part if isinstance(part, str) else "" if part is None else json.dumps(part)
+        for part in parts
+    )
+
+
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "not": lambda value: not value,
+    "list": lambda *items: list(items),
+    "map": lambda *items: dict(zip(items[::2], items[1::2], strict=True)),
+    "text": _text,
+    "get": _get,
+    "get_or": _get_or,
+    "len": _length,
+    "lower": _on_text("lower", str.lower),
+    "upper": _on_text("upper", str.upper),
+    "strip": _strip,
+    "startswith": _on_any("startswith", str.startswith),
+    "endswith": _on_any("endswith", str.endswith),
+    "matches": _on_any("matches", matches),
+}
+
+
+def _runs(shell: Shell, command: Any, *names: Any) -> Any:
+    wanted = [name for name in _flat(names) if name is not None]
+    for name in wanted:
+        if not isinstance(name, str) or not name.split():
+            raise TypeError(f"'runs' takes names of programs, not {kind(name)}")
+    if not _may_have(command, (name.split()[0] for name in wanted), "runs"):
+        return False
+    return _asked(shell, "runs")(command, *wanted)
+
+
+def _words(shell: Shell, command: Any) -> Any:
+    return _asked(shell, "words")(command) if _is_command(command, "words") else None
+
+
+def _has_word(shell: Shell, word: Any, command: Any) -> Any:
+    if not isinstance(word, str):
+        return False
+    if not _may_have(command, [word], "words"):
+        return False
+    words = _asked(shell, "words")(command)
+    return MAY if words is MAY else word in words
+
+
+_SHELL: dict[str, Callable[..., Any]] = {
+    "runs": _runs,
+    "words": _words,
+    "has_word": _has_word,
+}
+
+
+def _asked(shell: Shell, name: str) -> Callable[..., Any]:
+    if name not in shell:
+        raise TypeError(f"'{name}' cannot be asked here")
+    return shell[name]
+
+
+def _is_command(command: Any, name: str) -> bool:
+    if command is not None and not isinstance(command, str):
+        raise TypeError(f"'{name}' takes a command, not {kind(command)}")
+    return command is not None
+
+
+def _may_have(command: Any, wanted: Iterable[str], name: str) -> bool:
+    """Whether any wanted word is in a command, quotes aside: if not, no parser loads."""
+    if not _is_command(command, name):
+        return False
+    wanted = list(wanted)
+    if any(word in command for word in wanted):
+        return True
+    plain = re.sub(r"[\\'\"\n]", "", command)
+    return any(re.sub(r"[\\'\"\n]", "", word) in plain for word in wanted)
+
+
+def _flat(values: Iterable[Any]) -> list[Any]:
+    return [
+        item
+        for value in values
+        for item in (value if isinstance(value, list) else [value])
+    ]
+
+
+def kind(value: Any) -> str:
+    """What a person calls a value of this type."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, (int, float)):
+        return "a number"
+    if isinstance(value, str):
+        return "a text" if value else "an empty text"
+    return "a list" if isinstance(value, list) else "a mapping"

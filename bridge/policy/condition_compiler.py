@@ -1,0 +1,400 @@
+"""Conditions compiled to the lists that `bridge.policy.condition` reads. Pure.
+
+    value      NAME, literals, [a, b], value.field, value["key"], value[0]
+    test       == != < <= > >= in, not in, is None; chained as in Python
+    joined     not, and, or, a if c else b
+    functions  len lower upper strip startswith endswith get matches runs words,
+               as `len(x)` or `x.len()`; no other calls and no arithmetic
+
+`condition_spelling` says which other spellings there are. A condition is compiled when
+a file is checked or trusted, never in a hook. Every problem of one condition is found
+at once; a problem of spelling hides the others.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import warnings
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from bridge.errors import BridgeError
+from bridge.policy.condition_spelling import Misspelt, name_of, spell
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    Code = Any
+
+MAX_LENGTH = 4_000
+MAX_DEPTH = 40
+_MAX_INTEGER = 2**63
+# What an event is called in every condition; a variable of that name is out of reach.
+EVENT_NAMES = (
+    "event", "tool_name", "command", "tool_input", "tool_output", "prompt", "agent",
+    "depth", "session", "cwd", "variables", "workflow", "current_step",
+)  # fmt: skip
+# How many arguments a function takes, the value before the dot included.
+FUNCTIONS = {
+    "len": (1, 1), "lower": (1, 1), "upper": (1, 1), "strip": (1, 2),
+    "startswith": (2, 2), "endswith": (2, 2), "get": (2, 3), "matches": (2, 2),
+    "runs": (2, 100), "words": (1, 1),
+}  # fmt: skip
+_CONSTANTS = {"true": True, "false": False, "null": None}
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",
+    ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in", ast.Is: "is",
+    ast.IsNot: "is not",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong in a condition; `at` is the offset in its source."""
+
+    at: int
+    message: str
+
+
+class InvalidCondition(BridgeError):
+    """A condition cannot be compiled; `problems` are in the order of the source."""
+
+    def __init__(self, source: str, problems: Iterable[Problem]) -> None:
+        self.source = source
+        self.problems = tuple(sorted(problems, key=lambda problem: problem.at))
+        super().__init__("\n".join(shown(source, p) for p in self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a condition: where it stands, and how it is compiled."""
+
+    start: int
+    end: int
+    depth: int
+    code: Code
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A compiled condition: `code` is JSON, `names` what it asks for, with offsets."""
+
+    source: str
+    code: Code
+    names: tuple[tuple[str, int], ...]
+    spans: tuple[Span, ...]
+
+
+def compile_condition(
+    source: str, *, known: Collection[str] | None = None, is_flow: bool = False
+) -> Condition:
+    """Compile a condition.
+
+    Args:
+        source: as a person wrote it; `${{ … }}` may be around it.
+        known: with these, any other name is a problem: the event's names and the
+            variables that somebody declares. `variables.x` may be any.
+        is_flow: also the words and references of flows.
+
+    Raises:
+        InvalidCondition: with every problem that could be found.
+    """
+    if len(source) > MAX_LENGTH:
+        message = f"{len(source)} characters; a condition has at most {MAX_LENGTH}"
+        raise InvalidCondition(source[:80], [Problem(0, message)])
+    try:
+        spelt = spell(source, is_flow=is_flow)
+        tree = _parsed(spelt.text)
+    except Misspelt as error:
+        raise InvalidCondition(source, [Problem(error.at, error.message)]) from None
+    except _Unread as error:
+        at = spelt.origin[min(error.at, len(spelt.origin) - 1)]
+        raise InvalidCondition(source, [Problem(at, error.message)]) from None
+    compiler = _Compiler(spelt.text, spelt.origin, known)
+    code = compiler.compiled(tree, 0)
+    if compiler.problems:
+        raise InvalidCondition(source, compiler.problems)
+    return Condition(source, code, tuple(compiler.names), tuple(compiler.spans))
+
+
+def shadowed(variables: Iterable[str]) -> list[str]:
+    """Variables that no condition can reach by their names, with the reason.
+
+    A name of the event hides them, or it is a word or a function of conditions.
+    """
+    return [
+        f"a condition's {name!r} is {reason}: rename the variable"
+        for name in variables
+        for reason in [_taken(name)]
+        if reason
+    ]
+
+
+def _taken(name: str) -> str | None:
+    if name in EVENT_NAMES:
+        return "the event's"
+    if name in FUNCTIONS:
+        return "a function"
+    words = {"and", "or", "not", "in", "is", "if", "else", "True", "False", "None"}
+    return "a word of its own" if name in words | set(_CONSTANTS) else None
+
+
+def place(source: str, at: int) -> tuple[int, int]:
+    """Line and column of an offset, both from 1."""
+    before = source[:at]
+    return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+
+
+def shown(source: str, problem: Problem) -> str:
+    """`line:column: message`, the line, and a caret below the place."""
+    line, column = place(source, problem.at)
+    text = source.split("\n")[line - 1].replace("\t", " ")
+    # A long line is cut to what is around the place.
+    start = max(0, column - 60)
+    cut = text[start : start + 80]
+    caret = " " * (column - 1 - start) + "^"
+    return f"{line}:{column}: {problem.message}\n    {cut}\n    {caret}"
+
+
+class _Unread(Exception):
+    def __init__(self, at: int, message: str) -> None:
+        super().__init__(message)
+        self.at = at
+        self.message = message
+
+
+def _parsed(text: str) -> ast.expr:
+    """Python's tree of an expression.
+
+    The text has one line, unless a text in it goes on after a backslash.
+    """
+    deep = f"nested too deeply: at most {MAX_DEPTH} levels"
+    try:
+        with warnings.catch_warnings():
+            # A backslash in a text that means nothing is nobody's business here.
+            warnings.simplefilter("ignore")
+            return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        if "nested" in str(error.msg):
+            raise _Unread(0, deep) from None
+        at = _offset(text, error.lineno or 1, (error.offset or 1) - 1)
+        raise _Unread(at, "this is no condition from here on") from None
+    except (RecursionError, MemoryError):
+        raise _Unread(0, deep) from None
+    except ValueError as error:
+        raise _Unread(0, f"this cannot be read: {type(error).__name__}") from None
+
+
+def _offset(text: str, line: int, column: int) -> int:
+    lines = text.split("\n")
+    return sum(len(one) + 1 for one in lines[: line - 1]) + column
+
+
+class _Compiler:
+    def __init__(
+        self, text: str, origin: Sequence[int], known: Collection[str] | None
+    ) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+        self.origin = origin
+        self.known = known
+        self.problems: list[Problem] = []
+        self.names: list[tuple[str, int]] = []
+        self.spans: list[Span] = []
+
+    def compiled(self, node: ast.expr, depth: int) -> Code:
+        if depth > MAX_DEPTH:
+            # One problem is enough: everything inside would have it, too.
+            deep = f"nested too deeply: at most {MAX_DEPTH} levels"
+            if not any(problem.message == deep for problem in self.problems):
+                self.problem(node, deep)
+            return None
+        number = len(self.spans)
+        code = self._code(node, depth + 1)
+        if isinstance(code, list):
+            start = self.at(node)
+            end = self.origin[self._at(node.end_lineno, node.end_col_offset) - 1] + 1
+            self.spans.insert(number, Span(start, end, depth, code))
+        return code
+
+    def _code(self, node: ast.expr, depth: int) -> Code:
+        match node:
+            case ast.Constant():
+                return self._constant(node)
+            case ast.Name(id=identifier):
+                return self._name(node, name_of(identifier))
+            case ast.Attribute(value=base, attr=field):
+                return ["get", self.at(node), self.compiled(base, depth), name_of(field)]
+            case ast.Subscript(value=base, slice=key):
+                parts = [self.compiled(base, depth), self.compiled(key, depth)]
+                return ["get", self.at(node), *parts]
+            case ast.BoolOp(op=joint, values=values):
+                word = "and" if isinstance(joint, ast.And) else "or"
+                return [word, self.at(node), *self._each(values, depth)]
+            case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+                return ["not", self.at(node), self.compiled(operand, depth)]
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+                value = self._constant(node.operand)  # type: ignore[arg-type]
+                return None if value is None else -value
+            case ast.Compare():
+                return self._compare(node, depth)
+            case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+                return self._contains(node, left, right, depth)
+            case ast.IfExp(test=test, body=body, orelse=other):
+                return ["if", self.at(node), *self._each([test, body, other], depth)]
+            case ast.List(elts=items):
+                return ["list", self.at(node), *self._each(items, depth)]
+            case ast.Dict(keys=keys, values=values) if None not in keys:
+                pairs = [one for pair in zip(keys, values, strict=True) for one in pair]
+                return ["map", self.at(node), *self._each(pairs, depth)]
+            case ast.Call():
+                return self._call(node, depth)
+        return self.problem(node, _refused(node))
+
+    def _each(self, nodes: Iterable[ast.expr | None], depth: int) -> list[Code]:
+        return [self.compiled(node, depth) for node in nodes if node is not None]
+
+    def _constant(self, node: ast.Constant) -> Code:
+        value = node.value
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int):
+            if value < _MAX_INTEGER:
+                return value
+            return self.problem(node, "this number is too large")
+        if isinstance(value, float):
+            if math.isfinite(value):
+                return value
+            return self.problem(node, "this number is too large")
+        if isinstance(value, str):
+            if value.isascii() or not any("\ud800" <= one <= "\udfff" for one in value):
+                return value
+            return self.problem(node, "half a character: a lone surrogate")
+        return self.problem(node, "only texts, numbers, true, false and null")
+
+    def _name(self, node: ast.expr, name: str) -> Code:
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        if name in FUNCTIONS:
+            return self.problem(node, f"{name!r} is a function: write {name}(…)")
+        if self.known is not None and name not in self.known:
+            way = f"; a variable that nobody declares is variables.{name}"
+            guess = _guess(name, self.known) or way
+            self.problem(node, f"unknown name {name!r}{guess}")
+        self.names.append((name, self.at(node)))
+        return ["name", self.at(node), name]
+
+    def _compare(self, node: ast.Compare, depth: int) -> Code:
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            found = self._has_word(node, depth)
+            if found is not None:
+                is_not = isinstance(node.ops[0], ast.NotIn)
+                return ["not", self.at(node), found] if is_not else found
+        parts: list[Code] = [self.compiled(node.left, depth)]
+        for sign, right in zip(node.ops, node.comparators, strict=True):
+            if isinstance(sign, (ast.Is, ast.IsNot)) and not _is_constant(right):
+                self.problem(right, "'is' is for None, true and false: write ==")
+            is_in = isinstance(sign, (ast.In, ast.NotIn))
+            parts.append(_COMPARISONS[type(sign)])
+            parts.append(self._collection(right, depth) if is_in else
+                         self.compiled(right, depth))  # fmt: skip
+        # Where the chain's signs stand is not in the tree: the whole is the place.
+        return ["compare", self.at(node), *parts]
+
+    def _has_word(self, node: ast.Compare, depth: int) -> Code | None:
+        """`word in words(command)`, which need not read a command without the word."""
+        match node.comparators[0]:
+            case ast.Call(func=ast.Name(id="words"), args=[command], keywords=[]):
+                pass
+            case ast.Call(
+                func=ast.Attribute(value=command, attr="words"), args=[], keywords=[]
+            ):
+                pass
+            case _:
+                return None
+        parts = [self.compiled(node.left, depth), self.compiled(command, depth)]
+        return ["has_word", self.at(node), *parts]
+
+    def _collection(self, node: ast.expr, depth: int) -> Code:
+        """What stands right of `in`: also `(a, b)` and `{a, b}`."""
+        if isinstance(node, (ast.Tuple, ast.Set)):
+            return ["list", self.at(node), *self._each(node.elts, depth)]
+        return self.compiled(node, depth)
+
+    def _contains(
+        self, node: ast.expr, left: ast.expr, right: ast.expr, depth: int
+    ) -> Code:
+        # `!a contains "b"` denies the whole: a denial contains nothing.
+        is_not = isinstance(left, ast.UnaryOp) and isinstance(left.op, ast.Invert)
+        if is_not:
+            left = left.operand  # type: ignore[attr-defined]
+        parts = [self.compiled(right, depth), "in", self.compiled(left, depth)]
+        code = ["compare", self.at(node), *parts]
+        return ["not", self.at(node), code] if is_not else code
+
+    def _call(self, node: ast.Call, depth: int) -> Code:
+        arguments = [*node.args]
+        match node.func:
+            case ast.Name(id=name):
+                pass
+            case ast.Attribute(value=base, attr=name):
+                arguments.insert(0, base)
+            case _:
+                return self.problem(node, "only a function can be called")
+        name = name_of(name)
+        if name not in FUNCTIONS:
+            guess = _guess(name, FUNCTIONS) or f"; there are {', '.join(FUNCTIONS)}"
+            return self.problem(node, f"unknown function {name!r}{guess}")
+        least, most = FUNCTIONS[name]
+        if node.keywords or any(isinstance(one, ast.Starred) for one in arguments):
+            return self.problem(node, f"{name!r} takes its arguments one after another")
+        if not least <= len(arguments) <= most:
+            wanted = f"{least}" if least == most else f"{least} to {most}"
+            return self.problem(
+                node, f"{name!r} takes {wanted} arguments, not {len(arguments)}"
+            )
+        first, *others = arguments
+        parts = [self.compiled(first, depth)]
+        # Python wants a tuple in `startswith`.
+        parts += [self._collection(other, depth) for other in others]
+        return ["get_or" if name == "get" else name, self.at(node), *parts]
+
+    def problem(self, node: ast.expr, message: str) -> None:
+        self.problems.append(Problem(self.at(node), message))
+
+    def at(self, node: ast.expr) -> int:
+        return self.origin[self._at(node.lineno, node.col_offset)]
+
+    def _at(self, line: int | None, column: int | None) -> int:
+        """The index in the text; Python counts bytes."""
+        before = self.lines[: (line or 1) - 1]
+        text = self.lines[(line or 1) - 1].encode("utf-8", "surrogatepass")
+        characters = text[:column].decode("utf-8", "surrogatepass")
+        return sum(len(one) + 1 for one in before) + len(characters)
+
+
+def _is_constant(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=None | True | False):
+            return True
+        case ast.Name(id=name):
+            return name in _CONSTANTS
+    return False
+
+
+def _guess(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _refused(node: ast.expr) -> str:
+    match node:
+        case ast.BinOp() | ast.UnaryOp():
+            return "conditions have no arithmetic"
+        case ast.Tuple() | ast.Set():
+            return "write a list: [a, b]"
+        case ast.Slice():
+            return "one item only: value[0]"
+    return "conditions have nothing like this"

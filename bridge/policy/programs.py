@@ -1,0 +1,368 @@
+"""The programs that a shell command would start. Pure but for loading a parser.
+
+    command                                runs "pytest"
+    cd x && uv run pytest -q               True
+    git commit -m 'run pytest'             False
+    eval "$CHECKS" # pytest                MAY
+
+What the text of a command says is what counts: whether a test before `&&` holds, how
+often a loop goes round, or what a script or a Makefile does is not asked. MAY is for
+what only a running shell knows, for code in other languages, and for what cannot be
+read at all.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bridge.policy.bash_syntax import (
+    UNKNOWN,
+    Unreadable,
+    Word,
+    quoted_text,
+    text_of,
+    word,
+)
+from bridge.policy.condition import MAY
+from bridge.policy.wrappers import (
+    GLOBALS,
+    Argv,
+    Opaque,
+    Script,
+    Stdin,
+    next_operand,
+    program,
+    unwrap,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from bridge.policy.bash_syntax import BashParser
+
+    Node = Any
+
+# How deeply shells may start shells, and how many texts may be read for one command.
+_MAX_DEPTH = 8
+_MAX_TEXTS = 200
+_REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+# Text that may hold backticks which the parser does not look for.
+_TEXTS = frozenset({"word", "regex", "string_content", "heredoc_content", "heredoc_body"})
+_BACKTICKS = re.compile(r"\\.|(`(?:[^`\\]|\\.)*`)", re.S)
+_NAMES = re.compile(r"[^\s;|&()'\"$`]+")
+_SCOPES = frozenset({"subshell", "command_substitution", "process_substitution"})
+
+
+class Reading:
+    """What a command would start.
+
+    Attributes:
+        started: the words of each program that its text says it starts.
+        perhaps: the same of those that may be something else, or never run.
+        opaque: text that cannot be read as a command; None where it is not known.
+        problems: why something could not be read, in words for a person.
+    """
+
+    def __init__(self) -> None:
+        self.started: list[list[str]] = []
+        self.perhaps: list[list[str]] = []
+        self.opaque: list[str | None] = []
+        self.problems: list[str] = []
+
+    def runs(self, names: Sequence[str]) -> Any:
+        """True, False or MAY: whether one of these programs is started.
+
+        A name with more words names a subcommand: `git push` is also `git -C x push`.
+        """
+        wanted = [name.split() for name in names]
+        answers = [_is(words, one) for words in self.started for one in wanted]
+        if True in answers:
+            return True
+        if None in answers or self.problems:
+            return MAY
+        if any(_is(words, one) is not False for words in self.perhaps for one in wanted):
+            return MAY
+        texts = [one if one is None else _plain(one) for one in self.opaque]
+        hidden = any(one is None or name[0] in one for one in texts for name in wanted)
+        return MAY if hidden else False
+
+    def words(self) -> Any:
+        """Every word of every program that is started; MAY if some cannot be read."""
+        if self.problems or None in self.opaque:
+            return MAY
+        all_words = [*self.started, *self.perhaps]
+        return [
+            one.raw if UNKNOWN in one and isinstance(one, Word) else one
+            for words in all_words
+            for one in words
+        ]
+
+
+def read(command: str, parser: BashParser) -> Reading:
+    """Find out what a command would start; never raises."""
+    parser.begin()
+    reader = _Reader(parser)
+    reader.text(command, stdin=None, is_sure=True, depth=0)
+    return reader.found
+
+
+def _is(words: Sequence[str], wanted: Sequence[str]) -> bool | None:
+    """Whether a command is what a name means; None if only the shell knows."""
+    name = program(words[0])
+    if name is None:
+        return None
+    if wanted[0] not in {name, words[0]}:
+        return False
+    rest = words[1:]
+    key = name
+    for one in wanted[1:]:
+        place = next_operand(rest, GLOBALS.get(key, frozenset()))
+        if place is None:
+            return False
+        if UNKNOWN in rest[place]:
+            return None
+        if rest[place] != one:
+            return False
+        key, rest = f"{key} {one}", rest[place + 1 :]
+    return True
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\\'\"\n]", "", text)
+
+
+class _Reader:
+    def __init__(self, parser: BashParser) -> None:
+        self.parser = parser
+        self.found = Reading()
+        self.texts = 0
+
+    def text(self, text: str, *, stdin: Any, is_sure: bool, depth: int) -> None:
+        """Read what a shell reads."""
+        if UNKNOWN in text and depth:
+            # An expansion in it can hold any command.
+            self.found.opaque.append(None)
+            text = text.replace(UNKNOWN, "${_}")
+        self.texts += 1
+        if depth > _MAX_DEPTH or self.texts > _MAX_TEXTS:
+            self.found.problems.append("too many shells inside one another")
+            return
+        try:
+            root, source = self.parser.parse(text)
+        except Unreadable as error:
+            self.found.problems.append(str(error))
+            return
+        if root.has_error:
+            self.found.problems.append("a part is not the syntax of bash")
+        _Walk(self, source, depth).all_of(root, stdin=stdin, is_sure=is_sure)
+        # The parser takes a line that goes on inside a word for two words.
+        if re.search(r"\w\\\n\w", text):
+            joined = re.sub(r"\\\n", "", text)
+            self.text(joined, stdin=stdin, is_sure=False, depth=depth)
+
+    def command(
+        self, words: list[str], *, stdin: Any, is_sure: bool, depth: int
+    ) -> None:
+        """Note a program, and all that it starts in turn."""
+        while True:
+            if program(words[0]) is None:
+                self.found.opaque.append(None)
+            (self.found.started if is_sure else self.found.perhaps).append(words)
+            started = unwrap(words)
+            if words[0] == "alias":
+                is_sure = False
+            last = started.pop() if started else None
+            for one in started:
+                self.further(one, stdin, is_sure=is_sure, depth=depth)
+            if not isinstance(last, Argv) or not last.words:
+                break
+            words = last.words
+        if last is not None:
+            self.further(last, stdin, is_sure=is_sure, depth=depth)
+
+    def further(
+        self,
+        one: Argv | Script | Opaque | Stdin,
+        stdin: Any,
+        *,
+        is_sure: bool,
+        depth: int,
+    ) -> None:
+        """Read what a wrapper starts. `stdin`: its text, None, or UNKNOWN."""
+        if isinstance(one, Argv):
+            if one.words:
+                self.command(one.words, stdin=stdin, is_sure=is_sure, depth=depth)
+        elif isinstance(one, Script):
+            self.text(one.text, stdin=stdin, is_sure=is_sure, depth=depth + 1)
+        elif isinstance(one, Opaque):
+            self.found.opaque.append(
+                None if one.text is not None and UNKNOWN in one.text else one.text
+            )
+        elif stdin is not None:
+            if one.is_shell:
+                self.text(stdin, stdin=None, is_sure=is_sure, depth=depth + 1)
+            else:
+                self.found.opaque.append(None if UNKNOWN in stdin else stdin)
+
+
+class _Walk:
+    """One text's tree, without recursion: it may be as deep as the text is long."""
+
+    def __init__(self, reader: _Reader, source: bytes, depth: int) -> None:
+        self.reader = reader
+        self.source = source
+        self.depth = depth
+        # Functions: where defined, whether everything after that sees it, body.
+        self.functions: dict[str, list[tuple[int, bool, Node]]] = {}
+        self.commands: list[tuple[list[str], int, Any]] = []
+
+    def all_of(self, root: Node, *, stdin: Any, is_sure: bool) -> None:
+        """Read a text's commands, then the bodies of functions that they name."""
+        self.walk(root, stdin)
+        done: set[str] = set()
+        is_certain = is_sure
+        while self.commands:
+            commands, self.commands = self.commands, []
+            for words, at, given in commands:
+                self.one(words, at, given, is_sure=is_certain)
+            ran = {words[0] for words, _, _ in commands}
+            # Named but not called: by `trap`, `export -f`, another shell.
+            said = {
+                name
+                for words, _, _ in commands
+                for one in words[1:]
+                for name in _NAMES.findall(one)
+            }
+            named = [one for one in self.functions if one in ran or one in said]
+            for name in named:
+                if name not in done:
+                    is_certain = is_certain and name in ran
+                    for _, _, body in self.functions[name]:
+                        self.walk(body, None)
+            done.update(named)
+
+    def one(self, words: list[str], at: int, stdin: Any, *, is_sure: bool) -> None:
+        """A command of the text, which a function may hide."""
+        named = self.functions.get(words[0], [])
+        if any(is_seen and place < at for place, is_seen, _ in named):
+            return
+        self.reader.command(
+            words, stdin=stdin, is_sure=is_sure and not named, depth=self.depth
+        )
+
+    def walk(self, root: Node, stdin: Any) -> None:
+        """Collect commands and functions, in the order of the text."""
+        waiting = [(root, stdin, False)]
+        while waiting:
+            node, given, is_inner = waiting.pop()
+            kind = node.type
+            if kind == "function_definition":
+                self.function(node, is_inner=is_inner)
+                continue
+            if kind == "command":
+                given = self.input_of(node, given)
+                self.simple(node, given)
+            elif kind == "redirected_statement":
+                outer, given = given, self.input_of(node, given)
+            if kind == "command_substitution" and node.children[0].type == "`":
+                self.backticks(text_of(node, self.source), node)
+                continue
+            if kind in _TEXTS:
+                self.hidden(node)
+            is_inner = is_inner or kind not in {"program", "compound_statement"}
+            inside: list[tuple[Node, Any, bool]] = []
+            is_piped = False
+            for child in node.children:
+                its = given
+                if kind == "redirected_statement" and child.type in _REDIRECTS:
+                    its = outer
+                elif kind == "pipeline" and is_piped:
+                    its = UNKNOWN
+                elif kind in _SCOPES - {"subshell"}:
+                    its = None
+                is_piped = is_piped or child.type in {"|", "|&"}
+                if child.child_count or child.type in _TEXTS:
+                    inside.append((child, its, is_inner))
+            waiting += reversed(inside)
+
+    def function(self, node: Node, *, is_inner: bool) -> None:
+        name = node.child_by_field_name("name")
+        body = node.child_by_field_name("body")
+        if name is not None and body is not None:
+            text = text_of(name, self.source)
+            known = self.functions.setdefault(text, [])
+            known.append((node.start_byte, not is_inner, body))
+
+    def simple(self, node: Node, stdin: Any) -> None:
+        found = list(self.words_of(node))
+        if found:
+            self.commands.append((found, node.start_byte, stdin))
+
+    def words_of(self, node: Node) -> Iterator[str]:
+        is_named = False
+        for child in node.children:
+            if child.type == "command_name":
+                is_named = True
+            elif not is_named or child.type in _REDIRECTS:
+                continue
+            yield word(child, self.source)
+
+    def backticks(self, text: str, node: Node) -> None:
+        """Between backticks a backslash hides another one; only then is it a command."""
+        hidden = r"\\([\\`$])"
+        if node.parent is not None and node.parent.type == "string":
+            hidden = r"\\([\\`$\"])"
+        command = re.sub(hidden, r"\1", text[1:-1])
+        self.reader.text(command, stdin=None, is_sure=True, depth=self.depth + 1)
+
+    def hidden(self, node: Node) -> None:
+        """Backticks in text that the parser leaves as text."""
+        text = text_of(node, self.source)
+        if "`" in text and not self.is_quoted(node):
+            for found in _BACKTICKS.finditer(text):
+                if found[1]:
+                    self.backticks(found[1], node)
+
+    def is_quoted(self, node: Node) -> bool:
+        """Whether this is a here-document in which nothing is expanded."""
+        if not node.type.startswith("heredoc"):
+            return False
+        while node.type != "heredoc_redirect":
+            node = node.parent
+        return bool(re.search(r"['\"\\]", self.start_of(node)))
+
+    def start_of(self, node: Node) -> str:
+        """The word that a here-document ends with, as written."""
+        for child in node.children:
+            if child.type == "heredoc_start":
+                start = text_of(child, self.source)
+                # `<<A; ls` is taken for one word.
+                if re.search(r"[;|&()<>]", start):
+                    self.reader.found.problems.append("a here-document is not read right")
+                return start
+        return ""
+
+    def input_of(self, node: Node, stdin: Any) -> Any:
+        """What a command reads: a here-document's text, or UNKNOWN from a pipe."""
+        for child in node.children:
+            if child.type == "herestring_redirect":
+                stdin = word(child.children[-1], self.source)
+            elif child.type == "heredoc_redirect":
+                stdin = self.here_document(child)
+            elif child.type == "file_redirect":
+                if any(one.type == "process_substitution" for one in child.children):
+                    stdin = UNKNOWN
+                elif any(one.type == "<" for one in child.children):
+                    stdin = None
+        return stdin
+
+    def here_document(self, node: Node) -> str:
+        start = self.start_of(node)
+        for child in node.children:
+            if child.type == "heredoc_body":
+                if re.search(r"['\"\\]", start):
+                    return text_of(child, self.source)
+                return quoted_text(child, self.source, margin=0)
+        return ""
