@@ -28,6 +28,17 @@ _EXPANSIONS = frozenset({
     "simple_expansion", "expansion", "command_substitution", "process_substitution",
     "arithmetic_expansion",
 })  # fmt: skip
+_HERE = re.compile(
+    r"""
+    (?P<plain> [^\\$`]+ )
+  | (?P<escaped> \\ [\\$`\n] )
+  | (?P<opened> \$ [({] )
+  | (?P<ticks> ` (?: [^`\\] | \\. )* ` )
+  | (?P<named> \$ (?: \w+ | [@*\#?$!-] ) )
+    """,
+    re.X | re.S,
+)
+_BRACKETS = re.compile(r"""\\. | '[^']*' | "(?:[^"\\]|\\.)*" | [(){}]""", re.X | re.S)
 _ANSI = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))",
     re.S,
@@ -91,7 +102,9 @@ class BashParser:
         if "\0" in command:
             raise Unreadable("the command holds a NUL, which no shell takes")
         # Bytes that are no UTF-8 arrive as surrogates, which the parser cannot read.
-        source = re.sub("[\ud800-\udfff]", "\ufffd", command).encode()
+        text = re.sub("[\ud800-\udfff]", "\ufffd", command)
+        # It takes a line that begins with a backslash for more of the line before.
+        source = re.sub(r"\n(?=\\)", "\n ", text).encode()
 
         # Only text that it fetches itself lets the parser ask whether to go on.
         def chunk(offset: int, _point: object) -> bytes:
@@ -172,7 +185,7 @@ def _value(node: Node, source: bytes) -> str:
     if kind in _EXPANSIONS:
         return UNKNOWN
     if kind == "string":
-        return quoted_text(node, source)
+        return _quoted(node, source)
     if kind == "translated_string":
         return _value(node.children[-1], source)
     raw = text_of(node, source)
@@ -185,15 +198,64 @@ def _value(node: Node, source: bytes) -> str:
     return re.sub(r"\\(.)", _escaped, raw, flags=re.S)
 
 
-def quoted_text(node: Node, source: bytes, *, margin: int = 1) -> str:
-    """What is between double quotes, or in a here-document (with no margin)."""
+def _quoted(node: Node, source: bytes) -> str:
+    """What is between double quotes."""
     parts: list[str] = []
-    at, end = node.start_byte + margin, node.end_byte - margin
+    at, end = node.start_byte + 1, node.end_byte - 1
     for child in node.children:
         if child.type in _EXPANSIONS:
             parts += [_unquoted(source[at : child.start_byte]), UNKNOWN]
             at = child.end_byte
     return "".join([*parts, _unquoted(source[at:end])])
+
+
+def here_document(text: str) -> tuple[str, list[str]]:
+    """A here-document in which a shell expands: what it holds, and what it runs.
+
+    The parser does not see every expansion in one.
+
+    Raises:
+        Unreadable: an expansion is not closed.
+    """
+    parts: list[str] = []
+    commands: list[str] = []
+    at = 0
+    while at < len(text):
+        found = _HERE.match(text, at)
+        if found is None:
+            # Text up to what may be an expansion.
+            parts.append(text[at])
+            at += 1
+        elif found.lastgroup == "plain":
+            parts.append(found[0])
+            at = found.end()
+        elif found.lastgroup == "escaped":
+            parts.append("" if found[0] == "\\\n" else found[0][1])
+            at = found.end()
+        else:
+            end = found.end()
+            if found.lastgroup == "opened":
+                end = _closing(text, found.end())
+                inside = text[found.end() : end - 1]
+                commands += [inside] if found[0] == "$(" else here_document(inside)[1]
+            elif found.lastgroup == "ticks":
+                commands.append(re.sub(r"\\([\\`$])", r"\1", found[0][1:-1]))
+            parts.append(UNKNOWN)
+            at = end
+    return "".join(parts), commands
+
+
+def _closing(text: str, at: int) -> int:
+    """The index after what closes the bracket before `at`."""
+    depth = 1
+    for found in _BRACKETS.finditer(text, at):
+        if found[0] in {"(", "{"}:
+            depth += 1
+        elif found[0] in {")", "}"}:
+            depth -= 1
+        if depth == 0:
+            return found.end()
+    raise Unreadable("an expansion in a here-document is not closed")
 
 
 def _unquoted(text: bytes) -> str:

@@ -101,7 +101,7 @@ def compile_condition(
     Raises:
         InvalidCondition: with every problem that could be found.
     """
-    if len(source) > MAX_LENGTH:
+    if len(source.strip()) > MAX_LENGTH:
         message = f"{len(source)} characters; a condition has at most {MAX_LENGTH}"
         raise InvalidCondition(source[:80], [Problem(0, message)])
     try:
@@ -179,7 +179,9 @@ def _parsed(text: str) -> ast.expr:
     except SyntaxError as error:
         if "nested" in str(error.msg):
             raise _Unread(0, deep) from None
-        at = _offset(text, error.lineno or 1, (error.offset or 1) - 1)
+        if not error.offset:
+            raise _Unread(len(text), "something is missing at the end") from None
+        at = _offset(text, error.lineno or 1, error.offset - 1)
         raise _Unread(at, "this is no condition from here on") from None
     except (RecursionError, MemoryError):
         raise _Unread(0, deep) from None

@@ -19,7 +19,7 @@ from bridge.policy.bash_syntax import (
     UNKNOWN,
     Unreadable,
     Word,
-    quoted_text,
+    here_document,
     text_of,
     word,
 )
@@ -49,9 +49,15 @@ _MAX_DEPTH = 8
 _MAX_TEXTS = 200
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 # Text that may hold backticks which the parser does not look for.
-_TEXTS = frozenset({"word", "regex", "string_content", "heredoc_content", "heredoc_body"})
+_TEXTS = frozenset({"word", "regex", "string_content"})
 _BACKTICKS = re.compile(r"\\.|(`(?:[^`\\]|\\.)*`)", re.S)
 _NAMES = re.compile(r"[^\s;|&()'\"$`]+")
+_ARGUMENTS = frozenset({
+    "word", "string", "raw_string", "ansi_c_string", "concatenation", "number",
+    "simple_expansion", "expansion", "command_substitution", "arithmetic_expansion",
+    "process_substitution", "translated_string",
+})  # fmt: skip
+_COMPOUNDS = frozenset({"pipeline", "list", "negated_command", "redirected_statement"})
 _SCOPES = frozenset({"subshell", "command_substitution", "process_substitution"})
 
 
@@ -217,6 +223,8 @@ class _Walk:
         # Functions: where defined, whether everything after that sees it, body.
         self.functions: dict[str, list[tuple[int, bool, Node]]] = {}
         self.commands: list[tuple[list[str], int, Any]] = []
+        # Words of a command that stand after a redirection, by the command's node.
+        self.after: dict[int, list[str]] = {}
 
     def all_of(self, root: Node, *, stdin: Any, is_sure: bool) -> None:
         """Read a text's commands, then the bodies of functions that they name."""
@@ -266,11 +274,17 @@ class _Walk:
                 self.simple(node, given)
             elif kind == "redirected_statement":
                 outer, given = given, self.input_of(node, given)
+                self.trailing(node)
             if kind == "command_substitution" and node.children[0].type == "`":
                 self.backticks(text_of(node, self.source), node)
                 continue
             if kind in _TEXTS:
                 self.hidden(node)
+            elif kind == "heredoc_redirect":
+                for command in self.body_of(node)[1]:
+                    self.reader.text(
+                        command, stdin=None, is_sure=True, depth=self.depth + 1
+                    )
             is_inner = is_inner or kind not in {"program", "compound_statement"}
             inside: list[tuple[Node, Any, bool]] = []
             is_piped = False
@@ -283,6 +297,8 @@ class _Walk:
                 elif kind in _SCOPES - {"subshell"}:
                     its = None
                 is_piped = is_piped or child.type in {"|", "|&"}
+                if child.type == "heredoc_body":
+                    continue
                 if child.child_count or child.type in _TEXTS:
                     inside.append((child, its, is_inner))
             waiting += reversed(inside)
@@ -296,9 +312,34 @@ class _Walk:
             known.append((node.start_byte, not is_inner, body))
 
     def simple(self, node: Node, stdin: Any) -> None:
-        found = list(self.words_of(node))
+        found = [*self.words_of(node), *self.after.pop(node.id, ())]
         if found:
             self.commands.append((found, node.start_byte, stdin))
+
+    def trailing(self, node: Node) -> None:
+        """`env >out pytest`: the parser counts pytest to the redirection."""
+        command, *redirects = node.children
+        found: list[str] = []
+        for redirect in redirects:
+            inside = [one for one in redirect.children if one.is_named]
+            if redirect.type == "file_redirect":
+                inside = [one for one in inside if one.type != "file_descriptor"][1:]
+            elif redirect.type == "heredoc_redirect":
+                inside = [one for one in inside if one.type in _ARGUMENTS]
+            else:
+                continue
+            found += [word(one, self.source) for one in inside]
+        while command.type in _COMPOUNDS and command.children:
+            # `a | env >out pytest`: it is the last command's redirection.
+            last = command.type != "redirected_statement"
+            command = command.children[-1 if last else 0]
+        if any(one.startswith("\n") for one in found):
+            # Here the text began with what the parser took for a word.
+            self.reader.found.problems.append("a here-document is not read right")
+        if command.type == "command":
+            self.after[command.id] = [*self.after.get(command.id, ()), *found]
+        elif found:
+            self.reader.found.problems.append("words after a redirection")
 
     def words_of(self, node: Node) -> Iterator[str]:
         is_named = False
@@ -319,19 +360,23 @@ class _Walk:
 
     def hidden(self, node: Node) -> None:
         """Backticks in text that the parser leaves as text."""
-        text = text_of(node, self.source)
-        if "`" in text and not self.is_quoted(node):
-            for found in _BACKTICKS.finditer(text):
-                if found[1]:
-                    self.backticks(found[1], node)
+        for found in _BACKTICKS.finditer(text_of(node, self.source)):
+            if found[1]:
+                self.backticks(found[1], node)
 
-    def is_quoted(self, node: Node) -> bool:
-        """Whether this is a here-document in which nothing is expanded."""
-        if not node.type.startswith("heredoc"):
-            return False
-        while node.type != "heredoc_redirect":
-            node = node.parent
-        return bool(re.search(r"['\"\\]", self.start_of(node)))
+    def body_of(self, node: Node) -> tuple[str, list[str]]:
+        """A here-document's text, and the commands that a shell runs to fill it in."""
+        start = self.start_of(node)
+        for child in node.children:
+            if child.type == "heredoc_body":
+                text = text_of(child, self.source)
+                if re.search(r"['\"\\]", start):
+                    return text, []
+                try:
+                    return here_document(text)
+                except Unreadable as error:
+                    self.reader.found.problems.append(str(error))
+        return "", []
 
     def start_of(self, node: Node) -> str:
         """The word that a here-document ends with, as written."""
@@ -350,19 +395,10 @@ class _Walk:
             if child.type == "herestring_redirect":
                 stdin = word(child.children[-1], self.source)
             elif child.type == "heredoc_redirect":
-                stdin = self.here_document(child)
+                stdin = self.body_of(child)[0]
             elif child.type == "file_redirect":
                 if any(one.type == "process_substitution" for one in child.children):
                     stdin = UNKNOWN
                 elif any(one.type == "<" for one in child.children):
                     stdin = None
         return stdin
-
-    def here_document(self, node: Node) -> str:
-        start = self.start_of(node)
-        for child in node.children:
-            if child.type == "heredoc_body":
-                if re.search(r"['\"\\]", start):
-                    return text_of(child, self.source)
-                return quoted_text(child, self.source, margin=0)
-        return ""

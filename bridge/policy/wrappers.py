@@ -111,6 +111,7 @@ class Wrapper:
 
 
 _RUN = Wrapper()
+_GROUP = Wrapper(sets=True)
 _PACKAGE = Wrapper(
     "-p --package --from --with --python --index-url", scripts="-c --call",
     has_version=True,
@@ -132,7 +133,7 @@ WRAPPERS = {
     "runuser": _SU,
     "sg": Wrapper(skip=99, scripts="-c"),
     "pkexec": Wrapper("--user"),
-    "time": Wrapper("-f --format -o --output"),
+    "time": Wrapper("-f --format -o --output", sets=True),
     "nice": Wrapper("-n --adjustment"),
     "ionice": Wrapper("-c --class -n --classdata", none="-p --pid"),
     "chrt": Wrapper("-T -P -D", skip=1, none="-p --pid -m"),
@@ -171,10 +172,9 @@ WRAPPERS = {
     "command": Wrapper(none="-v -V"),
     "builtin": _RUN,
     "exec": Wrapper("-a"),
-    "coproc": _RUN,
+    "coproc": _GROUP,
     # The parser takes these for commands after `time`, `!` and `coproc`.
-    "{": _RUN,
-    "!": _RUN,
+    **dict.fromkeys("{ ! if then else elif while until do".split(), _GROUP),
     "eval": Wrapper(is_script=True),
     # Once for each of something.
     "xargs": Wrapper(
@@ -326,7 +326,7 @@ def unwrap(words: Words) -> list[Argv | Script | Opaque | Stdin]:
         return _each_exec(rest, _FIND, ends={";", "+"})
     if name in {"fd", "fdfind"}:
         return _each_exec(rest, _FD, ends={";"})
-    if name == "coproc" and rest[1:2] == ["{"]:
+    if name in {"coproc", "function"} and rest[1:2] == ["{"]:
         return [Argv(rest[1:])]
     if name == "alias":
         return [Script(one.partition("=")[2]) for one in rest if "=" in one]

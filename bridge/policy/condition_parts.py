@@ -1,0 +1,92 @@
+"""A condition explained: each part of it with the value that it had. Pure.
+
+    tool_name == "Bash" and "pytest" in command     no
+      tool_name == "Bash"                           yes
+        tool_name                                   "Bash"
+      "pytest" in command                           no
+        command                                     "ls -l"
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bridge.policy.condition import (
+    MAY,
+    NO_SHELL,
+    ConditionError,
+    evaluate,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bridge.policy.condition import Shell
+    from bridge.policy.condition_compiler import Condition
+
+_TESTS = frozenset({"and", "or", "not", "compare", "has_word", "runs"})
+_MAX_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a condition: its text, how deep it stands, its value or its error.
+
+    `value` is JSON, or MAY; it is None where `error` says why there is none.
+    `is_test` tells whether it is a question, rather than a value that one asks about.
+    """
+
+    text: str
+    depth: int
+    value: Any
+    error: str | None
+    is_test: bool
+
+    def __str__(self) -> str:
+        """The value as a person reads it."""
+        if self.error is not None:
+            return f"error: {self.error}"
+        if self.value is MAY:
+            return "may: it depends on what cannot be read"
+        if self.is_test and isinstance(self.value, bool):
+            return "yes" if self.value else "no"
+        return _cut(json.dumps(self.value, ensure_ascii=False), _MAX_SHOWN)
+
+
+def explain(
+    condition: Condition, scope: Mapping[str, Any], shell: Shell = NO_SHELL
+) -> list[Part]:
+    """Every part of a condition, the whole first, parts below what they belong to.
+
+    Each is asked for itself, those too that the condition itself would not reach.
+    """
+    return [
+        _part(condition.source[span.start : span.end], span.depth, span.code,
+              scope, shell)
+        for span in condition.spans
+    ]  # fmt: skip
+
+
+def _part(
+    text: str, depth: int, code: Any, scope: Mapping[str, Any], shell: Shell
+) -> Part:
+    words = " ".join(text.split())
+    is_test = code[0] in _TESTS
+    try:
+        value = evaluate(code, scope, shell)
+    except ConditionError as error:
+        return Part(words, depth, None, error.message, is_test)
+    return Part(words, depth, value, None, is_test)
+
+
+def show_parts(parts: Iterable[Part]) -> str:
+    """The parts as lines, values below one another."""
+    rows = [(2 * part.depth * " " + _cut(part.text, _MAX_SHOWN), part) for part in parts]
+    width = max((len(text) for text, _ in rows), default=0)
+    return "\n".join(f"{text:<{width}}  {part}" for text, part in rows)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,67 @@
+"""Text with conditions' values in it, `task-${{ inputs.id }}`, compiled. Pure.
+
+A text that is one `${{ … }}` and nothing else has that expression's own value and type;
+in any other, values are written out: a text as it is, nothing for null, everything else
+as JSON. What is put in is never read again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bridge.policy.condition_compiler import (
+    Condition,
+    InvalidCondition,
+    Problem,
+    compile_condition,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_EXPRESSION = re.compile(
+    r"""
+    \$\{\{
+    (?: '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" | \}(?!\}) | [^'"}] )*
+    \}\}
+    """,
+    re.X | re.S,
+)
+
+
+def compile_text(source: str, *, known: Collection[str] | None = None) -> Condition:
+    """Compile a text with `${{ … }}` in it; a text without any stands for itself.
+
+    Raises:
+        InvalidCondition: an expression is wrong, or not closed.
+    """
+    parts: list[object] = []
+    names: list[tuple[str, int]] = []
+    problems: list[Problem] = []
+    at = 0
+    while (start := source.find("${{", at)) >= 0:
+        found = _EXPRESSION.match(source, start)
+        if found is None:
+            problems.append(Problem(start, "this ${{ is not closed by }}"))
+            break
+        if source[at:start]:
+            parts.append(source[at:start])
+        # Spaces keep the places right: they are those of the whole text.
+        before = re.sub(r"[^\n]", " ", source[:start])
+        try:
+            inner = compile_condition(before + found[0], known=known)
+        except InvalidCondition as error:
+            problems += error.problems
+        else:
+            parts.append(inner.code)
+            names += inner.names
+            if found[0] == source.strip():
+                return inner
+        at = found.end()
+    if problems:
+        raise InvalidCondition(source, problems)
+    if at == 0:
+        return Condition(source, source, (), ())
+    parts += [source[at:]] if source[at:] else []
+    return Condition(source, ["text", 0, *parts], tuple(names), ())

@@ -1,0 +1,357 @@
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from public_conditions import FLOWS, PUBLIC
+
+import bridge
+from bridge.policy.condition import MAY, ConditionError, decide, evaluate, matches
+from bridge.policy.condition_compiler import compile_condition
+
+PACKAGE = Path(bridge.__file__).parent
+
+
+def value(source: str, **scope: Any) -> Any:
+    return evaluate(compile_condition(source).code, scope)
+
+
+class Dotted(dict[str, Any]):
+    """A mapping whose fields Python's own `eval` can read as attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(name)
+
+
+def dotted(found: Any) -> Any:
+    if isinstance(found, dict):
+        return Dotted({key: dotted(inner) for key, inner in found.items()})
+    if isinstance(found, list):
+        return [dotted(inner) for inner in found]
+    return found
+
+
+# As functions; texts have the methods themselves.
+FUNCTIONS = {
+    "len": len, "lower": str.lower, "upper": str.upper, "strip": str.strip,
+    "startswith": str.startswith, "endswith": str.endswith,
+    "true": True, "false": False, "null": None,
+}  # fmt: skip
+
+
+def asked_of_python(source: str, scope: dict[str, Any]) -> Any:
+    """What Python's own `eval` says."""
+    names = {name: dotted(inner) for name, inner in scope.items()}
+    return eval(f"({source})", {"__builtins__": {}}, FUNCTIONS | names)  # noqa: S307
+
+
+@pytest.mark.parametrize(
+    ("source", "true_for", "false_for"), PUBLIC, ids=[one[0] for one in PUBLIC]
+)
+def test_public_conditions_have_the_expected_truth(
+    source: str, true_for: dict[str, Any], false_for: dict[str, Any]
+) -> None:
+    code = compile_condition(source).code
+
+    assert decide(code, true_for) == "yes"
+    assert source == "true" or decide(code, false_for) == "no"
+
+
+@pytest.mark.parametrize(
+    ("source", "true_for", "false_for"), FLOWS, ids=[one[0] for one in FLOWS]
+)
+def test_public_flow_conditions_have_the_expected_truth(
+    source: str, true_for: dict[str, Any], false_for: dict[str, Any]
+) -> None:
+    code = compile_condition(source, is_flow=True).code
+
+    assert (decide(code, true_for), decide(code, false_for)) == ("yes", "no")
+
+
+def test_public_conditions_are_true_where_python_says_so() -> None:
+    """Whatever Python can evaluate: our own expectations could be wrong."""
+    compared = 0
+    for source, *scopes in PUBLIC:
+        bare = source.strip().removeprefix("${{").removesuffix("}}").strip()
+        for scope in scopes:
+            try:
+                expected = asked_of_python(bare.replace("\n", " "), scope)
+            except Exception:  # noqa: BLE001, S112 - it knows fewer spellings
+                continue
+            compared += 1
+            assert bool(evaluate(compile_condition(source).code, scope)) == bool(expected)
+
+    assert compared > 150
+
+
+# Sources of every operation, over names of every kind.
+atoms = st.sampled_from(
+    [
+        "t", "u", "n", "z", "f", "m", "l", "e", "yes", "none", "m.a", "m.b.c", "m['a']",
+        "l[0]", "l[-1]", "t[0]", "1", "0", "-1", "2.5", "'ab'", "''", "\"b\"", "true",
+        "None", "[]", "[1, 'a']", "{}", "{'a': 1}",
+    ]
+)  # fmt: skip
+SCOPE = {
+    "t": "abc", "u": "B", "n": 3, "z": 0, "f": 1.5, "m": {"a": 1, "b": {"c": "x"}},
+    "l": [1, "a", None], "e": [], "yes": True, "none": None,
+}  # fmt: skip
+
+
+def _grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    signs = st.sampled_from(["==", "!=", "<", "<=", ">", ">=", "in", "not in"])
+    joints = st.sampled_from(["and", "or"])
+    return st.one_of(
+        st.tuples(inner, signs, inner).map(" ".join),
+        st.tuples(inner, signs, inner, signs, inner).map(" ".join),
+        st.tuples(inner, joints, inner).map(lambda p: f"({' '.join(p)})"),
+        inner.map("({})".format),
+        inner.map("(not {})".format),
+        inner.map("({}) is None".format),
+        inner.map("({}) is not True".format),
+        st.tuples(inner, inner, inner).map(lambda p: f"({p[0]} if {p[1]} else {p[2]})"),
+        inner.map("len({})".format),
+        inner.map("lower({})".format),
+        inner.map("({}).upper()".format),
+        inner.map("strip({})".format),
+        st.tuples(inner, inner).map(lambda p: f"strip({p[0]}, {p[1]})"),
+        st.tuples(inner, inner).map(lambda p: f"startswith({p[0]}, {p[1]})"),
+        st.tuples(inner, inner).map(lambda p: f"({p[0]}).endswith({p[1]})"),
+        st.tuples(inner, inner).map(lambda p: f"m.get({p[0]}, {p[1]})"),
+        st.tuples(inner, inner).map(lambda p: f"({p[0]} in [{p[1]}, {p[0]}])"),
+        st.tuples(inner, inner).map(lambda p: f"({p[0]} in ({p[1]}, 1))"),
+        st.tuples(inner, inner).map(lambda p: f"[{p[0]}, {p[1]}]"),
+    )
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.recursive(atoms, _grown, max_leaves=8))
+def test_where_python_has_a_value_ours_is_the_same(source: str) -> None:
+    try:
+        expected = asked_of_python(source, SCOPE)
+    except Exception:  # noqa: BLE001 - whatever Python refuses may be anything here
+        expected = ...
+    try:
+        found = value(source, **SCOPE)
+    except ConditionError:
+        found = ...
+
+    if expected is not ...:
+        assert found == expected
+        assert type(found) is type(expected) or isinstance(found, dict)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("missing", None), ("missing.field", None), ("missing['a'].b[0]", None),
+        ("m.missing.deeper", None), ("m[none]", None), ("l[7]", None), ("t[9]", None),
+        ("missing.startswith('git push')", None), ("t.startswith(missing)", None),
+        ("missing.lower().strip()", None), ("len(missing)", None),
+        ("len(missing) > 3", False), ("3 > len(missing)", False),
+        ("missing < 1", False), ("missing >= missing", False),
+        ("'a' in missing", False), ("'a' not in missing", True),
+        ("missing in t", False), ("missing not in t", True),
+        ("none in l", True), ("none in e", False), ("missing == none", True),
+        ("missing.get('a')", None), ("missing.get('a', 4)", 4), ("m.get('a', 4)", 1),
+        ("matches(missing, '*')", None), ("matches(t, missing)", None),
+        ("runs(missing, 'pytest')", False), ("'x' in words(missing)", False),
+        ("runs('ls', missing, l[2])", False), ("t.strip(missing)", "abc"),
+        ("startswith(t, ['x', 'ab'])", True), ("t.endswith(['x', 'b'])", False),
+        ("t.startswith([])", False), ("1 < 2 < 'a'[5]", False),
+        ("1 > 2 < 'a'", False), ("z and missing.a", 0), ("t or (t < 1)", "abc"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_none_and_harmless(source: str, expected: object) -> None:
+    found = value(source, **SCOPE)
+
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("n < t", "'<' cannot compare a number with a text"),
+        ("l > 1", "'>' cannot compare a list with a number"),
+        ("l < ['b']", "'<' cannot compare a list with a list"),
+        ("1 in t", "'in' cannot look for a number in a text"),
+        ("t in n", "'in' cannot look for a text in a number"),
+        ("l in m", "'in' cannot look for a list in a mapping"),
+        ("t.field", "a text has no field 'field'"),
+        ("l['a']", "a list has no field 'a'"),
+        ("m[l]", "a list cannot be a key"),
+        ("n[0]", "a number has no item 0"),
+        ("n.lower()", "'lower' takes texts, not a number"),
+        ("startswith(t, n)", "'startswith' takes texts, not a number"),
+        ("t.startswith(['x', 1])", "'startswith' takes texts, not a number"),
+        ("matches(yes, '*')", "'matches' takes texts, not true or false"),
+        ("len(n)", "a number has no length"),
+        ("t.get('a')", "'get' cannot look up a text in a text"),
+        ("runs(n, 'a')", "'runs' takes a command, not a number"),
+        ("runs(t, n)", "'runs' takes names of programs, not a number"),
+        ("runs(t, ' ')", "'runs' takes names of programs, not a text"),
+        ("runs(t, 'abc')", "'runs' cannot be asked here"),
+        ("words(m)", "'words' takes a command, not a mapping"),
+    ],
+)
+def test_error_other_wrong_types_name_the_place(source: str, message: str) -> None:
+    whole = f"yes and ({source})"
+
+    with pytest.raises(ConditionError) as caught:
+        value(whole, **SCOPE)
+
+    assert (caught.value.message, caught.value.at) == (message, len("yes and ("))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("runs(c, 'pytest')", "may"),
+        ("not runs(c, 'pytest')", "may"),
+        ("runs(c, 'pytest') and yes", "may"),
+        ("runs(c, 'pytest') and z", "no"),
+        ("z and runs(c, 'pytest')", "no"),
+        ("runs(c, 'pytest') or yes", "yes"),
+        ("runs(c, 'pytest') or z", "may"),
+        ("runs(c, 'pytest') and not runs(c, 'pytest -q')", "may"),
+        ("runs(c, 'pytest') == true", "may"),
+        ("1 > 2 == runs(c, 'pytest')", "no"),
+        ("runs(c, 'pytest') if yes else z", "may"),
+        ("t if runs(c, 'pytest') else z", "may"),
+        ("len([runs(c, 'pytest')]) > 0", "may"),
+        ("'pytest' in words(c)", "may"),
+        ("'pytest' not in words(c)", "may"),
+        ("'ruff' in words(c)", "no"),
+        ("runs(c, 'ruff')", "no"),
+    ],
+)
+def test_what_cannot_be_read_is_neither_true_nor_false(source: str, expected: str) -> None:
+    shell = {"runs": lambda *_: MAY, "words": lambda _: MAY}
+    code = compile_condition(source).code
+
+    assert decide(code, SCOPE | {"c": "pytest $X"}, shell) == expected
+
+
+def test_may_is_never_taken_for_true() -> None:
+    with pytest.raises(TypeError):
+        bool(MAY)
+
+
+def test_no_parser_is_asked_about_a_command_without_the_word() -> None:
+    asked = []
+    shell = {"runs": lambda *given: asked.append(given), "words": asked.append}
+    source = "runs(c, 'pytest', ['git push']) or 'x' in words(c) or runs(d, 'pytest')"
+
+    evaluate(compile_condition(source).code, {"c": "ls -l", "d": "py'te'st"}, shell)
+
+    assert asked == [("py'te'st", "pytest")]
+
+
+@pytest.mark.parametrize(
+    ("glob", "text", "expected"),
+    [
+        ("*", "", True), ("", "", True), ("", "a", False), ("abc", "abc", True),
+        ("git push*", "git push --force\nx", True), ("*.py", "a/b.py", True),
+        ("*.py", "a.pyc", False), ("src/**/*.py", "src/a.py", True),
+        ("src/**/*.py", "src/a/b/c.py", True), ("src/**/*.py", "srcs/a.py", False),
+        ("**/test_*", "test_a", True), ("**/test_*", "a/test_b", True),
+        ("**/test_*", "atest_b", False), ("a?c", "abc", True), ("a?c", "ac", False),
+        ("a?c", "a\nc", True), ("[ab]", "a", False), ("[ab]", "[ab]", True),
+        ("*a*b*c*", "xxaxxbxxcxx", True), ("*a*b*c*", "cba", False),
+        ("*ab", "aab", True), ("a**b", "axxb", True), ("(a|b)+", "(a|b)+", True),
+        ("\\?", "\\x", True), ("*b", "b", True), ("a*a", "a", False),
+    ],
+)  # fmt: skip
+def test_globs_cover_whole_texts(glob: str, text: str, expected: bool) -> None:
+    assert matches(text, glob) is expected
+
+
+def test_a_glob_of_many_stars_ends() -> None:
+    text = "a" * 20_000
+
+    assert matches(text, "*a" * 200 + "*b") is False
+    assert matches("a/" * 10_000, "**/a/" * 100 + "b") is False
+
+
+letters = st.text("ab/*?", max_size=8)
+
+
+@settings(max_examples=500, deadline=None)
+@given(letters, letters)
+def test_globs_are_as_a_slow_reader_has_them(glob: str, text: str) -> None:
+    def covers(at: int, place: int) -> bool:
+        if at == len(glob):
+            return place == len(text)
+        is_start = at == 0 or glob[at - 1] == "/"
+        if is_start and glob.startswith("**/", at):
+            ends = [end + 1 for end in range(place, len(text)) if text[end] == "/"]
+            return any(covers(at + 3, end) for end in [place, *ends])
+        if glob[at] == "*":
+            return any(covers(at + 1, end) for end in range(place, len(text) + 1))
+        here = place < len(text) and glob[at] in {"?", text[place]}
+        return here and covers(at + 1, place + 1)
+
+    assert matches(text, glob) is covers(0, 0)
+
+
+def test_values_nested_too_deeply_are_an_error_with_the_place() -> None:
+    def nested() -> list[Any]:
+        found: list[Any] = []
+        for _ in range(100_000):
+            found = [found]
+        return found
+
+    with pytest.raises(ConditionError) as caught:
+        value("a == b", a=nested(), b=nested())
+
+    assert caught.value.message == "values nested too deeply to compare"
+
+
+def test_the_evaluator_imports_nothing_of_ours() -> None:
+    """It runs at every tool call, with the standard library alone."""
+    path = PACKAGE / "policy" / "condition.py"
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    found = {
+        node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    }
+
+    assert found == {"__future__", "json", "re"}
+
+
+def test_a_hook_loads_the_parser_only_for_a_command_that_may_match() -> None:
+    script = f"""
+import sys
+sys.path.append({str(PACKAGE.parent)!r})
+from bridge.policy.condition import evaluate
+from bridge.policy.shell_functions import shell
+code = ["runs", 0, ["name", 0, "command"], "pytest"]
+folders = [one for one in {sys.path!r} if one.endswith("site-packages")]
+functions = shell(lambda: 0.0, folders)
+print(evaluate(code, {{"command": "ls -l"}}, functions), "bridge.policy.programs" in sys.modules)
+print(evaluate(code, {{"command": "cd x && pytest"}}, functions))
+print(*sorted(sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    first, second, loaded = done.stdout.splitlines()
+    assert (first, second) == ("False False", "True")
+    heavy = {"typing", "dataclasses", "subprocess", "importlib.resources", "pathlib"}
+    assert not set(loaded.split()) & heavy
