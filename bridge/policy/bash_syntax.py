@@ -10,6 +10,7 @@ which no command can hold; `raw` is the word as it was written.
 from __future__ import annotations
 
 import re
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Unreadable(Exception):
 
 class Word(str):
     """A word of a command, without its quotes."""
+
+    __slots__ = ("raw",)
 
     raw: str
 
@@ -151,7 +154,6 @@ def parser_folders() -> list[str]:
 
 def _binding(package: str, folders: Sequence[str] | None) -> Any:
     """The compiled half of a package, without running the package's own module."""
-    import sys
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
@@ -272,4 +274,4 @@ def _ansi(found: re.Match[str]) -> str:
     if number is None:
         return _ANSI_LETTERS.get(found[5], found[5])
     # A NUL ends what bash takes; what it is here does not matter.
-    return chr(number) if 0 < number < 0x110000 else UNKNOWN
+    return chr(number) if 0 < number <= sys.maxunicode else UNKNOWN

@@ -161,9 +161,7 @@ def _is_in(left: Any, right: Any) -> bool:
     try:
         return left in right
     except TypeError:
-        raise TypeError(
-            f"'in' cannot look for {kind(left)} in {kind(right)}"
-        ) from None
+        raise TypeError(f"'in' cannot look for {kind(left)} in {kind(right)}") from None
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -234,7 +232,7 @@ def _on_any(name: str, test: Callable[[str, str], bool]) -> Callable[..., Any]:
 
     def tested(text: Any, wanted: Any) -> Any:
         if isinstance(wanted, list):
-            return any([plain(text, one) for one in wanted])
+            return any(plain(text, one) for one in wanted)
         return plain(text, wanted)
 
     return tested
@@ -332,7 +330,7 @@ def _is_command(command: Any, name: str) -> bool:
 
 
 def _may_have(command: Any, wanted: Iterable[str], name: str) -> bool:
-    """Whether any wanted word is in a command, quotes aside: if not, no parser loads."""
+    """Whether a wanted word is in a command, quotes aside: if not, no parser loads."""
     if not _is_command(command, name):
         return False
     wanted = list(wanted)

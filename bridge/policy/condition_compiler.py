@@ -221,14 +221,21 @@ class _Compiler:
             self.spans.insert(number, Span(start, end, depth, code))
         return code
 
-    def _code(self, node: ast.expr, depth: int) -> Code:
+    def _code(  # noqa: C901, PLR0912 - a case for each kind of node
+        self, node: ast.expr, depth: int
+    ) -> Code:
         match node:
             case ast.Constant():
                 return self._constant(node)
             case ast.Name(id=identifier):
                 return self._name(node, name_of(identifier))
             case ast.Attribute(value=base, attr=field):
-                return ["get", self.at(node), self.compiled(base, depth), name_of(field)]
+                return [
+                    "get",
+                    self.at(node),
+                    self.compiled(base, depth),
+                    name_of(field),
+                ]
             case ast.Subscript(value=base, slice=key):
                 parts = [self.compiled(base, depth), self.compiled(key, depth)]
                 return ["get", self.at(node), *parts]
@@ -237,7 +244,9 @@ class _Compiler:
                 return [word, self.at(node), *self._each(values, depth)]
             case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
                 return ["not", self.at(node), self.compiled(operand, depth)]
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            case ast.UnaryOp(
+                op=ast.USub(), operand=ast.Constant(value=int() | float())
+            ):
                 value = self._constant(node.operand)  # type: ignore[arg-type]
                 return None if value is None else -value
             case ast.Compare():

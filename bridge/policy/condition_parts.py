@@ -1,10 +1,10 @@
 """A condition explained: each part of it with the value that it had. Pure.
 
-    tool_name == "Bash" and "pytest" in command     no
-      tool_name == "Bash"                           yes
-        tool_name                                   "Bash"
-      "pytest" in command                           no
-        command                                     "ls -l"
+tool_name == "Bash" and "pytest" in command     no
+  tool_name == "Bash"                           yes
+    tool_name                                   "Bash"
+  "pytest" in command                           no
+    command                                     "ls -l"
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def _part(
 
 def show_parts(parts: Iterable[Part]) -> str:
     """The parts as lines, values below one another."""
-    rows = [(2 * part.depth * " " + _cut(part.text, _MAX_SHOWN), part) for part in parts]
+    rows = [
+        (2 * part.depth * " " + _cut(part.text, _MAX_SHOWN), part) for part in parts
+    ]
     width = max((len(text) for text, _ in rows), default=0)
     return "\n".join(f"{text:<{width}}  {part}" for text, part in rows)
 

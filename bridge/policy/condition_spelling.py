@@ -3,7 +3,7 @@
 People write conditions as they know them from elsewhere. All of these become Python's
 expressions, and every character remembers where it stood, for errors:
 
-    && || !                 and, or, not. `!` binds as it does elsewhere: tighter than ==
+    && || !                 and, or, not; `!` binds tighter than ==, as elsewhere
     a contains "b"          "b" in a
     steps.run-tests.ok      a hyphen inside a name belongs to it: there is no arithmetic
     ${{ … }}                the condition inside

@@ -39,6 +39,8 @@ def compile_text(source: str, *, known: Collection[str] | None = None) -> Condit
     parts: list[object] = []
     names: list[tuple[str, int]] = []
     problems: list[Problem] = []
+    # Spaces before an expression keep its places right: they are the whole text's.
+    blank = re.sub(r"[^\n]", " ", source)
     at = 0
     while (start := source.find("${{", at)) >= 0:
         found = _EXPRESSION.match(source, start)
@@ -47,10 +49,8 @@ def compile_text(source: str, *, known: Collection[str] | None = None) -> Condit
             break
         if source[at:start]:
             parts.append(source[at:start])
-        # Spaces keep the places right: they are those of the whole text.
-        before = re.sub(r"[^\n]", " ", source[:start])
         try:
-            inner = compile_condition(before + found[0], known=known)
+            inner = compile_condition(blank[:start] + found[0], known=known)
         except InvalidCondition as error:
             problems += error.problems
         else:

@@ -58,7 +58,7 @@ _ARGUMENTS = frozenset({
     "process_substitution", "translated_string",
 })  # fmt: skip
 _COMPOUNDS = frozenset({"pipeline", "list", "negated_command", "redirected_statement"})
-_SCOPES = frozenset({"subshell", "command_substitution", "process_substitution"})
+_OTHER_INPUT = frozenset({"command_substitution", "process_substitution"})
 
 
 class Reading:
@@ -88,7 +88,9 @@ class Reading:
             return True
         if None in answers or self.problems:
             return MAY
-        if any(_is(words, one) is not False for words in self.perhaps for one in wanted):
+        if any(
+            _is(words, one) is not False for words in self.perhaps for one in wanted
+        ):
             return MAY
         texts = [one if one is None else _plain(one) for one in self.opaque]
         hidden = any(one is None or name[0] in one for one in texts for name in wanted)
@@ -269,39 +271,44 @@ class _Walk:
             if kind == "function_definition":
                 self.function(node, is_inner=is_inner)
                 continue
-            if kind == "command":
-                given = self.input_of(node, given)
-                self.simple(node, given)
-            elif kind == "redirected_statement":
-                outer, given = given, self.input_of(node, given)
-                self.trailing(node)
             if kind == "command_substitution" and node.children[0].type == "`":
                 self.backticks(text_of(node, self.source), node)
                 continue
             if kind in _TEXTS:
                 self.hidden(node)
             elif kind == "heredoc_redirect":
-                for command in self.body_of(node)[1]:
-                    self.reader.text(
-                        command, stdin=None, is_sure=True, depth=self.depth + 1
-                    )
+                self.filled_in(node)
+            inner = given
+            if kind in {"command", "redirected_statement"}:
+                inner = self.input_of(node, given)
+            if kind == "command":
+                self.simple(node, inner)
+            elif kind == "redirected_statement":
+                self.trailing(node)
             is_inner = is_inner or kind not in {"program", "compound_statement"}
-            inside: list[tuple[Node, Any, bool]] = []
-            is_piped = False
-            for child in node.children:
+            inside = self.children_of(node, given, inner)
+            waiting += [(child, its, is_inner) for child, its in reversed(inside)]
+
+    def children_of(self, node: Node, given: Any, inner: Any) -> list[tuple[Node, Any]]:
+        """What to look at inside a node, each with its input.
+
+        `given` is the node's own input, `inner` that of what it redirects.
+        """
+        found: list[tuple[Node, Any]] = []
+        is_piped = False
+        for child in node.children:
+            its = inner
+            if node.type == "redirected_statement" and child.type in _REDIRECTS:
                 its = given
-                if kind == "redirected_statement" and child.type in _REDIRECTS:
-                    its = outer
-                elif kind == "pipeline" and is_piped:
-                    its = UNKNOWN
-                elif kind in _SCOPES - {"subshell"}:
-                    its = None
-                is_piped = is_piped or child.type in {"|", "|&"}
-                if child.type == "heredoc_body":
-                    continue
-                if child.child_count or child.type in _TEXTS:
-                    inside.append((child, its, is_inner))
-            waiting += reversed(inside)
+            elif is_piped:
+                its = UNKNOWN
+            elif node.type in _OTHER_INPUT:
+                its = None
+            is_piped = is_piped or child.type in {"|", "|&"}
+            is_text = child.type in _TEXTS
+            if child.type != "heredoc_body" and (child.child_count or is_text):
+                found.append((child, its))
+        return found
 
     def function(self, node: Node, *, is_inner: bool) -> None:
         name = node.child_by_field_name("name")
@@ -351,7 +358,7 @@ class _Walk:
             yield word(child, self.source)
 
     def backticks(self, text: str, node: Node) -> None:
-        """Between backticks a backslash hides another one; only then is it a command."""
+        """Between backticks a backslash hides another one."""
         hidden = r"\\([\\`$])"
         if node.parent is not None and node.parent.type == "string":
             hidden = r"\\([\\`$\"])"
@@ -363,6 +370,11 @@ class _Walk:
         for found in _BACKTICKS.finditer(text_of(node, self.source)):
             if found[1]:
                 self.backticks(found[1], node)
+
+    def filled_in(self, node: Node) -> None:
+        """The commands that a shell runs to fill in a here-document."""
+        for command in self.body_of(node)[1]:
+            self.reader.text(command, stdin=None, is_sure=True, depth=self.depth + 1)
 
     def body_of(self, node: Node) -> tuple[str, list[str]]:
         """A here-document's text, and the commands that a shell runs to fill it in."""
@@ -385,7 +397,9 @@ class _Walk:
                 start = text_of(child, self.source)
                 # `<<A; ls` is taken for one word.
                 if re.search(r"[;|&()<>]", start):
-                    self.reader.found.problems.append("a here-document is not read right")
+                    self.reader.found.problems.append(
+                        "a here-document is not read right"
+                    )
                 return start
         return ""
 

@@ -88,7 +88,9 @@ def test_public_conditions_are_true_where_python_says_so() -> None:
             except Exception:  # noqa: BLE001, S112 - it knows fewer spellings
                 continue
             compared += 1
-            assert bool(evaluate(compile_condition(source).code, scope)) == bool(expected)
+            assert bool(evaluate(compile_condition(source).code, scope)) == bool(
+                expected
+            )
 
     assert compared > 150
 
@@ -97,7 +99,7 @@ def test_public_conditions_are_true_where_python_says_so() -> None:
 atoms = st.sampled_from(
     [
         "t", "u", "n", "z", "f", "m", "l", "e", "yes", "none", "m.a", "m.b.c", "m['a']",
-        "l[0]", "l[-1]", "t[0]", "1", "0", "-1", "2.5", "'ab'", "''", "\"b\"", "true",
+        "l[0]", "l[-1]", "t[0]", "1", "0", "-1", "2.5", "'ab'", "''", '"b"', "true",
         "None", "[]", "[1, 'a']", "{}", "{'a': 1}",
     ]
 )  # fmt: skip
@@ -235,7 +237,9 @@ def test_error_other_wrong_types_name_the_place(source: str, message: str) -> No
         ("runs(c, 'ruff')", "no"),
     ],
 )
-def test_what_cannot_be_read_is_neither_true_nor_false(source: str, expected: str) -> None:
+def test_what_cannot_be_read_is_neither_true_nor_false(
+    source: str, expected: str
+) -> None:
     shell = {"runs": lambda *_: MAY, "words": lambda _: MAY}
     code = compile_condition(source).code
 
@@ -272,7 +276,7 @@ def test_no_parser_is_asked_about_a_command_without_the_word() -> None:
         ("\\?", "\\x", True), ("*b", "b", True), ("a*a", "a", False),
     ],
 )  # fmt: skip
-def test_globs_cover_whole_texts(glob: str, text: str, expected: bool) -> None:
+def test_globs_cover_whole_texts(glob: str, text: str, *, expected: bool) -> None:
     assert matches(text, glob) is expected
 
 
@@ -342,7 +346,8 @@ from bridge.policy.shell_functions import shell
 code = ["runs", 0, ["name", 0, "command"], "pytest"]
 folders = [one for one in {sys.path!r} if one.endswith("site-packages")]
 functions = shell(lambda: 0.0, folders)
-print(evaluate(code, {{"command": "ls -l"}}, functions), "bridge.policy.programs" in sys.modules)
+print(evaluate(code, {{"command": "ls -l"}}, functions))
+print("bridge.policy.programs" in sys.modules)
 print(evaluate(code, {{"command": "cd x && pytest"}}, functions))
 print(*sorted(sys.modules))
 """
@@ -351,7 +356,7 @@ print(*sorted(sys.modules))
         capture_output=True, text=True, check=True,
     )  # fmt: skip
 
-    first, second, loaded = done.stdout.splitlines()
-    assert (first, second) == ("False False", "True")
+    *said, loaded = done.stdout.splitlines()
+    assert said == ["False", "False", "True"]
     heavy = {"typing", "dataclasses", "subprocess", "importlib.resources", "pathlib"}
     assert not set(loaded.split()) & heavy

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROGRAMS = ALL.split()
-REAL = (
-    "awk bash cat chmod echo env find flock git grep head ls mkdir nice nohup printf "
-    "python3 script sed setsid sh sort stdbuf tail taskset tee test timeout touch xargs"
-).split()
+REAL = """
+    awk bash cat chmod echo env find flock git grep head ls mkdir nice nohup printf
+    python3 script sed setsid sh sort stdbuf tail taskset tee test timeout touch xargs
+"""
 STAND_IN = """#!/bin/sh
 printf '%s\\n' "${0##*/}" >> "$RECORD"
 """
@@ -47,7 +47,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / "bin" / name).write_text(STAND_IN)
         (root / "bin" / name).chmod(0o755)
         (root / "modules" / f"{name}.py").write_text(AS_MODULE)
-    for name in REAL:
+    for name in REAL.split():
         if found := shutil.which(name):
             (root / "bin" / name).symlink_to(found)
     (root / "bin" / "python").symlink_to(sys.executable)

@@ -1,0 +1,236 @@
+"""The programs that start others, and how their arguments are to be read. Pure.
+
+A row tells which options take a value, for a value is not the program. Programs without
+a row start nothing that their arguments name: `pip install pytest`.
+
+Source: the manuals of the programs named.
+"""
+
+from __future__ import annotations
+
+
+def _options(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+class Wrapper:
+    """How to find the program in the arguments of another.
+
+    Attributes:
+        values: options that take a value.
+        skip: how many operands stand before the program.
+        sets: whether `NAME=value` may stand before it.
+        scripts: options whose value a shell reads.
+        modules: options whose value is the program, as in `python -m`.
+        codes: options whose value is code for something that is no shell.
+        none: with these nothing is started: `command -v`.
+        is_script: operands together are text for a shell: `watch`, `eval`.
+        is_dashed: the program stands after `--` only.
+        has_version: the program may be written `name@version`.
+    """
+
+    __slots__ = (
+        "codes", "has_version", "is_dashed", "is_script", "modules", "none", "scripts",
+        "sets", "skip", "values",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        values: str = "",
+        *,
+        skip: int = 0,
+        sets: bool = False,
+        scripts: str = "",
+        modules: str = "",
+        codes: str = "",
+        none: str = "",
+        is_script: bool = False,
+        is_dashed: bool = False,
+        has_version: bool = False,
+    ) -> None:
+        self.scripts = _options(scripts)
+        self.modules = _options(modules)
+        self.codes = _options(codes)
+        taking = self.scripts | self.modules | self.codes
+        self.values = _options(values) | taking
+        self.none = _options(none)
+        self.skip = skip
+        self.sets = sets
+        self.is_script = is_script
+        self.is_dashed = is_dashed
+        self.has_version = has_version
+
+
+_RUN = Wrapper()
+_GROUP = Wrapper(sets=True)
+_PACKAGE = Wrapper(
+    "-p --package --from --with --python --index-url", scripts="-c --call",
+    has_version=True,
+)  # fmt: skip
+PYTHON = Wrapper("-W -X --check-hash-based-pycs", modules="-m", codes="-c")
+_SU = Wrapper("-s --shell -g -G -w", scripts="-c --command", skip=99)
+_TRACE = Wrapper("-o -e -p -s -E -u -a -O -P -S -I -b -X -n -l -F -A -w")
+
+WRAPPERS = {
+    # The environment, the user, the time, the terminal.
+    "env": Wrapper("-u --unset -C --chdir", sets=True, scripts="-S --split-string"),
+    "sudo": Wrapper(
+        "-u --user -g --group -h --host -p --prompt -C --close-from -T "
+        "--command-timeout -r --role -t --type -D --chdir -R --chroot -U --other-user",
+        sets=True, none="-l --list -v --validate -K -e --edit -V --version",
+    ),
+    "doas": Wrapper("-u -C"),
+    "su": _SU,
+    "runuser": _SU,
+    "sg": Wrapper(skip=99, scripts="-c"),
+    "pkexec": Wrapper("--user"),
+    "time": Wrapper("-f --format -o --output", sets=True),
+    "nice": Wrapper("-n --adjustment"),
+    "ionice": Wrapper("-c --class -n --classdata", none="-p --pid"),
+    "chrt": Wrapper("-T -P -D", skip=1, none="-p --pid -m"),
+    "taskset": Wrapper(skip=1, none="-p --pid"),
+    "nohup": _RUN,
+    "setsid": _RUN,
+    "timeout": Wrapper("-s --signal -k --kill-after", skip=1),
+    "gtimeout": Wrapper("-s --signal -k --kill-after", skip=1),
+    "stdbuf": Wrapper("-i --input -o --output -e --error"),
+    "unbuffer": _RUN,
+    "xvfb-run": Wrapper("-e --error-file -f --auth-file -n --server-num -s -p -w"),
+    "dbus-run-session": Wrapper("--config-file"),
+    "caffeinate": Wrapper("-t -w"),
+    "systemd-run": Wrapper("-p --property -u --unit -M --machine -E --setenv --slice"),
+    "chroot": Wrapper("--groups --userspec", skip=1),
+    "unshare": Wrapper("-S --setuid -G --setgid -R --root -w --wd"),
+    "nsenter": Wrapper("-t --target -S --setuid -G --setgid"),
+    "setarch": Wrapper(skip=1),
+    "firejail": _RUN,
+    "faketime": Wrapper("-f", skip=1),
+    "strace": _TRACE,
+    "ltrace": _TRACE,
+    "valgrind": _RUN,
+    "perf record": Wrapper("-e -F -o -g -p -t -C -c --call-graph"),
+    "perf stat": Wrapper("-e -o -r -p -t -I"),
+    "gdb": Wrapper("-ex -x -iex", is_dashed=False, none="-p --pid"),
+    "flock": Wrapper(
+        "-w --wait --timeout -E --conflict-exit-code", skip=1, scripts="-c --command"
+    ),
+    "script": Wrapper(
+        "-T -I -O -B -E -m -o --log-out --log-in --echo", skip=1,
+        scripts="-c --command",
+    ),
+    "expect": Wrapper(codes="-c"),
+    # Builtins.
+    "command": Wrapper(none="-v -V"),
+    "builtin": _RUN,
+    "exec": Wrapper("-a"),
+    "coproc": _GROUP,
+    # The parser takes these for commands after `time`, `!` and `coproc`.
+    **dict.fromkeys(_options("{ ! if then else elif while until do"), _GROUP),
+    "eval": Wrapper(is_script=True),
+    # Once for each of something.
+    "xargs": Wrapper(
+        "-I -n -P -d -L -a -s -E --max-args --max-procs --delimiter --arg-file "
+        "--max-lines --max-chars"
+    ),
+    "watch": Wrapper("-n --interval -q --equexit", is_script=True),
+    "parallel": Wrapper(
+        "-j --jobs -a --arg-file -I -n -N --colsep --joblog --timeout --delay "
+        "--results --workdir --tmpdir -S --retries",
+        is_script=True,
+    ),
+    "entr": Wrapper(scripts="-s"),
+    "hyperfine": Wrapper(
+        "-w --warmup -m --min-runs -M --max-runs -r --runs -P -D -L -S --shell -n "
+        "--command-name --export-json --export-markdown --export-csv --style -u",
+        scripts="-p --prepare -s --setup -c --cleanup --conclude", is_script=True,
+    ),
+    "git bisect run": _RUN,
+    "git submodule foreach": Wrapper(is_script=True),
+    "git rebase": Wrapper("--onto -s -X", scripts="-x --exec", skip=99),
+    # Packages of a language.
+    "uv run": Wrapper(
+        "--with --with-editable --with-requirements -p --python --extra --group "
+        "--only-group --no-group --no-extra --project --directory --env-file --package "
+        "--index --default-index -i --index-url --extra-index-url --config-file "
+        "--cache-dir --refresh-package --color -C --config-setting --link-mode "
+        "--isolated-from -P --upgrade-package",
+        modules="-m --module",
+    ),
+    "uvx": _PACKAGE,
+    "uv tool run": _PACKAGE,
+    "pipx run": Wrapper("--spec --python --pip-args --index-url -i", has_version=True),
+    "poetry run": _RUN,
+    "pdm run": Wrapper("-p --project --venv"),
+    "pipenv run": _RUN,
+    "rye run": _RUN,
+    "pixi run": Wrapper("-e --environment --manifest-path"),
+    "hatch run": _RUN,
+    "hatch env run": Wrapper("-e --env"),
+    "conda run": Wrapper("-n --name -p --prefix --cwd"),
+    "mamba run": Wrapper("-n --name -p --prefix --cwd"),
+    "micromamba run": Wrapper("-n --name -p --prefix --cwd"),
+    "tox exec": Wrapper(is_dashed=True),
+    "coverage run": Wrapper(
+        "--source --omit --include --rcfile --data-file --concurrency --context "
+        "--debug", modules="-m --module",
+    ),
+    "pdb": Wrapper("-c", modules="-m"),
+    "ipython": Wrapper(modules="-m", codes="-c"),
+    "npx": _PACKAGE,
+    "bunx": _PACKAGE,
+    "bun x": _PACKAGE,
+    "npm exec": _PACKAGE,
+    "npm x": _PACKAGE,
+    "pnpm exec": _PACKAGE,
+    "pnpm dlx": _PACKAGE,
+    "yarn exec": _PACKAGE,
+    "yarn dlx": _PACKAGE,
+    "bundle exec": _RUN,
+    "rbenv exec": _RUN,
+    "pyenv exec": _RUN,
+    "asdf exec": _RUN,
+    "mise exec": Wrapper(is_dashed=True, scripts="-c --command"),
+    "mise x": Wrapper(is_dashed=True, scripts="-c --command"),
+    "direnv exec": Wrapper(skip=1),
+    "nix-shell": Wrapper(
+        "-p --packages -A --attr -I", skip=99, scripts="--run --command"
+    ),
+    "nix develop": Wrapper("-c --command", skip=99),
+    "dotenv": Wrapper("-f --file -e"),
+    "dotenv run": Wrapper("-f --file"),
+    "doppler run": Wrapper(is_dashed=True, scripts="--command"),
+    "op run": Wrapper(is_dashed=True),
+    "busybox": _RUN,
+    # Code of other languages.
+    "node": Wrapper("-r --require --import", codes="-e --eval -p --print"),
+    "ruby": Wrapper("-I -r", codes="-e"),
+    "perl": Wrapper("-I -M -m", codes="-e -E"),
+    "php": Wrapper("-d -c -f", codes="-r"),
+    "awk": Wrapper("-F -v", codes="-e --source", skip=99),
+    "trap": Wrapper(is_script=True),
+}  # fmt: skip
+
+# What these start may be elsewhere, or later; their arguments say it in some way.
+ELSEWHERE = frozenset({
+    "ssh", "tmux", "screen", "docker run", "docker exec", "docker compose run",
+    "docker compose exec", "docker-compose run", "docker-compose exec", "podman run",
+    "podman exec", "kubectl exec", "kubectl run", "cmd", "cmd.exe", "powershell",
+    "powershell.exe", "pwsh", "wsl", "osascript", "at", "batch", "crontab", "vagrant",
+})  # fmt: skip
+# Options that take a value and stand before the subcommand.
+GLOBALS = {
+    "git": _options("-C -c --git-dir --work-tree --namespace --exec-path"),
+    "uv": _options("--directory --project --config-file --cache-dir --color"),
+    "poetry": _options("-C --directory -P --project"),
+    "npm": _options("--prefix -C -w --workspace"),
+    "pnpm": _options("-C --dir -F --filter"),
+    "yarn": frozenset(["--cwd"]),
+    "pdm": _options("-p --project -c --config"),
+    "docker": _options("-c --context -H --host -l --config --log-level"),
+    "docker compose": _options("-f --file -p --project-name --profile"),
+    "docker-compose": _options("-f --file -p --project-name --profile"),
+    "kubectl": _options("-n --namespace --context --kubeconfig"),
+    "cargo": _options("-C --config --color"),
+    "gh": _options("-R --repo"),
+    "dotenv": _options("-f --file -e"),
+}
