@@ -41,7 +41,7 @@ sys.path.append({str(PACKAGE)!r})
 from bridge.policy.condition import decide
 from bridge.policy.shell_functions import shell
 rules, event = [json.loads(open(name, "rb").read()) for name in sys.argv[1:]]
-functions = shell(time.monotonic, {parser_folders()!r})
+functions = shell(time.process_time, {parser_folders()!r})
 print([decide(rule, event, functions) for rule in rules].count("no"))
 """
 NO_MATCH = [

@@ -72,7 +72,8 @@ class BashParser:
     """Parses commands, each within a time: there is text that takes a parser long.
 
     Args:
-        clock: seconds that only go forward, such as `time.monotonic`.
+        clock: seconds that only go forward; `time.process_time` counts only the work
+            of this process, so that a busy machine changes nothing.
         folders: where the parser's packages are, if not on `sys.path`.
         most_s: how long one command may take, with all that is inside it.
     """

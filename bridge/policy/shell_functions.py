@@ -16,7 +16,8 @@ def shell(
     """The functions of `condition.evaluate` that read commands; each is read once.
 
     Args:
-        clock: seconds that only go forward, such as `time.monotonic`.
+        clock: seconds that only go forward; `time.process_time` counts only the work
+            of this process, so that a busy machine changes nothing.
         folders: where the parser's packages are, if not on `sys.path`: a hook without
             site-packages has them from `bash_syntax.parser_folders`.
     """

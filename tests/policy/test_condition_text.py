@@ -14,7 +14,7 @@ SCOPE: dict[str, Any] = {"inputs": {"id": "#4", "n": 3, "on": True, "list": [1, 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("no expression, $HOME, }} and {{ x }}", "no expression, $HOME, }} and {{ x }}"),
+        ("none: $HOME, }} and {{ x }}", "none: $HOME, }} and {{ x }}"),
         ("", ""),
         ("${{ inputs.n }}", 3),
         (" ${{ inputs.list }}\n", [1, "é"]),
@@ -22,7 +22,7 @@ SCOPE: dict[str, Any] = {"inputs": {"id": "#4", "n": 3, "on": True, "list": [1, 
         ("task-${{ inputs.id }}", "task-#4"),
         ("${{ inputs.n }}${{ inputs.on }}", "3true"),
         ("a ${{ inputs.missing }} b", "a  b"),
-        ('l: ${{ inputs.list }}', 'l: [1, "\\u00e9"]'),
+        ("l: ${{ inputs.list }}", 'l: [1, "\\u00e9"]'),
         ("x${{ '}}' if inputs.on else \"${{\" }}y", "x}}y"),
     ],
 )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,7 +33,7 @@ with open(os.environ["RECORD"], "a") as record:
 
 
 def reading(command: str) -> Reading:
-    return read(command, BashParser(time.monotonic))
+    return read(command, BashParser(lambda: 0.0))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,249 @@
+"""What is read of commands that are long, hostile, or asked about in other ways."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bridge
+from bridge.policy.bash_syntax import MAX_LENGTH, BashParser, here_document
+from bridge.policy.condition import MAY
+from bridge.policy.programs import Reading, read
+from bridge.policy.shell_functions import shell
+
+
+def reading(command: str) -> Reading:
+    # Time stands still: how long a parser takes here depends on what else runs.
+    return read(command, BashParser(lambda: 0.0))
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "expected"),
+    [
+        ("git push", "git push", True),
+        ("git -C x --no-pager -c a=b push -f", "git push", True),
+        ("git pull && git commit -m push", "git push", False),
+        ("git", "git push", False),
+        ("git $SUB", "git push", MAY),
+        ("git $SUB", "git", True),
+        ("sudo git push origin main", "git push origin", True),
+        ("docker compose -f x up", "docker compose up", True),
+        ("npm --prefix x run test", "npm run test", True),
+        ("/usr/bin/git push", "git", True),
+        ("/usr/bin/git push", "/usr/bin/git", True),
+        ("git push", "/usr/bin/git", False),
+        ("python3 -m pytest", "python", False),
+        ("python3 manage.py test", "manage.py", True),
+        ("bash ./deploy.sh now", "deploy.sh now", True),
+        ("env", "env", True),
+    ],
+)
+def test_a_name_may_have_a_place_or_subcommands(
+    command: str, name: str, expected: object
+) -> None:
+    assert reading(command).runs([name]) is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("git push --force 'a b'", ["git", "push", "--force", "a b"]),
+        ("ls; cat <<A\n--force\nA\n", ["ls", "cat"]),
+        ('echo $X "$Y z"', ["echo", "$X", '"$Y z"']),
+        ("bash -c 'git push -f'", ["bash", "-c", "git push -f", "git", "push", "-f"]),
+        ("# --force", []),
+        ("echo 'unclosed", MAY),
+        ("$CMD --force", MAY),
+    ],
+)  # fmt: skip
+def test_words_are_those_of_every_program(command: str, expected: object) -> None:
+    assert reading(command).words() == expected
+
+
+def deep(opened: str, closed: str, levels: int = 10_000) -> str:
+    return opened * levels + "pytest" + closed * levels
+
+
+@pytest.mark.parametrize(
+    ("command", "expected", "problem"),
+    [
+        ("x" * (10 * 1024 * 1024) + "; pytest", MAY, "more than 131072 characters"),
+        ("pytest\0", MAY, "a NUL, which no shell takes"),
+        ("echo \ud800\udcff; pytest", True, None),
+        ("pytest\ud800", False, None),
+        (deep("$(", ")"), True, None),
+        (deep("( ", ")"), True, None),
+        # In bash this is arithmetic.
+        (deep("(", ")"), False, None),
+        (deep("{ ", "; }"), True, None),
+        (deep("( ", ""), True, "not the syntax of bash"),
+        (deep("bash -c ", ""), False, None),
+        (deep('"$(', ')"'), True, None),
+        ("a || " * 20_000 + "pytest", True, None),
+        ("pytest\n" * 15_000, True, None),
+        ("; ".join(f"f{n}() {{ f{n + 1}; }}" for n in range(3_000)), False, None),
+        ("eval " * 20_000 + "pytest", MAY, "too many shells"),
+        ("alias a=pytest; " * 5_000, MAY, "too many shells"),
+        ("cat <<A\n" + "$(" * 30_000 + "\nA\n", MAY, "not the syntax"),
+    ],
+    ids=itertools.count(),
+)
+def test_error_hostile_commands_end(
+    command: str, expected: object, problem: str | None
+) -> None:
+    """Refused by name, or read; never half read without saying so."""
+    found = reading(command)
+
+    assert found.runs(["pytest"]) is expected
+    assert (problem or "") in "\n".join(found.problems)
+    assert bool(found.problems) is bool(problem)
+
+
+@pytest.mark.parametrize("text", ["a=(", "|", "<<<"])
+def test_error_text_that_takes_a_parser_long_is_given_up(text: str) -> None:
+    """Its time is quadratic; here the clock goes on by a second at each look."""
+    ticks = itertools.count()
+    command = (text * MAX_LENGTH)[:MAX_LENGTH]
+
+    found = read(command, BashParser(lambda: float(next(ticks))))
+
+    assert found.problems == ["the command takes too long to parse"]
+    assert found.runs(["pytest"]) is MAY
+
+
+def test_a_parser_goes_on_after_a_text_that_it_gave_up() -> None:
+    now = [0.0]
+    parser = BashParser(lambda: now[0])
+    parser.begin()
+    now[0] = 5.0
+    late = parser.parse
+
+    with pytest.raises(Exception, match="takes too long"):
+        late("a=(" * 10_000)
+
+    assert read("cd x && pytest", parser).runs(["pytest"]) is True
+
+
+def test_error_without_a_parser_a_command_may_be_anything() -> None:
+    path = str(Path(bridge.__file__).parent.parent)
+    script = f"""
+import sys
+sys.path.append({path!r})
+from bridge.policy.shell_functions import shell
+print(shell(lambda: 0.0)["runs"]("pytest", "pytest"))
+from bridge.policy.bash_syntax import BashParser
+from bridge.policy.programs import read
+print(*read("pytest", BashParser(lambda: 0.0)).problems)
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    problem = "no parser for shell commands: tree_sitter is not installed"
+    assert done.stdout.splitlines() == ["MAY", problem]
+
+
+def test_a_command_is_read_once_for_all_conditions() -> None:
+    looks = []
+
+    def clock() -> float:
+        looks.append(0)
+        return 0.0
+
+    functions = shell(clock)
+    functions["runs"]("cd x; pytest", "pytest")
+    once = len(looks)
+    assert functions["runs"]("cd x; pytest", "ruff") is False
+    assert functions["words"]("cd x; pytest") == ["cd", "x", "pytest"]
+
+    assert (len(looks), once > 0) == (once, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "commands"),
+    [
+        ("plain\n", "plain\n", []),
+        ("a $X ${Y:-z} $(b) `c` $1 $?", "a \0 \0 \0 \0 \0 \0", ["b", "c"]),
+        (r"\$X \`a\` \\ \n \"", '$X `a` \\ \\n \\"', []),
+        ("$5.00 costs $ 3", "\0.00 costs $ 3", []),
+        ("$(a $(b) ')') x", "\0 x", ["a $(b) ')'"]),
+        ("${X:-$(a)}", "\0", ["a"]),
+    ],
+)
+def test_a_here_document_is_expanded(
+    text: str, expected: str, commands: list[str]
+) -> None:
+    assert here_document(text) == (expected, commands)
+
+
+WORDS = (
+    "pytest echo bash -c env xargs if then fi ; && | & ( ) { } $( ` ' \" <<EOF EOF \n "
+    "\\ $X ${ [[ ]] case esac in time ! eval f() > <( 2>&1 <<< for do done # $(( '"
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.one_of(
+        st.text(max_size=80),
+        st.lists(
+            st.sampled_from(
+                [
+                    "pytest",
+                    "echo",
+                    "bash",
+                    "-c",
+                    "env",
+                    "xargs",
+                    "if",
+                    "then",
+                    "fi",
+                    ";",
+                    "&&",
+                    "|",
+                    "&",
+                    "(",
+                    ")",
+                    "{",
+                    "}",
+                    "$(",
+                    "`",
+                    "'",
+                    '"',
+                    "<<EOF",
+                    "EOF",
+                    "\n",
+                    "\\",
+                    "$X",
+                    "${",
+                    "[[",
+                    "]]",
+                    "case",
+                    "esac",
+                    "in",
+                    "time",
+                    "!",
+                    "eval",
+                    "f()",
+                    ">",
+                    "<(",
+                ]
+            ),
+            max_size=30,
+        ).map(" ".join),
+    )
+)
+def test_any_text_is_read(command: str) -> None:
+    found = reading(command)
+
+    assert found.runs(["pytest"]) in {True, False, MAY}
+    assert found.words() is MAY or isinstance(found.words(), list)
