@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from tricky_commands import ALL, TRICKY, UNSEEN, Tricky
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from stand_ins import PROGRAMS, make_world, really_started
+from tricky_commands import TRICKY, UNSEEN, Tricky
 
 from bridge.policy.bash_syntax import BashParser
 from bridge.policy.condition import MAY
@@ -17,20 +17,6 @@ from bridge.policy.programs import Reading, read
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROGRAMS = ALL.split()
-REAL = """
-    awk bash cat chmod echo env find flock git grep head ls mkdir nice nohup printf
-    python3 script sed setsid sh sort stdbuf tail taskset tee test timeout touch xargs
-"""
-STAND_IN = """#!/bin/sh
-printf '%s\\n' "${0##*/}" >> "$RECORD"
-"""
-AS_MODULE = """
-import os, pathlib
-with open(os.environ["RECORD"], "a") as record:
-    record.write(__spec__.name.partition(".")[0] + "\\n")
-"""
-
 
 def reading(command: str) -> Reading:
     return read(command, BashParser(lambda: 0.0))
@@ -38,42 +24,7 @@ def reading(command: str) -> Reading:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with real tools, and programs that only note that they were started."""
-    root = tmp_path_factory.mktemp("shell")
-    (root / "bin").mkdir()
-    (root / "modules").mkdir()
-    for name in PROGRAMS:
-        (root / "bin" / name).write_text(STAND_IN)
-        (root / "bin" / name).chmod(0o755)
-        (root / "modules" / f"{name}.py").write_text(AS_MODULE)
-    for name in REAL.split():
-        if found := shutil.which(name):
-            (root / "bin" / name).symlink_to(found)
-    (root / "bin" / "python").symlink_to(sys.executable)
-    return root
-
-
-def really_started(command: str, world: Path, folder: Path) -> set[str]:
-    """The stand-ins that bash starts for a command."""
-    record = folder / "record"
-    record.touch()
-    (folder / "bin").symlink_to(world / "bin")
-    (folder / "ruff.toml").touch()
-    subprocess.run(
-        [str(world / "bin" / "bash"), "-c", f"{command}\nwait"],
-        cwd=folder,
-        env={
-            "PATH": str(world / "bin"),
-            "HOME": str(folder),
-            "RECORD": str(record),
-            "PYTHONPATH": str(world / "modules"),
-            "LC_ALL": "C.UTF-8",
-        },
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
-    return set(record.read_text().split())
+    return make_world(tmp_path_factory.mktemp("shell"))
 
 
 @pytest.mark.parametrize("case", TRICKY, ids=lambda case: case.command)
@@ -105,3 +56,69 @@ def test_bash_starts_nothing_that_was_denied(
     real = case.runs if case.real is None else case.real
     assert started == set(real.split())
     assert started <= {*case.runs.split(), *case.may.split()}
+
+
+def single(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def double(text: str) -> str:
+    for sign in '\\"$`':
+        text = text.replace(sign, f"\\{sign}")
+    return f'"{text}"'
+
+
+simple = st.sampled_from(PROGRAMS).flatmap(
+    lambda name: st.sampled_from(
+        [
+            name, f"'{name}' -q", f"{name[0]}''{name[1:]}", f"\\{name}",
+            f"./bin/{name}", f'"$PWD/bin/{name}" x', f"$'{name}'", f"X={name} true", f"echo {name}", ":",
+            f"echo '{name}'", "false", "$X", f"${{Y:-{name}}}", f">out {name} a\\ b",
+            f"A=1 B='c d' {name}",
+        ]
+    )
+)  # fmt: skip
+ONE = [
+    "({})", "{{ {}; }}", "echo $({})", 'echo "$({})"', "cat <<EOF\n$({}) x\nEOF\n",
+    "cat <<'EOF'\n{}\nEOF\n", "bash <<EOF\n{}\nEOF\n", "cat <({})", "echo x > >({})",
+    "! {}", "time {}", "f() {{ {}; }}; f", "function g {{ {}; }}; g x", "env A=1 {}",
+    "nice {}", "timeout 5 {}", "echo a | xargs {}", "find . -maxdepth 0 -exec {} \\;",
+    "exec {}", "command {}", "X=$({})", "[[ -n $({}) ]]", "a=({})",
+    "echo ${{Z:-$({})}}",
+    "for i in a b; do {}; done", "{} 2>&1 >/dev/null", "pytest() {{ {}; }}; pytest",
+]  # fmt: skip
+TWO = [
+    "{} && {}", "{} || {}", "{}; {}", "{} | {}", "{} & {}", "{}\n{}", "{} # {}",
+    "{} \\\n  {}", "if {}; then {}; fi", "case a in a) {};; *) {};; esac",
+    "while {}; do {}; break; done", "f() {{ {}; }}; {}", "{} > out_$({}) </dev/null",
+    "ruff() {{ {}; }}; {}",
+]  # fmt: skip
+
+
+def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.tuples(st.sampled_from(ONE), inner).map(lambda p: p[0].format(p[1])),
+        st.tuples(st.sampled_from(TWO), inner, inner).map(
+            lambda p: p[0].format(p[1], p[2])
+        ),
+        st.tuples(st.sampled_from(["bash -c", "eval", "bash <<<"]), inner).map(
+            lambda p: f"{p[0]} {single(p[1])}"
+        ),
+        inner.map(lambda text: f"sh -c {double(text)}"),
+        inner.map(lambda text: f"trap {single(text)} EXIT"),
+    )
+
+
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(command=st.recursive(simple, grown, max_leaves=5))
+def test_bash_never_starts_what_was_ruled_out(
+    command: str, world: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Commands that nobody thought of: no rule may miss what a shell then does."""
+    started = really_started(command, world, tmp_path_factory.mktemp("run"))
+
+    assert [name for name in started if reading(command).runs([name]) is False] == []
