@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 
 from bridge.policy.bash_syntax import (
+    MAX_LENGTH,
     UNKNOWN,
     Unreadable,
     Word,
@@ -24,8 +25,8 @@ from bridge.policy.bash_syntax import (
     word,
 )
 from bridge.policy.condition import MAY
+from bridge.policy.wrapper_table import GLOBALS
 from bridge.policy.wrappers import (
-    GLOBALS,
     Argv,
     Opaque,
     Script,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 # How deeply shells may start shells, and how many texts may be read for one command.
 _MAX_DEPTH = 8
 _MAX_TEXTS = 200
+_MAX_SIZE = 3 * MAX_LENGTH
+_MAX_WRAPPERS = 30
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 # Text that may hold backticks which the parser does not look for.
 _TEXTS = frozenset({"word", "regex", "string_content"})
@@ -146,6 +149,7 @@ class _Reader:
         self.parser = parser
         self.found = Reading()
         self.texts = 0
+        self.size = 0
 
     def text(self, text: str, *, stdin: Any, is_sure: bool, depth: int) -> None:
         """Read what a shell reads."""
@@ -154,7 +158,9 @@ class _Reader:
             self.found.opaque.append(None)
             text = text.replace(UNKNOWN, "${_}")
         self.texts += 1
-        if depth > _MAX_DEPTH or self.texts > _MAX_TEXTS:
+        self.size += len(text)
+        is_too_much = self.texts > _MAX_TEXTS or self.size > _MAX_SIZE
+        if depth and (depth > _MAX_DEPTH or is_too_much):
             self.found.problems.append("too many shells inside one another")
             return
         try:
@@ -174,7 +180,7 @@ class _Reader:
         self, words: list[str], *, stdin: Any, is_sure: bool, depth: int
     ) -> None:
         """Note a program, and all that it starts in turn."""
-        while True:
+        for _ in range(_MAX_WRAPPERS):
             if program(words[0]) is None:
                 self.found.opaque.append(None)
             (self.found.started if is_sure else self.found.perhaps).append(words)
@@ -187,6 +193,9 @@ class _Reader:
             if not isinstance(last, Argv) or not last.words:
                 break
             words = last.words
+        else:
+            self.found.problems.append("too many wrappers around one another")
+            return
         if last is not None:
             self.further(last, stdin, is_sure=is_sure, depth=depth)
 

@@ -72,9 +72,9 @@ simple = st.sampled_from(PROGRAMS).flatmap(
     lambda name: st.sampled_from(
         [
             name, f"'{name}' -q", f"{name[0]}''{name[1:]}", f"\\{name}",
-            f"./bin/{name}", f'"$PWD/bin/{name}" x', f"$'{name}'", f"X={name} true", f"echo {name}", ":",
-            f"echo '{name}'", "false", "$X", f"${{Y:-{name}}}", f">out {name} a\\ b",
-            f"A=1 B='c d' {name}",
+            f"./bin/{name}", f'"$PWD/bin/{name}" x', f"$'{name}'", f"echo {name}",
+            f"X={name} true", f"echo '{name}'", ":", "false", "$X", f"${{Y:-{name}}}",
+            f">out {name} a\\ b", f"A=1 B='c d' {name}",
         ]
     )
 )  # fmt: skip
