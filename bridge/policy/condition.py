@@ -59,7 +59,7 @@ MAY = May()
 class ConditionError(Exception):
     """A condition met a value that it cannot be asked about.
 
-    `at` is the offset in the condition's source; `condition_compiler.place` shows it.
+    `at` is the offset in the condition's source; `condition_problem.shown` shows it.
     """
 
     def __init__(self, at: int, message: str) -> None:

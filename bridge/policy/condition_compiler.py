@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError
+from bridge.policy.condition_problem import InvalidCondition, Problem
 from bridge.policy.condition_spelling import Misspelt, name_of, spell
 
 if TYPE_CHECKING:
@@ -48,23 +48,6 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in", ast.Is: "is",
     ast.IsNot: "is not",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong in a condition; `at` is the offset in its source."""
-
-    at: int
-    message: str
-
-
-class InvalidCondition(BridgeError):
-    """A condition cannot be compiled; `problems` are in the order of the source."""
-
-    def __init__(self, source: str, problems: Iterable[Problem]) -> None:
-        self.source = source
-        self.problems = tuple(sorted(problems, key=lambda problem: problem.at))
-        super().__init__("\n".join(shown(source, p) for p in self.problems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,23 +122,6 @@ def _taken(name: str) -> str | None:
         return "a function"
     words = {"and", "or", "not", "in", "is", "if", "else", "True", "False", "None"}
     return "a word of its own" if name in words | set(_CONSTANTS) else None
-
-
-def place(source: str, at: int) -> tuple[int, int]:
-    """Line and column of an offset, both from 1."""
-    before = source[:at]
-    return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
-
-
-def shown(source: str, problem: Problem) -> str:
-    """`line:column: message`, the line, and a caret below the place."""
-    line, column = place(source, problem.at)
-    text = source.split("\n")[line - 1].replace("\t", " ")
-    # A long line is cut to what is around the place.
-    start = max(0, column - 60)
-    cut = text[start : start + 80]
-    caret = " " * (column - 1 - start) + "^"
-    return f"{line}:{column}: {problem.message}\n    {cut}\n    {caret}"
 
 
 class _Unread(Exception):

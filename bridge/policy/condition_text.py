@@ -10,12 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.policy.condition_compiler import (
-    Condition,
-    InvalidCondition,
-    Problem,
-    compile_condition,
-)
+from bridge.policy.condition_compiler import Condition, compile_condition
+from bridge.policy.condition_problem import InvalidCondition, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from bridge.policy.programs import Reading
+    from bridge.policy.reading import Reading
 
 
 def shell(

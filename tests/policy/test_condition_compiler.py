@@ -11,11 +11,10 @@ from bridge.policy.condition_compiler import (
     EVENT_NAMES,
     MAX_DEPTH,
     MAX_LENGTH,
-    InvalidCondition,
     compile_condition,
-    place,
     shadowed,
 )
+from bridge.policy.condition_problem import InvalidCondition, place
 
 KNOWN = {*EVENT_NAMES, "validation_model", "task"}
 

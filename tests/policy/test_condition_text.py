@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bridge.policy.condition import evaluate
-from bridge.policy.condition_compiler import InvalidCondition
+from bridge.policy.condition_problem import InvalidCondition
 from bridge.policy.condition_text import compile_text
 
 SCOPE: dict[str, Any] = {"inputs": {"id": "#4", "n": 3, "on": True, "list": [1, "é"]}}

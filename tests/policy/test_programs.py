@@ -12,10 +12,12 @@ from tricky_commands import TRICKY, UNSEEN, Tricky
 
 from bridge.policy.bash_syntax import BashParser
 from bridge.policy.condition import MAY
-from bridge.policy.programs import Reading, read
+from bridge.policy.programs import read
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from bridge.policy.reading import Reading
 
 
 def reading(command: str) -> Reading:

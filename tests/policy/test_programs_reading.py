@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +15,11 @@ from hypothesis import strategies as st
 import bridge
 from bridge.policy.bash_syntax import MAX_LENGTH, BashParser, here_document
 from bridge.policy.condition import MAY
-from bridge.policy.programs import Reading, read
+from bridge.policy.programs import read
 from bridge.policy.shell_functions import shell
+
+if TYPE_CHECKING:
+    from bridge.policy.reading import Reading
 
 
 def reading(command: str) -> Reading:

@@ -1,0 +1,87 @@
+"""What was read of a command, and what can be asked about it. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from bridge.policy.bash_syntax import UNKNOWN, Word
+from bridge.policy.condition import MAY
+from bridge.policy.wrapper_table import GLOBALS
+from bridge.policy.wrappers import next_operand, program
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+class Reading:
+    """What a command would start.
+
+    Attributes:
+        started: the words of each program that its text says it starts.
+        perhaps: the same of those that may be something else, or never run.
+        opaque: text that cannot be read as a command; None where it is not known.
+        problems: why something could not be read, in words for a person.
+    """
+
+    def __init__(self) -> None:
+        self.started: list[list[str]] = []
+        self.perhaps: list[list[str]] = []
+        self.opaque: list[str | None] = []
+        self.problems: list[str] = []
+
+    def runs(self, names: Sequence[str]) -> Any:
+        """True, False or MAY: whether one of these programs is started.
+
+        A name with more words names a subcommand: `git push` is also `git -C x push`.
+        """
+        wanted = [name.split() for name in names]
+        answers = [_is(words, one) for words in self.started for one in wanted]
+        if True in answers:
+            return True
+        if None in answers or self.problems:
+            return MAY
+        if any(
+            _is(words, one) is not False for words in self.perhaps for one in wanted
+        ):
+            return MAY
+        texts = [one if one is None else _plain(one) for one in self.opaque]
+        hidden = any(one is None or name[0] in one for one in texts for name in wanted)
+        return MAY if hidden else False
+
+    def words(self) -> Any:
+        """Every word of every program that is started; MAY if some cannot be read."""
+        if self.problems or None in self.opaque:
+            return MAY
+        all_words = [*self.started, *self.perhaps]
+        return [
+            one.raw if UNKNOWN in one and isinstance(one, Word) else one
+            for words in all_words
+            for one in words
+        ]
+
+
+def _is(words: Sequence[str], wanted: Sequence[str]) -> bool | None:
+    """Whether a command is what a name means; None if only the shell knows."""
+    name = program(words[0])
+    if name is None:
+        return None
+    if wanted[0] not in {name, words[0]}:
+        return False
+    rest = words[1:]
+    key = name
+    for one in wanted[1:]:
+        place = next_operand(rest, GLOBALS.get(key, frozenset()))
+        if place is None:
+            return False
+        if UNKNOWN in rest[place]:
+            return None
+        if rest[place] != one:
+            return False
+        key, rest = f"{key} {one}", rest[place + 1 :]
+    return True
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\\'\"\n]", "", text)
