@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     Shell = Mapping[str, Callable[..., Any]]
 
 NO_SHELL: Shell = {}
+# What a shell takes out of a word.
+_QUOTES = re.compile(r"[\\'\"\n]")
 
 
 class May:
@@ -336,8 +338,10 @@ def _may_have(command: Any, wanted: Iterable[str], name: str) -> bool:
     wanted = list(wanted)
     if any(word in command for word in wanted):
         return True
-    plain = re.sub(r"[\\'\"\n]", "", command)
-    return any(re.sub(r"[\\'\"\n]", "", word) in plain for word in wanted)
+    if not any(sign in command for sign in "\\'\"\n"):
+        return False
+    plain = _QUOTES.sub("", command)
+    return any(_QUOTES.sub("", word) in plain for word in wanted)
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:
