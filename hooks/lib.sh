@@ -1,19 +1,19 @@
 # Sourced by every hook: finds the session's state, or leaves when there is no work.
 #
-#     . lib.sh EVENT KIND [PYTHON]
+#     . lib.sh EVENT KIND [PYTHON [TOOLS]]
 #
-# KIND names the install that registered the hook (local, user, project, plugin). Where
+# TOOLS is the class of the tools that the hook is registered for. KIND names the install that registered the hook (local, user, project, plugin). Where
 # there are several, one acts for a session. PYTHON is the interpreter that has
 # hostbridge; a plugin finds its own. Until there is work only builtins are used, so an
 # idle hook costs as much as starting a shell. No file is read: the names of files are
 # enough (bridge/host/pins.py). A link, made when the session was first seen, leads to
 # the state.
 #
-# Sets: event kind python session pin state off.
+# Sets: event kind python tools session pin state off.
 
 # Exit 2 would block the session, and a shell exits 2 on its own errors.
 trap 'exit 0' 0
-event=$1 kind=$2 python=${3-}
+event=$1 kind=$2 python=${3-} tools=${4-}
 
 # This client was started to answer one request of ours. It does not serve the queue.
 off=${BRIDGE_PARENT-}
@@ -50,6 +50,27 @@ gate() {
 any() {
     set -- "$state/$1/"*"$2"
     [ -e "$1" ]
+}
+
+# Whether a rule may concern this event: its sign is there (bridge/rules/compiled.py).
+# If a rules file has changed since it was read, the library reads it first.
+ruled() {
+    [ -z "$off" ] || return
+    owner=$pin/main
+    [ -e "$owner" ] || owner=$pin/project
+    changed "${BRIDGE_HOME:-${HOME-}/.hostbridge}/rules.yaml" user && full
+    changed "$owner/.bridge/rules.yaml" project && full
+    [ -e "$state/rules/$event${tools:+.$tools}" ]
+}
+
+# Whether a layer's file is another than at the last look.
+changed() {
+    set -- "$1" "$state/rules/$2.stamp"
+    if [ -e "$1" ]; then
+        [ ! -e "$2" ] || [ "$1" -nt "$2" ] || [ "$2" -nt "$1" ]
+    else
+        [ -e "$2" ]
+    fi
 }
 
 if [ -n "$off" ]; then

@@ -19,7 +19,7 @@ from bridge.protocol.request import RouteName
 DEFAULT_MAX_TURNS = 20
 MAX_TURNS = 1000
 # Fields that a definition may have, and that this version does not run.
-UNSUPPORTED = ("workflow", "workflows", "default_workflow", "lifecycle_workflow")
+UNSUPPORTED = ("workflow", "workflows", "default_workflow")
 Spelling = Literal["yaml", "subagent", "markdown"]
 
 Name = Annotated[str, Field(pattern=f"^{NAME}$", max_length=MAX_NAME)]
@@ -117,7 +117,8 @@ class AgentFields(StrictModel):
         max_turns, priority, max_attempts: limits; None for the default.
         subagent_type: the client's agent that runs it on the host route.
         default_variables, lifecycle_variables, lifecycle_variables_mode: variables.
-        lifecycle_workflow, workflow, workflows, default_workflow: not run yet.
+        lifecycle_workflow: the rule set that binds it; None for the usual one.
+        workflow, workflows, default_workflow: not run yet.
     """
 
     name: str
@@ -140,7 +141,7 @@ class AgentFields(StrictModel):
     default_variables: dict[str, Any] = {}
     lifecycle_variables: dict[str, Any] = {}
     lifecycle_variables_mode: Literal["merge", "replace"] = "merge"
-    lifecycle_workflow: str | dict[str, Any] | None = None
+    lifecycle_workflow: Name | None = None
     workflow: str | dict[str, Any] | None = None
     workflows: dict[str, Any] | None = None
     default_workflow: str | None = None
@@ -166,6 +167,7 @@ class Definition(AgentFields):
         routes: the routes that may answer it; empty if no route can run it yet.
         script_tools: tools of its own.
         timeout_s: None for the default.
+        has_no_rules: `lifecycle_workflow` is null: no rules bind it.
     """
 
     source: Source
@@ -175,3 +177,4 @@ class Definition(AgentFields):
     routes: tuple[RouteName, ...] = ("host", "claude", "local", "endpoint")
     script_tools: tuple[ScriptTool, ...] = ()
     timeout_s: Annotated[float, Field(gt=0)] | None = None
+    has_no_rules: bool = False

@@ -20,13 +20,19 @@ _TYPES = {str: "a string", bool: "a boolean", int: "an integer", float: "a numbe
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem; `line` counts from 1, an empty `place` means the whole file."""
+    """One problem; `line` counts from 1, an empty `place` means the whole file.
+
+    `column` counts from 1, too; `quoted` has the line itself and a caret. Both are only
+    there where the file's kind has them.
+    """
 
     file: Path
     line: int
     place: Place
     message: str
     level: Level = "error"
+    column: int | None = None
+    quoted: str = ""
 
     @property
     def path(self) -> str:
@@ -34,14 +40,16 @@ class Diagnostic:
         return format_place(self.place)
 
     def __str__(self) -> str:
-        """`file:line: [warning: ][path: ]message`."""
+        """`file:line:[column:] [warning: ][path: ]message`."""
         path = f"{self.path}: " if self.place else ""
         mark = "warning: " if self.level == "warning" else ""
-        return f"{self.file}:{self.line}: {mark}{path}{self.message}"
+        where = f"{self.line}:{self.column}" if self.column else f"{self.line}"
+        said = f"{self.file}:{where}: {mark}{path}{self.message}"
+        return f"{said}\n{self.quoted}" if self.quoted else said
 
 
 def nearest_line(lines: Mapping[Place, int], place: Place) -> int:
-    """The line of a value, or of the nearest one around it."""
+    """The line (or the column) of a value, or of the nearest one around it."""
     while place and place not in lines:
         place = place[:-1]
     return lines.get(place, 1)

@@ -29,17 +29,21 @@ _EXPECTED = {
 }
 
 
-def check(model: type[M], tree: Tree) -> tuple[M | None, M]:
+def check(
+    model: type[M], tree: Tree, value: Any = None, at: Place = ()
+) -> tuple[M | None, M]:
     """Read the tree as `model`; None if that fails, with the problems in the tree.
+
+    With `at`, read only the `value` at that place.
 
     The second value is always there, so that its fields can be checked, too: it has
     the fields that are valid, and defaults for the others. A field that is null counts
     as absent.
     """
-    value = tree.value
+    value = value if at else tree.value
     if not isinstance(value, dict):
-        if value is not None or not tree.problems:
-            tree.error((), f"expected a mapping of fields, got {describe(value)}")
+        if value is not None or at or not tree.problems:
+            tree.error(at, f"expected a mapping of fields, got {describe(value)}")
         return None, _salvaged(model, {})
     present = {key: part for key, part in value.items() if part is not None}
     try:
@@ -49,7 +53,7 @@ def check(model: type[M], tree: Tree) -> tuple[M | None, M]:
     else:
         return whole, whole
     for error in errors:
-        tree.error(_place_in(value, error["loc"]), _message(model, error))
+        tree.error((*at, *_place_in(value, error["loc"])), _message(model, error))
     bad = {error["loc"][0] for error in errors if error["loc"]}
     return None, _salvaged(model, {k: v for k, v in present.items() if k not in bad})
 

@@ -49,6 +49,7 @@ def read_agent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None:
         "routes": routes,
         "context": tuple(dict.fromkeys(agent.context)),
         "allow": tuple(map(rule_on_host, agent.allow)),
+        "has_no_rules": tree.value.get("lifecycle_workflow", "") is None,
     }
     source = Source(file=tree.file, layer=layer, spelling="yaml", digest=reader.digest)
     return Definition(**kept, source=source)

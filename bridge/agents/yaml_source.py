@@ -47,6 +47,8 @@ class Tree:
 
     `lines` has the line of each value, `text_lines` the line on which the text of a
     string begins; both count from 1. `value` is None if the file could not be read.
+    If `source` is kept, problems also have columns, and `spans` tells where in the
+    source each scalar stands.
     """
 
     file: Path
@@ -54,6 +56,9 @@ class Tree:
     lines: dict[Place, int] = field(default_factory=dict)
     text_lines: dict[Place, int] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
+    source: str | None = None
+    columns: dict[Place, int] = field(default_factory=dict)
+    spans: dict[Place, tuple[int, int]] = field(default_factory=dict)
 
     def line_of(self, place: Place) -> int:
         """The line of a value, or of the nearest one around it."""
@@ -61,13 +66,71 @@ class Tree:
 
     def error(self, place: Place, message: str, *, line: int | None = None) -> None:
         """Add an error."""
+        column = None if line or self.source is None else self._column_of(place)
         line = line or self.line_of(place)
-        self.problems.append(Diagnostic(self.file, line, place, message))
+        found = Diagnostic(self.file, line, place, message, column=column)
+        self.problems.append(found)
 
     def warn(self, place: Place, message: str) -> None:
         """Add a warning: valid, but perhaps a mistake."""
         line = self.line_of(place)
-        self.problems.append(Diagnostic(self.file, line, place, message, "warning"))
+        column = None if self.source is None else self._column_of(place)
+        found = Diagnostic(self.file, line, place, message, "warning", column)
+        self.problems.append(found)
+
+    def error_in(self, place: Place, at: int, message: str) -> None:
+        """Add an error about one character of a string: `at` counts in its value."""
+        source = self.source or ""
+        if place not in self.spans:
+            self.error(place, message)
+            return
+        start, end = self.spans[place]
+        index = start + _aligned(source[start:end], str(self._value_at(place)), at)
+        line = source.count("\n", 0, index) + 1
+        column = index - (source.rfind("\n", 0, index) + 1)
+        text = source.split("\n")[line - 1]
+        found = Diagnostic(
+            self.file, line, place, message, column=column + 1,
+            quoted=_quoted(text, column),
+        )  # fmt: skip
+        self.problems.append(found)
+
+    def _column_of(self, place: Place) -> int:
+        return nearest_line(self.columns, place)
+
+    def _value_at(self, place: Place) -> Any:
+        value = self.value
+        for key in place:
+            value = value[key]
+        return value
+
+
+def _aligned(raw: str, value: str, at: int) -> int:
+    """Where a character of a scalar's value stands in the scalar as it is written.
+
+    Blocks are indented, folded lines end in a space, quotes are doubled or escaped:
+    every other character of the value stands there too, in the same order.
+    """
+    index = -1
+    if raw[:1] in ("|", ">"):
+        index = raw.find("\n")
+    elif raw[:1] in ("'", '"'):
+        index = 0
+    for sign in value[: at + 1]:
+        if not sign.isspace():
+            found = raw.find(sign, index + 1)
+            if found < 0:
+                break
+            index = found
+    # A place after the last sign is the one behind it.
+    return index + 1 if at >= len(value.rstrip()) else max(index, 0)
+
+
+def _quoted(text: str, column: int) -> str:
+    """A line and a caret below it; of a long line, what is around the place."""
+    start = max(0, column - 60)
+    shown = text[start : start + 80].replace("\t", " ")
+    return f"    {shown}\n    {' ' * (column - start)}^"
 
 
 class _TooMuch(Exception):
@@ -75,14 +138,20 @@ class _TooMuch(Exception):
 
 
 def read_tree(
-    text: str, file: Path, *, first_line: int = 1, last_counts: bool = False
+    text: str,
+    file: Path,
+    *,
+    first_line: int = 1,
+    last_counts: bool = False,
+    keeps_source: bool = False,
 ) -> Tree:
     """Read one document; problems are in the tree, never raised.
 
     `text` begins on line `first_line` of the file. Of a duplicate key the first counts,
-    or the last with `last_counts`; it is an error either way.
+    or the last with `last_counts`; it is an error either way. With `keeps_source`
+    problems have columns, too.
     """
-    tree = Tree(file)
+    tree = Tree(file, source=text if keeps_source else None)
     reader = _Reader(tree, first_line, last_counts=last_counts)
     try:
         reader.read(_events(text))
@@ -125,16 +194,18 @@ class _Reader:
                 documents += 1
                 if documents > 1:
                     self._at(event)
-                    message = "a second document begins here; a file defines one agent"
+                    message = "a second document begins here; a file has one"
                     self.tree.error((), message, line=self.line)
                     return
                 self.tree.value = self._value(next(events), (), 0)
         if not documents:
             self.tree.error((), "the file is empty")
 
-    def _at(self, event: yaml.Event) -> int:
+    def _at(self, event: yaml.Event, place: Place | None = None) -> int:
         mark = event.start_mark
         self.line = self.first_line + (mark.line if mark else 0)
+        if place is not None and mark and self.tree.source is not None:
+            self.tree.columns.setdefault(place, mark.column + 1)
         return self.line
 
     def _spend(self, values: int) -> None:
@@ -145,7 +216,7 @@ class _Reader:
             )
 
     def _value(self, event: yaml.Event, place: Place, depth: int) -> Any:
-        self.tree.lines.setdefault(place, self._at(event))
+        self.tree.lines.setdefault(place, self._at(event, place))
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, place)
         self._spend(1)
@@ -193,6 +264,7 @@ class _Reader:
             line = self._at(event)
             key = self._key(event, place, depth)
             here = (*place, key)
+            self._at(event, here)
             if key in found:
                 first = self.tree.line_of(here)
                 message = f"duplicate key; the first is on line {first}"
@@ -221,6 +293,8 @@ class _Reader:
         # The text of a block begins on the line below `|` or `>`.
         is_block = event.style in ("|", ">")
         self.tree.text_lines[place] = self.line + is_block
+        if self.tree.source is not None and event.start_mark and event.end_mark:
+            self.tree.spans[place] = event.start_mark.index, event.end_mark.index
         tag = self._check_tag(event, place)
         if event.style or tag == f"{_TAG}str":
             return self._encodable(event.value, place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.agent_names import OF_PROJECT
 from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
@@ -24,7 +25,22 @@ def limits_of(definition: Definition | None) -> dict[str, Any]:
         "allow": definition.allow,
         "max_turns": definition.max_turns,
         "require_verified_evidence": definition.require_verified_evidence,
+        "replaces_variables": definition.lifecycle_variables_mode == "replace",
+        "rule_sets": rule_sets_of(definition),
     }
+
+
+def rule_sets_of(definition: Definition) -> dict[str, str | None]:
+    """By layer, the rule set that a definition chooses; None for none.
+
+    A project's definition cannot choose among the user's rules: those bind it.
+    """
+    if definition.lifecycle_workflow is None and not definition.has_no_rules:
+        return {}
+    layers = ["project"]
+    if definition.source.layer not in OF_PROJECT:
+        layers.append("user")
+    return dict.fromkeys(layers, definition.lifecycle_workflow)
 
 
 def hosted(request: Request, definition: Definition, carrier: str | None) -> Request:

@@ -14,10 +14,11 @@ from bridge.errors import BridgeError
 from bridge.host.context import HookContext
 from bridge.host.events import DECIDED_ONCE, HookEvent
 from bridge.host.gate import last_word
-from bridge.host.hook_log import log_answer, log_settings
+from bridge.host.hook_log import log_answer, log_failure, log_settings
 from bridge.host.output import SILENT, HookOutput, specific
 from bridge.host.pins import Pins
 from bridge.protocol.ids import is_id
+from bridge.rules.freshness import FOLDER, is_fresh
 from bridge.store import sessions
 from bridge.store.config_file import files_of, in_files
 from bridge.store.host_process import identify
@@ -69,7 +70,7 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
         if session is None:
             return SILENT
         hook = HookContext(settings, opened, event, session)
-        output = _handler_of(event_name)(hook)
+        output = _answered(hook)
         if settings.debug:
             # The answer is printed even if the log fails.
             with suppress(BridgeError, OSError):
@@ -78,6 +79,31 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
         return output
     # It is done by a process of its own, which opens the state anew.
     return output.then(partial(output.later, replace(hook, store=store)))
+
+
+def _answered(hook: HookContext) -> HookOutput:
+    """The answer of the event's handler, and of the rules about it."""
+    handler = _handler_of(hook.event.name)
+    if not hook.settings.off:
+        _refresh_rules(hook)
+        # The sign that the shell half looks for.
+        if os.path.lexists(f"{hook.store.place.state}/{FOLDER}/{hook.event.name}"):
+            from bridge.host.rule_effects import answer_with_rules
+
+            return answer_with_rules(hook, handler)
+    return handler(hook)
+
+
+def _refresh_rules(hook: HookContext) -> None:
+    """Compile the rules if a rules file has changed; if that fails, as before."""
+    if is_fresh(hook.settings, hook.store.place):
+        return
+    from bridge.rules.compiled import compile_rules
+
+    try:
+        compile_rules(hook.settings, hook.store)
+    except (BridgeError, OSError):
+        log_failure("rules")
 
 
 def only_watch(data: bytes) -> HookOutput:

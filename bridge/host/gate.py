@@ -32,6 +32,7 @@ from bridge.host.call_notes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import IO, Any
 
     Json = dict[str, Any]
@@ -53,59 +54,74 @@ _UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
 _ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
 
 
-def main(python: str, event: str, state: str, kind: str = "", task: str = "") -> None:
+def main(python: str, event: str, state: str, kind: str = "", *tasks: str) -> None:
     """Answer one event, or become the full hook.
 
-    `task` is what the library has to do for the main thread, apart from its agents'
-    calls: "offer" if requests may wait, "launch" for the hook that sees Agent calls
-    begin.
+    `tasks` are what the library may have to do, apart from its agents' calls: "offer"
+    if requests may wait for the main thread, "launch" for the hook that sees Agent
+    calls begin, "rules" if a rule may concern the event.
     """
     data = read_all()
     try:
-        if _needs_full(event, state, data, task):
+        if _needs_full(event, state, data, tasks):
             become_full(python, event, state, data, kind)
     except Exception:  # noqa: BLE001 - the call waits for an answer
         os.write(1, last_word(event, state, data))
 
 
-def _needs_full(event: str, state: str, data: bytes, task: str) -> bool:
+def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bool:
     """Whether the library must see an event; a call that it need not see is noted."""
-    has_token = task == "launch" and TOKEN in data.lower()
+    is_launch = "launch" in tasks
+    is_due = "offer" in tasks or (is_launch and TOKEN in data.lower())
+    has_agent = b'"agent_id"' in data
     # The main thread's events name no agent: the common case, before any parsing.
-    if b'"agent_id"' not in data:
-        return has_token or task == "offer"
-    fields = _parse(data)
+    fields = _parse(data) if has_agent or "rules" in tasks else {}
     agent_id, tool = fields.get("agent_id"), fields.get("tool_name", "")
-    if agent_id is None or not isinstance(tool, str):
-        return has_token or task == "offer"
-    if not is_name(agent_id) or (task != "launch" and tool in _NOT_HERE):
+    if not has_agent or agent_id is None or not isinstance(tool, str):
+        return is_due or _has_rule(event, state, fields, tasks)
+    if not is_name(agent_id) or (not is_launch and tool in _NOT_HERE):
         return False
     agents = state + "/agents/"
+    run = load(agents + agent_id + ".json")
     if event not in _ASKS:
         after_bash(agents, fields, agent_id, ok=event == "PostToolUse")
-        return False
-    run = load(agents + agent_id + ".json")
+        return _has_rule(event, state, fields, tasks, run)
     if run is None:
-        return has_token or is_ours(agents, fields, agent_id)
-    if event != "PreToolUse" or task == "launch":
+        has_token = is_launch and is_due
+        if has_token or is_ours(agents, fields, agent_id):
+            return True
+        return _has_rule(event, state, fields, tasks)
+    if event != "PreToolUse" or is_launch:
         return True
     if (
         time.monotonic() * 1000 >= run.get("answerAt", 0)
-        or any(
-            os.path.lexists(f"{state}/{sign}")
-            for sign in (
-                f"responses/{run.get('requestId')}.json",
-                "off",
-                f"sessions/{fields.get('session_id')}.off",
-            )
-        )
+        or is_off(state, fields)
+        or os.path.lexists(f"{state}/responses/{run.get('requestId')}.json")
         or not permits(run.get("tools"), run.get("blockedTools"), tool)
         or not has_turns(agents, run, agent_id)
         or tool == "SendMessage"
+        or _has_rule(event, state, fields, tasks, run)
     ):
         return True
     before_tool(agents, fields, run, agent_id, tool)
     return False
+
+
+def _has_rule(
+    event: str, state: str, fields: Json, tasks: Sequence[str], run: Json | None = None
+) -> bool:
+    """Whether a rule has something to say about an event."""
+    if "rules" not in tasks or is_off(state, fields):
+        return False
+    from bridge.host.rule_gate import fires
+
+    return fires(event, state, fields, run)
+
+
+def is_off(state: str, fields: Json) -> bool:
+    """Whether the user switched the bridge off, here or in this session."""
+    signs = ("off", f"sessions/{fields.get('session_id')}.off")
+    return any(os.path.lexists(f"{state}/{sign}") for sign in signs)
 
 
 def last_word(event: str, state: str, data: bytes) -> bytes:

@@ -17,7 +17,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from bridge.policy.tool_classes import CLASSES, HANDBACK, matcher_of
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 Kind = Literal["local", "user", "project", "plugin"]
@@ -46,7 +49,7 @@ WAKE = {
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """One registration.
+    """One registration; `tools` is the class of tools that the matcher means.
 
     With a `condition`, a permission rule, the client starts it for such calls only.
     """
@@ -56,6 +59,18 @@ class Hook:
     matcher: str | None = None
     wakes: bool = False
     condition: str | None = None
+    tools: str = ""
+
+
+# The shell half knows the class without reading the event (bridge/rules/signs.py).
+# Agent has an entry of its own.
+_CLASSES = tuple(name for name in CLASSES if name != "agent")
+
+
+def _by_class(event: str, script: str, classes: Iterable[str]) -> tuple[Hook, ...]:
+    return tuple(
+        Hook(event, script, matcher=matcher_of(name), tools=name) for name in classes
+    )
 
 
 HOOKS = (
@@ -65,14 +80,14 @@ HOOKS = (
     Hook("CwdChanged", "moved"),
     Hook("UserPromptSubmit", "turn"),
     Hook("Stop", "turn"),
-    Hook("PreToolUse", "tool-start", matcher="*"),
-    Hook("PreToolUse", "agent-call", matcher="Agent|SubagentHandback"),
+    *_by_class("PreToolUse", "tool-start", _CLASSES),
+    Hook("PreToolUse", "agent-call", matcher=f"Agent|{HANDBACK}", tools="agent"),
     # Measured on 2.1.330: other commands start no process, whatever is around `bridge`.
     Hook("PreToolUse", "always", matcher="Bash", condition="Bash(*bridge*)"),
-    Hook("PostToolUse", "tool-end", matcher="*"),
-    Hook("PostToolUse", "agent-event", matcher="Agent"),
-    Hook("PostToolUseFailure", "tool-end", matcher="Bash"),
-    Hook("PostToolUseFailure", "agent-event", matcher="Agent"),
+    *_by_class("PostToolUse", "tool-end", _CLASSES),
+    Hook("PostToolUse", "agent-event", matcher="Agent", tools="agent"),
+    *_by_class("PostToolUseFailure", "tool-end", _CLASSES),
+    Hook("PostToolUseFailure", "agent-event", matcher="Agent", tools="agent"),
     Hook("PermissionRequest", "dialog", matcher="*"),
     Hook("SubagentStop", "agent-event"),
     Hook("StopFailure", "turn"),
@@ -98,9 +113,12 @@ class Form:
 
     def arguments(self, hook: Hook) -> list[str]:
         """The arguments of `/bin/sh` for one hook."""
-        known = [self.python] if self.python else []
-        script = self.folder + hook.script
-        return ["-c", self.shell, script, hook.event, self.kind, *known]
+        words = [hook.event, self.kind]
+        if self.python or hook.tools:
+            words.append(self.python or "")
+        if hook.tools:
+            words.append(hook.tools)
+        return ["-c", self.shell, self.folder + hook.script, *words]
 
 
 def form_of(kind: Kind, hooks: Path, python: str) -> Form:

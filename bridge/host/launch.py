@@ -29,8 +29,8 @@ from bridge.host.request_tokens import (
 )
 from bridge.protocol.contract import full_prompt, prompt_digest
 from bridge.protocol.failure_codes import code_of
-from bridge.protocol.ids import RequestId
-from bridge.protocol.names import CARRIER, CLIENT_MODELS
+from bridge.protocol.ids import RequestId, is_id
+from bridge.protocol.names import CARRIER, CLIENT_MODELS, GENERAL
 from bridge.protocol.record import LATEST_MS
 from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
@@ -40,8 +40,11 @@ from bridge.store.subagent_runs import AgentRun
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
     from bridge.protocol.request import Request
+    from bridge.store.store import Store
 
 _SOFT_SHARE = 0.15
+# More than any limit on depth.
+_MAX_ABOVE = 64
 
 
 def before_agent(hook: HookContext, caller: AgentRun | None) -> HookOutput:
@@ -152,6 +155,8 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         answer_at=max(0, int(monotonic_s() * 1000) + answer_by - now_ms),
         prompt_sha256=prompt_digest(full_prompt(request.spoken, request.answer_schema)),
         answer_to_host=request.answer_to_host,
+        variables=request.variables,
+        above=agents_above(hook.store, request),
         **limits_of(definition),
     )
     # First: a launch that is not noted could not be completed.
@@ -180,6 +185,18 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         sessions.note_launch(hook.store, hook.session)
         note_taken_up(hook)
     return _rewrite(hook, mine)
+
+
+def agents_above(store: Store, request: Request) -> tuple[str, ...]:
+    """The agent of a request, the one that made the request, and so on."""
+    names = [request.agent_type]
+    while (parent := request.parent_request_id) is not None and len(names) < _MAX_ABOVE:
+        found = store.find(RequestId(parent)) if is_id(parent) else None
+        if found is None or found.request is None:
+            break
+        request = found.request
+        names.append(request.agent_type)
+    return tuple(names)
 
 
 def _carrier(hook: HookContext, registry: Registry) -> str | None:
@@ -276,7 +293,9 @@ def _nested(hook: HookContext, caller: AgentRun | None) -> HookOutput:
     refused = limits.refuse_nested(hook, caller)
     if refused is not None:
         return refused
+    inner = event.table("tool_input").get("subagent_type")
     nested = caller.with_(
+        above=(inner if isinstance(inner, str) else GENERAL, *caller.above),
         tool_use_id=event.tool_use_id,
         agent_id="",
         state="launched",

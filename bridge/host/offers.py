@@ -164,6 +164,12 @@ def note_taken_up(hook: HookContext) -> None:
     )
 
 
+def mark_open(hook: HookContext) -> None:
+    """An offer was made outside `offer`: the shell hook must look at it again."""
+    with suppress(StateUnavailable):
+        sessions.mark_offer(hook.store, hook.session.session_id, is_open=True)
+
+
 def decline(
     hook: HookContext,
     request: Request,

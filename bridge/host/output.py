@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MAX_CONTEXT = 9_000
 MAX_REASON = 2_000
 MAX_LINE = 160
+MAX_NOTE = 400
 
 # The shell half turns this into the client's "block", for FileChanged only: an
 # interpreter that cannot start exits with 2 by itself.
@@ -50,6 +51,30 @@ def specific(event: str, line: str = "", **fields: Any) -> HookOutput:
     """An answer in `hookSpecificOutput`; only the user sees `line`."""
     output = {"hookSpecificOutput": {"hookEventName": event, **fields}}
     return _json(output, line)
+
+
+def with_context(output: HookOutput, event: str, text: str) -> HookOutput:
+    """The same answer, with more text for the model in front of its own."""
+    value = orjson.loads(output.stdout or b"{}")
+    own = value.setdefault("hookSpecificOutput", {"hookEventName": event})
+    texts = (text, own.get("additionalContext") or "")
+    # What is cut is the added text: the other is an offer, or who we are.
+    room = MAX_CONTEXT - len(texts[1])
+    both = [each for each in (clean(text, max(room, 0)), texts[1]) if each]
+    own["additionalContext"] = "\n\n".join(both)
+    return replace(output, stdout=orjson.dumps(value))
+
+
+def with_line(output: HookOutput, line: str) -> HookOutput:
+    """The same answer, with a line for the user unless it has one."""
+    value = orjson.loads(output.stdout or b"{}")
+    value.setdefault("systemMessage", one_line(line, MAX_NOTE))
+    return replace(output, stdout=orjson.dumps(value))
+
+
+def refuse_prompt(reason: str) -> HookOutput:
+    """Keep a prompt from the model; the user reads why."""
+    return _json({"decision": "block", "reason": clean(reason, MAX_REASON)})
 
 
 def context(event: str, text: str) -> HookOutput:

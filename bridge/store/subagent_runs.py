@@ -5,6 +5,7 @@
     agents/<agent_id>.heard         its report has come to the host
     agents/<agent_id>.stopped       it has stopped
     agents/<agent_id>.report        its last words, of one that one of ours started
+    agents/<agent_id>.vars          variables that rules have set in it
 
 The gate's notes on an agent's tool calls are beside them: see `tool_calls`.
 `bridge.host.runs` says which run an event belongs to.
@@ -13,9 +14,10 @@ The gate's notes on an agent's tool calls are beside them: see `tool_calls`.
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.protocol.ids import is_id
+from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess
 from bridge.store import tool_calls
@@ -48,6 +50,10 @@ class AgentRun(Record):
     may not, what is granted to it (`allow`), after how many calls it must answer
     (`max_turns`), how many were refused, whether success needs verified evidence. An
     agent that it starts has the same.
+
+    For rules: the `variables` it began with, whether they stand alone or over those of
+    the rules files (`replaces_variables`), the names of the agents `above`, itself
+    first, and by layer the rule set that binds it (`rule_sets`).
     """
 
     request_id: str
@@ -75,6 +81,10 @@ class AgentRun(Record):
     max_turns: int | None = None
     refused: int = 0
     require_verified_evidence: bool = False
+    variables: dict[str, Any] = field(default_factory=dict)
+    replaces_variables: bool = False
+    above: tuple[str, ...] = ()
+    rule_sets: dict[str, Any] = field(default_factory=dict)
 
 
 def note_call(store: Store, run: AgentRun) -> None:
@@ -212,6 +222,7 @@ def _forget(folder: Folder, agent_id: str) -> None:
     for sign in _SIGNS:
         folder.remove(f"{agent_id}.{sign}")
     folder.remove(_report_name(agent_id))
+    folder.remove(f"{agent_id}.vars")
     tool_calls.forget(folder, agent_id)
 
 

@@ -1,0 +1,163 @@
+"""A rule gives the work of a call to an agent: the call is refused with an offer.
+
+The request is the session's own, claimed at once, and its answer comes back to the
+model that made the call. A call that is made again meets the same request. Where the
+work cannot be handed over, the call runs, and the user is told why; a rule that says
+`required: true` refuses it then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge.errors import BridgeError
+from bridge.host.offers import judge_for, mark_open
+from bridge.host.request_tokens import PREFIX
+from bridge.policy.rule_set import label_of, place_of
+from bridge.protocol.ids import RequestId, new_request_id
+from bridge.protocol.request import Request
+from bridge.protocol.response import failed
+from bridge.store.clock import uptime
+from bridge.store.handovers import find_handover, note_handover
+
+if TYPE_CHECKING:
+    from bridge.host.context import HookContext
+    from bridge.policy.rule_set import Spawn, Whose
+    from bridge.store import Found
+
+
+class Told(NamedTuple):
+    """What comes of it: why the call is refused, or why it runs after all."""
+
+    text: str
+    is_refusal: bool = False
+
+
+class _NotPossible(BridgeError):
+    """The work cannot be handed over."""
+
+
+def hand_over(hook: HookContext, spawn: Spawn, whose: Whose | None) -> Told:
+    """Give work to an agent; `whose` is None where no call waits for it."""
+    try:
+        if not spawn.is_handover:
+            hook.store.submit(_request(hook, spawn, whose))
+            return Told("")
+        return _instead(hook, spawn, whose)
+    except BridgeError as error:
+        why = f"rule {label_of(spawn.rule)} could not start {spawn.agent}: {error}"
+        if spawn.is_handover and spawn.rule.get("required"):
+            return Told(f"hostbridge: {why}. The rule requires it.", is_refusal=True)
+        return Told(why)
+
+
+def _instead(hook: HookContext, spawn: Spawn, whose: Whose | None) -> Told:
+    """Offer a request in place of the call."""
+    if hook.event.agent_id:
+        raise _NotPossible("a call inside an agent cannot be handed over yet")
+    key = _key(hook, spawn)
+    session_id = hook.session.session_id
+    earlier = find_handover(hook.store, session_id, key)
+    found = hook.store.find(RequestId(earlier)) if earlier else None
+    if found is not None and found.response is not None:
+        note_handover(hook.store, session_id, key, None)
+        if not found.response.success and not spawn.rule.get("required"):
+            return Told(_failed_before(spawn, found))
+        found = None
+    if found is not None and found.request is not None:
+        if _is_ignored(hook, found.request):
+            raise _NotPossible("the model did not call the agent that it was asked to")
+        return _offer(spawn, found.request.request_id)
+    request = _request(hook, spawn, whose)
+    hook.store.submit(request)
+    request_id = RequestId(request.request_id)
+    taken = hook.store.claim(
+        hook.claimant,
+        hook.settings.slots,
+        lambda waiting: judge_for(hook, waiting),
+        only=request_id,
+    )
+    if not taken:
+        why = _why_not_taken(hook, request)
+        response = failed(request, "cancelled", why, now_ms=hook.now_ms())
+        hook.store.publish(response, source="rule")
+        raise _NotPossible(why)
+    note_handover(hook.store, session_id, key, request.request_id)
+    mark_open(hook)
+    return _offer(spawn, request.request_id)
+
+
+def _offer(spawn: Spawn, request_id: str) -> Told:
+    call = json.dumps({"description": "b", "prompt": PREFIX + request_id})
+    return Told(
+        f"hostbridge: the rule {spawn.rule['name']} gives this to the agent "
+        f"{spawn.agent}. Do not run it yourself: call Agent once with\n{call}\n"
+        f"and go on with its answer. [{place_of(spawn.rule)}]",
+        is_refusal=True,
+    )
+
+
+def _failed_before(spawn: Spawn, found: Found) -> str:
+    error = found.response.error if found.response else None
+    how = error.code if error else "no success"
+    return f"{spawn.agent} did not do it ({how}), so this call runs, once"
+
+
+def _is_ignored(hook: HookContext, request: Request) -> bool:
+    """Whether the model was told often enough, and started no agent."""
+    claim = request.claim
+    return (
+        claim is not None
+        and claim.launched_at is None
+        and len(claim.offers) >= hook.settings.max_offers
+    )
+
+
+def _why_not_taken(hook: HookContext, request: Request) -> str:
+    found = hook.store.find(RequestId(request.request_id))
+    error = found.response.error if found and found.response else None
+    if error is not None:
+        return error.message
+    return f"all {hook.settings.slots} places for agents in this session are taken"
+
+
+def _request(hook: HookContext, spawn: Spawn, whose: Whose | None) -> Request:
+    """The request, with the definition of its agent applied.
+
+    Raises:
+        BridgeError: there is no such agent, or it cannot be asked like this.
+    """
+    from bridge.agents.apply import applied, choices
+    from bridge.agents.known_agents import Agents
+
+    definition = Agents.open(hook.settings, hook.store.place.project).find(spawn.agent)
+    fields: dict[str, Any] = choices(definition) if definition else {}
+    if spawn.model is not None:
+        fields["model"] = spawn.model
+    now_us = hook.store.clock.now_us()
+    priority = fields.pop("priority", "high")
+    request = Request(
+        request_id=new_request_id(now_us, priority),
+        agent_type=spawn.agent,
+        prompt=spawn.prompt,
+        arguments=spawn.arguments,
+        created_at=now_us // 1000,
+        uptime=uptime(hook.store.clock),
+        requester=f"rule {spawn.rule['name']}"[:60],
+        session=hook.session.session_id,
+        depth=whose.depth if whose else 0,
+        priority=priority,
+        answer_to_host=True,
+        **fields,
+    )
+    if definition is None:
+        return request
+    return applied(definition, request, dict(whose.variables) if whose else {})
+
+
+def _key(hook: HookContext, spawn: Spawn) -> str:
+    """Stands for the rule, who makes the call, and what it says."""
+    said = [place_of(spawn.rule), hook.event.agent_id, spawn.agent, spawn.prompt]
+    return hashlib.sha256(json.dumps(said).encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,175 @@
+"""What rules say about an event, done: blocked, told, written down, handed over.
+
+A rule is asked before the event's own handler, so that what it blocks has no other
+effect: no answer is taken, no offer made. Only before a tool call our own limits and
+tokens come first: what they refuse needs no rule.
+
+Whatever fails while a rule that blocks is asked, blocks: see `policy.rule_set`.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from bridge.errors import BridgeError, StateUnavailable
+from bridge.host import rule_gate, runs
+from bridge.host.gate import is_off
+from bridge.host.handover import hand_over
+from bridge.host.notices import is_notice
+from bridge.host.offers import MAX_STOP_OFFERS
+from bridge.host.output import (
+    HookOutput,
+    block,
+    context,
+    deny,
+    refuse_prompt,
+    with_context,
+    with_line,
+)
+from bridge.policy.rule_set import Decision, decide_event
+from bridge.policy.tool_classes import HANDBACK
+from bridge.store import sessions, subagent_runs
+from bridge.store.variables import Holder, set_variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.host.context import HookContext
+    from bridge.policy.rule_set import Whose
+    from bridge.store.subagent_runs import AgentRun
+
+    Handler = Callable[[HookContext], HookOutput]
+
+
+def answer_with_rules(hook: HookContext, handler: Handler) -> HookOutput:
+    """The answer of rules and of the event's handler, as one."""
+    event = hook.event
+    if event.name == "PreToolUse":
+        output = handler(hook)
+        if _is_decided(output) or event.tool == HANDBACK:
+            return output
+        decision, whose = _decide(hook)
+        return _about_call(hook, decision, whose, output)
+    if event.name == "UserPromptSubmit" and is_notice(event.text("prompt")):
+        return handler(hook)
+    decision, whose = _decide(hook)
+    if decision.block is not None:
+        refused = _refusal(hook, decision.block)
+        if refused is not None:
+            _write_down(hook, decision, whose)
+            return _with_notes(refused, decision)
+    output = handler(hook)
+    _write_down(hook, decision, whose)
+    return _told(hook, decision, output)
+
+
+def _decide(hook: HookContext) -> tuple[Decision, Whose]:
+    state = str(hook.store.place.state)
+    run = runs.find_run(hook.store, hook.event)
+    compiled = rule_gate.load_rules(state, hook.event.name)
+    defaults = compiled["variables"] if compiled else {}
+    data = run.to_data() if run else None
+    whose = rule_gate.whose_of(state, hook.event.raw, data, defaults)
+    if compiled is None or is_off(state, hook.event.raw):
+        return Decision(), whose
+    shell = rule_gate.shell(None)
+    rules = compiled["rules"]
+    return decide_event(rules, hook.event.raw, whose, _render, shell), whose
+
+
+def _render(template: str, scope: Mapping[str, Any]) -> str:
+    """A template filled in; one without any is itself, and jinja2 stays unloaded."""
+    if "{" not in template:
+        return template
+    from bridge.agents.templates import TemplateFailed, render
+
+    try:
+        return render(template, scope)
+    except TemplateFailed as error:
+        raise ValueError(f"its template cannot be filled in: {error}") from None
+
+
+def _is_decided(output: HookOutput) -> bool:
+    """Whether a call is refused, or turned into one of ours."""
+    return b'"permissionDecision"' in output.stdout
+
+
+def _about_call(
+    hook: HookContext, decision: Decision, whose: Whose, output: HookOutput
+) -> HookOutput:
+    """A tool call is about to run."""
+    for spawn in decision.spawns:
+        told = hand_over(hook, spawn, whose)
+        if spawn.is_handover and told.is_refusal:
+            decision.block = told.text
+        elif told.text:
+            decision.notes.append(told.text)
+    _write_down(hook, decision, whose)
+    if decision.block is None:
+        return _told(hook, decision, output)
+    run = runs.find_run(hook.store, hook.event)
+    if run is not None:
+        _count_refusal(hook, run)
+    refused = deny(decision.block)
+    if decision.contexts:
+        text = "\n\n".join(decision.contexts)
+        refused = with_context(refused, "PreToolUse", text)
+    return _with_notes(refused, decision)
+
+
+def _count_refusal(hook: HookContext, run: AgentRun) -> None:
+    """A refused call is a turn of the agent, too."""
+    with suppress(StateUnavailable):
+        subagent_runs.change(hook.store, run, lambda r: r.with_(refused=r.refused + 1))
+
+
+def _refusal(hook: HookContext, reason: str) -> HookOutput | None:
+    """Keep something else than a call from happening; None past our own limit."""
+    name = hook.event.name
+    if name == "UserPromptSubmit":
+        return refuse_prompt(reason)
+    if name == "SubagentStop":
+        return block(reason)
+    if name != "Stop" or hook.session.stop_offers >= MAX_STOP_OFFERS:
+        return None
+    with suppress(StateUnavailable):
+        count = hook.session.stop_offers + 1
+        sessions.note_stop_offers(hook.store, hook.session, count)
+    return context("Stop", reason)
+
+
+def _told(hook: HookContext, decision: Decision, output: HookOutput) -> HookOutput:
+    """The answer with what rules add to it."""
+    if hook.event.name != "PreToolUse":
+        for spawn in decision.spawns:
+            # Nothing waits for it: its answer comes like any other's.
+            decision.notes += filter(None, [hand_over(hook, spawn, None).text])
+    if decision.contexts:
+        text = "\n\n".join(decision.contexts)
+        output = with_context(output, hook.event.name, text)
+    return _with_notes(output, decision)
+
+
+def _with_notes(output: HookOutput, decision: Decision) -> HookOutput:
+    if not decision.notes:
+        return output
+    return with_line(output, "hostbridge: " + "; ".join(decision.notes))
+
+
+def _write_down(hook: HookContext, decision: Decision, whose: Whose) -> None:
+    """Keep the variables that rules have set: the agent's own, or the session's."""
+    if not decision.changes:
+        return
+    is_ours = bool(whose.above) and runs.find_run(hook.store, hook.event) is not None
+    holder = (
+        Holder.agent(hook.event.agent_id)
+        if is_ours
+        else Holder.session(hook.session.session_id)
+    )
+    try:
+        set_variables(
+            hook.store, holder, decision.changes, "rule", call=hook.event.tool_use_id
+        )
+    except BridgeError as error:
+        decision.notes.append(f"variables were not written: {error}")

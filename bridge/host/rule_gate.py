@@ -1,0 +1,98 @@
+"""Whether any rule has something to say about an event: standard library only.
+
+Runs under `python3 -I -S` where a sign says that a rule may concern the event. If one
+fires, the full hook decides again and acts. What decides is `bridge.policy.rule_set`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from bridge.host.call_notes import is_name
+from bridge.policy.rule_set import EVENTS, Whose, any_fires, scope_of
+from bridge.policy.tool_classes import HANDBACK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bridge.policy.condition import Shell
+
+    Json = dict[str, Any]
+
+_MAX_BYTES = 64 * 1024 * 1024
+
+
+def fires(event: str, state: str, fields: Json, run: Json | None) -> bool:
+    """Whether the full hook must see an event of this state for the sake of rules.
+
+    `run` is the record of the agent of ours in which it happened.
+    """
+    compiled = load_rules(state, event)
+    if compiled is None or fields.get("tool_name") == HANDBACK:
+        return False
+    whose = whose_of(state, fields, run, compiled["variables"])
+    scope = scope_of(fields, whose)
+    return any_fires(compiled["rules"], scope, whose, shell(compiled.get("parser")))
+
+
+def load_rules(state: str, event: str) -> Json | None:
+    """The compiled rules of an event; None if there are none."""
+    return _load(f"{state}/rules/{EVENTS[event]}.json") if event in EVENTS else None
+
+
+def shell(folders: list[str] | None) -> Shell:
+    """The functions of conditions that read commands."""
+    import time
+
+    from bridge.policy.shell_functions import shell as functions
+
+    return functions(time.process_time, folders)
+
+
+def whose_of(state: str, fields: Json, run: Json | None, defaults: Json) -> Whose:
+    """In whose name an event happens: the session, an agent of ours, or another's."""
+    agent_id = fields.get("agent_id")
+    if run is None or not agent_id:
+        name = fields.get("session_id")
+        session = _set(f"{state}/sessions/{name}.vars.json") if is_name(name) else {}
+        other = str(fields.get("agent_type")) if agent_id else None
+        return Whose(
+            {**defaults, **session},
+            agent=other,
+            depth=1 if agent_id else 0,
+            above=(other,) if other else (),
+        )
+    own = {**(run.get("variables") or {}), **_set(f"{state}/agents/{agent_id}.vars")}
+    above = run.get("above") or ()
+    return Whose(
+        own if run.get("replacesVariables") else {**defaults, **own},
+        agent=above[0] if above else None,
+        depth=run.get("depth", 0) + 1,
+        above=above,
+        sets=run.get("ruleSets") or {},
+    )
+
+
+def _set(path: str) -> Json:
+    """The variables that were set, by name."""
+    found = (_load(path) or {}).get("variables")
+    return {
+        name: each.get("value")
+        for name, each in (found if isinstance(found, dict) else {}).items()
+        if isinstance(each, dict)
+    }
+
+
+def _load(path: str) -> Json | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        with open(fd, "rb") as file:
+            value = json.loads(file.read(_MAX_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

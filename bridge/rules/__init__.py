@@ -1,0 +1,1 @@
+"""Rules files: read, checked, put in layers, and compiled for the hooks."""

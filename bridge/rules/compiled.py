@@ -1,0 +1,149 @@
+"""The compiled rules of a project, in `<state>/rules/`, where hooks find them.
+
+    <event>.json             the rules of an event, in their order, and the variables
+    <Event>, <Event>.<class> empty signs for the shell: some rule may be about this
+    variables.json           the variables of the files
+    <layer>[.<set>].yaml     a copy of each file in force
+    <layer>.stamp            has the time of a layer's file at the last look
+
+Compiled by `rules check`, `trust`, and the first event after a change. Written in this
+order: rules, signs, stamps. If two do it at once, both write what they read, and a
+stamp that does not fit its file has it done again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bridge.policy.bash_syntax import parser_folders
+from bridge.policy.rule_set import EVENTS, TOOL_EVENTS
+from bridge.policy.tool_classes import CLASSES
+from bridge.rules.freshness import FOLDER, identity_of
+from bridge.rules.layers import FILE, folders_of, read_all, sources
+from bridge.rules.rule_file import RULE_EVENTS
+from bridge.rules.signs import classes_of
+
+if TYPE_CHECKING:
+    import os
+
+    from bridge.config import Settings
+    from bridge.rules.layers import Source
+    from bridge.rules.rule_file import RuleFile
+    from bridge.store.directory import Folder
+    from bridge.store.store import Store
+
+VERSION = 1
+VARIABLES = "variables.json"
+# The user's rules come before the project's, of one priority.
+_ORDER = {"user": 0, "project": 1}
+
+
+def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
+    """Compile what is in force, and write it; returns the files as they count.
+
+    Raises:
+        StateUnavailable, OSError: the state cannot be written.
+    """
+    # First: a change while they are read shows at the next look.
+    folders = folders_of(settings, store.place)
+    looked = {layer: identity_of(each / FILE) for layer, each in folders.items()}
+    found = sources(settings, store.place)
+    with store.state() as state:
+        folder = state[FOLDER]
+        texts = {s: data for s in found if (data := _in_force(s, folder)) is not None}
+        # A set that is gone leaves no copy.
+        for name in set(folder.names(".yaml")) - {s.copy[:-5] for s in texts}:
+            folder.remove(f"{name}.yaml")
+        for source, data in texts.items():
+            if folder.read(source.copy) != data:
+                folder.replace(source.copy, data, durable=False)
+        files = read_all(texts)
+        _write(folder, files)
+        for layer, facts in looked.items():
+            _stamp(folder, layer, facts)
+    return files
+
+
+def _in_force(source: Source, folder: Folder) -> bytes | None:
+    """The bytes of a file that count: its own, or those that did before."""
+    data, copy = source.data, folder.read(source.copy)
+    if data is not None and source.admits(data) and _is_whole(source, data):
+        return data
+    if data is None and not source.why and source.layer == "user":
+        # It is gone. The project's own stay until `trust` says so.
+        return None
+    if copy is not None and source.admits(copy):
+        return copy
+    # Half a file of the user's, and nothing before it: its problems are shown.
+    return data if data is not None and source.layer == "user" else None
+
+
+def _is_whole(source: Source, data: bytes) -> bool:
+    """Whether the file is YAML of this kind; one that is being edited may not be."""
+    return read_all({source: data})[-1].is_read
+
+
+def _write(folder: Folder, files: list[RuleFile]) -> None:
+    by_layer = {file.layer: file.variables for file in files}
+    own = {n: v for f in files if f.layer == "user" for n, v in f.variables.items()}
+    projects = {
+        n: v for f in files if f.layer == "project" for n, v in f.variables.items()
+    }
+    variables = {**by_layer["built-in"], **projects, **own}
+    common = {"version": VERSION, "variables": variables, "parser": parser_folders()}
+    rules = rules_in_order(files)
+    for event in RULE_EVENTS:
+        if rules[event]:
+            data = orjson.dumps({**common, "rules": rules[event]})
+            folder.replace(f"{event}.json", data, durable=False)
+    known = {"version": VERSION, "variables": variables, "declared": [*projects, *own]}
+    folder.replace(VARIABLES, orjson.dumps(known), durable=False)
+    wanted = _signs(rules)
+    for sign in wanted:
+        folder.touch(sign)
+    every = {_sign(name, each) for name in EVENTS for each in ("", *CLASSES)}
+    for sign in every - wanted:
+        folder.remove(sign)
+    for event in RULE_EVENTS:
+        if not rules[event]:
+            folder.remove(f"{event}.json")
+
+
+def rules_in_order(files: list[RuleFile]) -> dict[str, list[dict[str, Any]]]:
+    """The compiled rules in force, by event, in the order in which they count."""
+    ranked = [
+        (-rule.priority, _ORDER[file.layer], rule)
+        for file in files
+        if file.layer != "built-in"
+        for rule in file.rules
+        if rule.is_enabled and rule.code is not None
+    ]
+    ranked.sort(key=lambda entry: entry[:2])
+    return {
+        event: [rule.code for *_, rule in ranked if rule.event == event and rule.code]
+        for event in RULE_EVENTS
+    }
+
+
+def _signs(rules: dict[str, list[dict[str, Any]]]) -> set[str]:
+    found: set[str] = set()
+    for name, event in EVENTS.items():
+        if rules[event]:
+            found.add(name)
+        if event in TOOL_EVENTS:
+            classes = {each for rule in rules[event] for each in classes_of(rule)}
+            found |= {_sign(name, each) for each in classes}
+    return found
+
+
+def _sign(event: str, tools: str) -> str:
+    return f"{event}.{tools}" if tools else event
+
+
+def _stamp(folder: Folder, layer: str, facts: os.stat_result | None) -> None:
+    if facts is None:
+        folder.remove(f"{layer}.stamp")
+    else:
+        folder.touch_at(f"{layer}.stamp", facts.st_mtime_ns)

@@ -1,0 +1,161 @@
+"""The rules files of a project, in their layers, and which of them are in force.
+
+    <package>/rules/built_in.yaml         built-in: off until a file names them
+    ~/.hostbridge/rules.yaml              user
+    <project>/.bridge/rules.yaml          project, after `hostbridge trust`
+    …/rules/NAME.yaml                     the rule set NAME of that layer
+
+Of a linked worktree the project is the main one. A file that has changed since and may
+not be used (not trusted, or not YAML) leaves in force what was: the state keeps a copy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.files import Unreadable, read_bytes
+from bridge.agents.trust import Trust
+from bridge.agents.yaml_source import read_tree
+from bridge.rules.rule_file import (
+    RULE_EVENTS,
+    Below,
+    RuleFile,
+    read_rules,
+    unread,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bridge.config import Settings
+    from bridge.rules.rule_file import Layer
+    from bridge.store.location import Place
+
+BUILT_IN = Path(__file__).with_name("built_in.yaml")
+FILE = "rules.yaml"
+SETS = "rules"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One rules file that may be there, and its bytes.
+
+    Attributes:
+        data: its bytes; None if it is not there, or cannot be read: `why` says so then.
+        admits: whether these bytes may be in force.
+    """
+
+    layer: Layer
+    rule_set: str
+    file: Path
+    data: bytes | None
+    why: str
+    admits: Callable[[bytes], bool]
+
+    @property
+    def copy(self) -> str:
+        """The name of its copy in the state."""
+        return f"{self.layer}{self.rule_set and '.'}{self.rule_set}.yaml"
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether the file as it is may be in force."""
+        return self.data is not None and self.admits(self.data)
+
+
+def folders_of(settings: Settings, place: Place) -> dict[Layer, Path]:
+    """The folder of each layer's rules."""
+    return {"user": settings.home, "project": place.owner / ".bridge"}
+
+
+def sources(settings: Settings, place: Place) -> list[Source]:
+    """Every rules file of user and project, those of sets too."""
+    found = []
+    for layer, folder in folders_of(settings, place).items():
+        is_projects = layer == "project"
+        trust = Trust.read(settings.home, place.owner) if is_projects else None
+        for rule_set, file in _files(folder):
+            data, why = _read(file, follow_links=not is_projects)
+
+            def admits(data: bytes, file: Path = file, trust: Any = trust) -> bool:
+                return trust is None or trust.admits(file, data)
+
+            found.append(Source(layer, rule_set, file, data, why, admits))
+    return found
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    yield "", folder / FILE
+    for file in sorted((folder / SETS).glob("*.yaml")):
+        if file.name[0] != ".":
+            yield file.stem, file
+
+
+def _read(file: Path, *, follow_links: bool) -> tuple[bytes | None, str]:
+    if not file.exists() and not file.is_symlink():
+        return None, ""
+    try:
+        return read_bytes(file, follow_links=follow_links), ""
+    except Unreadable as exc:
+        return None, exc.why
+
+
+def read_all(
+    texts: Mapping[Source, bytes],
+    check_agent: Callable[[str], str | None] = lambda _name: None,
+) -> list[RuleFile]:
+    """The files in their layers, the built-in one first, with these bytes."""
+    built_in = read_rules(BUILT_IN.read_text(), BUILT_IN, "built-in")
+    found = [built_in]
+    below = Below(variables=built_in.variables, named=_named())
+    user: dict[str, Any] = {}
+    for source, data in texts.items():
+        if source.layer == "project":
+            below = replace(
+                below,
+                variables={**built_in.variables, **user},
+                kept=frozenset(user),
+            )
+        digests = {source.file: hashlib.sha256(data).hexdigest()}
+        try:
+            read = read_rules(
+                data.decode().removeprefix("\ufeff"),
+                source.file,
+                source.layer,
+                below,
+                rule_set=source.rule_set,
+                check_agent=check_agent,
+            )
+        except UnicodeDecodeError as exc:
+            line = data.count(b"\n", 0, exc.start) + 1
+            read = unread(source.file, source.layer, f"not UTF-8, on line {line}")
+        if source.layer == "user":
+            user |= read.variables
+        found.append(replace(read, digests=digests))
+    return found
+
+
+def _named() -> dict[tuple[str, str], Mapping[str, Any]]:
+    """The built-in rules as they are written, by event and name."""
+    value = read_tree(BUILT_IN.read_text(), BUILT_IN).value
+    return {
+        (event, rule["name"]): rule
+        for event in RULE_EVENTS
+        for rule in value.get(event, ())
+    }
+
+
+def live(
+    settings: Settings,
+    place: Place,
+    check_agent: Callable[[str], str | None] = lambda _name: None,
+) -> list[RuleFile]:
+    """The files as they are now, trusted or not, with all their problems."""
+    all_sources = sources(settings, place)
+    texts = {s: s.data for s in all_sources if s.data is not None}
+    found = read_all(texts, check_agent)
+    broken = [unread(s.file, s.layer, s.why) for s in all_sources if s.why]
+    return [*found, *broken]

@@ -1,0 +1,295 @@
+"""A rules file: what it may hold, its problems, and the compiled rules.
+
+    variables: {validation_model: haiku}
+    on_before_tool:
+      - name: delegate-checks
+        when: validation_model and runs(command, "pytest")
+        spawn_agent: {agent: validation-runner, prompt: "Run: {{ command }}"}
+
+Every problem is found at once, each with line and column. A rule that has one is not
+in force; one that would block is kept as broken, so that it blocks and says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from bridge.agents.definition import StrictModel
+from bridge.agents.diagnostic import Diagnostic, Place, format_place
+from bridge.agents.validate import check
+from bridge.agents.yaml_source import read_tree
+from bridge.policy.condition_compiler import shadowed
+from bridge.policy.rule_set import EVENTS
+from bridge.rules.rule_parts import CAN_BLOCK, RuleReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from bridge.agents.yaml_source import Tree
+
+    Json = dict[str, Any]
+
+Layer = Literal["built-in", "user", "project"]
+RULE_EVENTS = tuple(dict.fromkeys(EVENTS.values()))
+Rules = Annotated[list[Any], Field(default_factory=list)]
+Variables = Annotated[dict[str, Any], Field(default_factory=dict)]
+
+
+class RulesFile(StrictModel):
+    """The fields of a rules file; each rule is checked for itself."""
+
+    variables: Variables
+    on_session_start: Rules
+    on_user_prompt: Rules
+    on_before_tool: Rules
+    on_after_tool: Rules
+    on_subagent_stop: Rules
+    on_stop: Rules
+
+
+class SpawnAgent(StrictModel):
+    """Work for an agent; `block` says whether it takes the place of the call."""
+
+    agent: Annotated[str, Field(min_length=1)]
+    prompt: Annotated[str, Field(min_length=1)]
+    arguments: Variables
+    model: str | None = None
+    block: bool | None = None
+
+
+class RuleFields(StrictModel):
+    """One rule as it is written."""
+
+    name: Annotated[str, Field(pattern=r"^[^\s].{0,79}$")] | None = None
+    when: Any = None
+    tools: Any = None
+    enabled: bool = True
+    priority: Annotated[int, Field(ge=-1000, le=1000)] = 0
+    required: bool = False
+    on_error: Literal["block", "skip"] = "block"
+    spawn_agent: SpawnAgent | None = None
+    block: Annotated[str, Field(min_length=1)] | None = None
+    inject_context: Annotated[str, Field(min_length=1)] | None = None
+    set_variable: dict[str, Any] | None = None
+    increment_variable: Any = None
+
+
+EFFECTS = (
+    "spawn_agent", "block", "inject_context", "set_variable", "increment_variable",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a file: compiled, for the hooks, and what else a person asks of it.
+
+    `code` is what `bridge.policy.rule_set` reads; None if the rule is broken and
+    blocks nothing.
+    """
+
+    event: str
+    name: str
+    line: int
+    is_enabled: bool
+    priority: int
+    code: Json | None
+    source: str = ""
+    agent: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFile:
+    """A rules file that was read; `is_read` is false if it is not YAML of this kind."""
+
+    file: Path
+    layer: Layer
+    is_read: bool = True
+    variables: Json = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+    digests: dict[Path, str] = field(default_factory=dict)
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The problems that keep a rule, or all, from being in force."""
+        return tuple(p for p in self.problems if p.level == "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """What the layers below say: their variables, and rules that can be named."""
+
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    named: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    # Variables of the user, which a project cannot set.
+    kept: frozenset[str] = frozenset()
+
+
+def read_rules(
+    text: str,
+    file: Path,
+    layer: Layer,
+    below: Below = Below(),
+    *,
+    rule_set: str = "",
+    check_agent: Callable[[str], str | None] = lambda _name: None,
+) -> RuleFile:
+    """Read the text of a rules file.
+
+    Args:
+        text: what the file holds.
+        file: where it is.
+        layer: whose it is.
+        below: what the layers below say.
+        rule_set: the set that the rules belong to; the usual one is empty.
+        check_agent: what is wrong with the name of an agent; None if nothing is.
+    """
+    tree = read_tree(text, file, keeps_source=True)
+    _, salvaged = check(RulesFile, tree)
+    if not isinstance(tree.value, dict):
+        return RuleFile(file, layer, is_read=False, problems=tuple(tree.problems))
+    _check_variables(tree, salvaged.variables, layer, below)
+    found = [
+        (event, place, parsed)
+        for event in RULE_EVENTS
+        for place, parsed in _parsed(tree, event, below)
+    ]
+    known = {*below.variables, *salvaged.variables}
+    known |= _set_by(one.fields for *_, one in found)
+    rules: list[Rule] = []
+    names: dict[tuple[str, str], int] = {}
+    for event, place, parsed in found:
+        fields = parsed.fields
+        reader = RuleReader(tree, place, event, known, parsed.inherited)
+        before = len(tree.problems)
+        code: Json | None = _compiled(reader, fields, layer, below)
+        name = fields.name or format_place(place)
+        line = tree.line_of(place)
+        if fields.name and (first := names.setdefault((event, name), line)) != line:
+            tree.error((*place, "name"), f"line {first} has a rule of this name")
+        if fields.spawn_agent and (wrong := check_agent(fields.spawn_agent.agent)):
+            reader.error("spawn_agent", wrong, "agent")
+        errors = [p for p in tree.problems[before:] if p.level == "error"]
+        if errors or not parsed.is_sound:
+            code = _broken(parsed, event, errors or _errors_in(tree, place))
+        if code is not None:
+            code |= {"name": name, "layer": layer, "file": str(file), "line": line}
+            if rule_set:
+                code["set"] = rule_set
+        rules.append(
+            Rule(event, name, line, fields.enabled, fields.priority, code,
+                 reader.source, reader.agent)
+        )  # fmt: skip
+    problems = sorted(tree.problems, key=lambda p: (p.line, p.column or 0))
+    return RuleFile(
+        file,
+        layer,
+        variables=dict(salvaged.variables),
+        rules=tuple(rules),
+        problems=tuple(problems),
+    )
+
+
+class Parsed(NamedTuple):
+    """The fields of a rule: all valid or not, as written, and those from below."""
+
+    fields: RuleFields
+    is_sound: bool
+    written: frozenset[str]
+    inherited: frozenset[str]
+
+
+def _parsed(tree: Tree, event: str, below: Below) -> Iterator[tuple[Place, Parsed]]:
+    """The rules of an event; one that only names a rule from below gets its fields."""
+    listed = tree.value.get(event)
+    for position, value in enumerate(listed if isinstance(listed, list) else ()):
+        place = (event, position)
+        inherited: frozenset[str] = frozenset()
+        if isinstance(value, dict) and not set(EFFECTS) & value.keys():
+            named = below.named.get((event, str(value.get("name"))))
+            if named is not None:
+                inherited = frozenset(named.keys() - value.keys())
+                value = {**named, "enabled": True, **value}  # noqa: PLW2901
+        whole, salvaged = check(RuleFields, tree, value, place)
+        written = frozenset(value if isinstance(value, dict) else ())
+        does_nothing = bool(written) and not set(EFFECTS) & written
+        if does_nothing:
+            effects = f"{', '.join(EFFECTS[:-1])} or {EFFECTS[-1]}"
+            tree.error(place, f"does nothing: give it {effects}")
+        is_sound = whole is not None and not does_nothing
+        yield place, Parsed(salvaged, is_sound, written, inherited)
+
+
+def _set_by(rules: Iterable[RuleFields]) -> set[str]:
+    """The variables that rules set."""
+    found: set[str] = set()
+    for fields in rules:
+        found |= (fields.set_variable or {}).keys()
+        counted = fields.increment_variable
+        found |= {counted} if isinstance(counted, str) else set(counted or ())
+    return found
+
+
+def _check_variables(
+    tree: Tree, variables: Mapping[str, Any], layer: Layer, below: Below
+) -> None:
+    for name in variables:
+        for problem in shadowed([name]):
+            tree.error(("variables", name), problem)
+        if layer == "project" and name in below.kept:
+            tree.error(
+                ("variables", name),
+                "your own rules.yaml sets this variable: a project cannot",
+            )
+
+
+def _compiled(
+    reader: RuleReader, fields: RuleFields, layer: Layer, below: Below
+) -> Json:
+    """The compiled rule; its problems are in the tree."""
+    code: Json = reader.conditions(fields.when, fields.tools)
+    if fields.on_error == "skip":
+        code["on_error"] = "skip"
+    if fields.required:
+        code["required"] = True
+    kept = below.kept if layer == "project" else frozenset()
+    code |= reader.variables(fields.set_variable, fields.increment_variable, kept)
+    for effect in ("inject_context", "block"):
+        if text := getattr(fields, effect):
+            code[effect] = reader.template(effect, text)
+    if fields.spawn_agent is not None:
+        code["spawn_agent"] = reader.spawn(fields.spawn_agent)
+    return code
+
+
+def _broken(parsed: Parsed, event: str, problems: Sequence[Diagnostic]) -> Json | None:
+    """A rule that cannot be read, if it would block: then it does, and says why."""
+    fields, spawn = parsed.fields, parsed.fields.spawn_agent
+    hands_over = "spawn_agent" in parsed.written and event == "on_before_tool"
+    hands_over = hands_over and not (spawn and spawn.block is False)
+    is_blocking = hands_over or ("block" in parsed.written and event in CAN_BLOCK)
+    if not is_blocking or fields.on_error == "skip":
+        return None
+    first = problems[0]
+    code: Json = {"broken": f"{first.line}:{first.column}: {first.message}"}
+    code["block"] = ""
+    tools = fields.tools
+    if isinstance(tools, list) and not any("tools" in p.place for p in problems):
+        code["tools"] = tools
+    return code
+
+
+def _errors_in(tree: Tree, place: Place) -> list[Diagnostic]:
+    """The errors inside a place."""
+    inside = (p for p in tree.problems if p.place[: len(place)] == place)
+    return [p for p in inside if p.level == "error"]
+
+
+def unread(file: Path, layer: Layer, why: str) -> RuleFile:
+    """A rules file that cannot be read at all."""
+    problem = Diagnostic(file, 1, (), why)
+    return RuleFile(file, layer, is_read=False, problems=(problem,))

@@ -1,0 +1,219 @@
+"""The parts of one rule, compiled, with problems at their places in the file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents import templates
+from bridge.agents.diagnostic import describe, did_you_mean
+from bridge.policy import tool_names
+from bridge.policy.condition_compiler import (
+    EVENT_NAMES,
+    compile_condition,
+    shadowed,
+)
+from bridge.policy.condition_problem import InvalidCondition
+from bridge.policy.condition_text import compile_text
+from bridge.policy.rule_set import TOOL_EVENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from bridge.agents.diagnostic import Place
+    from bridge.agents.yaml_source import Tree
+    from bridge.policy.condition_compiler import Condition
+
+    Json = dict[str, Any]
+
+# Events whose answer can keep something from happening, and those that take text.
+CAN_BLOCK = {"on_user_prompt", "on_before_tool", "on_subagent_stop", "on_stop"}
+_TAKES_CONTEXT = {
+    "on_session_start", "on_user_prompt", "on_before_tool", "on_after_tool",
+}  # fmt: skip
+
+
+class RuleReader:
+    """Reads one rule of a tree.
+
+    Attributes:
+        source: its condition as written.
+        agent: the agent that it names, and the line.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        place: Place,
+        event: str,
+        known: Collection[str],
+        inherited: Collection[str],
+    ) -> None:
+        self.tree = tree
+        self.place = place
+        self.event = event
+        self.known = frozenset(known) | frozenset(EVENT_NAMES)
+        self.inherited = inherited
+        self.source = ""
+        self.agent: tuple[str, int] | None = None
+
+    def error(self, name: str, message: str, *more: str | int) -> None:
+        """Add an error at a field, or at the rule if the field is inherited."""
+        at = () if name in self.inherited else (name, *more)
+        self.tree.error((*self.place, *at), message)
+
+    def conditions(self, when: Any, tools: Any) -> Json:
+        """`when` and `tools`."""
+        code: Json = {}
+        if isinstance(when, bool):
+            code["when"] = when
+        elif isinstance(when, str):
+            self.source = when
+            compiled = self._compile(("when",), when, self._condition)
+            if compiled is not None:
+                code["when"] = compiled
+        elif when is not None:
+            self.error("when", f"expected a condition, got {describe(when)}")
+        if tools is not None:
+            code |= self._tools(tools)
+        return code
+
+    def _condition(self, source: str) -> Condition:
+        return compile_condition(source, known=self.known)
+
+    def _text(self, source: str) -> Condition:
+        return compile_text(source, known=self.known)
+
+    def _compile(
+        self, at: tuple[str | int, ...], source: str, how: Callable[[str], Condition]
+    ) -> Any:
+        """The compiled source; None, with its problems in the tree, if it is wrong."""
+        try:
+            return how(source).code
+        except InvalidCondition as error:
+            for problem in error.problems:
+                if at[0] in self.inherited:
+                    self.error(str(at[0]), problem.message)
+                else:
+                    place = (*self.place, *at)
+                    self.tree.error_in(place, problem.at, problem.message)
+        return None
+
+    def _tools(self, tools: Any) -> Json:
+        if self.event not in TOOL_EVENTS:
+            self.error("tools", f"{self.event} is about no tool")
+            return {}
+        named = [tools] if isinstance(tools, str) else tools
+        if not isinstance(named, list) or not named:
+            self.error("tools", f"expected names of tools, got {describe(tools)}")
+            return {}
+        for position, name in enumerate(named):
+            at = (position,) if isinstance(tools, list) else ()
+            if not isinstance(name, str):
+                message = f"expected the name of a tool, got {describe(name)}"
+                self.error("tools", message, *at)
+            elif "(" in name:
+                message = f"{name!r}: name the whole tool; the rest belongs in `when`"
+                self.error("tools", message, *at)
+            elif not tool_names.is_known(name) and "*" not in name:
+                hint = did_you_mean(name, tool_names.KNOWN)
+                if hint:
+                    self.error("tools", f"there is no tool {name!r}{hint}", *at)
+                else:
+                    place = (*self.place, "tools", *at)
+                    self.tree.warn(place, f"unknown tool {name!r}")
+        names = tuple(name for name in named if isinstance(name, str))
+        return {"tools": list(tool_names.on_host(names))}
+
+    def variables(
+        self,
+        changed: Mapping[str, Any] | None,
+        counted: Any,
+        kept: Collection[str],
+    ) -> Json:
+        """`set_variable` and `increment_variable`."""
+        code: Json = {}
+        if changed:
+            code["set_variable"] = {
+                name: self._value(("set_variable", name), value)
+                for name, value in changed.items()
+            }
+        if isinstance(counted, str):
+            counted = {counted: 1}
+        if isinstance(counted, dict) and counted:
+            for name, by in counted.items():
+                if isinstance(by, bool) or not isinstance(by, (int, float)):
+                    message = f"expected a number, got {describe(by)}"
+                    self.error("increment_variable", message, name)
+            code["increment_variable"] = counted
+        elif counted is not None:
+            message = "expected a variable, or numbers by variable, got "
+            self.error("increment_variable", message + describe(counted))
+        self._check_names(code, kept)
+        return code
+
+    def _check_names(self, code: Json, kept: Collection[str]) -> None:
+        for field, names in code.items():
+            for name in names:
+                for problem in shadowed([name]):
+                    self.error(field, problem, name)
+                if name in kept:
+                    message = f"{name} is set in your own rules.yaml: a project cannot"
+                    self.error(field, message, name)
+
+    def _value(self, at: tuple[str | int, ...], value: Any) -> Any:
+        """A value that a variable gets: itself, or what `${{ … }}` in it says."""
+        if isinstance(value, str):
+            if "{{" in value.replace("${{", ""):
+                self.error(str(at[0]), "write ${{ … }} for a value", *at[1:])
+            return self._compile(at, value, self._text)
+        if isinstance(value, list):
+            items = [self._value((*at, n), item) for n, item in enumerate(value)]
+            return ["list", 0, *items]
+        if isinstance(value, dict):
+            pairs = [
+                part
+                for key, item in value.items()
+                for part in (key, self._value((*at, key), item))
+            ]
+            return ["map", 0, *pairs]
+        return value
+
+    def template(self, effect: str, text: str, *more: str) -> str:
+        """A text for a model; where it may stand depends on the event."""
+        if effect == "block" and self.event not in CAN_BLOCK:
+            cure = "; the call has run, use inject_context" * (
+                self.event == "on_after_tool"
+            )
+            self.error(effect, f"{self.event} cannot block{cure}")
+        if effect == "inject_context" and self.event not in _TAKES_CONTEXT:
+            message = f"in {self.event} this would make it go on: write block"
+            self.error(effect, message)
+        try:
+            names = templates.names_in(text)
+        except templates.TemplateFailed as exc:
+            at = (*self.place, effect, *more)
+            first = self.tree.text_lines.get(at, self.tree.line_of(at))
+            line = first + (exc.line or 1) - 1
+            self.tree.error(at, f"not a template: {exc}", line=line)
+            return text
+        for name in sorted(names - self.known):
+            hint = did_you_mean(name, self.known)
+            way = hint or f"; a variable that nobody declares is variables.{name}"
+            self.error(effect, f"unknown name {name!r}{way}", *more)
+        return text
+
+    def spawn(self, wanted: Any) -> Json:
+        """`spawn_agent`."""
+        self.agent = wanted.agent, self.tree.line_of((*self.place, "spawn_agent"))
+        can_block = self.event == "on_before_tool"
+        if wanted.block and not can_block:
+            message = f"{self.event} has no call that an agent could take over"
+            self.error("spawn_agent", message, "block")
+        blocks = can_block if wanted.block is None else wanted.block
+        return {
+            "agent": wanted.agent,
+            "prompt": self.template("spawn_agent", wanted.prompt, "prompt"),
+            "arguments": wanted.arguments,
+            "model": wanted.model,
+            "block": blocks,
+        }

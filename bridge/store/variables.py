@@ -1,0 +1,174 @@
+"""Variables of sessions and agents, which rules read and set.
+
+    sessions/<id>.vars.json     those of a session
+    agents/<agent_id>.vars      what rules have set in an agent of ours
+
+A session's outlive its hooks, `/clear`, compaction and `--resume`; `prune` removes them
+once nobody has touched them for long. Each value has an owner. Who is further left may
+change what belongs to those further right, never the other way round:
+
+    person  rule  tool  model
+
+Variables that a rules file declares belong to the person. `null` is a value: off.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import orjson
+
+from bridge.errors import InvalidRequest
+from bridge.store.directory import NotAPlainFile
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from bridge.store.directory import Folder
+    from bridge.store.store import Store
+
+Owner = Literal["person", "rule", "tool", "model"]
+OWNERS: tuple[Owner, ...] = get_args(Owner)
+VERSION = 1
+MAX_BYTES = 1024 * 1024
+MAX_VARIABLES = 1000
+# Tool calls whose changes are in: a call that two hooks see counts once.
+_MAX_APPLIED = 64
+
+
+class NotYours(InvalidRequest):
+    """A variable belongs to somebody whom this writer may not overrule."""
+
+
+class Holder(NamedTuple):
+    """Whose variables: a session's, or an agent's."""
+
+    folder: Literal["sessions", "agents"]
+    file: str
+
+    @classmethod
+    def session(cls, session_id: str) -> Holder:
+        """The variables of a session."""
+        return cls("sessions", f"{session_id}.vars.json")
+
+    @classmethod
+    def agent(cls, agent_id: str) -> Holder:
+        """The variables of an agent of ours."""
+        return cls("agents", f"{agent_id}.vars")
+
+
+class Variable(NamedTuple):
+    """A value, and whose it is."""
+
+    value: Any
+    owner: Owner
+
+
+def read_variables(store: Store, holder: Holder) -> dict[str, Variable]:
+    """The variables that were set; none if there is no such file, or it is broken."""
+    if not store.exists():
+        return {}
+    with store.folder(holder.folder) as folder:
+        return _load(folder, holder.file)[0]
+
+
+def set_variables(
+    store: Store,
+    holder: Holder,
+    changes: Mapping[str, Any],
+    owner: Owner,
+    *,
+    unset: Collection[str] = (),
+    declared: Collection[str] = (),
+    call: str = "",
+) -> dict[str, Variable]:
+    """Set variables, and forget those in `unset`; returns all as they are then.
+
+    `declared` are the variables of rules files: the person's. A `call` whose changes
+    are in already changes nothing.
+
+    Raises:
+        NotYours: one belongs to somebody else; nothing is changed.
+        InvalidRequest: there would be too many, or too much in them.
+    """
+    with store.state() as state, state.hold():
+        folder = state[holder.folder]
+        known, applied = _load(folder, holder.file)
+        if call and call in applied:
+            return known
+        _check_owner(known, {*changes, *unset}, owner, declared)
+        kept = {name: each for name, each in known.items() if name not in unset}
+        for name, value in changes.items():
+            kept[name] = Variable(value, _owner_of(kept, name, owner, declared))
+        data = _data(kept, [*applied, call][-_MAX_APPLIED:] if call else applied)
+        folder.replace(holder.file, data, durable=False)
+    return kept
+
+
+def move(store: Store, former: str, session_id: str) -> None:
+    """After `/clear` the session has another id: its variables go with it."""
+    with store.folder("sessions") as folder:
+        name = Holder.session(former).file
+        if folder.has(name) and not folder.has(Holder.session(session_id).file):
+            folder.move(name, folder, Holder.session(session_id).file)
+
+
+def _owner_of(
+    known: Mapping[str, Variable], name: str, owner: Owner, declared: Collection[str]
+) -> Owner:
+    """Who keeps a variable: setting it does not make it one's own."""
+    if name in known:
+        return known[name].owner
+    return "person" if name in declared else owner
+
+
+def _check_owner(
+    known: Mapping[str, Variable],
+    names: Collection[str],
+    owner: Owner,
+    declared: Collection[str],
+) -> None:
+    if owner != "model":
+        return
+    for name in sorted(names):
+        theirs = _owner_of(known, name, owner, declared)
+        if OWNERS.index(theirs) < OWNERS.index(owner):
+            raise NotYours(
+                f"{name} belongs to the {theirs}: a model can change only what models "
+                "have set. Set it in a terminal of your own: "
+                f"hostbridge vars set {name} …"
+            )
+
+
+def _load(folder: Folder, file: str) -> tuple[dict[str, Variable], list[str]]:
+    with suppress(NotAPlainFile, orjson.JSONDecodeError):
+        record = orjson.loads(folder.read(file, MAX_BYTES) or b"{}")
+        found = record.get("variables") if isinstance(record, dict) else None
+        if isinstance(found, dict):
+            variables = {
+                name: Variable(each.get("value"), each["owner"])
+                for name, each in found.items()
+                if isinstance(each, dict) and each.get("owner") in OWNERS
+            }
+            return variables, [str(one) for one in record.get("applied") or ()]
+    return {}, []
+
+
+def _data(variables: Mapping[str, Variable], applied: list[str]) -> bytes:
+    record: dict[str, Any] = {
+        "schemaVersion": VERSION,
+        "variables": {name: each._asdict() for name, each in variables.items()},
+    }
+    if applied:
+        record["applied"] = applied
+    try:
+        data = orjson.dumps(record, option=orjson.OPT_INDENT_2)
+    except TypeError as exc:
+        raise InvalidRequest(f"a variable's value must be JSON: {exc}") from None
+    if len(variables) > MAX_VARIABLES or len(data) > MAX_BYTES:
+        raise InvalidRequest(
+            f"too much for one session: at most {MAX_VARIABLES} variables and "
+            f"{MAX_BYTES // 1024} KiB"
+        )
+    return data + b"\n"
