@@ -143,6 +143,7 @@ def scope_of(raw: Json, whose: Whose) -> Json:
     event = str(raw.get("hook_event_name"))
     tool_input = raw.get("tool_input")
     tool_input = tool_input if isinstance(tool_input, dict) else None
+    is_shell = raw.get("tool_name") == "Bash"
     source = raw.get("source")
     return {
         **whose.variables,
@@ -154,7 +155,8 @@ def scope_of(raw: Json, whose: Whose) -> Json:
         "tool_name": raw.get("tool_name"),
         "tool_input": tool_input,
         "tool_output": raw.get("tool_response", raw.get("error")),
-        "command": tool_input.get("command") if tool_input else None,
+        # Of a shell; that of any other tool is tool_input.command.
+        "command": tool_input.get("command") if tool_input and is_shell else None,
         "prompt": raw.get("prompt"),
         "agent": whose.agent,
         "depth": whose.depth,

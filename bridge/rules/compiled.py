@@ -114,11 +114,11 @@ def _write(folder: Folder, files: list[RuleFile]) -> None:
 def rules_in_order(files: list[RuleFile]) -> dict[str, list[dict[str, Any]]]:
     """The compiled rules in force, by event, in the order in which they count."""
     ranked = [
-        (-rule.priority, _ORDER[file.layer], rule)
+        (-rule.fields.priority, _ORDER[file.layer], rule)
         for file in files
         if file.layer != "built-in"
         for rule in file.rules
-        if rule.is_enabled and rule.code is not None
+        if rule.fields.enabled and rule.code is not None
     ]
     ranked.sort(key=lambda entry: entry[:2])
     return {

@@ -26,7 +26,14 @@ from bridge.policy.rule_set import EVENTS
 from bridge.rules.rule_parts import CAN_BLOCK, RuleReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from pathlib import Path
 
     from bridge.agents.yaml_source import Tree
@@ -85,7 +92,7 @@ EFFECTS = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of a file: compiled, for the hooks, and what else a person asks of it.
+    """One rule of a file, as written and compiled.
 
     `code` is what `bridge.policy.rule_set` reads; None if the rule is broken and
     blocks nothing.
@@ -94,11 +101,8 @@ class Rule:
     event: str
     name: str
     line: int
-    is_enabled: bool
-    priority: int
+    fields: RuleFields
     code: Json | None
-    source: str = ""
-    agent: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,38 +157,34 @@ def read_rules(
     if not isinstance(tree.value, dict):
         return RuleFile(file, layer, is_read=False, problems=tuple(tree.problems))
     _check_variables(tree, salvaged.variables, layer, below)
-    found = [
-        (event, place, parsed)
-        for event in RULE_EVENTS
-        for place, parsed in _parsed(tree, event, below)
-    ]
+    found = [each for event in RULE_EVENTS for each in _parsed(tree, event, below)]
     known = {*below.variables, *salvaged.variables}
-    known |= _set_by(one.fields for *_, one in found)
-    rules: list[Rule] = []
-    names: dict[tuple[str, str], int] = {}
-    for event, place, parsed in found:
-        fields = parsed.fields
-        reader = RuleReader(tree, place, event, known, parsed.inherited)
-        before = len(tree.problems)
-        code: Json | None = _compiled(reader, fields, layer, below)
-        name = fields.name or format_place(place)
-        line = tree.line_of(place)
-        if fields.name and (first := names.setdefault((event, name), line)) != line:
-            tree.error((*place, "name"), f"line {first} has a rule of this name")
-        if fields.spawn_agent and (wrong := check_agent(fields.spawn_agent.agent)):
+    known |= _set_by(parsed.fields for parsed in found)
+    kept = below.kept if layer == "project" else frozenset()
+    codes = []
+    for parsed in found:
+        reader = RuleReader(tree, parsed.place, known, parsed.inherited)
+        codes.append(_compiled(reader, parsed.fields, kept))
+        agent = parsed.fields.spawn_agent
+        if agent is not None and (wrong := check_agent(agent.agent)):
             reader.error("spawn_agent", wrong, "agent")
-        errors = [p for p in tree.problems[before:] if p.level == "error"]
-        if errors or not parsed.is_sound:
-            code = _broken(parsed, event, errors or _errors_in(tree, place))
-        if code is not None:
-            code |= {"name": name, "layer": layer, "file": str(file), "line": line}
-            if rule_set:
-                code["set"] = rule_set
-        rules.append(
-            Rule(event, name, line, fields.enabled, fields.priority, code,
-                 reader.source, reader.agent)
-        )  # fmt: skip
+    _check_names(tree, found)
     problems = sorted(tree.problems, key=lambda p: (p.line, p.column or 0))
+    errors: dict[Place, list[Diagnostic]] = {}
+    for problem in problems:
+        if problem.level == "error":
+            errors.setdefault(problem.place[:2], []).append(problem)
+    common = {"layer": layer, "file": str(file)} | (
+        {"set": rule_set} if rule_set else {}
+    )
+    rules = []
+    for parsed, sound in zip(found, codes, strict=True):
+        wrongs = errors.get(parsed.place)
+        code = _broken(parsed, wrongs) if wrongs else sound
+        line = tree.line_of(parsed.place)
+        if code is not None:
+            code |= {**common, "name": parsed.name, "line": line}
+        rules.append(Rule(parsed.event, parsed.name, line, parsed.fields, code))
     return RuleFile(
         file,
         layer,
@@ -195,15 +195,25 @@ def read_rules(
 
 
 class Parsed(NamedTuple):
-    """The fields of a rule: all valid or not, as written, and those from below."""
+    """The fields of a rule, which of them are written, and which are from below."""
 
+    place: Place
     fields: RuleFields
-    is_sound: bool
     written: frozenset[str]
     inherited: frozenset[str]
 
+    @property
+    def event(self) -> str:
+        """What the rule is about."""
+        return str(self.place[0])
 
-def _parsed(tree: Tree, event: str, below: Below) -> Iterator[tuple[Place, Parsed]]:
+    @property
+    def name(self) -> str:
+        """What it is called; without a name, by its place."""
+        return self.fields.name or format_place(self.place)
+
+
+def _parsed(tree: Tree, event: str, below: Below) -> Iterator[Parsed]:
     """The rules of an event; one that only names a rule from below gets its fields."""
     listed = tree.value.get(event)
     for position, value in enumerate(listed if isinstance(listed, list) else ()):
@@ -214,14 +224,12 @@ def _parsed(tree: Tree, event: str, below: Below) -> Iterator[tuple[Place, Parse
             if named is not None:
                 inherited = frozenset(named.keys() - value.keys())
                 value = {**named, "enabled": True, **value}  # noqa: PLW2901
-        whole, salvaged = check(RuleFields, tree, value, place)
+        _, salvaged = check(RuleFields, tree, value, place)
         written = frozenset(value if isinstance(value, dict) else ())
-        does_nothing = bool(written) and not set(EFFECTS) & written
-        if does_nothing:
+        if isinstance(value, dict) and not set(EFFECTS) & written:
             effects = f"{', '.join(EFFECTS[:-1])} or {EFFECTS[-1]}"
             tree.error(place, f"does nothing: give it {effects}")
-        is_sound = whole is not None and not does_nothing
-        yield place, Parsed(salvaged, is_sound, written, inherited)
+        yield Parsed(place, salvaged, written, inherited)
 
 
 def _set_by(rules: Iterable[RuleFields]) -> set[str]:
@@ -247,16 +255,23 @@ def _check_variables(
             )
 
 
-def _compiled(
-    reader: RuleReader, fields: RuleFields, layer: Layer, below: Below
-) -> Json:
+def _check_names(tree: Tree, found: Iterable[Parsed]) -> None:
+    lines: dict[tuple[str, str], int] = {}
+    for parsed in found:
+        line = tree.line_of(parsed.place)
+        first = lines.setdefault((parsed.event, parsed.name), line)
+        if parsed.fields.name and first != line:
+            message = f"line {first} has a rule of this name"
+            tree.error((*parsed.place, "name"), message)
+
+
+def _compiled(reader: RuleReader, fields: RuleFields, kept: Collection[str]) -> Json:
     """The compiled rule; its problems are in the tree."""
     code: Json = reader.conditions(fields.when, fields.tools)
     if fields.on_error == "skip":
         code["on_error"] = "skip"
     if fields.required:
         code["required"] = True
-    kept = below.kept if layer == "project" else frozenset()
     code |= reader.variables(fields.set_variable, fields.increment_variable, kept)
     for effect in ("inject_context", "block"):
         if text := getattr(fields, effect):
@@ -266,13 +281,13 @@ def _compiled(
     return code
 
 
-def _broken(parsed: Parsed, event: str, problems: Sequence[Diagnostic]) -> Json | None:
+def _broken(parsed: Parsed, problems: Sequence[Diagnostic]) -> Json | None:
     """A rule that cannot be read, if it would block: then it does, and says why."""
     fields, spawn = parsed.fields, parsed.fields.spawn_agent
-    hands_over = "spawn_agent" in parsed.written and event == "on_before_tool"
+    hands_over = "spawn_agent" in parsed.written and parsed.event == "on_before_tool"
     hands_over = hands_over and not (spawn and spawn.block is False)
-    is_blocking = hands_over or ("block" in parsed.written and event in CAN_BLOCK)
-    if not is_blocking or fields.on_error == "skip":
+    can_block = "block" in parsed.written and parsed.event in CAN_BLOCK
+    if not (hands_over or can_block) or fields.on_error == "skip":
         return None
     first = problems[0]
     code: Json = {"broken": f"{first.line}:{first.column}: {first.message}"}
@@ -281,12 +296,6 @@ def _broken(parsed: Parsed, event: str, problems: Sequence[Diagnostic]) -> Json 
     if isinstance(tools, list) and not any("tools" in p.place for p in problems):
         code["tools"] = tools
     return code
-
-
-def _errors_in(tree: Tree, place: Place) -> list[Diagnostic]:
-    """The errors inside a place."""
-    inside = (p for p in tree.problems if p.place[: len(place)] == place)
-    return [p for p in inside if p.level == "error"]
 
 
 def unread(file: Path, layer: Layer, why: str) -> RuleFile:

@@ -33,28 +33,20 @@ _TAKES_CONTEXT = {
 
 
 class RuleReader:
-    """Reads one rule of a tree.
-
-    Attributes:
-        source: its condition as written.
-        agent: the agent that it names, and the line.
-    """
+    """Reads one rule of a tree."""
 
     def __init__(
         self,
         tree: Tree,
         place: Place,
-        event: str,
         known: Collection[str],
         inherited: Collection[str],
     ) -> None:
         self.tree = tree
         self.place = place
-        self.event = event
+        self.event = str(place[0])
         self.known = frozenset(known) | frozenset(EVENT_NAMES)
         self.inherited = inherited
-        self.source = ""
-        self.agent: tuple[str, int] | None = None
 
     def error(self, name: str, message: str, *more: str | int) -> None:
         """Add an error at a field, or at the rule if the field is inherited."""
@@ -67,7 +59,6 @@ class RuleReader:
         if isinstance(when, bool):
             code["when"] = when
         elif isinstance(when, str):
-            self.source = when
             compiled = self._compile(("when",), when, self._condition)
             if compiled is not None:
                 code["when"] = compiled
@@ -194,7 +185,9 @@ class RuleReader:
             at = (*self.place, effect, *more)
             first = self.tree.text_lines.get(at, self.tree.line_of(at))
             line = first + (exc.line or 1) - 1
-            self.tree.error(at, f"not a template: {exc}", line=line)
+            # The first line has the place's column; others have none that is known.
+            known = None if line == self.tree.line_of(at) else line
+            self.tree.error(at, f"not a template: {exc}", line=known)
             return text
         for name in sorted(names - self.known):
             hint = did_you_mean(name, self.known)
@@ -204,7 +197,6 @@ class RuleReader:
 
     def spawn(self, wanted: Any) -> Json:
         """`spawn_agent`."""
-        self.agent = wanted.agent, self.tree.line_of((*self.place, "spawn_agent"))
         can_block = self.event == "on_before_tool"
         if wanted.block and not can_block:
             message = f"{self.event} has no call that an agent could take over"

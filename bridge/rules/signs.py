@@ -41,7 +41,9 @@ def _can_name(pattern: str, name: str) -> bool:
         return class_of(pattern) == name
     start = pattern.replace("?", "*").partition("*")[0]
     if name in OPEN:
-        return name == "other" or start.startswith("mcp__"[: len(start)])
+        if start.startswith("mcp__"):
+            return name == "mcp"
+        return name == "other" or "mcp__".startswith(start)
     return any(tool.startswith(start) for tool in tools_of(name))
 
 
@@ -95,8 +97,7 @@ class _Unknown(dict[str, Any]):
 
 def _can_hold(when: Any, tool: Any, name: str) -> bool:
     known: dict[str, Any] = {"tool_name": tool}
-    if name not in {"bash", *OPEN}:
-        # Its input has no command.
+    if name != "bash":
         known["command"] = None
     try:
         return decide(when, _Unknown(known)) != "no"

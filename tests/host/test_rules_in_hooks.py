@@ -42,7 +42,10 @@ def bash(world: HookWorld, command: str, **fields) -> dict:
 
 
 def test_a_blocked_call_says_why_and_where(world):
-    rules(world, 'on_before_tool: [{name: no-push, when: \'runs(command, "git push")\', block: "Ask before {{ command }}."}]\n')
+    rules(
+        world,
+        'on_before_tool: [{name: no-push, when: \'runs(command, "git push")\', block: "Ask before {{ command }}."}]\n',
+    )
 
     said = bash(world, "cd x && git push -f")
 
@@ -54,13 +57,13 @@ def test_a_blocked_call_says_why_and_where(world):
     assert bash(world, "git log") == {}
 
 
-SEED = '''
+SEED = """
 on_before_tool:
   - when: tool_name == "Bash" and ("pytest" in command or "ruff" in command or "mypy" in command)
     spawn_agent:
       agent: validation-runner
       prompt: "Run and report: {{ tool_input.command }}"
-'''
+"""  # noqa: E501 - word for word
 
 
 def test_the_seeds_own_rule_hands_the_call_over(world):
@@ -69,7 +72,9 @@ def test_the_seeds_own_rule_hands_the_call_over(world):
     said = bash(world, "pytest -q 'a {{ b }}'\n")
 
     assert said["permissionDecision"] == "deny"
-    (request, _claim), = __import__("bridge.host.offers", fromlist=["x"]).open_offers(_hook(world))
+    ((request, _claim),) = __import__("bridge.host.offers", fromlist=["x"]).open_offers(
+        _hook(world)
+    )
     assert request.prompt == "Run and report: pytest -q 'a {{ b }}'\n"
     assert f"bridge:{request.request_id}" in said["permissionDecisionReason"]
     again = bash(world, "pytest -q 'a {{ b }}'\n")
@@ -77,11 +82,11 @@ def test_the_seeds_own_rule_hands_the_call_over(world):
     agent = world.start(world.launch(request.request_id))
     inside = bash(world, "pytest -q", agent_id=agent)
     assert "permissionDecision" not in inside
-    print(inside)
 
 
 def _hook(world):
     from bridge.host.context import HookContext
     from bridge.host.events import HookEvent
+
     (session,) = world.live()
     return HookContext(world.bridge.settings, world.store, HookEvent({}), session)

@@ -1,0 +1,209 @@
+"""A rules file is read whole: every problem at once, each at its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.rules.rule_file import Below, read_rules
+
+FILE = Path("rules.yaml")
+SEED = """\
+on_before_tool:
+  - when: tool_name == "Bash" and ("pytest" in command or "ruff" in command or "mypy" in command)
+    spawn_agent:
+      agent: validation-runner
+      prompt: "Run and report: {{ tool_input.command }}"
+"""  # noqa: E501 - word for word
+
+
+def read(text, layer="user", below=None, **how):
+    return read_rules(text, FILE, layer, below or Below(), **how)
+
+
+def problems(text, **how):
+    return [str(problem) for problem in read(text, **how).problems]
+
+
+def test_the_seeds_own_rule_works_word_for_word():
+    found = read(SEED)
+
+    (rule,) = found.rules
+    assert found.problems == ()
+    assert (rule.event, rule.name, rule.line) == (
+        "on_before_tool", "on_before_tool[0]", 2,
+    )  # fmt: skip
+    assert rule.code["spawn_agent"] == {
+        "agent": "validation-runner",
+        "prompt": "Run and report: {{ tool_input.command }}",
+        "arguments": {},
+        "model": None,
+        "block": True,
+    }
+
+
+SAMPLES = Path(__file__).with_name("samples")
+MANY = (SAMPLES / "many.yaml").read_text()
+
+
+def test_error_every_problem_at_once():
+    def unknown(name):
+        return None if name == "x" else f"no agent is named {name!r}"
+
+    said = "\n".join(problems(MANY, check_agent=unknown))
+    assert said + "\n" == (SAMPLES / "many.txt").read_text()
+
+
+def test_a_broken_rule_blocks_only_if_it_was_to_block():
+    codes = {rule.name: rule.code for rule in read(MANY).rules}
+
+    assert codes["on_before_tool[1]"]["broken"].startswith("9:5: unknown field")
+    assert codes["on_before_tool[2]"]["broken"].startswith("13:13: unknown name")
+    assert "tools" not in codes["on_before_tool[2]"]
+    assert codes["on_after_tool[0]"] is None
+
+
+ONE = "on_before_tool: [{%s, block: x}]"
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("priority: high", "expected an integer, got a string ('high')"),
+        ("priority: 5000", "must be less than or equal to 1000, got an integer (5000)"),
+        ("enabled: maybe", "expected true or false, got a string ('maybe')"),
+        ("on_error: ignore", "expected 'block' or 'skip', got a string ('ignore')"),
+        ("when: 3", "expected a condition, got an integer (3)"),
+        ("when: [x]", "expected a condition, got a list"),
+        ("tools: {}", "expected names of tools, got a mapping"),
+        ("required: 1", "expected true or false, got an integer (1)"),
+        ("when: ''", "a condition is needed here"),
+        (f"when: {'(' * 300}", "this ( is never closed"),
+        (f"when: {'(' * 300}x{')' * 300}", "nested too deeply: at most 40 levels"),
+        ("when: prompt + 1", "'+': conditions have no arithmetic"),
+        ("when: open('x')", "unknown function 'open'"),
+        ("when: no", "no: write true or false, or put the word in quotes"),
+        ("spawn_agent: x", "expected a mapping, got a string ('x')"),
+        ("spawn_agent: {agent: x}", "is missing"),
+        ("increment_variable: [x]", "expected a variable, or numbers by variable"),
+    ],
+)
+def test_error_a_field_of_the_wrong_kind(field, said):
+    (problem, *_) = read(ONE % field).problems
+
+    assert said in str(problem)
+    assert problem.line == 1
+    assert problem.column
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "rules.yaml:1:1: the file is empty"),
+        ("- x", "rules.yaml:1:1: expected a mapping of fields, got a list"),
+        ("on_stop: x", "rules.yaml:1:1: on_stop: expected a list, got a string ('x')"),
+        ("on_stop: [x]", "rules.yaml:1:11: on_stop[0]: expected a mapping of fields"),
+        ("on_stop: [{}]", "rules.yaml:1:11: on_stop[0]: does nothing: give it"),
+        ("a: [", "rules.yaml:1: not YAML: "),
+        ("a: !!python/object:x {}", "is not supported; write plain YAML"),
+        ("on_stop: &a [*a]", "alias *a: contains itself"),
+        ("[" * 100, "nested more than 50 levels deep"),
+    ],
+)
+def test_error_a_file_that_holds_no_rules(text, said):
+    assert said in "\n".join(problems(text))
+
+
+def test_a_file_of_ten_thousand_rules_is_refused_by_name():
+    text = "on_stop:\n" + "  - {when: depth, block: x}\n" * 10_000
+
+    assert problems(text)[0].endswith(
+        "more than 20,000 values, including those of aliases"
+    )
+
+
+NAMED = {("on_stop", "done"): {"name": "done", "when": "depth", "block": "x"}}
+
+
+def test_a_rule_of_the_layer_below_is_switched_on_by_its_name():
+    below = Below(named=NAMED)
+
+    (rule,) = read("on_stop: [{name: done, priority: 3}]", below=below).rules
+    (other,) = read("on_stop: [{name: done, enabled: false}]", below=below).rules
+
+    assert (rule.fields.enabled, rule.fields.priority, rule.code["block"]) == (
+        True,
+        3,
+        "x",
+    )
+    assert not other.fields.enabled
+
+
+def test_a_project_cannot_touch_the_users_variables():
+    below = Below(variables={"mine": 1}, kept=frozenset({"mine"}))
+    text = "variables: {mine: 2}\non_stop: [{set_variable: {mine: 3}}]"
+
+    assert problems(text, layer="project", below=below) == [
+        "rules.yaml:1:13: variables.mine: your own rules.yaml sets this variable: a "
+        "project cannot",
+        "rules.yaml:2:27: on_stop[0].set_variable.mine: mine is set in your own "
+        "rules.yaml: a project cannot",
+    ]
+    assert problems(text, below=below) == []
+
+
+@pytest.mark.parametrize(
+    ("scalar", "column"),
+    [
+        ("oops", 20),
+        ("'oops'", 21),
+        ('"a == \\"x\\" or oops"', 35),
+        ("'a == ''x'' or oops'", 35),
+    ],
+)
+def test_columns_are_those_of_the_file(scalar, column):
+    (*_, problem) = read(
+        f"variables: {{a: 1}}\non_stop: [{{ when: {scalar}, block: x}}]"
+    ).problems
+
+    assert (problem.line, problem.column) == (2, column - 1)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    [
+                        "on_stop",
+                        "on_before_tool",
+                        "variables",
+                        "when",
+                        "block",
+                        "tools",
+                        "spawn_agent",
+                        "set_variable",
+                        "agent",
+                        "prompt",
+                        "name",
+                    ]  # fmt: skip
+                ),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_nothing_that_yaml_can_hold_raises(value):
+    import yaml
+
+    found = read(yaml.safe_dump(value))
+
+    for rule in found.rules:
+        assert rule.code is None or found.errors or "broken" not in rule.code
