@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bridge.api.history import Story
     from bridge.api.project_status import Overview
     from bridge.api.result import Result
+    from bridge.api.variables import Variables
     from bridge.config import Settings
     from bridge.protocol.ids import RequestId
     from bridge.protocol.request import Request
@@ -145,6 +146,18 @@ class Project:
         if self._has_moved(story.request, story.response):
             return tell(self.store, request)
         return story
+
+    def variables(self, session: str | None = None) -> Variables:
+        """The variables of an open session, which its rules read.
+
+        By default the session that this runs in, or the only one.
+
+        Raises:
+            InvalidRequest: it is not open, or there are none, or several.
+        """
+        from bridge.api.variables import Variables
+
+        return Variables.open(self.store, self.settings, session, "tool")
 
     def prune(
         self,

@@ -23,9 +23,13 @@ GROUPS = {
         "off": "Stop everything at once, here or in one session.",
         "on": "Go on after `off`.",
     },
+    "Rules": {
+        "rules": "Which rules there are, and what they would do.",
+        "vars": "The variables of a session, which rules read.",
+    },
     "Agents and models": {
         "agents": "Which agents there are, and what is wrong.",
-        "trust": "Look at this project's own agents; allow them.",
+        "trust": "Look at this project's agents and rules; allow them.",
         "models": "Which models this machine has for --route local.",
         "serve": "Answer here what waits for no open session.",
     },

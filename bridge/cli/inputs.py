@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -22,7 +23,6 @@ from bridge.protocol.names import GENERAL
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Collection, Iterator
-    from pathlib import Path
 
     from bridge.api.bridge import Bridge
 
@@ -153,6 +153,20 @@ def read_pairs(option: str, values: list[str] | None) -> dict[str, Any]:
             else whole(value)
         )
     return found
+
+
+def read_json(file: str) -> Any:
+    """A JSON value from a file, or from stdin for `-`.
+
+    Raises:
+        InvalidRequest: no such file, or not JSON; says where.
+    """
+    text = read_words(Path(file), "an event")
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as exc:
+        place = f"{file}:{exc.lineno}:{exc.colno}"
+        raise InvalidRequest(f"{place}: not JSON: {exc.msg}") from None
 
 
 def _json_of(argument: str, text: str) -> Any:

@@ -20,7 +20,7 @@ import orjson
 from bridge.policy.bash_syntax import parser_folders
 from bridge.policy.rule_set import EVENTS, TOOL_EVENTS
 from bridge.policy.tool_classes import CLASSES
-from bridge.rules.freshness import FOLDER, identity_of
+from bridge.rules.freshness import FOLDER, identity_of, is_fresh
 from bridge.rules.layers import FILE, folders_of, read_all, sources
 from bridge.rules.rule_file import RULE_EVENTS
 from bridge.rules.signs import classes_of
@@ -66,6 +66,18 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
     return files
 
 
+def declared_variables(settings: Settings, store: Store) -> dict[str, Any]:
+    """The variables that rules files in force declare, with their first values."""
+    if not store.exists():
+        return {}
+    if not is_fresh(settings, store.place):
+        compile_rules(settings, store)
+    with store.folder(FOLDER) as folder:
+        data = folder.read(VARIABLES)
+    found = orjson.loads(data)["variables"] if data else {}
+    return dict(found)
+
+
 def _in_force(source: Source, folder: Folder) -> bytes | None:
     """The bytes of a file that count: its own, or those that did before."""
     data, copy = source.data, folder.read(source.copy)
@@ -98,7 +110,7 @@ def _write(folder: Folder, files: list[RuleFile]) -> None:
         if rules[event]:
             data = orjson.dumps({**common, "rules": rules[event]})
             folder.replace(f"{event}.json", data, durable=False)
-    known = {"version": VERSION, "variables": variables, "declared": [*projects, *own]}
+    known = {"version": VERSION, "variables": variables}
     folder.replace(VARIABLES, orjson.dumps(known), durable=False)
     wanted = _signs(rules)
     for sign in wanted:

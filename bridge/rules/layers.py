@@ -159,3 +159,9 @@ def live(
     found = read_all(texts, check_agent)
     broken = [unread(s.file, s.layer, s.why) for s in all_sources if s.why]
     return [*found, *broken]
+
+
+def untrusted(settings: Settings, place: Place) -> list[Path]:
+    """The files that are there, and may not be in force as they are."""
+    found = sources(settings, place)
+    return [s.file for s in found if s.data is not None and not s.is_admitted]

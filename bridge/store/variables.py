@@ -137,7 +137,7 @@ def _check_owner(
             raise NotYours(
                 f"{name} belongs to the {theirs}: a model can change only what models "
                 "have set. Set it in a terminal of your own: "
-                f"hostbridge vars set {name} …"
+                f"hostbridge vars set {name}=…"
             )
 
 

@@ -1,0 +1,153 @@
+"""Rules for people, and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.cli.output import visible
+from bridge.cli.status_text import table
+from bridge.policy.condition_parts import show_parts
+from bridge.policy.rule_set import hands_over, place_of
+from bridge.rules.rule_file import EFFECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from bridge.policy.rule_set import Decision
+    from bridge.rules.rule_file import Rule, RuleFile
+    from bridge.rules.trial import Trial, Tried
+
+_NONE = """\
+no rules yet. They go into ~/.hostbridge/rules.yaml, or into a project's
+.bridge/rules.yaml; for example:
+
+    on_before_tool:
+      - name: no-push
+        when: runs(command, "git push")
+        block: Ask before you push.
+"""
+
+
+def list_text(files: list[RuleFile], outside: Collection[Path]) -> str:
+    """Every rule on a line, in the order in which they count within an event."""
+    named = {(r.event, r.name) for f in files if f.layer != "built-in" for r in f.rules}
+    rows = [
+        _row(file, rule, outside)
+        for file in files
+        for rule in file.rules
+        if file.layer != "built-in" or (rule.event, rule.name) not in named
+    ]
+    rows.sort(key=lambda row: row[0])
+    head = ("EVENT", "RULE", "DOES", "STATE", "WHERE")
+    text = "\n".join(table(head, rows))
+    has_own = any(file.layer != "built-in" for file in files)
+    return visible(text if has_own else f"{text}\n\n{_NONE}", kept="\n")
+
+
+def _row(
+    file: RuleFile, rule: Rule, outside: Collection[Path]
+) -> tuple[str, str, str, str, str]:
+    where = "built-in" if file.layer == "built-in" else f"{file.file}:{rule.line}"
+    return rule.event, rule.name, _effects(rule), state_of(file, rule, outside), where
+
+
+def _effects(rule: Rule) -> str:
+    found = [name for name in EFFECTS if getattr(rule.fields, name) is not None]
+    agent = rule.fields.spawn_agent
+    return ", ".join(
+        f"{name} {agent.agent}" if name == "spawn_agent" and agent else name
+        for name in found
+    )
+
+
+def state_of(file: RuleFile, rule: Rule, outside: Collection[Path]) -> str:
+    """Whether a rule is in force, in one word or two."""
+    if file.layer == "built-in" or not rule.fields.enabled:
+        return "off"
+    if file.file in outside:
+        return "not trusted"
+    if rule.code is None or "broken" in rule.code:
+        return "broken"
+    return "on"
+
+
+def rule_value(file: RuleFile, rule: Rule, outside: Collection[Path]) -> dict[str, Any]:
+    """A rule as JSON."""
+    return {
+        "event": rule.event,
+        "name": rule.name,
+        "layer": file.layer,
+        "file": str(file.file),
+        "line": rule.line,
+        "state": state_of(file, rule, outside),
+        "priority": rule.fields.priority,
+        **rule.fields.model_dump(exclude_none=True, exclude={"name", "priority"}),
+    }
+
+
+def trial_text(trial: Trial) -> str:
+    """Each rule with the parts of its condition, and what would be answered."""
+    parts = [_tried_text(tried) for tried in trial.rules]
+    if not parts:
+        parts = [f"no rule is about {trial.event}"]
+    return visible("\n\n".join([*parts, _answer(trial.decision)]), kept="\n")
+
+
+_HOW = {
+    "yes": "fires",
+    "may": "may fire: it counts as yes, as the rule blocks",
+    "no": "does not fire",
+    "not asked": "is not about this tool, or not for this agent",
+}
+
+
+def _tried_text(tried: Tried) -> str:
+    how = _HOW.get(tried.how) or f"cannot be asked: {tried.cause}"
+    lines = [f"{tried.rule['name']} {how}  [{place_of(dict(tried.rule))}]"]
+    lines += [f"  {line}" for line in show_parts(tried.parts).splitlines()]
+    return "\n".join(lines)
+
+
+def _answer(decision: Decision) -> str:
+    lines = []
+    for name, value in decision.changes.items():
+        lines.append(f"{name} is set to {value!r}")
+    lines += [f"the model is told: {text}" for text in decision.contexts]
+    for spawn in decision.spawns:
+        how = "in place of the call" if hands_over(spawn.rule) else "beside it"
+        lines.append(f"{spawn.agent} is asked {how}: {spawn.prompt}")
+    if decision.block is not None:
+        lines.append(f"refused: {decision.block}")
+    lines += [f"the user is told: {note}" for note in decision.notes]
+    return "answer: " + ("\n        ".join(lines) if lines else "nothing; it goes on")
+
+
+def trial_value(trial: Trial) -> dict[str, Any]:
+    """The same as JSON."""
+    decision = trial.decision
+    return {
+        "event": trial.event,
+        "rules": [
+            {
+                "name": tried.rule["name"],
+                "file": tried.rule["file"],
+                "line": tried.rule["line"],
+                "fires": tried.how,
+                "cause": tried.cause or None,
+                "parts": [
+                    {"text": part.text, "depth": part.depth, "value": str(part)}
+                    for part in tried.parts
+                ],
+            }
+            for tried in trial.rules
+        ],
+        "block": decision.block,
+        "context": decision.contexts,
+        "variables": decision.changes,
+        "spawns": [
+            {"agent": s.agent, "prompt": s.prompt, "block": s.is_handover}
+            for s in decision.spawns
+        ],
+        "notes": decision.notes,
+    }

@@ -1,0 +1,73 @@
+"""The variables of a session: what its rules read, and who may change it.
+
+Without a word, all of them. A variable that a rules file declares belongs to you: a
+model can set only what nobody declares. NAME:=null switches off what a rule asks for.
+They outlive /clear, --resume and compaction.
+
+For example:
+  hostbridge vars
+  hostbridge vars set validation_model:=null task="rename the module"
+"""
+
+from argparse import Namespace
+
+from bridge.api.bridge import Bridge
+from bridge.api.variables import Variables
+from bridge.cli.exit_codes import Exit
+from bridge.cli.inputs import read_pairs
+from bridge.cli.options import AS_JSON, ONE_SESSION, option
+from bridge.cli.output import json_text, say, say_json, visible
+from bridge.cli.status_text import table
+from bridge.errors import InvalidRequest
+
+OPTIONS = (
+    option(
+        "what",
+        metavar="list|get|set|unset",
+        nargs="?",
+        choices=("list", "get", "set", "unset"),
+        default="list",
+        help="What to do; list by default.",
+    ),
+    option("names", metavar="NAME|NAME=VALUE", nargs="*", help="Which, and to what."),
+    ONE_SESSION,
+    AS_JSON,
+)
+
+
+def command(options: Namespace) -> int:
+    """List, get, set or unset; returns the exit code."""
+    bridge = Bridge.open()
+    variables = Variables.open(bridge.store, bridge.settings, options.session, "person")
+    names: list[str] = options.names
+    if options.what == "list":
+        _list(variables, options)
+        return Exit.OK
+    if not names:
+        raise InvalidRequest(f"{options.what} which one? see: hostbridge vars")
+    if options.what == "get":
+        return _get(variables, names)
+    if options.what == "set":
+        variables.set(**read_pairs("vars set", names))
+    else:
+        variables.unset(*names)
+    return Exit.OK
+
+
+def _list(variables: Variables, options: Namespace) -> None:
+    known = variables.known()
+    if options.as_json:
+        for name, each in known.items():
+            say_json({"name": name, "value": each.value, "owner": each.owner})
+        return
+    rows = [(name, json_text(v.value), v.owner) for name, v in known.items()]
+    text = "\n".join(table(("NAME", "VALUE", "OWNER"), rows))
+    say(visible(text, kept="\n") if rows else "no variables")
+
+
+def _get(variables: Variables, names: list[str]) -> int:
+    """Print the values, as JSON; exit code 1 if one is not there."""
+    known = variables.all()
+    for name in names:
+        say(json_text(known.get(name)))
+    return Exit.OK if all(name in known for name in names) else Exit.FAILED

@@ -1,0 +1,86 @@
+"""What rules would do about an event, and why: nothing is done. Pure.
+
+hostbridge rules test --tool Bash --command "cd x && pytest -q"
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.templates import TemplateFailed, render
+from bridge.policy.condition_compiler import compile_condition
+from bridge.policy.condition_parts import explain
+from bridge.policy.rule_set import (
+    EVENTS,
+    Decision,
+    concerns,
+    decide_event,
+    fires,
+    scope_of,
+)
+from bridge.policy.shell_functions import shell
+from bridge.rules.compiled import rules_in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.policy.condition_parts import Part
+    from bridge.policy.rule_set import Whose
+    from bridge.rules.rule_file import RuleFile
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One rule: how it fires (yes, may, broken, no, or not asked), and its parts."""
+
+    rule: Mapping[str, Any]
+    how: str
+    cause: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Every rule of an event, in the order in which they count, and what follows."""
+
+    event: str
+    rules: tuple[Tried, ...]
+    decision: Decision
+
+
+def try_event(files: list[RuleFile], raw: Mapping[str, Any], whose: Whose) -> Trial:
+    """Ask every rule about one event of the client's."""
+    event = EVENTS[str(raw.get("hook_event_name"))]
+    rules = rules_in_order(files)[event]
+    sources = {
+        (str(file.file), rule.line): rule.fields.when
+        for file in files
+        for rule in file.rules
+    }
+    functions = shell(time.process_time)
+    scope = scope_of(dict(raw), whose)
+    tried = []
+    for rule in rules:
+        source = sources[rule["file"], rule["line"]]
+        parts: tuple[Part, ...] = ()
+        if isinstance(source, str) and "broken" not in rule:
+            parts = tuple(explain(compile_condition(source), scope, functions))
+        if not concerns(rule, scope, whose):
+            tried.append(Tried(rule, "not asked", "", parts))
+            continue
+        fired = fires(rule, scope, functions)
+        how = fired.how if fired else "no"
+        cause = fired.cause if fired else str(rule.get("broken", ""))
+        tried.append(Tried(rule, how, cause, parts))
+    decision = decide_event(rules, dict(raw), whose, filled_in, functions)
+    return Trial(event, tuple(tried), decision)
+
+
+def filled_in(template: str, scope: Mapping[str, Any]) -> str:
+    """A template filled in; raises ValueError, as `decide_event` wants it."""
+    try:
+        return render(template, scope)
+    except TemplateFailed as error:
+        raise ValueError(f"its template cannot be filled in: {error}") from None

@@ -1,0 +1,89 @@
+"""`hostbridge vars`, in a terminal of one's own and in a session."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from bridge.store import sessions
+from bridge.store.host_process import identify
+
+
+@pytest.fixture
+def home(project):
+    folder = project.bridge.settings.home
+    folder.mkdir(mode=0o700, parents=True)
+    (folder / "rules.yaml").write_text("variables: {switch: haiku, limit: 3}\n")
+    return folder
+
+
+@pytest.fixture
+def client(project, home):
+    """A session that is open in another terminal: its process."""
+    store = project.bridge.store
+    with subprocess.Popen(["sleep", "600"]) as process:
+        host = identify(process.pid)
+        now_ms = store.now_ms()
+        session = sessions.Session(session_id="s-1", host=host, registered_at=now_ms)
+        sessions.save(store, session)
+        yield process
+        process.kill()
+
+
+def test_variables_need_a_session(project):
+    ran = project.run("vars", "set", "a=1")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "no session is open here" in ran.err
+
+
+@pytest.mark.usefixtures("client")
+def test_what_rules_declare_is_there_from_the_beginning(project):
+    ran = project.run("vars")
+    value = project.run("vars", "get", "switch", "limit")
+    missing = project.run("vars", "get", "nothing")
+
+    assert ran.out.splitlines() == [
+        "NAME                      VALUE    OWNER",
+        "limit                     3        person",
+        "require_task_before_edit  false    person",
+        'switch                    "haiku"  person',
+        "validation_model          null     person",
+    ]
+    assert (value.code, value.out) == (0, '"haiku"\n3\n')
+    assert (missing.code, missing.out) == (1, "null\n")
+
+
+@pytest.mark.usefixtures("client")
+def test_a_person_sets_anything_and_unset_gives_the_first_value_back(project):
+    project.run("vars", "set", "switch:=null", "task=a b")
+    changed = project.bridge.variables().all()
+    project.run("vars", "unset", "switch", "task")
+    again = project.bridge.variables().all()
+
+    assert (changed["switch"], changed["task"]) == (None, "a b")
+    assert (again["switch"], "task" in again) == ("haiku", False)
+
+
+def test_inside_a_session_only_a_models_own_can_be_set(project, client):
+    """A model must not null the switch of a rule that binds it."""
+    inside = {"CLAUDECODE": "1", "CLAUDE_PID": str(client.pid)}
+    refused = project.run("vars", "set", "switch:=null", env=inside)
+    done = project.run("vars", "set", "task=mine", env=inside)
+    known = project.bridge.variables().known()
+
+    assert refused.code == 1
+    assert "switch belongs to the person" in refused.err
+    assert done.code == 0
+    assert known["task"].owner == "model"
+    assert known["switch"].value == "haiku"
+
+
+@pytest.mark.parametrize("name", ["command", "tool_name", "len", "and"])
+@pytest.mark.usefixtures("client")
+def test_a_name_that_conditions_use_is_refused(project, name):
+    ran = project.run("vars", "set", f"{name}=1")
+
+    assert ran.code == 2
+    assert "rename the variable" in ran.err

@@ -1,0 +1,89 @@
+"""Variables of sessions: they stay, and belong to somebody."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.errors import InvalidRequest
+from bridge.store.variables import (
+    Holder,
+    NotYours,
+    Variable,
+    read_variables,
+    set_variables,
+)
+
+HOLDER = Holder.session("s-1")
+
+
+def test_what_is_set_is_read_again(store):
+    set_variables(store, HOLDER, {"a": {"x": [1]}, "b": None}, "rule")
+
+    assert read_variables(store, HOLDER) == {
+        "a": Variable({"x": [1]}, "rule"),
+        "b": Variable(None, "rule"),
+    }
+
+
+def test_null_is_a_value_and_unset_is_none(store):
+    set_variables(store, HOLDER, {"a": None, "b": 1}, "person")
+    set_variables(store, HOLDER, {}, "person", unset=["b", "never"])
+
+    assert read_variables(store, HOLDER) == {"a": Variable(None, "person")}
+
+
+@pytest.mark.parametrize("owner", ["person", "rule", "tool"])
+def test_a_model_cannot_change_what_is_not_a_models(store, owner):
+    set_variables(store, HOLDER, {"theirs": 1}, owner)
+
+    with pytest.raises(NotYours, match=f"theirs belongs to the {owner}"):
+        set_variables(store, HOLDER, {"mine": 1, "theirs": 2}, "model")
+    with pytest.raises(NotYours):
+        set_variables(store, HOLDER, {}, "model", unset=["theirs"])
+
+    assert read_variables(store, HOLDER) == {"theirs": Variable(1, owner)}
+
+
+def test_a_declared_variable_is_the_persons(store):
+    with pytest.raises(NotYours, match="belongs to the person"):
+        set_variables(store, HOLDER, {"switch": None}, "model", declared=["switch"])
+
+    set_variables(store, HOLDER, {"switch": 2}, "rule", declared=["switch"])
+
+    assert read_variables(store, HOLDER) == {"switch": Variable(2, "person")}
+
+
+def test_setting_a_variable_does_not_make_it_ones_own(store):
+    set_variables(store, HOLDER, {"count": 1}, "rule")
+    set_variables(store, HOLDER, {"count": 0}, "person")
+
+    assert read_variables(store, HOLDER) == {"count": Variable(0, "rule")}
+
+
+def test_a_call_counts_once_however_many_hooks_see_it(store):
+    for value in (1, 2):
+        set_variables(store, HOLDER, {"n": value}, "rule", call="toolu_1")
+
+    assert read_variables(store, HOLDER)["n"].value == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"variables": [1]}', b"\xff"])
+def test_a_broken_file_holds_nothing_and_is_replaced(store, data):
+    set_variables(store, HOLDER, {"a": 1}, "rule")
+    (store.place.state / "sessions" / HOLDER.file).write_bytes(data)
+
+    assert read_variables(store, HOLDER) == {}
+    set_variables(store, HOLDER, {"b": 1}, "rule")
+    assert set(read_variables(store, HOLDER)) == {"b"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"a": object()}, {f"v{n}": 1 for n in range(1001)}, {"a": "x" * (1 << 20)}],
+    ids=["no JSON", "too many", "too much"],
+)
+def test_too_much_is_refused_and_changes_nothing(store, changes):
+    with pytest.raises(InvalidRequest):
+        set_variables(store, HOLDER, changes, "rule")
+
+    assert read_variables(store, HOLDER) == {}
