@@ -10,7 +10,7 @@ Whatever fails while a rule that blocks is asked, blocks: see `policy.rule_set`.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import rule_gate, runs
@@ -29,11 +29,12 @@ from bridge.host.output import (
 )
 from bridge.policy.rule_set import Decision, decide_event
 from bridge.policy.tool_classes import HANDBACK
+from bridge.rules.rule_text import filled_in
 from bridge.store import sessions, subagent_runs
 from bridge.store.variables import Holder, set_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from bridge.host.context import HookContext
     from bridge.policy.rule_set import Whose
@@ -75,19 +76,7 @@ def _decide(hook: HookContext) -> tuple[Decision, Whose]:
         return Decision(), whose
     shell = rule_gate.shell(None)
     rules = compiled["rules"]
-    return decide_event(rules, hook.event.raw, whose, _render, shell), whose
-
-
-def _render(template: str, scope: Mapping[str, Any]) -> str:
-    """A template filled in; one without any is itself, and jinja2 stays unloaded."""
-    if "{" not in template:
-        return template
-    from bridge.agents.templates import TemplateFailed, render
-
-    try:
-        return render(template, scope)
-    except TemplateFailed as error:
-        raise ValueError(f"its template cannot be filled in: {error}") from None
+    return decide_event(rules, hook.event.raw, whose, filled_in, shell), whose
 
 
 def _is_decided(output: HookOutput) -> bool:

@@ -28,7 +28,6 @@ from bridge.policy.condition import (
     evaluate,
     matches,
 )
-from bridge.policy.shell_syntax import shell_sign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -337,6 +336,8 @@ def is_mending(scope: Json) -> bool:
     """Whether a call can mend a rule: it is hostbridge, or about a file of rules."""
     command = scope.get("command")
     if isinstance(command, str):
+        from bridge.policy.shell_syntax import shell_sign
+
         return command.split()[:1] == ["hostbridge"] and shell_sign(command) is None
     tool_input = scope.get("tool_input")
     if not isinstance(tool_input, dict):

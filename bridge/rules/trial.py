@@ -9,7 +9,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.templates import TemplateFailed, render
 from bridge.policy.condition_compiler import compile_condition
 from bridge.policy.condition_parts import explain
 from bridge.policy.rule_set import (
@@ -22,6 +21,7 @@ from bridge.policy.rule_set import (
 )
 from bridge.policy.shell_functions import shell
 from bridge.rules.compiled import rules_in_order
+from bridge.rules.rule_text import filled_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,11 +76,3 @@ def try_event(files: list[RuleFile], raw: Mapping[str, Any], whose: Whose) -> Tr
         tried.append(Tried(rule, how, cause, parts))
     decision = decide_event(rules, dict(raw), whose, filled_in, functions)
     return Trial(event, tuple(tried), decision)
-
-
-def filled_in(template: str, scope: Mapping[str, Any]) -> str:
-    """A template filled in; raises ValueError, as `decide_event` wants it."""
-    try:
-        return render(template, scope)
-    except TemplateFailed as error:
-        raise ValueError(f"its template cannot be filled in: {error}") from None

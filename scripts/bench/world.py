@@ -45,8 +45,10 @@ class World:
         self._session_file = self.state / "sessions" / f"{self.session}.json"
         self._registered = self._session_file.read_bytes()
 
-    def hook(self, script: str, event: str, **fields: Any) -> Ran:
-        """Run one hook as the client does."""
+    def hook(
+        self, script: str, event: str, *, tools: str = "bash", **fields: Any
+    ) -> Ran:
+        """Run one hook as the client does; `tools` is the class of a called tool."""
         data = {
             "session_id": self.session,
             "transcript_path": str(self.transcript),
@@ -55,7 +57,8 @@ class World:
             "hook_event_name": event,
             **fields,
         }
-        (hook,) = {h for h in HOOKS if (h.script, h.event) == (script, event)}
+        same = {h for h in HOOKS if (h.script, h.event) == (script, event)}
+        (hook,) = {h for h in same if len(same) == 1 or h.tools == tools}
         command = ["/bin/sh", *FORM.arguments(hook)]
         ran = run(command, self.environment, json.dumps(data).encode())
         assert ran.exit_code == 0, (script, event, ran)

@@ -57,9 +57,7 @@ ERRORS = {
     "a: &b {c: 1}\nd:\n  <<: *b": [
         "f.yaml:3: d: merge keys are not supported; write the fields out"
     ],
-    "a: 1\n---\nb: 2": [
-        "f.yaml:2: a second document begins here; a file has one"
-    ],
+    "a: 1\n---\nb: 2": ["f.yaml:2: a second document begins here; a file has one"],
     "": ["f.yaml:1: the file is empty"],
     "a: [1": ["f.yaml:1: not YAML: did not find expected ',' or ']'"],
     "a: yes\nb: Off": [

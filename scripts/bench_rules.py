@@ -1,0 +1,175 @@
+"""What rules cost: hooks as processes, with none, ten and a thousand rules.
+
+There is no client and no model: the hooks run as the client runs them, each case in a
+session of its own with its own rules file.
+
+    scripts/bench_rules.py             about a minute
+    scripts/bench_rules.py --quick     a smoke test
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.floors import FLOORS
+from bench.table import Row, missed, show
+from bench.timing import run, take_turns
+from bench.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bench.timing import Series
+
+    Figures = dict[str, float]
+
+CONDITIONS = (
+    'tool_name == "Bash" and "deploy" in command and not variables.task',
+    'tool_name in ["Bash", "Write"] and require_task_before_edit',
+    'command.startswith("git push") and "--force" in command',
+    'validation_model and ("ruff" in command or "mypy" in command)',
+    'runs(command, "pytest", "ruff")',
+    'tool_input.file_path.endswith(".lock")',
+    "depth > 2 or len(command) > 1000000",
+    'matches(command, "docker * push*")',
+    "session.title is not None and current_step == 'complete'",
+    '"--no-verify" in words(command)',
+)
+LS, COMMIT = "ls -l", "git commit -m 'run pytest later'"
+OTHERS = 'tool_name in ["Edit", "Write"] and not variables.task'
+NEVER = 'runs(command, "pytest", "ruff")'
+SPAWN = """\
+on_before_tool:
+  - when: '"pytest" in command'
+    spawn_agent: {agent: general-purpose, prompt: "Run {{ command }}"}
+"""
+LONG = 50_000
+
+
+def main() -> int:
+    """Run the benchmark; the exit code is 1 if a goal is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a smoke test")
+    parser.add_argument("--rounds", type=int, default=60, help="processes each (60)")
+    chosen = parser.parse_args()
+    rounds = 2 if chosen.quick else chosen.rounds
+    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
+        found = take_turns(cases(Path(folder).resolve()), rounds)
+    rows = compare(found)
+    show(f"rules as hooks, {rounds} runs each", rows)
+    return 0 if chosen.quick else min(1, missed(rows))
+
+
+def cases(root: Path) -> list[Callable[[], Figures]]:
+    """Everything that is measured, each case in its own world."""
+    none = World(root / "none", "none")
+    short = [
+        _floor("shell", none),
+        _quiet("none", none, LS),
+        _quiet("others", _ruled(root, "others", [OTHERS]), LS),
+    ]
+    ten, many = list(CONDITIONS), list(CONDITIONS) * 100
+    return [
+        *short * 5,
+        _floor("python", none),
+        _quiet("ten", _ruled(root, "ten", ten), LS),
+        _quiet("thousand", _ruled(root, "thousand", many), LS),
+        _quiet("runs", _ruled(root, "runs", [NEVER]), COMMIT),
+        _quiet("long", _ruled(root, "long", ten), "x" * LONG),
+        _handover(World(root / "handover", "handover")),
+        _claim(World(root / "claim", "claim")),
+    ]
+
+
+def _ruled(root: Path, name: str, conditions: list[str]) -> World:
+    """A world with a rule for each condition."""
+    lines = [f"  - {{when: {_quoted(each)}, block: no}}" for each in conditions]
+    text = "\n".join(["on_before_tool:", *lines, ""]).replace("block: no", "block: x")
+    return _with_rules(World(root / name, name), text)
+
+
+def _with_rules(world: World, text: str) -> World:
+    (world.home / ".hostbridge" / "rules.yaml").write_text(text)
+    # The first event after the change compiles them.
+    call(world, LS)
+    assert (world.state / "rules" / "PreToolUse").exists()
+    return world
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def call(world: World, command: str, **fields: Any) -> Any:
+    """The hook of a call of Bash."""
+    made = {"tool_name": "Bash", "tool_use_id": "toolu_main", **fields}
+    return world.hook(
+        "tool-start", "PreToolUse", tool_input={"command": command}, **made
+    )
+
+
+def _floor(name: str, world: World) -> Callable[[], Figures]:
+    return lambda: {name: run(FLOORS[name], world.environment).ms}
+
+
+def _quiet(name: str, world: World, command: str) -> Callable[[], Figures]:
+    def figures() -> Figures:
+        ran = call(world, command)
+        assert ran.stdout == b"", ran
+        return {name: ran.ms}
+
+    return figures
+
+
+def _handover(world: World) -> Callable[[], Figures]:
+    """A call that a rule hands to an agent."""
+    _with_rules(world, SPAWN)
+
+    def figures() -> Figures:
+        world.start_over()
+        ran = call(world, "pytest -q")
+        assert b"bridge:" in ran.stdout, ran
+        return {"handover": ran.ms}
+
+    return figures
+
+
+def _claim(world: World) -> Callable[[], Figures]:
+    """The hook that claims what another program asks."""
+
+    def figures() -> Figures:
+        world.start_over()
+        world.drop_request("r-1")
+        ended = {"tool_name": "Bash", "tool_use_id": "t", "tool_response": {}}
+        ran = world.hook("tool-end", "PostToolUse", **ended)
+        assert b"bridge:r-1" in ran.stdout, ran
+        return {"claim": ran.ms}
+
+    return figures
+
+
+def compare(found: dict[str, Series]) -> list[Row]:
+    """The rows of the table."""
+    shell, python = found["shell"], found["python"]
+    return [
+        Row("no rules", found["none"], shell, 1.3),
+        Row("rules for other tools only", found["others"], shell, 1.3),
+        Row("ten rules that do not match", found["ten"], python, 1.2),
+        Row("1,000 rules, beside ten", found["thousand"], found["ten"], 1.5),
+        Row("runs(…), no match, substring there", found["runs"], python, 3.0),
+        Row("ten rules, a command of 50 kB", found["long"], found["ten"], 12.0),
+        Row("a call is handed over, beside a claim", found["handover"],
+            found["claim"], 1.2),
+        Row("floor: sh -c :", shell),
+        Row("floor: python -I -S, json, os", python),
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())
