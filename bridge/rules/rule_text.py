@@ -37,7 +37,7 @@ def _plain(template: str, scope: Mapping[str, Any]) -> str | None:
     # jinja2 takes one line end away, too.
     text = template.removesuffix("\n")
     parts = _NAME.split(text)
-    if any("{" in part for part in parts[::2]):
+    if "\r" in text or any("{" in part for part in parts[::2]):
         return None
     for index in range(1, len(parts), 2):
         value: Any = scope
