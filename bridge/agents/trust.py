@@ -1,9 +1,9 @@
 """Which definitions of projects the user has trusted: `<home>/trust.json`.
 
-Each project (by its real path) has a list of definition files. Each of these has the
-SHA-256 of the file and of every script and model of the project that it names. Any
-change ends the trust in that one definition, and the file itself is compared before a
-byte of it is parsed. A record that cannot be read trusts nothing. Nothing can be
+Each project (by its real path) has a list of definition files, and of rules files.
+Each of these has the SHA-256 of the file and of every script and model of the project
+that it names. Any change ends the trust in that one definition, and the file itself is
+compared before a byte of it is parsed. A record that cannot be read trusts nothing. Nothing can be
 trusted from inside a Claude Code session, whose model might be the one that agrees.
 """
 
@@ -13,7 +13,7 @@ import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import orjson
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from contextlib import AbstractContextManager
 
-    from bridge.agents.load import Loaded
     from bridge.config import Settings
     from bridge.store.directory import Folder
 
@@ -43,6 +42,18 @@ _LOCK_WAIT_S = 10.0
 
 # The SHA-256 of each file, by its path in the project.
 Digests = dict[str, str]
+
+
+class Digested(Protocol):
+    """What can be trusted: a definition, or a file of rules."""
+
+    @property
+    def file(self) -> Path:
+        """The file itself."""
+
+    @property
+    def digests(self) -> dict[Path, str]:
+        """The SHA-256 of it, and of each file that it names."""
 
 
 class Trust:
@@ -70,12 +81,12 @@ class Trust:
         """Whether a definition's file was ever trusted."""
         return self._name(file) in self._definitions
 
-    def covers(self, loaded: Loaded) -> bool:
+    def covers(self, loaded: Digested) -> bool:
         """Whether a definition is trusted with every file that was read for it."""
         known = self._definitions.get(self._name(loaded.file))
         return known is not None and known == self.digests_of(loaded)
 
-    def changes_in(self, loaded: Loaded) -> tuple[str, ...]:
+    def changes_in(self, loaded: Digested) -> tuple[str, ...]:
         """Which of its files differ from the trusted ones; none if it is new."""
         known = self._definitions.get(self._name(loaded.file))
         if known is None:
@@ -84,11 +95,11 @@ class Trust:
         names = sorted(known.keys() | now.keys())
         return tuple(name for name in names if known.get(name) != now.get(name))
 
-    def recorded(self, loaded: Loaded) -> Digests:
+    def recorded(self, loaded: Digested) -> Digests:
         """What was recorded when a definition was trusted; empty if it is new."""
         return self._definitions.get(self._name(loaded.file), {})
 
-    def digests_of(self, loaded: Loaded) -> Digests:
+    def digests_of(self, loaded: Digested) -> Digests:
         """What trusting a definition records."""
         return {self._name(path): digest for path, digest in loaded.digests.items()}
 
@@ -156,11 +167,11 @@ def _is_below(clients: Collection[int]) -> bool:
 def record(
     settings: Settings,
     project: Path,
-    definitions: Iterable[Loaded],
+    definitions: Iterable[Digested],
     *,
     clients: Collection[int],
 ) -> None:
-    """Trust exactly these definitions of the project, as they were read.
+    """Trust exactly these definitions and rules of the project, as they were read.
 
     `clients` are the pids of the open sessions.
 

@@ -10,6 +10,7 @@ For example:
   hostbridge rules test --tool Bash --command "cd x && pytest -q"
 """
 
+import sys
 from argparse import Namespace
 from typing import Any
 
@@ -20,13 +21,14 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_json, read_pairs
 from bridge.cli.options import AS_JSON, option
 from bridge.cli.output import counted, say, say_json, say_result, visible
-from bridge.cli.rules_text import list_text, rule_value, trial_text, trial_value
+from bridge.cli.rules_text import list_lines, rule_value, trial_text, trial_value
+from bridge.cli.screen import screen_of
 from bridge.errors import InvalidRequest
 from bridge.host.definition_in_session import rule_sets_of
 from bridge.policy.rule_set import EVENTS, Whose
 from bridge.rules.agents_named import agent_check
 from bridge.rules.compiled import compile_rules
-from bridge.rules.layers import live, untrusted
+from bridge.rules.layers import live, sources, untrusted
 from bridge.rules.rule_file import RuleFile
 from bridge.rules.trial import try_event
 
@@ -61,8 +63,8 @@ def command(options: Namespace) -> int:
     bridge = Bridge.open()
     place = bridge.store.place
     check_agent = agent_check(bridge.settings, place.project)
-    files = live(bridge.settings, place, check_agent)
-    outside = untrusted(bridge.settings, place)
+    found = sources(bridge.settings, place)
+    files, outside = live(found, check_agent), untrusted(found)
     if options.what == "test":
         return _test(bridge, files, options)
     if options.what == "check":
@@ -72,7 +74,7 @@ def command(options: Namespace) -> int:
             for rule in file.rules:
                 say_json(rule_value(file, rule, outside))
     else:
-        say(list_text(files, outside))
+        say(*list_lines(files, outside, screen_of(sys.stdout).width))
     return _code(files)
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.output import visible
-from bridge.cli.status_text import table
+from bridge.cli.table import Column, table
 from bridge.policy.condition_parts import show_parts
 from bridge.policy.rule_set import hands_over, place_of
 from bridge.rules.rule_file import EFFECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
+    from bridge.cli.screen import Line
     from bridge.policy.rule_set import Decision
     from bridge.rules.rule_file import Rule, RuleFile
     from bridge.rules.trial import Trial, Tried
@@ -29,8 +30,19 @@ no rules yet. They go into ~/.hostbridge/rules.yaml, or into a project's
 """
 
 
-def list_text(files: list[RuleFile], outside: Collection[Path]) -> str:
-    """Every rule on a line, in the order in which they count within an event."""
+_COLUMNS = (
+    Column("EVENT"),
+    Column("RULE", least=12),
+    Column("DOES", least=10, spare=1),
+    Column("STATE"),
+    Column("WHERE", least=12, spare=2),
+)
+
+
+def list_lines(
+    files: list[RuleFile], outside: Collection[Path], width: int | None
+) -> Iterator[Line]:
+    """Every rule on a line, by event; without any of one's own, how to begin."""
     named = {(r.event, r.name) for f in files if f.layer != "built-in" for r in f.rules}
     rows = [
         _row(file, rule, outside)
@@ -39,24 +51,24 @@ def list_text(files: list[RuleFile], outside: Collection[Path]) -> str:
         if file.layer != "built-in" or (rule.event, rule.name) not in named
     ]
     rows.sort(key=lambda row: row[0])
-    head = ("EVENT", "RULE", "DOES", "STATE", "WHERE")
-    text = "\n".join(table(head, rows))
-    has_own = any(file.layer != "built-in" for file in files)
-    return visible(text if has_own else f"{text}\n\n{_NONE}", kept="\n")
+    yield from table(_COLUMNS, rows, width)
+    if not named and width is not None:
+        yield from ("", *_NONE.splitlines())
 
 
 def _row(
     file: RuleFile, rule: Rule, outside: Collection[Path]
 ) -> tuple[str, str, str, str, str]:
     where = "built-in" if file.layer == "built-in" else f"{file.file}:{rule.line}"
-    return rule.event, rule.name, _effects(rule), state_of(file, rule, outside), where
+    name, where = visible(rule.name), visible(where)
+    return rule.event, name, _effects(rule), state_of(file, rule, outside), where
 
 
 def _effects(rule: Rule) -> str:
     found = [name for name in EFFECTS if getattr(rule.fields, name) is not None]
     agent = rule.fields.spawn_agent
     return ", ".join(
-        f"{name} {agent.agent}" if name == "spawn_agent" and agent else name
+        visible(f"{name} {agent.agent}") if name == "spawn_agent" and agent else name
         for name in found
     )
 
@@ -120,7 +132,8 @@ def _answer(decision: Decision) -> str:
     if decision.block is not None:
         lines.append(f"refused: {decision.block}")
     lines += [f"the user is told: {note}" for note in decision.notes]
-    return "answer: " + ("\n        ".join(lines) if lines else "nothing; it goes on")
+    said = "\n".join(lines) or "nothing; it goes on"
+    return "answer: " + said.replace("\n", "\n        ")
 
 
 def trial_value(trial: Trial) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Look at the agents that this project defines, and trust them.
+"""Look at the agents and rules that this project defines, and trust them.
 
-Nothing in a project's .bridge/agents takes effect until you have seen what it would do
+Nothing in a project's .bridge takes effect until you have seen what it would do
 and said yes, here, at a terminal. The same goes for its .claude/agents, except in a
 session of Claude Code, which reads that folder by itself. A change of a definition, or
 of a script that it names, needs a new yes. Built-in agents, and those in ~/.hostbridge
@@ -25,6 +25,7 @@ from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import switch
 from bridge.cli.output import complain, counted, tell, visible
+from bridge.cli.rules_trust import put_in_force, rules_of
 from bridge.cli.screen import Style, Styled
 from bridge.cli.terminal import confirm
 from bridge.cli.trust_difference import difference
@@ -55,6 +56,7 @@ def command(options: Namespace) -> int:
         return _list(home)
     if options.revoke:
         had = trust.revoke(home, project)
+        put_in_force(bridge)
         tell(f"{project}: {'no longer trusted' if had else 'nothing was trusted'}")
         return Exit.OK
     return _ask(bridge, project, only_show=options.show)
@@ -65,26 +67,31 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
     found = registry.entries()
     entries = [e for e in found if e.loaded.layer in OF_PROJECT]
     broken = [entry for entry in entries if entry.loaded.definition is None]
-    sound = [entry.loaded for entry in entries if entry not in broken]
-    if not entries:
-        tell(f"{project} defines no agents")
+    rules = rules_of(bridge)
+    sound: list[trust.Digested] = [e.loaded for e in entries if e not in broken]
+    sound += rules.sound
+    if not entries and not rules.files:
+        tell(f"{project} defines no agents, and no rules")
         return Exit.OK
-    if all(entry.is_trusted for entry in entries):
-        tell(f"{project}: {counted(len(entries), 'definition')}, trusted already")
+    if all(entry.is_trusted for entry in entries) and not rules.new:
+        count = len(entries) + len(rules.files)
+        tell(f"{project}: {counted(count, 'definition')}, trusted already")
         return Exit.OK
     others = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
     below = {**dict.fromkeys(BUILT_IN), **others}
     if only_show:
-        tell(*trust_lines(registry, entries, below, most=None))
+        tell(*trust_lines(registry, entries, below, most=None), *rules.lines(None))
         return Exit.OK
     # `record` checks this, too, but only after a person has read all of it.
     trust.refuse_unless_by_hand(
         bridge.settings, open_clients(bridge.settings, bridge.store)
     )
-    if all(entry.is_trusted or entry in broken for entry in entries):
-        complain("\n".join(trust_lines(registry, broken, {})))
+    is_agent_new = any(not e.is_trusted and e not in broken for e in entries)
+    if not is_agent_new and not rules.is_any_new:
+        lines = [*trust_lines(registry, broken, {}), *rules.lines()]
+        complain("\n".join(lines))
         return Exit.FAILED
-    lines = trust_lines(registry, entries, below)
+    lines = [*trust_lines(registry, entries, below), *rules.lines()]
     these = "this one" if len(sound) == 1 else f"these {len(sound)}"
     if not confirm(lines, f"Trust {these}?"):
         complain("nothing was changed; only the word yes agrees")
@@ -96,6 +103,7 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
         sound,
         clients=open_clients(bridge.settings, bridge.store),
     )
+    put_in_force(bridge)
     tell(f"{project}: {len(sound)} trusted")
     return Exit.OK
 
@@ -112,7 +120,7 @@ def trust_lines(
     """
     project = registry.project
     record = trust.Trust.read(registry.home, project)
-    yield f"{project} brings definitions of agents:"
+    yield f"{project} brings definitions{' of agents' if entries else ''}:"
     for entry in entries:
         marks = "".join(f"  ({mark})" for mark in _marks(entry, below))
         first, *others = parts_of(entry.loaded)

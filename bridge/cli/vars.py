@@ -9,6 +9,7 @@ For example:
   hostbridge vars set validation_model:=null task="rename the module"
 """
 
+import sys
 from argparse import Namespace
 
 from bridge.api.bridge import Bridge
@@ -17,8 +18,11 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_pairs
 from bridge.cli.options import AS_JSON, ONE_SESSION, option
 from bridge.cli.output import json_text, say, say_json, visible
-from bridge.cli.status_text import table
+from bridge.cli.screen import screen_of
+from bridge.cli.table import Column, table
 from bridge.errors import InvalidRequest
+
+_COLUMNS = (Column("NAME", least=12), Column("VALUE", least=12), Column("OWNER"))
 
 OPTIONS = (
     option(
@@ -60,9 +64,11 @@ def _list(variables: Variables, options: Namespace) -> None:
         for name, each in known.items():
             say_json({"name": name, "value": each.value, "owner": each.owner})
         return
-    rows = [(name, json_text(v.value), v.owner) for name, v in known.items()]
-    text = "\n".join(table(("NAME", "VALUE", "OWNER"), rows))
-    say(visible(text, kept="\n") if rows else "no variables")
+    rows = [
+        (visible(name), json_text(each.value), each.owner)
+        for name, each in known.items()
+    ]
+    say(*table(_COLUMNS, rows, screen_of(sys.stdout).width))
 
 
 def _get(variables: Variables, names: list[str]) -> int:

@@ -28,7 +28,7 @@ from bridge.rules.rule_file import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from bridge.config import Settings
     from bridge.rules.rule_file import Layer
@@ -149,19 +149,15 @@ def _named() -> dict[tuple[str, str], Mapping[str, Any]]:
 
 
 def live(
-    settings: Settings,
-    place: Place,
+    found: Iterable[Source],
     check_agent: Callable[[str], str | None] = lambda _name: None,
 ) -> list[RuleFile]:
-    """The files as they are now, trusted or not, with all their problems."""
-    all_sources = sources(settings, place)
-    texts = {s: s.data for s in all_sources if s.data is not None}
-    found = read_all(texts, check_agent)
-    broken = [unread(s.file, s.layer, s.why) for s in all_sources if s.why]
-    return [*found, *broken]
+    """The files as they are, trusted or not, with all their problems."""
+    found = list(found)
+    read = read_all({s: s.data for s in found if s.data is not None}, check_agent)
+    return [*read, *(unread(s.file, s.layer, s.why) for s in found if s.why)]
 
 
-def untrusted(settings: Settings, place: Place) -> list[Path]:
+def untrusted(found: Iterable[Source]) -> list[Path]:
     """The files that are there, and may not be in force as they are."""
-    found = sources(settings, place)
     return [s.file for s in found if s.data is not None and not s.is_admitted]

@@ -41,18 +41,23 @@ def bash(world: HookWorld, command: str, **fields) -> dict:
     }
 
 
+PUSH = """\
+on_before_tool:
+  - name: no-push
+    when: runs(command, "git push")
+    block: Ask before {{ command }}.
+"""
+
+
 def test_a_blocked_call_says_why_and_where(world):
-    rules(
-        world,
-        'on_before_tool: [{name: no-push, when: \'runs(command, "git push")\', block: "Ask before {{ command }}."}]\n',
-    )
+    rules(world, PUSH)
 
     said = bash(world, "cd x && git push -f")
 
     assert said["permissionDecision"] == "deny"
     home = world.bridge.settings.home
     assert said["permissionDecisionReason"] == (
-        f"Ask before cd x && git push -f.\n[rule no-push ({home}/rules.yaml:1)]"
+        f"Ask before cd x && git push -f.\n[rule no-push ({home}/rules.yaml:2)]"
     )
     assert bash(world, "git log") == {}
 

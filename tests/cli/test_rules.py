@@ -1,0 +1,153 @@
+"""`hostbridge rules`: what there is, what is wrong, what would happen."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+RULES = """\
+variables: {validation_model: haiku}
+on_before_tool:
+  - name: delegate-checks
+  - name: no-push
+    when: runs(command, "git push") and not variables.may_push
+    block: Ask before {{ command }}.
+on_user_prompt:
+  - inject_context: You are asked for {{ prompt }}.
+"""
+
+
+@pytest.fixture
+def home(project):
+    folder = project.bridge.settings.home
+    folder.mkdir(mode=0o700, parents=True)
+    (folder / "rules.yaml").write_text(RULES)
+    return folder
+
+
+@pytest.fixture
+def project_rules(project):
+    folder = project.folder / ".bridge"
+    folder.mkdir()
+    (folder / "rules.yaml").write_text("on_stop: [{block: x, when: not dine}]\n")
+    return folder / "rules.yaml"
+
+
+def test_list_shows_every_layer(project, home, project_rules):
+    ran = project.run("rules")
+
+    file = home / "rules.yaml"
+    assert [line.split("\t") for line in ran.out.splitlines()] == [
+        ["EVENT", "RULE", "DOES", "STATE", "WHERE"],
+        ["on_before_tool", "require-task", "block", "off", "built-in"],
+        ["on_before_tool", "delegate-checks", "spawn_agent validation-runner", "on",
+         f"{file}:3"],
+        ["on_before_tool", "no-push", "block", "on", f"{file}:4"],
+        ["on_stop", "on_stop[0]", "block", "not trusted", f"{project_rules}:1"],
+        ["on_user_prompt", "on_user_prompt[0]", "inject_context", "on", f"{file}:8"],
+    ]  # fmt: skip
+
+
+def test_check_finds_every_problem_and_says_what_is_not_trusted(
+    project, home, project_rules
+):
+    with (home / "rules.yaml").open("a") as file:
+        file.write("  - spawn_agent: {agent: validation-runer, prompt: x}\n")
+
+    ran = project.run("rules", "check")
+
+    assert ran.code == 1
+    first, second, *rest = ran.out.splitlines()
+    assert first == (
+        f"{home}/rules.yaml:9:19: on_user_prompt[1].spawn_agent.agent: no agent is "
+        "named 'validation-runer'; did you mean validation-runner or "
+        "validator-security or validator-syntax?"
+    )
+    assert second == (
+        f"{project_rules}:1:32: on_stop[0].when: unknown name 'dine'; a variable that "
+        "nobody declares is variables.dine"
+    )
+    assert rest == [
+        "    on_stop: [{block: x, when: not dine}]",
+        "                                   ^",
+        "5 rules in 2 files: 2 errors, 0 warnings",
+        f"not trusted: {project_rules}; look with: hostbridge trust",
+    ]
+
+
+@pytest.mark.usefixtures("home")
+def test_test_explains_each_part_and_the_answer(project):
+    ran = project.run("rules", "test", "--command", "cd x && git push -f")
+
+    file = project.bridge.settings.home / "rules.yaml"
+    assert ran.code == 0
+    assert ran.out == (
+        f"delegate-checks does not fire  [{file}:3]\n"
+        '  validation_model and tool_name == "Bash" and runs(command, …  no\n'
+        '    validation_model                                            "haiku"\n'
+        '    tool_name == "Bash"                                         yes\n'
+        '      tool_name                                                 "Bash"\n'
+        '    runs(command, "pytest", "ruff", "mypy", "tox", "nox")       no\n'
+        '      command                                                   '
+        '"cd x && git push -f"\n'
+        "\n"
+        f"no-push fires  [{file}:4]\n"
+        '  runs(command, "git push") and not variables.may_push  yes\n'
+        '    runs(command, "git push")                           yes\n'
+        '      command                                           '
+        '"cd x && git push -f"\n'
+        "    not variables.may_push                              yes\n"
+        "      variables.may_push                                null\n"
+        "        variables                                       "
+        '{"validation_model": "haiku", "require_task_before_edit": f…\n'
+        "\n"
+        "answer: refused: Ask before cd x && git push -f.\n"
+        f"        [rule no-push ({file}:4)]\n"
+    )  # fmt: skip
+
+
+@pytest.mark.usefixtures("home")
+def test_test_takes_an_event_variables_and_an_agent(project, tmp_path):
+    def answer(*words):
+        return project.run("rules", "test", "--json", *words).json
+
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "p"}))
+    checked = ("--command", "pytest -q")
+
+    assert answer("--event", str(event))["context"] == ["You are asked for p."]
+    assert answer(*checked)["spawns"] == [
+        {"agent": "validation-runner", "prompt": "Run and report: pytest -q",
+         "block": True}
+    ]  # fmt: skip
+    assert answer(*checked, "--var", "validation_model:=null")["spawns"] == []
+    # Its own definition switches the rule off.
+    inside = answer(*checked, "--in", "validation-runner")
+    assert (inside["spawns"], inside["notes"]) == ([], [])
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], 'try: hostbridge rules test --command "pytest -q"'),
+        (["--event", "nothing.json"], "nothing.json"),
+        (["--event", "x", "--tool", "Bash"], "--event and --tool exclude each other"),
+        (["--command", "x", "--in", "nobody"], "no agent is named 'nobody'"),
+    ],
+)
+def test_error_of_test(project, words, said):
+    ran = project.run("rules", "test", *words)
+
+    assert ran.code in (1, 2)
+    assert said in ran.err
+
+
+@pytest.mark.usefixtures("home")
+def test_an_event_that_no_rule_is_about(project):
+    event = b'{"hook_event_name": "Notification"}'
+    ran = project.run("rules", "test", "--event", "-", stdin=event)
+
+    assert ran.code == 2
+    assert "no rule is about 'Notification'; hook_event_name is one of" in ran.err

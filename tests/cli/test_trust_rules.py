@@ -1,0 +1,91 @@
+"""A project's rules do nothing before `hostbridge trust`, and then only those bytes."""
+
+from __future__ import annotations
+
+import pytest
+from trustworld import agree
+
+from bridge.rules.compiled import compile_rules
+
+RULES = "on_stop: [{name: one, when: depth, block: x}]\n"
+
+
+@pytest.fixture
+def file(project):
+    folder = project.folder / ".bridge"
+    folder.mkdir()
+    (folder / "rules.yaml").write_text(RULES)
+    return folder / "rules.yaml"
+
+
+def in_force(project):
+    settings, store = project.bridge.settings, project.bridge.store
+    files = compile_rules(settings, store)
+    return [rule.name for f in files if f.layer == "project" for rule in f.rules]
+
+
+@pytest.mark.usefixtures("file")
+def test_before_trust_nothing_happens(project):
+    assert in_force(project) == []
+    assert not (project.state / "rules" / "Stop").exists()
+
+
+def test_trust_shows_the_rules_as_they_are_written(project, file):
+    terminal = agree(project)
+
+    assert f"rules: {file}  (new, or changed)\n    {RULES}" in terminal.seen
+    assert "Trust these 1?" in terminal.seen
+    assert in_force(project) == ["one"]
+    assert (project.state / "rules" / "Stop").exists()
+
+
+@pytest.mark.parametrize("change", ["edited", "half written", "gone"])
+def test_a_change_leaves_the_trusted_rules_in_force(project, file, change):
+    agree(project)
+
+    if change == "gone":
+        file.unlink()
+    else:
+        file.write_text(RULES.replace("one", "two") if change == "edited" else "a: [")
+
+    assert in_force(project) == ["one"]
+    said = project.run("trust").out
+    assert ("trusted as they are" in said) is False
+
+
+def test_a_change_is_in_force_once_it_is_trusted(project, file):
+    agree(project)
+    file.write_text(RULES.replace("one", "two"))
+    agree(project)
+
+    assert in_force(project) == ["two"]
+
+
+@pytest.mark.usefixtures("file")
+def test_revoked_rules_are_gone(project):
+    agree(project)
+    project.run("trust", "--revoke")
+
+    assert not (project.state / "rules" / "Stop").exists()
+    assert in_force(project) == []
+
+
+def test_error_broken_rules_cannot_be_trusted(project, file):
+    file.write_text("on_stop: [{name: one, when: x y, block: x}]\n")
+
+    ran = project.run("trust")
+
+    assert ran.code == 1
+    assert f"{file}:1:31: on_stop[0].when: nothing joins x and y" in ran.err
+    assert in_force(project) == []
+
+
+def test_a_link_is_no_rules_file_of_a_project(project, file, tmp_path):
+    (tmp_path / "elsewhere.yaml").write_text(RULES)
+    file.unlink()
+    file.symlink_to(tmp_path / "elsewhere.yaml")
+
+    ran = project.run("trust")
+
+    assert ran.code == 1
+    assert "is a link; a project must bring the file itself" in ran.err
