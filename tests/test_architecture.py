@@ -18,7 +18,7 @@ PACKAGE = Path(bridge.__file__).parent
 # A room may import from rooms further down, and from itself.
 ROOMS = (
     "__main__", "cli", "doctor", "__init__", "api", "worker", "claude_cli", "llama",
-    "endpoint", "agent_loop", "nodes", "host", "agents", "change", "store", "policy",
+    "endpoint", "agent_loop", "nodes", "host", "rules", "agents", "change", "store", "policy",
     "protocol", "process", "config", "setting", "shipped", "routes", "errors",
     "extras",
 )  # fmt: skip
@@ -31,7 +31,7 @@ PURE = (
     "agent_loop/command_grants.py", "agent_loop/copied_answer.py",
     "agent_loop/reply_schema.py", "agent_loop/call_history.py",
     "agents/diagnostic.py", "agents/templates.py", "agents/agent_names.py",
-    "agents/syntax_node.py",
+    "agents/syntax_node.py", "rules/signs.py",
     "change/diffs.py", "change/secrets.py",
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}

@@ -1,10 +1,11 @@
 """Which definitions of projects the user has trusted: `<home>/trust.json`.
 
-Each project (by its real path) has a list of definition files, and of rules files.
-Each of these has the SHA-256 of the file and of every script and model of the project
-that it names. Any change ends the trust in that one definition, and the file itself is
-compared before a byte of it is parsed. A record that cannot be read trusts nothing. Nothing can be
-trusted from inside a Claude Code session, whose model might be the one that agrees.
+Each project (by its real path) has a list of definition files, and of rules files. Each
+of these has the SHA-256 of the file and of every script and model of the project that
+it names. Any change ends the trust in that one definition, and the file itself is
+compared before a byte of it is parsed. A record that cannot be read trusts nothing.
+Nothing can be trusted from inside a Claude Code session, whose model might be the one
+that agrees.
 """
 
 from __future__ import annotations

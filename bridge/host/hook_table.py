@@ -17,10 +17,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.policy.tool_classes import CLASSES, HANDBACK, matcher_of
+from bridge.policy.tool_classes import CLASSES, HANDBACK, OTHER, matcher_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 Kind = Literal["local", "user", "project", "plugin"]
@@ -62,14 +61,15 @@ class Hook:
     tools: str = ""
 
 
-# The shell half knows the class without reading the event (bridge/rules/signs.py).
-# Agent has an entry of its own.
-_CLASSES = tuple(name for name in CLASSES if name != "agent")
+def _by_class(event: str, script: str) -> tuple[Hook, ...]:
+    """The shell half knows the class without reading the event (bridge/rules/signs.py).
 
-
-def _by_class(event: str, script: str, classes: Iterable[str]) -> tuple[Hook, ...]:
+    Agent has an entry of its own.
+    """
     return tuple(
-        Hook(event, script, matcher=matcher_of(name), tools=name) for name in classes
+        Hook(event, script, matcher=matcher_of(name), tools=name)
+        for name in CLASSES
+        if name != "agent"
     )
 
 
@@ -80,13 +80,14 @@ HOOKS = (
     Hook("CwdChanged", "moved"),
     Hook("UserPromptSubmit", "turn"),
     Hook("Stop", "turn"),
-    *_by_class("PreToolUse", "tool-start", _CLASSES),
+    *_by_class("PreToolUse", "tool-start"),
     Hook("PreToolUse", "agent-call", matcher=f"Agent|{HANDBACK}", tools="agent"),
     # Measured on 2.1.330: other commands start no process, whatever is around `bridge`.
     Hook("PreToolUse", "always", matcher="Bash", condition="Bash(*bridge*)"),
-    *_by_class("PostToolUse", "tool-end", _CLASSES),
+    *_by_class("PostToolUse", "tool-end"),
     Hook("PostToolUse", "agent-event", matcher="Agent", tools="agent"),
-    *_by_class("PostToolUseFailure", "tool-end", _CLASSES),
+    Hook("PostToolUseFailure", "tool-end", matcher="Bash", tools="bash"),
+    Hook("PostToolUseFailure", "tool-end", matcher=matcher_of("edit", "read", OTHER)),
     Hook("PostToolUseFailure", "agent-event", matcher="Agent", tools="agent"),
     Hook("PermissionRequest", "dialog", matcher="*"),
     Hook("SubagentStop", "agent-event"),

@@ -12,35 +12,29 @@ _NAMED = {
     "read": ("Glob", "Grep", "LS", "NotebookRead", "Read"),
     "agent": ("Agent", "Task"),
 }
-_MCP = "mcp__"
+# All the rest, whose names nobody can list: those of MCP servers, too.
+OTHER = "other"
+CLASSES = (*_NAMED, OTHER)
 # The client's own way of taking a report: no rule is asked about it.
 HANDBACK = "SubagentHandback"
-# Classes of tools whose names nobody can list.
-OPEN = ("mcp", "other")
-CLASSES = (*_NAMED, *OPEN)
 
 
 def class_of(tool: str) -> str:
     """The class of a tool."""
-    for name, tools in _NAMED.items():
-        if tool in tools:
-            return name
-    return "mcp" if tool.startswith(_MCP) else "other"
+    return next((name for name, tools in _NAMED.items() if tool in tools), OTHER)
 
 
 def tools_of(name: str) -> tuple[str, ...]:
-    """The tools of a class; none for an open one."""
+    """The tools of a class; none for the open one."""
     return _NAMED.get(name, ())
 
 
-def matcher_of(name: str) -> str:
-    """What the client matches tools of a class by.
+def matcher_of(*names: str) -> str:
+    """What the client matches the tools of these classes by.
 
-    It tries a tool's older name, too: Task stands beside Agent in the last one.
+    It tries a tool's older name, too: Task stands beside Agent among the others.
     """
-    if name == "mcp":
-        return f"{_MCP}.*"
-    if name == "other":
-        listed = [tool for tools in _NAMED.values() for tool in tools]
-        return f"^(?!({'|'.join([*listed, HANDBACK])})$|{_MCP}).*"
-    return "|".join(_NAMED[name])
+    if OTHER not in names:
+        return "|".join(tool for name in names for tool in _NAMED[name])
+    rest = [tool for name in _NAMED if name not in names for tool in _NAMED[name]]
+    return f"^(?!({'|'.join([*rest, HANDBACK])})$).*"

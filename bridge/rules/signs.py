@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.policy.condition import MAY, ConditionError, decide
-from bridge.policy.tool_classes import CLASSES, OPEN, class_of, tools_of
+from bridge.policy.tool_classes import CLASSES, OTHER, class_of, tools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,16 +40,14 @@ def _can_name(pattern: str, name: str) -> bool:
     if "*" not in pattern and "?" not in pattern:
         return class_of(pattern) == name
     start = pattern.replace("?", "*").partition("*")[0]
-    if name in OPEN:
-        if start.startswith("mcp__"):
-            return name == "mcp"
-        return name == "other" or "mcp__".startswith(start)
+    if name == OTHER:
+        return True
     return any(tool.startswith(start) for tool in tools_of(name))
 
 
 def _candidates(when: Any, name: str) -> list[Any]:
     """The tools of a class that a condition can tell apart; MAY for any."""
-    if name not in OPEN:
+    if name != OTHER:
         return list(tools_of(name))
     named: list[Any] = []
     for values in _compared_with(when):

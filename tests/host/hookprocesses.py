@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from hookworld import HookWorld
 
 TABLE = [(hook.event, ["/bin/sh", *INSTALLED.arguments(hook)]) for hook in HOOKS]
-IDS = [f"{hook.event}:{hook.script}" for hook in HOOKS]
+IDS = [
+    f"{hook.event}:{hook.script}" + (f":{hook.tools}" if hook.script[:4] == "tool" else "")
+    for hook in HOOKS
+]
 # After this a hook counts as one that hangs.
 TIMEOUT_S = 120
 

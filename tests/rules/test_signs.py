@@ -18,18 +18,18 @@ CONDITIONS = {
     'runs(command, "pytest")': "bash",
     '"pytest" in command': "bash",
     'command.startswith("git push")': "bash",
-    'tool_input.command.startswith("git push")': "bash edit read agent mcp other",
+    'tool_input.command.startswith("git push")': "bash edit read agent other",
     'tool_name in ["Edit", "Write"] and not variables.task': "edit",
     'tool_name == "Bash" or tool_name == "TodoWrite"': "bash other",
-    'tool_name.startswith("mcp__")': "mcp other",
-    'tool_name != "Bash"': "edit read agent mcp other",
-    'not tool_name in ["Bash", "Read"]': "edit read agent mcp other",
-    "depth > 0": "bash edit read agent mcp other",
+    'tool_name.startswith("mcp__")': "other",
+    'tool_name != "Bash"': "edit read agent other",
+    'not tool_name in ["Bash", "Read"]': "edit read agent other",
+    "depth > 0": "bash edit read agent other",
     "false": "",
-    'matches(tool_name, "mcp__git__*")': "mcp other",
-    '"Bash" == tool_name': "bash mcp other",
+    'matches(tool_name, "mcp__git__*")': "other",
+    '"Bash" == tool_name': "bash other",
     "command < 3": "bash",
-    "tool_input.file_path.endswith('.lock')": "bash edit read agent mcp other",
+    "tool_input.file_path.endswith('.lock')": "bash edit read agent other",
 }
 
 
@@ -40,10 +40,10 @@ def test_a_condition_is_about_these_tools(when, wanted):
 
 TOOLS = {
     ("Bash",): "bash",
-    ("Edit", "mcp__git__push"): "edit mcp",
-    ("mcp__*",): "mcp",
-    ("m*",): "mcp other",
-    ("*",): "bash edit read agent mcp other",
+    ("Edit", "mcp__git__push"): "edit other",
+    ("mcp__*",): "other",
+    ("m*",): "other",
+    ("*",): "bash edit read agent other",
     ("Task*",): "agent other",
     ("Web*",): "other",
 }
@@ -79,7 +79,7 @@ def test_no_rule_fires_where_its_sign_is_missing(when, tool, command):
     rule = {"name": "r", "layer": "user", "file": "f", "line": 1, "block": "x"}
     rule["when"] = compile_condition(when).code
     tool_input = {"file_path": "a.lock"}
-    if command is not None and class_of(tool) in {"bash", "mcp", "other"}:
+    if command is not None and class_of(tool) in {"bash", "other"}:
         tool_input["command"] = command
     whose = Whose({})
     scope = scope_of({"tool_name": tool, "tool_input": tool_input}, whose)
