@@ -200,7 +200,11 @@ def test_it_says_what_a_definition_hides(project, name, mark):
 
 
 def test_nothing_to_trust(project):
-    assert project.run("trust") == (0, f"{project.folder} defines no agents, and no rules\n", "")
+    assert project.run("trust") == (
+        0,
+        f"{project.folder} defines no agents, and no rules\n",
+        "",
+    )
 
 
 def test_error_list_and_revoke_together(project):

@@ -14,10 +14,15 @@ if TYPE_CHECKING:
     from hookworld import HookWorld
 
 TABLE = [(hook.event, ["/bin/sh", *INSTALLED.arguments(hook)]) for hook in HOOKS]
-IDS = [
-    f"{hook.event}:{hook.script}" + (f":{hook.tools}" if hook.script[:4] == "tool" else "")
-    for hook in HOOKS
-]
+
+
+def _id(hook: Hook) -> str:
+    has_classes = hook.script.startswith("tool-")
+    tools = f":{hook.tools}" if has_classes else hook.condition or ""
+    return f"{hook.event}:{hook.script}{tools}"
+
+
+IDS = [_id(hook) for hook in HOOKS]
 # After this a hook counts as one that hangs.
 TIMEOUT_S = 120
 

@@ -93,3 +93,160 @@ def test_the_seeds_rule_end_to_end(tmp_path):
     assert "all passed" in words
     assert "Run and report: pytest -q" in world.subagent_words()
     assert world.complaints() == ""
+
+
+EVERYWHERE = """
+on_session_start:
+  - inject_context: Say please. [start {{ event.source }}]
+on_user_prompt:
+  - when: '"secret" in prompt'
+    block: Keep that to yourself.
+  - increment_variable: prompts
+    inject_context: Prompt number one. [prompt]
+on_before_tool:
+  - tools: [Bash]
+    when: command == "ls"
+    set_variable: {listed: "${{ command }}"}
+    inject_context: It lists. [before]
+on_after_tool:
+  - when: variables.listed == "ls" and tool_output is not None
+    inject_context: Listed, {{ variables.prompts }} prompt. [after]
+on_stop:
+  - when: variables.listed and not variables.stopped
+    set_variable: {stopped: true}
+    block: Not yet. [stop]
+"""
+
+
+@pytest.mark.parametrize("how", ["one-shot", "stream"])
+def test_every_event_of_the_main_conversation(tmp_path, how):
+    """Each in its place, once, and the variables are seen from hook to hook."""
+    with host_world(tmp_path, obedient_model(main=calling("ls"))) as world:
+        define_rules(world, EVERYWHERE)
+        world.allow("Bash")
+        if how == "one-shot":
+            assert world.print("go").exit_code == 0
+        else:
+            with world.stream(greet=False) as session:
+                session.ask("go", timeout_s=60)
+        last = world.api.turns("main")[-1].body["messages"]
+        words = json.dumps(last)
+        known = known_variables(world)
+
+    said = [
+        "[start startup]",
+        "[prompt]",
+        "[before]",
+        "Listed, 1 prompt. [after]",
+        "[stop]",
+    ]
+    assert [words.count(each) for each in said] == [1] * 5
+    assert known == {"prompts": 1, "listed": "ls", "stopped": True}
+    assert world.complaints() == ""
+
+
+def known_variables(world):
+    (file,) = (world.store.place.state / "sessions").glob("*.vars.json")
+    found = json.loads(file.read_bytes())["variables"]
+    return {name: each["value"] for name, each in found.items()}
+
+
+def test_a_blocked_prompt_reaches_no_model(tmp_path):
+    with host_world(tmp_path, obedient_model()) as world:
+        define_rules(world, EVERYWHERE)
+        with world.stream(greet=False) as session:
+            session.ask("the secret is 42", timeout_s=60)
+            session.ask("hello", timeout_s=60)
+        words = world.main_words()
+
+    assert "secret is 42" not in words
+    assert "hello" in words
+
+
+def test_variables_outlive_clear_and_resume(tmp_path):
+    """The file of the session goes with it to its new id, and stays at its end."""
+    with host_world(tmp_path, obedient_model()) as world:
+        define_rules(world, EVERYWHERE)
+        with world.terminal() as terminal:
+            terminal.submit("/clear")
+            terminal.submit("again")
+            world.wait_for_turns(2)
+        known = known_variables(world)
+
+    assert known["prompts"] >= 2
+
+
+INSIDE = """
+variables: {limit: 1}
+on_before_tool:
+  - name: no-write
+    when: tool_name == "Write" and limit and depth > 0
+    block: "{{ agent }} writes nothing here."
+on_after_tool:
+  - when: command == "ls" and agent == "worker"
+    increment_variable: seen
+    inject_context: Seen {{ variables.seen }}. [inside]
+on_subagent_stop:
+  - name: look-first
+    when: agent == "worker" and not variables.seen
+    block: Look first.
+"""
+WORKER = """\
+prompt: 'Task: {{ task }}'
+allow: [Bash, Write]
+lifecycle_variables: {limit: %s}
+"""
+
+
+@pytest.mark.parametrize("limit", ["2", "null"])
+def test_rules_bind_an_agent_with_its_own_variables(tmp_path, limit):
+    """null in its definition switches a rule off for it, and only for it."""
+    made = tmp_path / "project" / "made"
+
+    def answers(_prompt, request):
+        turn = sum(item.get("role") == "assistant" for item in request.messages)
+        if turn == 1:
+            return reply(tool_use("Bash", {"command": "ls"}))
+        if turn == 2:
+            return reply(tool_use("Write", {"file_path": str(made), "content": "x"}))
+        return reply('{"status": "success", "summary": "s", "evidence": []}')
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        define_rules(world, INSIDE)
+        world.define("worker", WORKER % limit)
+        response = world.serve("stream", agent="worker")
+        words = world.subagent_words()
+
+    assert response.success
+    assert made.exists() is (limit == "null")
+    assert ("worker writes nothing here." in words) is (limit == "2")
+    # It wanted to end before it had looked.
+    assert "Look first." in words
+    assert "[inside]" in words
+    assert world.complaints() == ""
+
+
+LOOP = """
+on_before_tool:
+  - when: '"pytest" in command'
+    spawn_agent: {agent: general-purpose, prompt: "Run {{ command }}"}
+"""
+
+
+def test_without_any_variable_the_loop_cannot_happen(tmp_path):
+    """The agent's own call runs, and the user is told why."""
+
+    def answers(_prompt, request):
+        if not request.own_calls:
+            return reply(tool_use("Bash", {"command": "touch made # pytest"}))
+        return reply('{"status": "success", "summary": "s", "evidence": []}')
+
+    with host_world(tmp_path, obedient_model(answers, main=calling("pytest"))) as world:
+        define_rules(world, LOOP)
+        world.allow("Bash")
+        assert world.print("go").exit_code == 0
+        made = (world.stage.project / "made").exists()
+        (response,) = world.responses()
+
+    assert made
+    assert response.success
