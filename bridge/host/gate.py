@@ -59,9 +59,13 @@ def main(python: str, event: str, state: str, kind: str = "", *tasks: str) -> No
 
     `tasks` are what the library may have to do, apart from its agents' calls: "offer"
     if requests may wait for the main thread, "launch" for the hook that sees Agent
-    calls begin, "rules" if a rule may concern the event.
+    calls begin, "rules" if a rule may concern the event, "wait" if the turn may wait
+    for the agent of this call.
     """
     data = read_all()
+    if "wait" in tasks:
+        os.write(1, _waited(state, data))
+        return
     try:
         if _needs_full(event, state, data, tasks):
             become_full(python, event, state, data, kind)
@@ -105,6 +109,16 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         return True
     before_tool(agents, fields, run, agent_id, tool)
     return False
+
+
+def _waited(state: str, data: bytes) -> bytes:
+    """What to say of the agent of a call, once it has answered."""
+    import signal
+
+    from bridge.host.answer_wait import MAX_WAIT_S, wait
+
+    signal.alarm(MAX_WAIT_S + 10)
+    return wait(state, _parse(data))
 
 
 def _has_rule(

@@ -20,7 +20,7 @@ from bridge.protocol.ids import RequestId, new_request_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 from bridge.store.clock import uptime
-from bridge.store.handovers import find_handover, note_handover
+from bridge.store.handovers import find_handover, is_handed_over, note_handover
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
@@ -87,6 +87,25 @@ def _instead(hook: HookContext, spawn: Spawn, whose: Whose | None) -> Told:
     note_handover(hook.store, session_id, key, request.request_id)
     mark_open(hook)
     return _offer(spawn, request.request_id)
+
+
+def note_wait(hook: HookContext, request: Request) -> None:
+    """Have the turn wait for the agent, if a rule gave it what a call was to do.
+
+    Without a terminal or a stream the call itself waits.
+    """
+    if hook.session.one_shot:
+        return
+    if not is_handed_over(hook.store, hook.session.session_id, request.request_id):
+        return
+    note = {
+        "requestId": request.request_id,
+        "agent": request.agent_type,
+        "until": request.deadline_ms,
+    }
+    with hook.store.folder("agents") as folder:
+        name = f"{hook.event.tool_use_id}.wait"
+        folder.replace(name, json.dumps(note).encode(), durable=False)
 
 
 def _offer(spawn: Spawn, request_id: str) -> Told:

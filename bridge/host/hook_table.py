@@ -38,6 +38,8 @@ POINTED = (
 )
 POINTER = "hooks.sh"
 TIMEOUT_S = 30
+# For the one that holds a turn (bridge/host/answer_wait.py).
+WAIT_S = 150
 # Without the two texts, the model is shown a "Stop hook blocking error".
 WAKE = {
     "asyncRewake": True,
@@ -59,6 +61,7 @@ class Hook:
     wakes: bool = False
     condition: str | None = None
     tools: str = ""
+    timeout_s: int = TIMEOUT_S
 
 
 def _by_class(event: str, script: str) -> tuple[Hook, ...]:
@@ -86,6 +89,7 @@ HOOKS = (
     Hook("PreToolUse", "always", matcher="Bash", condition="Bash(*bridge*)"),
     *_by_class("PostToolUse", "tool-end"),
     Hook("PostToolUse", "agent-event", matcher="Agent", tools="agent"),
+    Hook("PostToolUse", "agent-wait", matcher="Agent", timeout_s=WAIT_S),
     Hook("PostToolUseFailure", "tool-end", matcher="Bash", tools="bash"),
     Hook("PostToolUseFailure", "tool-end", matcher=matcher_of("edit", "read", OTHER)),
     Hook("PostToolUseFailure", "agent-event", matcher="Agent", tools="agent"),
@@ -141,7 +145,7 @@ def entries(form: Form) -> dict[str, list[dict[str, Any]]]:
             "type": "command",
             "command": "/bin/sh",
             "args": form.arguments(hook),
-            "timeout": TIMEOUT_S,
+            "timeout": hook.timeout_s,
         }
         if hook.wakes:
             command |= WAKE

@@ -15,6 +15,7 @@ from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits
 from bridge.host.definition_in_session import hosted, limits_of, subagent_type
+from bridge.host.handover import note_wait
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.output import SILENT, HookOutput, allow, deny, one_line, specific
 from bridge.host.pins import Pins
@@ -161,6 +162,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     )
     # First: a launch that is not noted could not be completed.
     subagent_runs.note_call(hook.store, run)
+    note_wait(hook, request)
     pins = Pins(hook.store.place.guard)
     pins.note_agents(hook.session.session_id, hook.session.host)
 

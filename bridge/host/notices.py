@@ -104,11 +104,12 @@ def take_notice(hook: HookContext, notice: Notice) -> HookOutput | None:
         return swallow("hostbridge: an agent of an agent has ended")
     if run.state != "ended":
         _settle(hook, run, notice)
+    is_told = subagent_runs.is_told(hook.store, run)
     if notice.status == "message":
         subagent_runs.note_sign(hook.store, run, "heard")
     elif not notice.is_interim:
         subagent_runs.drop(hook.store, run)
-    if run.answer_to_host or hook.session.one_shot:
+    if not is_told and (run.answer_to_host or hook.session.one_shot):
         return SILENT
     return swallow(line_about(hook, run.request_id))
 

@@ -65,7 +65,7 @@ def before_handback(hook: HookContext, run: AgentRun) -> HookOutput:
         subagent_runs.keep_report(hook.store, run, words)
         subagent_runs.end(hook.store, run)
         return SILENT
-    if run.answer_to_host:
+    if run.answer_to_host and not subagent_runs.is_awaited(hook.store, run):
         return SILENT
     if not hook.session.one_shot:
         # Handed back, it would come to the host as a message with a notice behind it;

@@ -28,6 +28,12 @@ def find_handover(store: Store, session_id: str, key: str) -> str | None:
         return _load(folder, session_id).get(key)
 
 
+def is_handed_over(store: Store, session_id: str, request: str) -> bool:
+    """Whether a request stands for a call of this session."""
+    with store.folder("sessions") as folder:
+        return request in _load(folder, session_id).values()
+
+
 def note_handover(store: Store, session_id: str, key: str, request: str | None) -> None:
     """Write down the request of a call; None forgets it."""
     with store.state() as state, state.hold_if_free():

@@ -6,6 +6,8 @@
     agents/<agent_id>.stopped       it has stopped
     agents/<agent_id>.report        its last words, of one that one of ours started
     agents/<agent_id>.vars          variables that rules have set in it
+    agents/<tool_use_id>.wait       the turn waits for its answer (`host.answer_wait`)
+    agents/<tool_use_id>.told       the turn has its answer
 
 The gate's notes on an agent's tool calls are beside them: see `tool_calls`.
 `bridge.host.runs` says which run an event belongs to.
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 _SIGNS = ("heard", "stopped")
+_WAITS = (".wait", ".told")
 
 
 class AgentRun(Record):
@@ -207,6 +210,8 @@ def drop(store: Store, run: AgentRun) -> None:
                     folder.remove(_call(each.tool_use_id))
         folder.remove(_name(run))
         folder.remove(_call(run.tool_use_id))
+        for sign in _WAITS:
+            folder.remove(run.tool_use_id + sign)
         if run.agent_id:
             _forget(folder, run.agent_id)
 
@@ -265,6 +270,18 @@ def report_of(store: Store, run: AgentRun) -> str:
                 "utf-8", "replace"
             )
     return ""
+
+
+def is_awaited(store: Store, run: AgentRun) -> bool:
+    """Whether the turn that called the agent waits for its answer, or has it."""
+    with store.folder("agents") as folder:
+        return any(folder.has(run.tool_use_id + sign) for sign in _WAITS)
+
+
+def is_told(store: Store, run: AgentRun) -> bool:
+    """Whether the turn that called the agent has its answer."""
+    with store.folder("agents") as folder:
+        return folder.has(run.tool_use_id + _WAITS[1])
 
 
 def started_by(store: Store, run: AgentRun) -> list[AgentRun]:

@@ -200,7 +200,7 @@ lifecycle_variables: {limit: %s}
 
 @pytest.mark.parametrize("limit", ["2", "null"])
 def test_rules_bind_an_agent_with_its_own_variables(tmp_path, limit):
-    """null in its definition switches a rule off for it, and only for it."""
+    """A null in its definition switches a rule off for it, and only for it."""
     made = tmp_path / "project" / "made"
 
     def answers(_prompt, request):
@@ -250,3 +250,52 @@ def test_without_any_variable_the_loop_cannot_happen(tmp_path):
 
     assert made
     assert response.success
+
+
+def verified(command, words="all passed"):
+    """An agent that runs a command, and shows it."""
+
+    def answers(_prompt, request):
+        if not request.own_calls:
+            return reply(tool_use("Bash", {"command": command}), delay_s=1)
+        seen = {"type": "command_output", "content": "ok", "passed": True}
+        seen["command"] = command
+        output = {"status": "success", "summary": words, "evidence": [seen]}
+        return reply(json.dumps(output))
+
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("how", "mode"),
+    [("stream", "default"), ("terminal", "default"), ("terminal", "auto")],
+)
+def test_the_answer_reaches_the_same_turn(tmp_path, how, mode):
+    """The call of Agent is held until it is there, and no notice repeats it."""
+    main = calling("pytest -q", closing="that was it")
+    model = obedient_model(verified("touch made # pytest"), main=main)
+    with host_world(tmp_path, model) as world:
+        define_rules(world, SEED)
+        world.allow("Bash")
+        if how == "stream":
+            with world.stream(greet=False) as session:
+                session.ask("go", timeout_s=90)
+                world.wait_until_forgotten()
+        else:
+            with world.terminal(mode=mode) as terminal:
+                terminal.submit("go")
+                # The greeting, the command, the call of Agent, and the end.
+                world.wait_for_turns(4)
+                world.wait_until_forgotten()
+        turns = world.api.turns("main")
+        words = [json.dumps(turn.body["messages"]) for turn in turns]
+        (response,) = world.responses()
+
+    assert response.success
+    # The turn that follows the call of Agent has the answer.
+    called = next(i for i, each in enumerate(words) if '"prompt": "bridge:' in each)
+    assert "validation-runner answered" in words[called]
+    assert "all passed" in words[called]
+    assert words[-1].count("all passed") == 1
+    assert "<task-notification>" not in words[-1]
+    assert world.complaints() == ""

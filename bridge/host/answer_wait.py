@@ -1,0 +1,84 @@
+"""PostToolUse(Agent): hold the turn until the agent that a rule chose has answered.
+
+Standard library only, since it may wait for minutes. At a terminal every agent runs in
+the background, and the client goes on at once; what holds it is that this hook has not
+ended. A launch of handed-over work leaves a note, `agents/<tool_use_id>.wait`, with the
+request and how long to wait. `<tool_use_id>.told` says that the answer was delivered
+here, so that the notice of the agent's end need not carry it.
+
+Source: measured on Claude Code 2.1.330: the context reaches the same turn, in subagents
+too, and costs no request.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from bridge.host.call_notes import is_name, load, name_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Json = dict[str, Any]
+
+# The client moves what takes two minutes to the background.
+MAX_WAIT_S = 110
+_POLL_S = 0.05
+MAX_CONTEXT = 9_000
+
+
+def wait(state: str, fields: Json) -> bytes:
+    """What to tell the model that made the call; nothing if it was no such call."""
+    call = name_of(fields.get("tool_use_id"))
+    note = f"{state}/agents/{call}.wait"
+    known = load(note) if is_name(call) else None
+    request = known.get("requestId") if known else None
+    if known is None or not is_name(request):
+        return b""
+    response = _answer(f"{state}/responses/{request}.json", known.get("until", 0))
+    try:
+        if response is None:
+            os.unlink(note)
+        else:
+            os.replace(note, f"{state}/agents/{call}.told")
+    except OSError:
+        # Then the notice tells it, perhaps again.
+        pass
+    agent = known.get("agent")
+    text = _told(str(agent), str(request), response)
+    output = {"hookEventName": "PostToolUse", "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": output}).encode()
+
+
+def _answer(path: str, until_ms: float) -> Json | None:
+    """The response once it is there; None if it is not in time."""
+    deadline = time.monotonic() + min(MAX_WAIT_S, until_ms / 1000 - time.time())
+    while True:
+        response = load(path)
+        if response is not None or time.monotonic() >= deadline:
+            return response
+        time.sleep(_POLL_S)
+
+
+def _told(agent: str, request: str, response: Json | None) -> str:
+    if response is None:
+        return (
+            f"hostbridge: {agent} still works on this. Its answer comes as a notice; do "
+            "not start it again, and do not run the command yourself."
+        )
+    parsed, error = response.get("parsedOutput"), response.get("error")
+    if parsed is None:
+        code = error.get("code") if isinstance(error, dict) else "no answer"
+        why = error.get("message") if isinstance(error, dict) else ""
+        said = f"hostbridge: {agent} did not answer ({code}): {why}"
+        return _cut(f"{said}\nIf you call it again, the command runs, once.", request)
+    answer = json.dumps(parsed, ensure_ascii=False)
+    return _cut(f"hostbridge: {agent} answered:\n{answer}", request)
+
+
+def _cut(text: str, request: str) -> str:
+    more = f"… all of it: hostbridge show {request}"
+    return text if len(text) <= MAX_CONTEXT else text[: MAX_CONTEXT - 200] + more
