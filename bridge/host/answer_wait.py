@@ -66,8 +66,8 @@ def _answer(path: str, until_ms: float) -> Json | None:
 def _told(agent: str, request: str, response: Json | None) -> str:
     if response is None:
         return (
-            f"hostbridge: {agent} still works on this. Its answer comes as a notice; do "
-            "not start it again, and do not run the command yourself."
+            f"hostbridge: {agent} still works on this. Its answer comes as a notice: "
+            "do not start it again, and do not run the command yourself."
         )
     parsed, error = response.get("parsedOutput"), response.get("error")
     if parsed is None:

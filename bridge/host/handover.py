@@ -23,6 +23,8 @@ from bridge.store.clock import uptime
 from bridge.store.handovers import find_handover, is_handed_over, note_handover
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bridge.host.context import HookContext
     from bridge.policy.rule_set import Spawn, Whose
     from bridge.store import Found
@@ -39,13 +41,22 @@ class _NotPossible(BridgeError):
     """The work cannot be handed over."""
 
 
-def hand_over(hook: HookContext, spawn: Spawn, whose: Whose | None) -> Told:
-    """Give work to an agent; `whose` is None where no call waits for it."""
+def hand_over(
+    hook: HookContext, spawn: Spawn, whose: Whose, changes: Mapping[str, Any]
+) -> Told:
+    """Give work to an agent, in the place of a call or beside it.
+
+    `whose` makes the call, or is what the event is about; `changes` are variables that
+    the same event has set.
+    """
+    variables = {**whose.variables, **changes}
     try:
         if not spawn.is_handover:
-            hook.store.submit(_request(hook, spawn, whose))
+            hook.store.submit(_request(hook, spawn, variables, whose.depth))
             return Told("")
-        return _instead(hook, spawn, whose)
+        # The hook of another entry may see the same call at the same time.
+        with hook.store.exclusive_if_free():
+            return _instead(hook, spawn, variables, whose.depth)
     except BridgeError as error:
         why = f"rule {label_of(spawn.rule)} could not start {spawn.agent}: {error}"
         if spawn.is_handover and spawn.rule.get("required"):
@@ -53,7 +64,9 @@ def hand_over(hook: HookContext, spawn: Spawn, whose: Whose | None) -> Told:
         return Told(why)
 
 
-def _instead(hook: HookContext, spawn: Spawn, whose: Whose | None) -> Told:
+def _instead(
+    hook: HookContext, spawn: Spawn, variables: dict[str, Any], depth: int
+) -> Told:
     """Offer a request in place of the call."""
     if hook.event.agent_id:
         raise _NotPossible("a call inside an agent cannot be handed over yet")
@@ -70,7 +83,7 @@ def _instead(hook: HookContext, spawn: Spawn, whose: Whose | None) -> Told:
         if _is_ignored(hook, found.request):
             raise _NotPossible("the model did not call the agent that it was asked to")
         return _offer(spawn, found.request.request_id)
-    request = _request(hook, spawn, whose)
+    request = _request(hook, spawn, variables, depth)
     hook.store.submit(request)
     request_id = RequestId(request.request_id)
     taken = hook.store.claim(
@@ -142,7 +155,9 @@ def _why_not_taken(hook: HookContext, request: Request) -> str:
     return f"all {hook.settings.slots} places for agents in this session are taken"
 
 
-def _request(hook: HookContext, spawn: Spawn, whose: Whose | None) -> Request:
+def _request(
+    hook: HookContext, spawn: Spawn, variables: dict[str, Any], depth: int
+) -> Request:
     """The request, with the definition of its agent applied.
 
     Raises:
@@ -166,14 +181,14 @@ def _request(hook: HookContext, spawn: Spawn, whose: Whose | None) -> Request:
         uptime=uptime(hook.store.clock),
         requester=f"rule {spawn.rule['name']}"[:60],
         session=hook.session.session_id,
-        depth=whose.depth if whose else 0,
+        depth=depth,
         priority=priority,
         answer_to_host=True,
         **fields,
     )
     if definition is None:
-        return request
-    return applied(definition, request, dict(whose.variables) if whose else {})
+        return request.with_(variables=variables)
+    return applied(definition, request, variables)
 
 
 def _key(hook: HookContext, spawn: Spawn) -> str:

@@ -62,7 +62,7 @@ def answer_with_rules(hook: HookContext, handler: Handler) -> HookOutput:
             return _with_notes(refused, decision)
     output = handler(hook)
     _write_down(hook, decision, whose)
-    return _told(hook, decision, output)
+    return _told(hook, decision, whose, output)
 
 
 def _decide(hook: HookContext) -> tuple[Decision, Whose]:
@@ -89,14 +89,14 @@ def _about_call(
 ) -> HookOutput:
     """A tool call is about to run."""
     for spawn in decision.spawns:
-        told = hand_over(hook, spawn, whose)
+        told = hand_over(hook, spawn, whose, decision.changes)
         if spawn.is_handover and told.is_refusal:
             decision.block = told.text
         elif told.text:
             decision.notes.append(told.text)
     _write_down(hook, decision, whose)
     if decision.block is None:
-        return _told(hook, decision, output)
+        return _told(hook, decision, whose, output)
     run = runs.find_run(hook.store, hook.event)
     if run is not None:
         _count_refusal(hook, run)
@@ -128,12 +128,15 @@ def _refusal(hook: HookContext, reason: str) -> HookOutput | None:
     return context("Stop", reason)
 
 
-def _told(hook: HookContext, decision: Decision, output: HookOutput) -> HookOutput:
+def _told(
+    hook: HookContext, decision: Decision, whose: Whose, output: HookOutput
+) -> HookOutput:
     """The answer with what rules add to it."""
     if hook.event.name != "PreToolUse":
         for spawn in decision.spawns:
             # Nothing waits for it: its answer comes like any other's.
-            decision.notes += filter(None, [hand_over(hook, spawn, None).text])
+            told = hand_over(hook, spawn, whose, decision.changes)
+            decision.notes += filter(None, [told.text])
     if decision.contexts:
         text = "\n\n".join(decision.contexts)
         output = with_context(output, hook.event.name, text)

@@ -1,0 +1,225 @@
+"""A rule gives a call to an agent: what becomes of the call, and of the next one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hookworld import GOOD, hook_world
+
+from bridge.rules.compiled import compile_rules
+from bridge.store.subagent_runs import all_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from hookworld import HookWorld
+
+RULE = """
+on_before_tool:
+  - name: hand-over
+    when: '"pytest" in command'
+    %s
+    spawn_agent: {agent: %s, prompt: "Run {{ command }}", block: %s}
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
+    with hook_world(tmp_path, monkeypatch) as made:
+        yield made
+
+
+def rules(world, more="", agent="general-purpose", block="true"):
+    home = world.bridge.settings.home
+    (home / "rules.yaml").write_text(RULE % (more, agent, block))
+    compile_rules(world.bridge.settings, world.store)
+
+
+def run(world, command="pytest -q", **fields):
+    """Call Bash: whether it runs, and what is said."""
+    said = world.say(
+        "PreToolUse",
+        tool_name="Bash",
+        tool_input={"command": command},
+        tool_use_id=f"toolu_{abs(hash(command))}",
+        **fields,
+    )
+    output = said.get("hookSpecificOutput", {})
+    is_denied = output.get("permissionDecision") == "deny"
+    reason = output.get("permissionDecisionReason", "")
+    return not is_denied, reason + said.get("systemMessage", "")
+
+
+def offered(world):
+    """The requests that the session was asked to launch."""
+    return [r.request_id for r in world.store.claimed() if r.claim.launched_at is None]
+
+
+def test_the_reason_asks_for_exactly_one_call(world):
+    rules(world)
+
+    runs, said = run(world)
+
+    (request,) = offered(world)
+    call = json.dumps({"description": "b", "prompt": f"bridge:{request}"})
+    home = world.bridge.settings.home
+    assert not runs
+    assert said == (
+        "hostbridge: the rule hand-over gives this to the agent general-purpose. Do "
+        f"not run it yourself: call Agent once with\n{call}\nand go on with its answer."
+        f" [{home}/rules.yaml:3]"
+    )
+
+
+def test_the_same_call_meets_the_same_request_and_another_its_own(world):
+    rules(world)
+
+    said = {run(world)[1] for _ in range(3)}
+    run(world, "pytest -x")
+
+    assert len(said) == 1
+    assert len(offered(world)) == 2
+
+
+def test_the_prompt_has_the_command_byte_for_byte(world):
+    rules(world)
+    command = "pytest 'a\n{{ b }} $(c) \\' \"%s\" é\x00"
+
+    run(world, command)
+
+    (request,) = world.store.claimed()
+    assert request.prompt == f"Run {command}"
+
+
+def answered(world, words=GOOD):
+    request = offered(world)[0]
+    agent = world.start(world.launch(request))
+    world.stop(agent, words)
+    return request
+
+
+def test_after_its_answer_the_same_call_is_a_new_question(world):
+    rules(world)
+    run(world)
+    first = answered(world)
+
+    runs, _ = run(world)
+
+    assert not runs
+    assert offered(world) not in ([], [first])
+
+
+FAILED = '{"status": "failed", "summary": "cannot"}'
+
+
+def test_after_an_agent_that_failed_the_call_runs_once(world):
+    rules(world)
+    run(world)
+    answered(world, FAILED)
+
+    once, said = run(world)
+    again, _ = run(world)
+
+    assert (once, again) == (True, False)
+    assert (
+        "general-purpose did not do it (agent_failed), so this call runs, once" in said
+    )
+
+
+def test_but_not_if_the_rule_requires_it(world):
+    rules(world, "required: true")
+    run(world)
+    answered(world, FAILED)
+
+    assert run(world)[0] is False
+
+
+UNABLE = {
+    "no such agent": ({"agent": "nobody"}, {}, "no agent is named 'nobody'"),
+    "another route": ({"agent": "local-only"}, {}, "does not take the route host"),
+    "no place": ({}, {"BRIDGE_SLOTS": "1"}, "all 1 places for agents in this session"),
+    "budget": ({}, {"BRIDGE_AGENTS_PER_HOUR": "0"}, "it takes none"),
+}
+
+
+@pytest.mark.parametrize("required", [False, True])
+@pytest.mark.parametrize(("how", "env", "why"), UNABLE.values(), ids=UNABLE)
+def test_where_it_cannot_be_handed_over_the_call_runs_with_a_note(
+    world, monkeypatch, required, how, env, why
+):
+    folder = world.bridge.settings.home / "agents"
+    folder.mkdir(exist_ok=True)
+    (folder / "local-only.yaml").write_text("name: local-only\nroutes: [local]\n")
+    rules(world, "required: true" if required else "", **how)
+    if "BRIDGE_SLOTS" in env:
+        world.begin()
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+
+    runs, said = run(world)
+
+    assert runs is not required
+    assert why in said
+    assert offered(world) == []
+
+
+def test_an_offer_that_is_ignored_too_often_lets_the_call_run(world):
+    rules(world)
+    run(world)
+    (request,) = offered(world)
+    for _ in range(5):
+        world.set_clock(20)
+        world.say("UserPromptSubmit", prompt="go on")
+
+    runs, said = run(world)
+
+    assert runs or world.code(request) == "declined"
+    assert "did not" in said or not runs
+
+
+def test_block_false_lets_the_call_run_and_asks_beside_it(world):
+    rules(world, block="false")
+
+    runs, said = run(world)
+
+    assert (runs, said) == (True, "")
+    (waiting,) = world.store.waiting()
+    assert world.found(waiting).request.prompt == "Run pytest -q"
+
+
+def test_the_child_has_the_parents_variables_and_its_own(world):
+    """Parent ⊕ definition, and null survives."""
+    home = world.bridge.settings.home
+    (home / "agents").mkdir(exist_ok=True)
+    (home / "agents" / "child.yaml").write_text(
+        "name: child\ndefault_variables: {a: default}\n"
+        "lifecycle_variables: {mode: null}\n"
+    )
+    rules(world, "set_variable: {a: parent, b: parent, mode: haiku}", agent="child")
+
+    run(world)
+    world.launch(offered(world)[0])
+
+    (agent,) = all_runs(world.store)
+    assert agent.variables == {
+        "a": "default",
+        "b": "parent",
+        "mode": None,
+        "require_task_before_edit": False,
+        "validation_model": None,
+    }
+    assert agent.above == ("child",)
+
+
+def test_a_nested_agent_is_below_the_one_that_started_it(world):
+    rules(world)
+    _, agent = world.working()
+    nested = world.nest(agent)
+
+    runs, said = run(world, agent_id=nested)
+
+    assert runs
+    assert "which would go on for ever" in said
