@@ -38,6 +38,10 @@ def wait(state: str, fields: Json) -> bytes:
     request = known.get("requestId") if known else None
     if known is None or not is_name(request):
         return b""
+    result = fields.get("tool_response")
+    if not isinstance(result, dict) or result.get("isAsync") is not True:
+        # The call itself has waited, and its result is the answer.
+        return b""
     response = _answer(f"{state}/responses/{request}.json", known.get("until", 0))
     try:
         if response is None:

@@ -15,7 +15,7 @@ from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits
 from bridge.host.definition_in_session import hosted, limits_of, subagent_type
-from bridge.host.handover import note_wait
+from bridge.host.handover import may_launch, note_wait
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.output import SILENT, HookOutput, allow, deny, one_line, specific
 from bridge.host.pins import Pins
@@ -156,6 +156,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         answer_at=max(0, int(monotonic_s() * 1000) + answer_by - now_ms),
         prompt_sha256=prompt_digest(full_prompt(request.spoken, request.answer_schema)),
         answer_to_host=request.answer_to_host,
+        parent=hook.event.agent_id,
         variables=request.variables,
         above=agents_above(hook.store, request),
         **limits_of(definition),
@@ -279,16 +280,32 @@ def _rewrite(hook: HookContext, request: Request) -> HookOutput:
     }
     if request.model in CLIENT_MODELS:
         tool_input["model"] = request.model
-    if hook.session.one_shot:
-        # The turn waits for the agent: there is no later one to hear of its end.
+    if hook.session.one_shot or hook.event.agent_id:
+        # The turn waits for the agent: there is no later one to hear of its end. Nor
+        # does an agent hear of one that it has started, but at a terminal.
         tool_input["run_in_background"] = False
     return allow(tool_input, f"hostbridge: {who} asks {request.agent_type}")
+
+
+def _handed_over(
+    hook: HookContext, caller: AgentRun | None, request_id: str
+) -> HookOutput:
+    """An agent inside a subagent whose call a rule has handed over."""
+    if caller is not None and (refused := limits.refuse(hook, caller)) is not None:
+        return refused
+    found = hook.store.find(RequestId(request_id))
+    if found is None or found.request is None or found.status in FINAL:
+        return deny(f"hostbridge: request {request_id} has ended. No agent is needed.")
+    return _launch(hook, found.request, found.status)
 
 
 def _nested(hook: HookContext, caller: AgentRun | None) -> HookOutput:
     """An agent inside a subagent: our agents may start one, but not with our tokens."""
     event = hook.event
-    if _named(hook) or _refuse_wrapped(hook) is not SILENT:
+    named = _named(hook)
+    if len(named) == 1 and may_launch(hook, named[0]):
+        return _handed_over(hook, caller, named[0])
+    if named or _refuse_wrapped(hook) is not SILENT:
         return deny("hostbridge tokens are for the main conversation only.")
     if caller is None or not event.tool_use_id:
         return SILENT

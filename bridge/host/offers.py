@@ -17,6 +17,7 @@ from bridge.host.offer_text import instruction
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.store import sessions, subagent_runs, switch, wakeups
+from bridge.store.handovers import callers
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
@@ -147,14 +148,21 @@ def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:
 
 
 def open_offers(hook: HookContext) -> list[tuple[Request, Claim]]:
-    """What this session was asked to launch and has not launched."""
-    return [
+    """What this session was asked to launch and has not launched.
+
+    Not what one of its agents was asked to launch: that is no work of the main thread.
+    """
+    found = [
         (request, claim)
         for request in hook.store.claimed()
         if (claim := request.claim) is not None
         and claim.host == hook.session.host
         and claim.launched_at is None
     ]
+    if not found:
+        return found
+    asked = callers(hook.store, hook.session.session_id)
+    return [each for each in found if not asked.get(each[0].request_id)]
 
 
 def note_taken_up(hook: HookContext) -> None:

@@ -217,11 +217,13 @@ def reconcile(hook: HookContext) -> None:
         return
     known = subagent_runs.all_runs(hook.store)
     at_work = {r.request_id for r in known if not r.nested and r.state != "ended"}
+    callers = {run.agent_id for run in known if run.state != "ended"}
     missing = []
     for run in known:
         if run.host != hook.session.host or run.agent_id in running:
             continue
-        if run.nested and run.request_id in at_work:
+        is_inside = run.nested and run.request_id in at_work
+        if is_inside or (run.parent and run.parent in (*callers, *running)):
             # One that its caller waits for is not listed: it runs in the foreground.
             continue
         if run.waits_for:

@@ -1,7 +1,8 @@
 """Calls that rules have handed to agents: `sessions/<id>.handovers.json`.
 
 A call that is made again meets the same request while that is open. The key stands for
-the rule, who made the call, and what it says.
+the rule, who made the call, and what it says. Only who made the call may start the
+agent: the agent's id is beside the request, empty for the main thread.
 """
 
 from __future__ import annotations
@@ -25,23 +26,29 @@ _MAX_KEPT = 200
 def find_handover(store: Store, session_id: str, key: str) -> str | None:
     """The request that a call was handed to; None if it never was."""
     with store.folder("sessions") as folder:
-        return _load(folder, session_id).get(key)
+        return _load(folder, session_id).get(key, (None, ""))[0]
 
 
-def is_handed_over(store: Store, session_id: str, request: str) -> bool:
-    """Whether a request stands for a call of this session."""
+def callers(store: Store, session_id: str) -> dict[str, str]:
+    """By request, the agent whose call was handed over."""
     with store.folder("sessions") as folder:
-        return request in _load(folder, session_id).values()
+        return {
+            request: agent
+            for request, agent in _load(folder, session_id).values()
+            if request is not None
+        }
 
 
-def note_handover(store: Store, session_id: str, key: str, request: str | None) -> None:
+def note_handover(
+    store: Store, session_id: str, key: str, request: str | None, agent_id: str = ""
+) -> None:
     """Write down the request of a call; None forgets it."""
     with store.state() as state, state.hold_if_free():
         folder = state["sessions"]
         known = _load(folder, session_id)
         known.pop(key, None)
         if request is not None:
-            known[key] = request
+            known[key] = request, agent_id
         kept = dict(list(known.items())[-_MAX_KEPT:])
         folder.replace(_file(session_id), orjson.dumps(kept), durable=False)
 
@@ -50,9 +57,13 @@ def _file(session_id: str) -> str:
     return f"{session_id}.handovers.json"
 
 
-def _load(folder: Folder, session_id: str) -> dict[str, str]:
+def _load(folder: Folder, session_id: str) -> dict[str, tuple[str | None, str]]:
     with suppress(NotAPlainFile, orjson.JSONDecodeError):
         found: Any = orjson.loads(folder.read(_file(session_id), _MAX_BYTES) or b"{}")
         if isinstance(found, dict):
-            return {k: v for k, v in found.items() if isinstance(v, str)}
+            return {
+                key: (str(value[0]), str(value[1]))
+                for key, value in found.items()
+                if isinstance(value, list) and len(value) == 2  # noqa: PLR2004 - a pair
+            }
     return {}

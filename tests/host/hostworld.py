@@ -252,7 +252,7 @@ class HostWorld:
 
         def nothing() -> bool:
             known = subagent_runs.all_runs(self.store)
-            return all(run.nested and run.state == "ended" for run in known)
+            return all(run.parent and run.state == "ended" for run in known)
 
         wait_until(nothing, what="forgetting the agents")
 

@@ -223,3 +223,68 @@ def test_a_nested_agent_is_below_the_one_that_started_it(world):
 
     assert runs
     assert "which would go on for ever" in said
+
+
+def test_an_agents_call_is_handed_over_to_it_alone(world):
+    """Its request is below the agent's own, and only that agent may start it."""
+    rules(world, agent="validation-runner")
+    parent, agent = world.working()
+
+    runs, said = run(world, agent_id=agent)
+    (request,) = offered(world)
+    elsewhere = world.call_agent(f"bridge:{request}", agent_id="another")
+    call = world.launch(request, agent_id=agent)
+    child = world.start(call, below=agent)
+
+    assert not runs
+    assert f"bridge:{request}" in said
+    assert elsewhere["permissionDecision"] == "deny"
+    found = world.found(request).request
+    assert (found.parent_request_id, found.depth) == (parent, 1)
+    # And inside it the rule does not hand over again.
+    assert run(world, agent_id=child)[0]
+    (below,) = [r for r in all_runs(world.store) if r.request_id == request]
+    assert below.above == ("validation-runner", "general-purpose")
+
+
+def test_the_main_thread_is_not_asked_to_start_an_agents_agent(world):
+    rules(world, agent="validation-runner")
+    _, agent = world.working()
+    run(world, agent_id=agent)
+
+    world.set_clock(20)
+
+    assert world.say("UserPromptSubmit", prompt="hello") == {}
+
+
+def test_two_rules_that_point_at_each_other_end(world):
+    home = world.bridge.settings.home
+    (home / "agents").mkdir(exist_ok=True)
+    texts = []
+    for name, other in (("one", "two"), ("two", "one")):
+        (home / "agents" / f"{name}.yaml").write_text(f"name: {name}\n")
+        texts.append(
+            f"  - {{when: agent == '{other}' or depth == 0, tools: [Bash],\n"
+            f"     spawn_agent: {{agent: {name}, prompt: x}}}}\n"
+        )
+    (home / "rules.yaml").write_text("on_before_tool:\n" + "".join(texts))
+    compile_rules(world.bridge.settings, world.store)
+
+    depth, agent = 0, {}
+    while not run(world, f"ls {depth}", **agent)[0]:
+        (request,) = offered(world)
+        call = world.launch(request, **agent)
+        agent = {"agent_id": world.start(call)}
+        depth += 1
+
+    assert depth == 2
+
+
+@pytest.mark.parametrize("agent_type", ["Explore", "Plan"])
+def test_an_agent_without_the_tool_agent_runs_the_call_itself(world, agent_type):
+    rules(world)
+
+    runs, said = run(world, agent_id="theirs", agent_type=agent_type)
+
+    assert runs
+    assert "has no tool to start others" in said

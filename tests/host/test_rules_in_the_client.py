@@ -299,3 +299,46 @@ def test_the_answer_reaches_the_same_turn(tmp_path, how, mode):
     assert words[-1].count("all passed") == 1
     assert "<task-notification>" not in words[-1]
     assert world.complaints() == ""
+
+
+CHILD = """\
+prompt: 'Task: {{ task }}'
+allow: [Bash]
+"""
+
+
+@pytest.mark.parametrize("how", ["one-shot", "stream", "terminal"])
+def test_a_call_of_an_agent_is_handed_over_too(tmp_path, how):
+    """An agent of an agent: started by its call, answered into its turn."""
+    check = verified("touch made # pytest")
+
+    def answers(prompt, request):
+        if "Run and report" in prompt:
+            return check(prompt, request)
+        if tokens := new_tokens(request):
+            return reply(*map(launch, tokens))
+        if not request.own_calls:
+            return reply(tool_use("Bash", {"command": "pytest -q"}))
+        output = {"status": "success", "summary": "told", "evidence": []}
+        return reply(json.dumps(output))
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        define_rules(world, SEED)
+        world.allow("Bash")
+        world.define("worker", CHILD)
+        if how == "terminal":
+            with world.terminal():
+                response = world.ended(world.submit(agent="worker"))
+        else:
+            response = world.serve(how, agent="worker")
+        words = world.subagent_words()
+        ended = {r.request_id: r for r in world.responses()}
+
+    assert response.success, (response.error, response.raw_output)
+    assert len(ended) == 2
+    assert all(each.success for each in ended.values()), [
+        e.error for e in ended.values()
+    ]
+    assert (tmp_path / "project" / "made").exists()
+    assert "all passed" in words
+    assert world.complaints() == ""
