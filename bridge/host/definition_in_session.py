@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.agent_names import OF_PROJECT
+from bridge.errors import InvalidRequest
 from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
+    from bridge.config import Settings
     from bridge.protocol.request import Request
+    from bridge.store.location import Place
 
 
 def limits_of(definition: Definition | None) -> dict[str, Any]:
@@ -41,6 +45,24 @@ def rule_sets_of(definition: Definition) -> dict[str, str | None]:
     if definition.source.layer not in OF_PROJECT:
         layers.append("user")
     return dict.fromkeys(layers, definition.lifecycle_workflow)
+
+
+def check_rule_set(definition: Definition, settings: Settings, place: Place) -> None:
+    """Check that the rule set of a definition is there: without it, none would bind it.
+
+    Raises:
+        InvalidRequest: it is not.
+    """
+    name = definition.lifecycle_workflow
+    if name is None:
+        return
+    folders = (settings.home, place.owner / ".bridge")
+    files = [str(folder / "rules" / f"{name}.yaml") for folder in folders]
+    if not any(map(os.path.exists, files)):
+        raise InvalidRequest(
+            f"agent {definition.name!r} wants the rule set {name!r} (lifecycle_workflow"
+            f"), and there is no {' and no '.join(files)}"
+        )
 
 
 def hosted(request: Request, definition: Definition, carrier: str | None) -> Request:

@@ -14,7 +14,12 @@ from bridge.agents.apply import filled_in, resolve
 from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits
-from bridge.host.definition_in_session import hosted, limits_of, subagent_type
+from bridge.host.definition_in_session import (
+    check_rule_set,
+    hosted,
+    limits_of,
+    subagent_type,
+)
 from bridge.host.handover import may_launch, note_wait
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.output import SILENT, HookOutput, allow, deny, one_line, specific
@@ -140,6 +145,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         definition = registry.find(request.agent_type, LAYERS)
         request = resolve(definition, hook.store, request)
         if definition is not None:
+            check_rule_set(definition, hook.settings, hook.store.place)
             request = hosted(request, definition, _carrier(hook, registry))
     except BridgeError as exc:
         return _unusable(hook, request_id, exc)

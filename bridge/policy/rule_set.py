@@ -325,7 +325,7 @@ def _change_variables(rule: Json, scope: Json, decision: Decision) -> None:
 
 def _mend(rule: Json, cause: str) -> str:
     return (
-        f"hostbridge: the rule {label_of(rule)} cannot be asked: {cause}. Until it is "
+        f"hostbridge: the rule {label_of(rule)} cannot be asked: {cause}\nUntil it is "
         "mended it blocks this. `hostbridge rules check` shows the place; files under "
         ".bridge/ and ~/.hostbridge/, and the command hostbridge, are not blocked. "
         "`on_error: skip` would let such calls pass."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -95,3 +97,151 @@ def _hook(world):
 
     (session,) = world.live()
     return HookContext(world.bridge.settings, world.store, HookEvent({}), session)
+
+
+SETS = {
+    "rules.yaml": "usual",
+    "rules/strict.yaml": "strict",
+}
+RULE = "on_before_tool: [{inject_context: %s %s}]\n"
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ("", ["user usual"]),
+        ("lifecycle_workflow: strict\n", ["user strict"]),
+        ("lifecycle_workflow: null\n", []),
+    ],
+)
+def test_an_agent_has_the_rule_set_that_its_definition_chooses(world, field, told):
+    """lifecycle_workflow: NAME, or null for none."""
+    home = world.bridge.settings.home
+    for name, words in SETS.items():
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(RULE % ("user", words))
+    (home / "agents").mkdir()
+    (home / "agents" / "child.yaml").write_text(f"name: child\n{field}")
+    compile_rules(world.bridge.settings, world.store)
+    _, _, agent = world.begin(agent="child")
+
+    inside = bash(world, "ls", agent_id=agent).get("additionalContext", "")
+
+    assert inside.splitlines() == told
+    assert bash(world, "ls")["additionalContext"] == "user usual"
+
+
+def test_a_rule_set_that_is_not_there_is_refused_by_name(world):
+    home = world.bridge.settings.home
+    (home / "agents").mkdir()
+    (home / "agents" / "child.yaml").write_text(
+        "name: child\nlifecycle_workflow: strict\n"
+    )
+    request = world.submit(agent="child")
+    world.say("UserPromptSubmit", prompt="hello")
+    world.call_agent(f"bridge:{request}")
+
+    error = world.response(request).error
+    assert error.code == "bad_request"
+    assert f"there is no {home}/rules/strict.yaml and no" in error.message
+
+
+def test_rules_are_off_with_the_bridge(world):
+    rules(world, PUSH)
+
+    world.bridge.store.place.state.joinpath("off").touch()
+
+    assert bash(world, "git push") == {}
+
+
+def test_a_rule_obeyed_twice_by_two_entries_counts_once(world):
+    rules(world, "on_before_tool: [{increment_variable: n}]\n")
+
+    for _ in range(2):
+        bash(world, "ls")
+
+    (file,) = (world.store.place.state / "sessions").glob("*.vars.json")
+    assert json.loads(file.read_bytes())["variables"]["n"]["value"] == 1
+
+
+def test_a_changed_file_is_in_force_at_the_next_event(world):
+    rules(world, PUSH)
+    file = world.bridge.settings.home / "rules.yaml"
+
+    file.write_text(PUSH.replace("git push", "git pull"))
+    os.utime(file, ns=(1, 1))
+
+    assert bash(world, "git push") == {}
+    assert bash(world, "git pull")["permissionDecision"] == "deny"
+    file.write_text("on_before_tool: [")
+    assert bash(world, "git pull", cwd="/x")["permissionDecision"] == "deny"
+    file.unlink()
+    assert bash(world, "git pull", cwd="/y") == {}
+
+
+BROKEN = """
+on_before_tool:
+  - {name: one, when: tool_nam == "Bash", block: no way}
+"""
+
+
+def test_a_broken_blocking_rule_blocks_until_it_is_mended(world):
+    rules(world, BROKEN)
+    home = world.bridge.settings.home
+
+    said = bash(world, "ls")
+
+    assert said["permissionDecision"] == "deny"
+    assert said["permissionDecisionReason"].startswith(
+        f"hostbridge: the rule one ({home}/rules.yaml:3) cannot be asked: 3:23: unknown "
+        "name 'tool_nam'; did you mean 'tool_name'?\nUntil it is mended it blocks "
+        "this."
+    )
+    assert bash(world, "hostbridge rules check") == {}
+    rules(world, BROKEN.replace("block:", "on_error: skip, block:"))
+    assert bash(world, "ls", cwd="/x") == {}
+
+
+def test_a_notice_is_no_prompt_of_a_person(world):
+    rules(world, "on_user_prompt: [{block: no, inject_context: x}]".replace("no", "n"))
+    _, agent = world.working()
+    world.stop(agent)
+
+    assert "hostbridge: " in world.notice(agent)["reason"]
+    said = world.say("UserPromptSubmit", prompt="hello")
+    assert said["reason"].startswith("n\n[rule ")
+
+
+def test_a_blocked_prompt_carries_no_offer(world):
+    """The offer would be lost: it waits for the next event."""
+    rules(world, "on_user_prompt: [{when: prompt == 'x', block: n}]")
+    request = world.submit()
+
+    refused = world.say("UserPromptSubmit", prompt="x")
+    passed = world.say("UserPromptSubmit", prompt="y")
+
+    assert "bridge:" not in json.dumps(refused)
+    context = passed["hookSpecificOutput"]["additionalContext"]
+    assert f"bridge:{request}" in context
+
+
+def test_stopping_is_held_up_only_so_often(world):
+    rules(world, "on_stop: [{block: go on}]")
+
+    said = [world.say("Stop", background_tasks=[]) for _ in range(7)]
+
+    assert [bool(each) for each in said] == [True] * 5 + [False] * 2
+
+
+@pytest.mark.parametrize(
+    "data", ["", "{", "[]", '{"variables": {}, "rules": [1]}', "null"]
+)
+def test_compiled_rules_that_are_damaged_break_no_session(world, data):
+    rules(world, PUSH)
+    (world.store.place.state / "rules" / "on_before_tool.json").write_text(data)
+
+    try:
+        said = bash(world, "git push")
+    except Exception:  # noqa: BLE001 - `hook.main` logs it, and lets the call pass
+        return
+    assert said == {}

@@ -155,7 +155,7 @@ def test_a_blocking_rule_that_cannot_be_asked_blocks_and_says_where():
 
     assert decision.block.startswith(
         "hostbridge: the rule r (/h/rules.yaml:3) cannot be asked: "
-        "'<' cannot compare a text with a number."
+        "'<' cannot compare a text with a number\n"
     )
 
 
