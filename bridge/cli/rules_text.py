@@ -116,6 +116,8 @@ _HOW = {
 
 def _tried_text(tried: Tried) -> str:
     how = _HOW.get(tried.how) or f"cannot be asked: {tried.cause}"
+    if tried.how == "skipped":
+        how += " (skipped)"
     lines = [f"{tried.rule['name']} {how}  [{place_of(dict(tried.rule))}]"]
     lines += [f"  {line}" for line in show_parts(tried.parts).splitlines()]
     return "\n".join(lines)

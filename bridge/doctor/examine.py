@@ -15,6 +15,7 @@ from bridge.doctor import (
     models,
     recent_failures,
     requests,
+    rules,
     searching,
     state,
 )
@@ -49,6 +50,7 @@ CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("claude", models.claude),
     ("local", models.local),
     ("endpoint", models.endpoint),
+    ("rules", rules.files),
     ("requests", requests.stuck),
     (PAST, recent_failures.recent),
 )

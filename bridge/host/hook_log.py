@@ -39,6 +39,12 @@ def log_failure(event_name: str) -> None:
         pass
 
 
+def log_text(text: str) -> None:
+    """Log what `hostbridge doctor` should show; never raises."""
+    with suppress(BridgeError, OSError), _home() as folder:
+        _append(folder, ERRORS, f"{text}\n")
+
+
 def log_settings(files: Iterable[Path], problems: list[str]) -> None:
     """Log what is wrong with the files of settings, once for each change of them."""
     with suppress(BridgeError, OSError), _home() as folder:

@@ -16,6 +16,7 @@ from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import rule_gate, runs
 from bridge.host.gate import is_off
 from bridge.host.handover import hand_over
+from bridge.host.hook_log import log_text
 from bridge.host.notices import is_notice
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.output import (
@@ -27,7 +28,7 @@ from bridge.host.output import (
     with_context,
     with_line,
 )
-from bridge.policy.rule_set import Decision, decide_event
+from bridge.policy.rule_set import Decision, decide_event, label_of
 from bridge.policy.tool_classes import HANDBACK
 from bridge.rules.rule_text import filled_in
 from bridge.store import sessions, subagent_runs
@@ -76,7 +77,11 @@ def _decide(hook: HookContext) -> tuple[Decision, Whose]:
         return Decision(), whose
     shell = rule_gate.shell(None)
     rules = compiled["rules"]
-    return decide_event(rules, hook.event.raw, whose, filled_in, shell), whose
+    decision = decide_event(rules, hook.event.raw, whose, filled_in, shell)
+    for fired in decision.fired:
+        if fired.how == "skipped":
+            log_text(f"rule {label_of(fired.rule)} was skipped: {fired.cause}")
+    return decision, whose
 
 
 def _is_decided(output: HookOutput) -> bool:

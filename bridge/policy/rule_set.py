@@ -84,7 +84,11 @@ class Whose:
 
 
 class Fired:
-    """A rule that fires: `how` is yes, may or broken; `cause` says why it is broken."""
+    """A rule that fires: `how` is yes, may, broken or skipped.
+
+    A broken rule cannot be asked, and blocks; one that does not block is skipped.
+    `cause` says why.
+    """
 
     __slots__ = ("cause", "how", "rule")
 
@@ -205,20 +209,21 @@ def concerns(rule: Json, scope: Json, whose: Whose) -> bool:
 
 def fires(rule: Json, scope: Json, shell: Shell = NO_SHELL) -> Fired | None:
     """Whether a rule that concerns an event fires."""
-    is_strict = is_blocking(rule) and rule.get("on_error") != "skip"
     if "broken" in rule:
-        if not is_strict or is_mending(scope):
-            return None
-        return Fired(rule, "broken", rule["broken"])
+        return _unasked(rule, rule["broken"], scope)
     try:
         answer = decide(rule.get("when", True), scope, shell)
     except ConditionError as error:
-        if not is_strict or is_mending(scope):
-            return None
-        return Fired(rule, "broken", error.message)
+        return _unasked(rule, error.message, scope)
     if answer == "no" or (answer == "may" and not is_blocking(rule)):
         return None
     return Fired(rule, answer)
+
+
+def _unasked(rule: Json, cause: str, scope: Json) -> Fired | None:
+    if not is_blocking(rule) or rule.get("on_error") == "skip":
+        return Fired(rule, "skipped", cause)
+    return None if is_mending(scope) else Fired(rule, "broken", cause)
 
 
 def any_fires(
@@ -251,6 +256,8 @@ def decide_event(
         if fired is None:
             continue
         decision.fired.append(fired)
+        if fired.how == "skipped":
+            continue
         if fired.how == "broken":
             decision.block = _mend(rule, fired.cause)
         else:
@@ -283,11 +290,10 @@ def _obey(
                 reason = f"{reason}\n(It may apply: the command cannot be fully read.)"
             decision.block = f"{reason}\n[rule {label_of(rule)}]"
     except (ConditionError, ValueError) as error:
-        fired.how, fired.cause = "broken", str(error)
-        if is_blocking(rule) and rule.get("on_error") != "skip":
-            decision.block = None if is_mending(scope) else _mend(rule, str(error))
-        else:
-            decision.notes.append(f"rule {label_of(rule)} was skipped: {error}")
+        unasked = _unasked(rule, str(error), scope) or Fired(rule, "skipped")
+        fired.how, fired.cause = unasked.how, str(error)
+        if fired.how == "broken":
+            decision.block = _mend(rule, str(error))
 
 
 def _spawn(
