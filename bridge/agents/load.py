@@ -152,8 +152,9 @@ def _check_kind(tree: Tree) -> bool:
     if not isinstance(value, dict):
         return True
     steps = value.get("steps")
+    later = ", which this version does not run yet"
     if rules := [field for field in _RULE_FIELDS if field in value]:
-        field, kind = rules[0], "a rules file"
+        field, kind, later = rules[0], "a rules file", ""
         place = "~/.hostbridge/rules.yaml or .bridge/rules.yaml"
     elif "prompt" not in value and isinstance(steps, (list, dict)):
         acts = [s for s in steps if isinstance(s, dict) and _ACTIONS & s.keys()]
@@ -164,7 +165,6 @@ def _check_kind(tree: Tree) -> bool:
         return True
     tree.error(
         (field,),
-        f"this is {kind}, not an agent: it belongs in {place}, which this version does "
-        "not run yet",
+        f"this is {kind}, not an agent: it belongs in {place}{later}",
     )
     return False

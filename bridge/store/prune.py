@@ -18,6 +18,7 @@ from bridge.store import run_logs
 from bridge.store.dedup_keys import known_request
 from bridge.store.submit import FOLDERS_OF_IDS
 from bridge.store.sweep import sweep_all
+from bridge.store.variables import VARIABLES
 
 if TYPE_CHECKING:
     import os
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 DAY_S = 86_400
 TEMPORARY_KEPT_S = 3_600
+# Of a session that may still be resumed.
+VARIABLES_KEPT_S = 30 * DAY_S
 # The lock is released after so many entries: hooks wait for it.
 BATCH = 100
 
@@ -183,6 +186,12 @@ def _remove_temporaries(state: State, now_s: float) -> int:
         for folder in folders
         for name, facts in _temporaries(folder)
         if now_s - facts.st_ctime > TEMPORARY_KEPT_S
+    ]
+    sessions = state["sessions"]
+    old += [
+        (sessions, name)
+        for name, facts in _files(sessions)
+        if name.endswith(VARIABLES) and now_s - facts.st_ctime > VARIABLES_KEPT_S
     ]
     return len(_in_turns(state, old, lambda one: one[0].remove(one[1])))
 

@@ -7,6 +7,8 @@
     sessions/<id>.offer   an offer is open (see hooks/lib.sh)
     sessions/<id>.passed  requests that are not for it (see bridge/store/passed_over.py)
     sessions/<id>.off     the user switched the bridge off in it
+    sessions/<id>.handovers.json  calls that rules made requests of (store/handovers.py)
+    sessions/<id>.vars.json  its variables, which outlive it (bridge/store/variables.py)
 
 A session lives as long as its process. `/clear` gives the process a new session id;
 what was meant for the old id is then meant for the new one. If a session is resumed
@@ -36,7 +38,15 @@ HOUR_MS = 3_600_000
 # A queue that changed later is not marked as seen: another change within the same tick
 # of the file system's clock would not show.
 _SETTLED_MS = 2_000
-_SUFFIXES = (".json", ".beat", ".looked", ".passed", ".offer", ".off")
+_SUFFIXES = (
+    ".json",
+    ".beat",
+    ".looked",
+    ".passed",
+    ".offer",
+    ".off",
+    ".handovers.json",
+)
 
 
 class SessionLimits(Value):

@@ -150,7 +150,8 @@ def test_error_in_a_yaml_agent(world, text):
 LATER = ", which this version does not run yet"
 KINDS = {
     "on_before_tool:\n  - when: tool_name == 'Bash'": "on_before_tool: this is a "
-    f"rules file, not an agent: it belongs in ~/.hostbridge/rules.yaml or .bridge/rules.yaml{LATER}",
+    "rules file, not an agent: it belongs in ~/.hostbridge/rules.yaml or "
+    ".bridge/rules.yaml",
     "steps:\n  - {name: fix, allowed_tools: [Read]}\nvariables: {}": "steps: this is a "
     "workflow, not an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows"
     f"{LATER}",

@@ -7,6 +7,7 @@ import json
 import pytest
 from hostworld import host_world
 from stage.models import launch, new_tokens, obedient_model
+from stage.oneshot import run_print
 from stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
@@ -40,17 +41,29 @@ on_before_tool:
 """
 
 
-def test_a_blocked_call_does_not_run(tmp_path):
-    with host_world(
-        tmp_path, obedient_model(main=calling("cd . && git push; touch made"))
-    ) as world:
+@pytest.mark.parametrize(
+    ("how", "mode"),
+    [("one-shot", "default"), ("one-shot", "auto"), ("one-shot", "bypassPermissions"),
+     ("stream", "default"), ("terminal", "auto")],
+)  # fmt: skip
+def test_a_blocked_call_does_not_run(tmp_path, how, mode):
+    """In every way in which a session is open, and whatever it is allowed."""
+    command = "cd . && git push; touch made"
+    with host_world(tmp_path, obedient_model(main=calling(command))) as world:
         define_rules(world, PUSH)
         world.allow("Bash")
-        printed = world.print("go")
+        if how == "one-shot":
+            assert world.print("go", mode=mode).exit_code == 0
+        elif how == "stream":
+            with world.stream(mode=mode, greet=False) as session:
+                session.ask("go", timeout_s=60)
+        else:
+            with world.terminal(mode=mode) as terminal:
+                terminal.submit("go")
+                world.wait_for_turns(3)
         made = (world.stage.project / "made").exists()
         words = world.main_words()
 
-    assert printed.exit_code == 0
     assert not made
     assert "Ask before cd . && git push; touch made." in words
     assert "[rule no-push (" in words
@@ -163,8 +176,20 @@ def test_a_blocked_prompt_reaches_no_model(tmp_path):
     assert "hello" in words
 
 
-def test_variables_outlive_clear_and_resume(tmp_path):
-    """The file of the session goes with it to its new id, and stays at its end."""
+def test_variables_outlive_the_end_of_a_session_that_is_resumed(tmp_path):
+    with host_world(tmp_path, obedient_model()) as world:
+        define_rules(world, EVERYWHERE)
+        world.print("one")
+        (session,) = (world.store.place.state / "sessions").glob("*.vars.json")
+        name = session.name.removesuffix(".vars.json")
+        run_print(world.stage, "two", args=["--resume", name])
+        known = known_variables(world)
+
+    assert known["prompts"] == 2
+
+
+def test_variables_outlive_clear(tmp_path):
+    """They go with the session to its new id."""
     with host_world(tmp_path, obedient_model()) as world:
         define_rules(world, EVERYWHERE)
         with world.terminal() as terminal:

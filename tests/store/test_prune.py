@@ -25,6 +25,7 @@ from bridge.store.directory import Folder
 from bridge.store.prune import Pruned
 from bridge.store.state import State
 from bridge.store.store import Store
+from bridge.store.variables import Holder, read_variables, set_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -227,3 +228,16 @@ def test_a_key_that_is_given_to_a_new_request_meanwhile_stays(
 
     assert is_asked
     assert not store.submit(request("c", dedup_key="key of a")).is_new
+
+
+def test_variables_stay_until_nobody_has_changed_them_for_a_month(store, tmp_path):
+    """A session may be resumed, and its variables with it."""
+    set_variables(store, Holder.session("s-1"), {"a": 1}, "rule")
+
+    def after(days):
+        clock = FakeClock(time.time_ns() // 1000 + days * DAY * 1_000_000)
+        Store(place_in(tmp_path), clock=clock).prune(older_than_days=1)
+        return read_variables(store, Holder.session("s-1"))
+
+    assert after(29)
+    assert not after(31)
