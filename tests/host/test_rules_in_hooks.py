@@ -194,8 +194,8 @@ def test_a_broken_blocking_rule_blocks_until_it_is_mended(world):
     assert said["permissionDecision"] == "deny"
     assert said["permissionDecisionReason"].startswith(
         f"hostbridge: the rule one ({home}/rules.yaml:3) cannot be asked: 3:23: "
-        "unknown name 'tool_nam'; did you mean 'tool_name'?\nUntil it is mended it blocks "
-        "this."
+        "unknown name 'tool_nam'; did you mean 'tool_name'?\nUntil it is mended it "
+        "blocks this."
     )
     assert bash(world, "hostbridge rules check") == {}
     rules(world, BROKEN.replace("block:", "on_error: skip, block:"))

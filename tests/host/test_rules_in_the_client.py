@@ -43,7 +43,7 @@ on_before_tool:
 
 @pytest.mark.parametrize(
     ("how", "mode"),
-    [("one-shot", "default"), ("one-shot", "auto"), ("one-shot", "bypassPermissions"),
+    [("one-shot", "default"), ("one-shot", "auto"), ("one-shot", "acceptEdits"),
      ("stream", "default"), ("terminal", "auto")],
 )  # fmt: skip
 def test_a_blocked_call_does_not_run(tmp_path, how, mode):
