@@ -83,7 +83,10 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
 
 def _answered(hook: HookContext) -> HookOutput:
     """The answer of the event's handler, and of the rules about it."""
-    handler = _handler_of(hook.event.name)
+
+    def handler(hook: HookContext) -> HookOutput:
+        return _handler_of(hook.event.name)(hook)
+
     if not hook.settings.off:
         _refresh_rules(hook)
         # The sign that the shell half looks for.

@@ -67,6 +67,12 @@ class HookEvent:
         return self.text("tool_name")
 
     @property
+    def command(self) -> str:
+        """What a call of Bash runs; empty for any other."""
+        found = self.table("tool_input").get("command")
+        return found if isinstance(found, str) else ""
+
+    @property
     def tool_use_id(self) -> str:
         """The id of the call, as a safe name; empty when absent."""
         return name_of(self.raw.get("tool_use_id"))

@@ -209,11 +209,14 @@ def _request(
     Raises:
         BridgeError: there is no such agent, or it cannot be asked like this.
     """
-    from bridge.agents.apply import applied, choices
     from bridge.agents.known_agents import Agents
 
     definition = Agents.open(hook.settings, hook.store.place.project).find(spawn.agent)
-    fields: dict[str, Any] = choices(definition) if definition else {}
+    fields: dict[str, Any] = {}
+    if definition is not None:
+        from bridge.agents.apply import applied, choices
+
+        fields = choices(definition)
     if spawn.model is not None:
         fields["model"] = spawn.model
     now_us = hook.store.clock.now_us()

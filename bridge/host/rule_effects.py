@@ -17,9 +17,9 @@ from bridge.host import rule_gate, runs
 from bridge.host.gate import is_off
 from bridge.host.handover import hand_over
 from bridge.host.hook_log import log_text
-from bridge.host.notices import is_notice
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.output import (
+    SILENT,
     HookOutput,
     block,
     context,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.host.context import HookContext
+    from bridge.host.events import HookEvent
     from bridge.policy.rule_set import Whose
     from bridge.store.subagent_runs import AgentRun
 
@@ -48,12 +49,12 @@ def answer_with_rules(hook: HookContext, handler: Handler) -> HookOutput:
     """The answer of rules and of the event's handler, as one."""
     event = hook.event
     if event.name == "PreToolUse":
-        output = handler(hook)
+        output = handler(hook) if _concerns_handler(event) else SILENT
         if _is_decided(output) or event.tool == HANDBACK:
             return output
         decision, whose = _decide(hook)
         return _about_call(hook, decision, whose, output)
-    if event.name == "UserPromptSubmit" and is_notice(event.text("prompt")):
+    if event.name == "UserPromptSubmit" and _is_notice(event):
         return handler(hook)
     decision, whose = _decide(hook)
     if decision.block is not None:
@@ -82,6 +83,17 @@ def _decide(hook: HookContext) -> tuple[Decision, Whose]:
         if fired.how == "skipped":
             log_text(f"rule {label_of(fired.rule)} was skipped: {fired.cause}")
     return decision, whose
+
+
+def _concerns_handler(event: HookEvent) -> bool:
+    """Whether the handler has a look at a call; if not, it need not be imported."""
+    return bool(event.agent_id) or event.is_agent_call or "bridge" in event.command
+
+
+def _is_notice(event: HookEvent) -> bool:
+    from bridge.host.notices import is_notice
+
+    return is_notice(event.text("prompt"))
 
 
 def _is_decided(output: HookOutput) -> bool:

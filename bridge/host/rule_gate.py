@@ -6,6 +6,7 @@ fires, the full hook decides again and acts. What decides is `bridge.policy.rule
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 
@@ -29,6 +30,8 @@ def fires(event: str, state: str, fields: Json, run: Json | None) -> bool:
 
     `run` is the record of the agent of ours in which it happened.
     """
+    # The process ends with the event: a thousand rules are much to go through for naught.
+    gc.disable()
     compiled = load_rules(state, event)
     if compiled is None or fields.get("tool_name") == HANDBACK:
         return False

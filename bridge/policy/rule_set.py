@@ -230,9 +230,11 @@ def any_fires(
     rules: Iterable[Json], scope: Json, whose: Whose, shell: Shell = NO_SHELL
 ) -> bool:
     """Whether any rule has something to say; a quicker look than `decide_event`."""
-    return any(
-        fires(rule, scope, shell) for rule in rules if concerns(rule, scope, whose)
-    )
+    for rule in rules:
+        is_plain = not whose.sets and "set" not in rule and "tools" not in rule
+        if (is_plain or concerns(rule, scope, whose)) and fires(rule, scope, shell):
+            return True
+    return False
 
 
 def decide_event(

@@ -18,7 +18,6 @@ from bridge.store import run_logs
 from bridge.store.dedup_keys import known_request
 from bridge.store.submit import FOLDERS_OF_IDS
 from bridge.store.sweep import sweep_all
-from bridge.store.variables import VARIABLES
 
 if TYPE_CHECKING:
     import os
@@ -31,6 +30,7 @@ DAY_S = 86_400
 TEMPORARY_KEPT_S = 3_600
 # Of a session that may still be resumed.
 VARIABLES_KEPT_S = 30 * DAY_S
+VARIABLES = ".vars.json"
 # The lock is released after so many entries: hooks wait for it.
 BATCH = 100
 

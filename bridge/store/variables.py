@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 Owner = Literal["person", "rule", "tool", "model"]
 OWNERS: tuple[Owner, ...] = get_args(Owner)
 VERSION = 1
-VARIABLES = ".vars.json"
 MAX_BYTES = 1024 * 1024
 MAX_VARIABLES = 1000
 # Tool calls whose changes are in: a call that two hooks see counts once.
@@ -51,7 +50,7 @@ class Holder(NamedTuple):
     @classmethod
     def session(cls, session_id: str) -> Holder:
         """The variables of a session."""
-        return cls("sessions", session_id + VARIABLES)
+        return cls("sessions", f"{session_id}.vars.json")
 
     @classmethod
     def agent(cls, agent_id: str) -> Holder:
