@@ -46,6 +46,8 @@ class Draft:
     store: Store
     agents: Agents
     is_model_asked: bool
+    # The variables of the session that asks, if one does.
+    inherited: Mapping[str, Any] = field(default_factory=dict)
     _found: dict[RouteName, Definition | None] = field(
         default_factory=lambda: {"host": None}
     )
@@ -88,7 +90,8 @@ class Draft:
                     f"agent {request.agent_type!r} has no definition here whose "
                     "template could read arguments; say it in the prompt"
                 )
-            return request
+            variables = {**self.inherited, **request.variables}
+            return request.with_(variables=variables) if self.inherited else request
         from bridge.agents.apply import (
             applied,
             check_route,
@@ -98,7 +101,7 @@ class Draft:
 
         if self._applied is None:
             request = with_context(definition, request, self.store.place.project)
-            parent = parent_variables(self.store, request)
+            parent = {**self.inherited, **parent_variables(self.store, request)}
             self._applied = applied(definition, request, parent)
         else:
             check_route(definition, route)
@@ -157,7 +160,7 @@ def draft(
         from bridge.agents.apply import choices
 
         fields = choices(definition) | fields
-    from bridge.host.calling_agent import find_parent
+    from bridge.host.calling_agent import find_parent, session_variables
     from bridge.protocol.failure_codes import CURES
 
     parent_id, parent_depth = find_parent(store, settings) or (None, -1)
@@ -194,7 +197,8 @@ def draft(
     except ValueError as exc:
         raise InvalidRequest(first_problem(exc)) from None
     is_model_asked = options.get("model") is not None
-    return Draft(request, definition, store, agents, is_model_asked)
+    inherited = {} if depth else session_variables(store, settings.host_pid)
+    return Draft(request, definition, store, agents, is_model_asked, inherited)
 
 
 def _default_requester() -> str:

@@ -10,13 +10,15 @@ session.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.host.pins import Pins
 from bridge.protocol.ids import is_id
 from bridge.store import tool_calls
 from bridge.store.host_process import ancestors_of, arguments_of, environment_of
+from bridge.store.sessions import all_sessions
 from bridge.store.store import Store
+from bridge.store.variables import Holder, read_variables
 
 if TYPE_CHECKING:
     from bridge.config import Settings
@@ -42,6 +44,18 @@ def find_parent(store: Store, settings: Settings) -> Parent | None:
         if (found := tool_calls.running_bash_depth(state, pid, _shell(pid, above)))
     ]
     return max(seen, key=lambda parent: parent[1], default=inherited)
+
+
+def session_variables(store: Store, client: int | None) -> dict[str, Any]:
+    """What was set in the session of a client, whose model or user asks here."""
+    if client is None or not store.exists():
+        return {}
+    found: dict[str, Any] = {}
+    for session in all_sessions(store):
+        if session.host.pid == client:
+            known = read_variables(store, Holder.session(session.session_id))
+            found |= {name: each.value for name, each in known.items()}
+    return found
 
 
 def _states(store: Store, settings: Settings, pid: int) -> list[Store]:

@@ -30,7 +30,7 @@ def fires(event: str, state: str, fields: Json, run: Json | None) -> bool:
 
     `run` is the record of the agent of ours in which it happened.
     """
-    # The process ends with the event: a thousand rules are much to go through for naught.
+    # The process ends with the event, and a thousand rules make much to go through.
     gc.disable()
     compiled = load_rules(state, event)
     if compiled is None or fields.get("tool_name") == HANDBACK:

@@ -50,7 +50,6 @@ EVENTS = {
     "Stop": "on_stop",
 }
 TOOL_EVENTS = frozenset({"on_before_tool", "on_after_tool"})
-_FILE_TOOLS = ("file_path", "notebook_path", "path")
 
 
 class Whose:
@@ -221,6 +220,8 @@ def fires(rule: Json, scope: Json, shell: Shell = NO_SHELL) -> Fired | None:
 
 
 def _unasked(rule: Json, cause: str, scope: Json) -> Fired | None:
+    from bridge.policy.rule_mending import is_mending
+
     if not is_blocking(rule) or rule.get("on_error") == "skip":
         return Fired(rule, "skipped", cause)
     return None if is_mending(scope) else Fired(rule, "broken", cause)
@@ -261,7 +262,7 @@ def decide_event(
         if fired.how == "skipped":
             continue
         if fired.how == "broken":
-            decision.block = _mend(rule, fired.cause)
+            decision.block = _cannot_be_asked(rule, fired.cause)
         else:
             _obey(rule, scope, whose, render, decision, fired)
         if decision.block is not None or (
@@ -295,7 +296,7 @@ def _obey(
         unasked = _unasked(rule, str(error), scope) or Fired(rule, "skipped")
         fired.how, fired.cause = unasked.how, str(error)
         if fired.how == "broken":
-            decision.block = _mend(rule, str(error))
+            decision.block = _cannot_be_asked(rule, str(error))
 
 
 def _spawn(
@@ -331,32 +332,11 @@ def _change_variables(rule: Json, scope: Json, decision: Decision) -> None:
             scope[name] = value
 
 
-def _mend(rule: Json, cause: str) -> str:
-    return (
-        f"hostbridge: the rule {label_of(rule)} cannot be asked: {cause}\nUntil it is "
-        "mended it blocks this. `hostbridge rules check` shows the place; files under "
-        ".bridge/ and ~/.hostbridge/, and the command hostbridge, are not blocked. "
-        "`on_error: skip` would let such calls pass."
-    )
+def _cannot_be_asked(rule: Json, cause: str) -> str:
+    from bridge.policy.rule_mending import how_to_mend
 
-
-def is_mending(scope: Json) -> bool:
-    """Whether a call can mend a rule: it is hostbridge, or about a file of rules."""
-    command = scope.get("command")
-    if isinstance(command, str):
-        from bridge.policy.shell_syntax import shell_sign
-
-        return command.split()[:1] == ["hostbridge"] and shell_sign(command) is None
-    tool_input = scope.get("tool_input")
-    if not isinstance(tool_input, dict):
-        return False
-    paths = [tool_input[key] for key in _FILE_TOOLS if key in tool_input]
-    return bool(paths) and all(
-        isinstance(path, str)
-        and ".." not in path.split("/")
-        and not {".bridge", ".hostbridge"}.isdisjoint(path.split("/")[:-1])
-        for path in paths
-    )
+    why = f"the rule {label_of(rule)} cannot be asked: {cause}"
+    return f"hostbridge: {why}\n{how_to_mend()}"
 
 
 _NAMES = frozenset(scope_of({}, Whose({})))

@@ -87,3 +87,22 @@ def test_a_name_that_conditions_use_is_refused(project, name):
 
     assert ran.code == 2
     assert "rename the variable" in ran.err
+
+
+def test_what_a_session_asks_has_its_variables(project, client):
+    """Parent ⊕ definition ⊕ call; null survives."""
+    project.run("vars", "set", "a=session", "b=session", "c=session")
+    folder = project.bridge.settings.home / "agents"
+    folder.mkdir()
+    text = "name: child\nlifecycle_variables: {b: null}\n"
+    (folder / "child.yaml").write_text(text)
+
+    words = ("submit", "child", "Go.", "--var", "c=call")
+    inside = project.run(*words, env={"CLAUDE_PID": str(client.pid)})
+    outside = project.run(*words)
+
+    def variables(ran):
+        return project.bridge.status(ran.out.strip()).request.variables
+
+    assert variables(inside) == {"a": "session", "b": None, "c": "call"}
+    assert variables(outside) == {"b": None, "c": "call"}

@@ -1,0 +1,43 @@
+"""A blocking rule that cannot be asked: how it is mended, and what it lets pass. Pure.
+
+What could mend it must not be blocked by it.
+"""
+
+from __future__ import annotations
+
+from bridge.policy.shell_syntax import shell_sign
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Json = dict[str, Any]
+
+_PATHS = ("file_path", "notebook_path", "path")
+_FOLDERS = frozenset({".bridge", ".hostbridge"})
+
+
+def how_to_mend() -> str:
+    """What the model is told beside the cause."""
+    return (
+        "Until it is mended it blocks this. `hostbridge rules check` shows the place; "
+        "files under .bridge/ and ~/.hostbridge/, and the command hostbridge, are not "
+        "blocked. `on_error: skip` would let such calls pass."
+    )
+
+
+def is_mending(scope: Json) -> bool:
+    """Whether a call can mend a rule: it is hostbridge, or about a file of rules."""
+    command = scope.get("command")
+    if isinstance(command, str):
+        return command.split()[:1] == ["hostbridge"] and shell_sign(command) is None
+    tool_input = scope.get("tool_input")
+    if not isinstance(tool_input, dict):
+        return False
+    paths = [tool_input[key] for key in _PATHS if key in tool_input]
+    return bool(paths) and all(
+        isinstance(path, str)
+        and ".." not in path.split("/")
+        and not _FOLDERS.isdisjoint(path.split("/")[:-1])
+        for path in paths
+    )
