@@ -22,7 +22,7 @@ from bridge.protocol.ids import RequestId, new_request_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 from bridge.store.clock import uptime
-from bridge.store.handovers import callers, find_handover, note_handover
+from bridge.store.handovers import BESIDE, callers, find_handover, note_handover
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,8 +61,7 @@ def hand_over(
     variables = {**whose.variables, **changes}
     try:
         if not spawn.is_handover:
-            hook.store.submit(_request(hook, spawn, variables, whose.depth))
-            return Told("")
+            return _beside(hook, spawn, variables, whose.depth)
         # The hook of another entry may see the same call at the same time.
         with hook.store.exclusive_if_free():
             return _instead(hook, spawn, variables, whose.depth)
@@ -71,6 +70,21 @@ def hand_over(
         if spawn.is_handover and spawn.rule.get("required"):
             return Told(f"hostbridge: {why}. The rule requires it.", is_refusal=True)
         return Told(why)
+
+
+def _beside(
+    hook: HookContext, spawn: Spawn, variables: dict[str, Any], depth: int
+) -> Told:
+    """Ask an agent beside what goes on, unless the same is asked already."""
+    key = BESIDE + _key(hook, spawn)
+    session_id = hook.session.session_id
+    earlier = find_handover(hook.store, session_id, key)
+    if earlier and hook.store.find_unfinished(RequestId(earlier)) is not None:
+        return Told("")
+    request = _request(hook, spawn, variables, depth)
+    hook.store.submit(request)
+    note_handover(hook.store, session_id, key, request.request_id)
+    return Told("")
 
 
 def _instead(

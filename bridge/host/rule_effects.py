@@ -62,9 +62,13 @@ def answer_with_rules(hook: HookContext, handler: Handler) -> HookOutput:
         if refused is not None:
             _write_down(hook, decision, whose)
             return _with_notes(refused, decision)
+    for spawn in decision.spawns:
+        # First: the handler may offer it at once.
+        told = hand_over(hook, spawn, whose, decision.changes)
+        decision.notes += filter(None, [told.text])
     output = handler(hook)
     _write_down(hook, decision, whose)
-    return _told(hook, decision, whose, output)
+    return _told(hook, decision, output)
 
 
 def _decide(hook: HookContext) -> tuple[Decision, Whose]:
@@ -113,7 +117,7 @@ def _about_call(
             decision.notes.append(told.text)
     _write_down(hook, decision, whose)
     if decision.block is None:
-        return _told(hook, decision, whose, output)
+        return _told(hook, decision, output)
     run = runs.find_run(hook.store, hook.event)
     if run is not None:
         _count_refusal(hook, run)
@@ -145,15 +149,8 @@ def _refusal(hook: HookContext, reason: str) -> HookOutput | None:
     return context("Stop", reason)
 
 
-def _told(
-    hook: HookContext, decision: Decision, whose: Whose, output: HookOutput
-) -> HookOutput:
+def _told(hook: HookContext, decision: Decision, output: HookOutput) -> HookOutput:
     """The answer with what rules add to it."""
-    if hook.event.name != "PreToolUse":
-        for spawn in decision.spawns:
-            # Nothing waits for it: its answer comes like any other's.
-            told = hand_over(hook, spawn, whose, decision.changes)
-            decision.notes += filter(None, [told.text])
     if decision.contexts:
         text = "\n\n".join(decision.contexts)
         output = with_context(output, hook.event.name, text)

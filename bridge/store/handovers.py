@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from bridge.store.directory import Folder
     from bridge.store.store import Store
 
+# Begins the key of work that no call waits for.
+BESIDE = "beside "
 _MAX_BYTES = 1024 * 1024
 # The oldest go first.
 _MAX_KEPT = 200
@@ -34,8 +36,8 @@ def callers(store: Store, session_id: str) -> dict[str, str]:
     with store.folder("sessions") as folder:
         return {
             request: agent
-            for request, agent in _load(folder, session_id).values()
-            if request is not None
+            for key, (request, agent) in _load(folder, session_id).items()
+            if request is not None and not key.startswith(BESIDE)
         }
 
 

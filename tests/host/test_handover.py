@@ -288,3 +288,38 @@ def test_an_agent_without_the_tool_agent_runs_the_call_itself(world, agent_type)
 
     assert runs
     assert "has no tool to start others" in said
+
+
+BESIDE = """
+on_stop:
+  - when: depth == 0
+    spawn_agent: {agent: general-purpose, prompt: Review it.}
+"""
+
+
+def test_an_agent_beside_the_end_of_a_turn_is_offered_at_once_and_only_once(world):
+    (world.bridge.settings.home / "rules.yaml").write_text(BESIDE)
+    compile_rules(world.bridge.settings, world.store)
+
+    first = world.say("Stop", background_tasks=[])
+    again = world.say("UserPromptSubmit", prompt="hello")
+    world.say("Stop", background_tasks=[])
+
+    (request,) = offered(world)
+    assert f"bridge:{request}" in json.dumps(first)
+    assert again == {}
+    assert list(world.store.waiting()) == []
+    # No turn waits for it.
+    call = world.launch(request)
+    assert not (world.store.place.state / "agents" / f"{call}.wait").exists()
+
+
+def test_the_turn_waits_for_work_that_was_handed_over(world):
+    rules(world)
+    run(world)
+    (request,) = offered(world)
+
+    call = world.launch(request)
+
+    note = world.store.place.state / "agents" / f"{call}.wait"
+    assert json.loads(note.read_bytes())["requestId"] == request

@@ -1,0 +1,101 @@
+"""A turn waits for the agent that a rule chose, within bounds."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import pytest
+
+from bridge.host import answer_wait
+from bridge.host.answer_wait import wait
+
+CALL = {"tool_use_id": "toolu_1", "tool_response": {"isAsync": True}}
+
+
+@pytest.fixture
+def state(tmp_path):
+    for name in ("agents", "responses"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def note(state, seconds=30.0, **fields):
+    known = {"requestId": "r-1", "agent": "checker"}
+    known |= {"until": (time.time() + seconds) * 1000, **fields}
+    (state / "agents" / "toolu_1.wait").write_text(json.dumps(known))
+
+
+def answer(state, **fields):
+    text = json.dumps({"requestId": "r-1", "success": True, **fields})
+    (state / "responses" / "r-1.json").write_text(text)
+
+
+def told(state, **fields):
+    data = wait(str(state), CALL | fields)
+    return json.loads(data)["hookSpecificOutput"]["additionalContext"] if data else ""
+
+
+def test_the_answer_is_told_as_soon_as_it_is_there(state):
+    note(state)
+    threading.Timer(0.3, answer, [state], {"parsedOutput": {"a": "ü"}}).start()
+
+    assert told(state) == 'hostbridge: checker answered:\n{"a": "ü"}'
+    assert [file.name for file in (state / "agents").iterdir()] == ["toolu_1.told"]
+
+
+def test_a_failure_is_told_with_its_code(state):
+    note(state)
+    answer(state, error={"code": "timeout", "message": "too late"})
+
+    assert told(state).startswith("hostbridge: checker did not answer (timeout): too")
+
+
+@pytest.mark.parametrize("seconds", [0.2, -5])
+def test_it_gives_up_at_the_deadline_and_leaves_the_answer_to_the_notice(
+    state, seconds
+):
+    note(state, seconds)
+
+    assert "still works on this" in told(state)
+    assert list((state / "agents").iterdir()) == []
+
+
+def test_it_never_waits_longer_than_its_own_bound(state, monkeypatch):
+    monkeypatch.setattr(answer_wait, "MAX_WAIT_S", 0.1)
+    note(state, 10_000)
+
+    assert "still works on this" in told(state)
+
+
+def test_a_long_answer_is_cut_and_names_the_way_to_the_rest(state):
+    note(state)
+    answer(state, parsedOutput={"a": "x" * 50_000})
+
+    said = told(state)
+    assert len(said) <= answer_wait.MAX_CONTEXT
+    assert said.endswith("all of it: hostbridge show r-1")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tool_use_id": "toolu_2"},
+        {"tool_use_id": "../x"},
+        {"tool_use_id": None},
+        {"tool_response": {"status": "completed"}},
+        {"tool_response": None},
+    ],
+)
+def test_no_other_call_waits(state, fields):
+    note(state)
+
+    assert told(state, **fields) == ""
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"requestId": "../../x"}', "{"])
+def test_a_damaged_note_holds_nothing_up(state, text):
+    (state / "agents" / "toolu_1.wait").write_text(text)
+
+    assert told(state) == ""
