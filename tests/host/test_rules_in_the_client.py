@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hostworld import host_world
+from polling import wait_until
 from stage.models import launch, new_tokens, obedient_model
 from stage.oneshot import run_print
 from stage.replies import reply, tool_use
@@ -367,3 +369,69 @@ def test_a_call_of_an_agent_is_handed_over_too(tmp_path, how):
     assert (tmp_path / "project" / "made").exists()
     assert "all passed" in words
     assert world.complaints() == ""
+
+
+TWO = """
+on_before_tool:
+  - when: runs(command, "pytest", "ruff")
+    spawn_agent: {agent: general-purpose, prompt: "Run {{ command }}"}
+"""
+
+
+def summary(prompt, _request):
+    """An agent that repeats its task, a second later."""
+    task = prompt.partition("Run ")[2].split()[0]
+    output = {"status": "success", "summary": f"{task} is done", "evidence": []}
+    return reply(json.dumps(output), delay_s=1)
+
+
+def test_two_calls_at_once_are_answered_in_one_turn(tmp_path):
+    def main(request):
+        if tokens := new_tokens(request):
+            return reply(*map(launch, tokens))
+        if request.own_calls or "go" not in request.last_user_text:
+            return reply("ok")
+        return reply(*(tool_use("Bash", {"command": c}) for c in ("pytest", "ruff")))
+
+    with host_world(tmp_path, obedient_model(summary, main=main)) as world:
+        define_rules(world, TWO)
+        world.allow("Bash")
+        with world.terminal() as terminal:
+            terminal.submit("go")
+            world.wait_for_turns(4)
+            world.wait_until_forgotten()
+        turns = [json.dumps(t.body["messages"]) for t in world.api.turns("main")]
+
+    assert turns[3].count("pytest is done") == turns[3].count("ruff is done") == 1
+    assert len(turns) == 4
+    assert world.complaints() == ""
+
+
+def test_escape_ends_the_wait_and_the_answer_still_comes(tmp_path):
+    """The agent goes on; its notice carries what the turn no longer waits for."""
+
+    def slow(_prompt, _request):
+        output = {"status": "success", "summary": "done at last", "evidence": []}
+        return reply(json.dumps(output), delay_s=12)
+
+    main = calling("pytest")
+    with host_world(tmp_path, obedient_model(slow, main=main)) as world:
+        define_rules(world, TWO)
+        world.allow("Bash")
+        with world.terminal() as terminal:
+            terminal.submit("go")
+            turn = world.wait_for_turns(3)[2]
+            assert turn is not None
+            wait_until(lambda: world.api.turns("subagent"), what="the agent")
+            time.sleep(2)
+            terminal.key("Escape")
+            time.sleep(2)
+            before = len(world.api.turns("main"))
+            (request,) = [r.request_id for r in world.store.claimed()]
+            response = world.ended(request)
+            terminal.submit("and now?")
+            wait_until(lambda: "done at last" in world.main_words(), what="the answer")
+            history = terminal.history()
+
+    assert response.success
+    assert before == 3, history
