@@ -49,9 +49,14 @@ TOKEN = b"bridge:"
 DESCRIBED = "hostbridge: "
 # How deeply agents may be nested here; the limit that a user may set is lower.
 _MAX_DEPTH = 20
+_UNREAD = "hostbridge could not read this call, and a rule may be about it. Leave it."
 _UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
 # Without these an agent could not answer, or not use its tools.
 _ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
+
+
+class _Unread(Exception):
+    """A call that no rule can be asked about, where one might block it."""
 
 
 def main(python: str, event: str, state: str, kind: str = "", *tasks: str) -> None:
@@ -69,6 +74,8 @@ def main(python: str, event: str, state: str, kind: str = "", *tasks: str) -> No
     try:
         if _needs_full(event, state, data, tasks):
             become_full(python, event, state, data, kind)
+    except _Unread:
+        os.write(1, _denial(_UNREAD))
     except Exception:  # noqa: BLE001 - the call waits for an answer
         os.write(1, last_word(event, state, data))
 
@@ -127,8 +134,12 @@ def _has_rule(
     """Whether a rule has something to say about an event."""
     if "rules" not in tasks or is_off(state, fields):
         return False
-    from bridge.host.rule_gate import fires
+    from bridge.host.rule_gate import fires, may_block
 
+    if event == "PreToolUse" and "hook_event_name" not in fields:
+        if may_block(event, state):
+            raise _Unread
+        return False
     return fires(event, state, fields, run)
 
 
@@ -150,12 +161,19 @@ def last_word(event: str, state: str, data: bytes) -> bytes:
             return b""
     except Exception:  # noqa: BLE001 - what cannot be read at all is not ours
         return b""
-    output: Json = {"hookEventName": event}
     if event == "PreToolUse":
-        output["permissionDecision"] = "deny"
-        output["permissionDecisionReason"] = _UNDECIDED
-    else:
-        output["decision"] = {"behavior": "deny", "message": _UNDECIDED}
+        return _denial(_UNDECIDED)
+    decision = {"behavior": "deny", "message": _UNDECIDED}
+    output = {"hookEventName": event, "decision": decision}
+    return json.dumps({"hookSpecificOutput": output}).encode()
+
+
+def _denial(reason: str) -> bytes:
+    output = {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+    }
     return json.dumps({"hookSpecificOutput": output}).encode()
 
 

@@ -11,7 +11,7 @@ import json
 import os
 
 from bridge.host.call_notes import is_name
-from bridge.policy.rule_set import EVENTS, Whose, any_fires, scope_of
+from bridge.policy.rule_set import EVENTS, Whose, any_fires, is_blocking, scope_of
 from bridge.policy.tool_classes import HANDBACK
 
 TYPE_CHECKING = False
@@ -38,6 +38,12 @@ def fires(event: str, state: str, fields: Json, run: Json | None) -> bool:
     whose = whose_of(state, fields, run, compiled["variables"])
     scope = scope_of(fields, whose)
     return any_fires(compiled["rules"], scope, whose, shell(compiled.get("parser")))
+
+
+def may_block(event: str, state: str) -> bool:
+    """Whether any rule about an event could block it."""
+    compiled = load_rules(state, event)
+    return compiled is not None and any(map(is_blocking, compiled["rules"]))
 
 
 def load_rules(state: str, event: str) -> Json | None:

@@ -1,0 +1,132 @@
+"""The quick half of the hooks, with rules: as processes, as the client starts them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hookworld import INSTALLED, hook_world, run_hook
+
+from bridge.host.hook_table import HOOKS
+from bridge.rules.compiled import compile_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from hookworld import HookWorld
+
+PUSH = """
+on_before_tool:
+  - name: no-push
+    when: runs(command, "git push")
+    block: Ask first.
+"""
+START = {h.tools: h for h in HOOKS if h.script == "tool-start"}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
+    with hook_world(tmp_path, monkeypatch) as made:
+        # The install that acts for the session.
+        run_hook(next(h for h in HOOKS if h.event == "Stop"), made.event("Stop"))
+        yield made
+
+
+def write(world, text):
+    (world.bridge.settings.home / "rules.yaml").write_text(text)
+
+
+def call(world, command, tools="bash", **fields):
+    event = world.event(
+        "PreToolUse", tool_name="Bash", tool_input={"command": command}, **fields
+    )
+    code, out, err = run_hook(START[tools], event)
+    assert (code, err) == (0, b"")
+    return json.loads(out)["hookSpecificOutput"] if out else {}
+
+
+def test_the_first_call_after_a_change_obeys_the_new_rules(world):
+    """No command compiles them: the shell half sees that the file is another."""
+    assert call(world, "git push") == {}
+    write(world, PUSH)
+    assert call(world, "git push")["permissionDecision"] == "deny"
+    assert call(world, "git pull") == {}
+    write(world, PUSH.replace("git push", "git pull"))
+    assert call(world, "git push") == {}
+    assert call(world, "git pull")["permissionDecision"] == "deny"
+    (world.bridge.settings.home / "rules.yaml").unlink()
+    assert call(world, "git pull") == {}
+
+
+def test_only_tools_that_a_rule_is_about_have_a_sign(world):
+    """The shell starts nothing where there is none."""
+    write(world, PUSH)
+    compile_rules(world.bridge.settings, world.store)
+
+    signs = {file.name for file in (world.store.place.state / "rules").iterdir()}
+    assert {name for name in signs if name.startswith("PreToolUse")} == {
+        "PreToolUse",
+        "PreToolUse.bash",
+    }
+
+
+DEEP = '{"hook_event_name": "PreToolUse", "tool_name": "mcp__x", "tool_input": %s%s}'
+
+
+@pytest.mark.parametrize("block", [True, False])
+def test_a_call_that_cannot_be_read_passes_no_blocking_rule(world, block):
+    effect = "block: no way" if block else "inject_context: x"
+    write(world, f"on_before_tool: [{{{effect}}}]")
+    compile_rules(world.bridge.settings, world.store)
+    data = DEEP % ('{"a":' * 100_000, "}" * 100_000)
+
+    done = subprocess.run(
+        ["/bin/sh", *INSTALLED.arguments(START["other"])],
+        input=data.encode(),
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (b'"deny"' in done.stdout) is block
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git push" + "\x00" * 1000, "x" * 10_000_000 + " && git push", "'" * 99_999],
+    ids=["NUL", "10 MB", "quotes"],
+)
+def test_hostile_commands_end_in_time(world, command):
+    """What cannot be read counts as yes in a rule that blocks."""
+    write(world, PUSH)
+    compile_rules(world.bridge.settings, world.store)
+
+    said = call(world, command)
+
+    assert ("git push" in command) is (said.get("permissionDecision") == "deny")
+
+
+def test_the_gate_with_rules_loads_the_standard_library_only():
+    code = (
+        "import sys; sys.path.append(sys.argv[1])\n"
+        "import bridge.host.gate, bridge.host.rule_gate\n"
+        "import bridge.policy.shell_functions, bridge.host.answer_wait\n"
+        "print(*sys.modules)"
+    )
+    root = str(INSTALLED.folder).removesuffix("hooks/")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, root],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = set(done.stdout.split())
+    heavy = {"typing", "dataclasses", "inspect", "pathlib", "logging", "subprocess"}
+    assert not loaded & heavy
+    others = {n.partition(".")[0] for n in loaded if not n.startswith("bridge")}
+    assert others - {"__main__"} <= sys.stdlib_module_names
