@@ -7,7 +7,8 @@ request and how long to wait. `<tool_use_id>.told` says that the answer was deli
 here, so that the notice of the agent's end need not carry it.
 
 Source: measured on Claude Code 2.1.330: the context reaches the same turn, in subagents
-too, and costs no request.
+too, and costs no request. Esc ends the wait and the turn; the agent goes on, and its
+notice carries the answer.
 """
 
 from __future__ import annotations
