@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from hookworld import INSTALLED, hook_world, run_hook
+from hookworld import INSTALLED, copy_plugin, hook_world, run_hook
 
 from bridge.host.hook_table import HOOKS
 from bridge.rules.compiled import compile_rules
@@ -130,3 +130,16 @@ def test_the_gate_with_rules_loads_the_standard_library_only():
     assert not loaded & heavy
     others = {n.partition(".")[0] for n in loaded if not n.startswith("bridge")}
     assert others - {"__main__"} <= sys.stdlib_module_names
+
+
+def test_a_plugin_obeys_rules_too(world, tmp_path):
+    """Its hooks have no interpreter in their arguments, and the class behind that."""
+    form = copy_plugin(tmp_path / "a plugin", acts_for=world)
+    write(world, PUSH)
+    event = world.event(
+        "PreToolUse", tool_name="Bash", tool_input={"command": "git push"}
+    )
+
+    _, out, _ = run_hook(START["bash"], event, form)
+
+    assert b"Ask first." in out

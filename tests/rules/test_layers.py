@@ -1,0 +1,133 @@
+"""Rules files in their layers: which count, in which order, and whose variables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bridge.agents import trust
+from bridge.config import Settings
+from bridge.rules.compiled import compile_rules, declared_variables, rules_in_order
+from bridge.rules.layers import live, sources, untrusted
+from bridge.store.location import Place
+from bridge.store.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MINE = """
+variables: {limit: 1, mine: true}
+on_stop:
+  - {name: low, priority: -1, when: limit, block: x}
+  - {name: first, when: mine, block: x}
+  - {name: off, enabled: false, block: x}
+  - {name: broken, when: nonsense, inject_context: x}
+"""
+THEIRS = """
+variables: {theirs: 2}
+on_stop:
+  - {name: high, priority: 5, when: limit and theirs, block: x}
+  - {name: second, block: x}
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    for name in ("home", "main", "tree"):
+        (tmp_path / name).mkdir(mode=0o700)
+    home, main = tmp_path / "home", tmp_path / "main"
+    return Place(tmp_path / "tree", home / "state", home, "a test", main)
+
+
+@pytest.fixture
+def settings(place):
+    return Settings(home=place.guard)
+
+
+def write(folder: Path, text: str) -> Path:
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "rules.yaml").write_text(text)
+    return folder / "rules.yaml"
+
+
+def agree(settings, place):
+    files = [f for f in live(sources(settings, place)) if f.layer == "project"]
+    trust.record(settings, place.owner, files, clients=())
+
+
+def names(files):
+    return [rule["name"] for rule in rules_in_order(files)["on_stop"]]
+
+
+def test_by_priority_then_the_users_then_the_projects(settings, place, monkeypatch):
+    """Of a linked worktree, the main one's."""
+    monkeypatch.setattr(trust, "refuse_inside_a_session", lambda *_: None)
+    write(place.guard, MINE)
+    write(place.owner / ".bridge", THEIRS)
+    write(place.project / ".bridge", "on_stop: [{name: tree, block: x}]")
+    store = Store(place)
+
+    before = names(compile_rules(settings, store))
+    agree(settings, place)
+    after = names(compile_rules(settings, store))
+
+    assert before == ["first", "low"]
+    assert after == ["high", "first", "second", "low"]
+    assert declared_variables(settings, store) == {
+        "limit": 1,
+        "mine": True,
+        "theirs": 2,
+        "require_task_before_edit": False,
+        "validation_model": None,
+    }
+
+
+def test_a_project_may_ask_about_the_users_variables_not_set_them(settings, place):
+    write(place.guard, MINE)
+    file = write(
+        place.owner / ".bridge", "variables: {limit: 9}\non_stop: [{block: x}]\n"
+    )
+
+    found = [f for f in live(sources(settings, place)) if f.file == file]
+
+    assert "your own rules.yaml sets this variable" in str(found[0].errors[0])
+    assert untrusted(sources(settings, place)) == [file]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\xff", "not UTF-8, on line 1"),
+        (b"x" * 300_000, "larger than 256 KiB"),
+        (b"", "the file is empty"),
+    ],
+)
+def test_error_a_file_that_cannot_be_read(settings, place, data, said):
+    (place.guard / "rules.yaml").write_bytes(data)
+
+    (problem,) = [p for f in live(sources(settings, place)) for p in f.problems]
+
+    assert said in str(problem)
+    assert names(compile_rules(settings, Store(place))) == []
+
+
+def test_half_a_file_leaves_the_whole_one_in_force(settings, place):
+    file = write(place.guard, MINE)
+    store = Store(place)
+    compile_rules(settings, store)
+
+    file.write_text("on_stop: [")
+    half = names(compile_rules(settings, store))
+    file.unlink()
+    gone = names(compile_rules(settings, store))
+
+    assert (half, gone) == (["first", "low"], [])
+    assert {f.name for f in (place.state / "rules").iterdir()} == {"variables.json"}
+
+
+def test_a_rules_file_may_be_a_link_of_the_users(settings, place, tmp_path):
+    (tmp_path / "dotfiles.yaml").write_text(MINE)
+    (place.guard / "rules.yaml").symlink_to(tmp_path / "dotfiles.yaml")
+
+    assert names(compile_rules(settings, Store(place))) == ["first", "low"]
