@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.host.pins import Pins
-from bridge.store import sessions, switch, variables
+from bridge.store import sessions, switch
 from bridge.store.host_process import arguments_of
 from bridge.store.sessions import Session
 
@@ -65,7 +65,7 @@ def register(
             # Switched off by the user: `/clear` does not switch it on.
             if old.session_id in off:
                 switch.switch_off(store, session)
-            variables.move(store, old.session_id, session_id)
+            sessions.take_over(store, old.session_id, session_id)
             forget(store, old)
     return session
 

@@ -13,10 +13,12 @@ stamp that does not fit its file has it done again.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.agents.yaml_source import read_tree
 from bridge.policy.bash_syntax import parser_folders
 from bridge.policy.rule_set import EVENTS, TOOL_EVENTS
 from bridge.policy.tool_classes import CLASSES
@@ -81,7 +83,7 @@ def declared_variables(settings: Settings, store: Store) -> dict[str, Any]:
 def _in_force(source: Source, folder: Folder) -> bytes | None:
     """The bytes of a file that count: its own, or those that did before."""
     data, copy = source.data, folder.read(source.copy)
-    if data is not None and source.admits(data) and _is_whole(source, data):
+    if data is not None and source.admits(data) and _is_whole(data):
         return data
     if data is None and not source.why and source.layer == "user":
         # It is gone. The project's own stay until `trust` says so.
@@ -92,9 +94,13 @@ def _in_force(source: Source, folder: Folder) -> bytes | None:
     return data if data is not None and source.layer == "user" else None
 
 
-def _is_whole(source: Source, data: bytes) -> bool:
+def _is_whole(data: bytes) -> bool:
     """Whether the file is YAML of this kind; one that is being edited may not be."""
-    return read_all({source: data})[-1].is_read
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return False
+    return isinstance(read_tree(text, Path()).value, dict)
 
 
 def _write(folder: Folder, files: list[RuleFile]) -> None:

@@ -38,6 +38,7 @@ HOUR_MS = 3_600_000
 # A queue that changed later is not marked as seen: another change within the same tick
 # of the file system's clock would not show.
 _SETTLED_MS = 2_000
+_OF_RULES = (".vars.json", ".handovers.json")
 _SUFFIXES = (
     ".json",
     ".beat",
@@ -176,6 +177,15 @@ def remove(store: Store, session: Session) -> None:
             return
         for suffix in _SUFFIXES:
             folder.remove(f"{session.session_id}{suffix}")
+
+
+def take_over(store: Store, former: str, session_id: str) -> None:
+    """After `/clear` the session has another id: what rules noted goes with it."""
+    with store.folder("sessions") as folder:
+        for suffix in _OF_RULES:
+            name = session_id + suffix
+            if folder.has(former + suffix) and not folder.has(name):
+                folder.move(former + suffix, folder, name)
 
 
 def note_launch(store: Store, session: Session) -> None:

@@ -106,14 +106,6 @@ def set_variables(
     return kept
 
 
-def move(store: Store, former: str, session_id: str) -> None:
-    """After `/clear` the session has another id: its variables go with it."""
-    with store.folder("sessions") as folder:
-        name = Holder.session(former).file
-        if folder.has(name) and not folder.has(Holder.session(session_id).file):
-            folder.move(name, folder, Holder.session(session_id).file)
-
-
 def _owner_of(
     known: Mapping[str, Variable], name: str, owner: Owner, declared: Collection[str]
 ) -> Owner:
