@@ -169,8 +169,10 @@ def _missing(subject: Subject, place: Registered) -> Iterator[str]:
     for _, argv in place.commands():
         if argv[1:3] != ["-c", BESIDE]:
             continue
-        script, _, _, *python = argv[3:]
-        yield from (path for path in (script, *python) if not os.path.exists(path))
+        # Behind the interpreter stands the class of tools.
+        script, _, _, *python = argv[3:7]
+        paths = filter(None, (script, *python))
+        yield from (path for path in paths if not os.path.exists(path))
 
 
 def _is_current(place: Registered) -> bool:
@@ -179,7 +181,7 @@ def _is_current(place: Registered) -> bool:
     Our interpreter may be registered under any of its names: python, python3, ...
     """
     folder = os.path.dirname(sys.executable)
-    named = (argv[-1] for _, argv in place.commands())
+    named = (path for _, argv in place.commands() for path in argv[6:7])
     python = next((p for p in named if os.path.dirname(p) == folder), sys.executable)
     expected = settings_edit.wanted(form_of(place.target.kind, hooks_folder(), python))
     return sorted(map(repr, place.hooks)) == sorted(map(repr, expected))

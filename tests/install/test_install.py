@@ -243,7 +243,7 @@ def test_dry_run_shows_the_change_and_makes_none(world):
     assert out.splitlines()[:9] == [
         f"--- {world.local}",
         f"+++ {world.local}",
-        "@@ -1,3 +1,452 @@",
+        "@@ -1,3 +1,470 @@",
         " {",
         '-  "model": "opus"',
         '+  "model": "opus",',
