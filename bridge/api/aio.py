@@ -129,6 +129,7 @@ class AsyncBridge:
     overview = _in_thread(Bridge.overview)
     story = _in_thread(Bridge.story)
     prune = _in_thread(Bridge.prune)
+    variables = _in_thread(Bridge.variables)
 
     ask = _waiting(Bridge.ask)
 

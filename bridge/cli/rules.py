@@ -7,7 +7,7 @@ project's .bridge/rules.yaml once you trust it. Exit code 1: a rules file has er
 
 For example:
   hostbridge rules check
-  hostbridge rules test --tool Bash --command "cd x && pytest -q"
+  hostbridge rules test --command "cd x && pytest -q"
 """
 
 import sys
@@ -41,18 +41,22 @@ OPTIONS = (
         default="list",
         help="What to do; list by default.",
     ),
-    option("--event", metavar="FILE|-", help="test: an event as the client sends it."),
-    option("--tool", metavar="NAME", help="test: a call of this tool."),
-    option("--command", metavar="TEXT", help="test: the command of a call of Bash."),
-    option("--file", metavar="PATH", help="test: the file of a call such as Edit."),
-    option("--prompt", metavar="TEXT", help="test: a prompt of the user."),
-    option("--in", dest="agent", metavar="AGENT", help="test: inside this agent."),
+    option(
+        "--event", metavar="FILE|-", help="For test: an event as Claude Code sends it."
+    ),
+    option("--tool", metavar="NAME", help="For test: a call of this tool."),
+    option(
+        "--command", metavar="TEXT", help="For test: the command of a call of Bash."
+    ),
+    option("--file", metavar="PATH", help="For test: the file of a call such as Edit."),
+    option("--prompt", metavar="TEXT", help="For test: a prompt of yours."),
+    option("--in", dest="agent", metavar="AGENT", help="For test: inside this agent."),
     option(
         "--var",
         dest="variables",
         metavar="NAME=VALUE",
         action="append",
-        help="test: a variable; NAME:=JSON for a value that is not text.",
+        help="For test: a variable; NAME:=JSON for a value that is not text.",
     ),
     AS_JSON,
 )

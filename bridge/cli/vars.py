@@ -6,7 +6,7 @@ They outlive /clear, --resume and compaction.
 
 For example:
   hostbridge vars
-  hostbridge vars set validation_model:=null task="rename the module"
+  hostbridge vars set validation_model:=null task=rename
 """
 
 import sys

@@ -49,6 +49,8 @@ class Told(NamedTuple):
 class _NotPossible(BridgeError):
     """The work cannot be handed over."""
 
+    code = "declined"
+
 
 def hand_over(
     hook: HookContext, spawn: Spawn, whose: Whose, changes: Mapping[str, Any]

@@ -132,7 +132,6 @@ LATER = {
     "workflow: deploy": "workflow",
     "workflows: {a: {}}": "workflows",
     "default_workflow: a": "default_workflow",
-    "lifecycle_workflow: strict": "lifecycle_workflow",
     "mode: self": "mode: self",
 }
 
