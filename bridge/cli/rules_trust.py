@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bridge.rules.rule_file import RuleFile
 
 _MAX_SHOWN = 20_000
+_MARK = "new, or changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,10 @@ class ProjectRules:
         return any(file in self.sound for file in self.new)
 
     def lines(self, most: int | None = _MAX_SHOWN) -> Iterator[str]:
-        """What they say, each at most so many characters, and what is wrong with them."""
+        """What they say, cut at `most` characters each, and what is wrong there."""
         for file in self.files:
-            yield from _lines(file, self._data[file.file], file in self.new, most)
+            mark = _MARK if file in self.new else ""
+            yield from _lines(file, self._data[file.file], mark, most)
 
 
 def rules_of(bridge: Bridge) -> ProjectRules:
@@ -73,12 +75,12 @@ def put_in_force(bridge: Bridge) -> None:
         compile_rules(bridge.settings, bridge.store)
 
 
-def _lines(
-    file: RuleFile, data: bytes, is_new: bool, most: int | None
-) -> Iterator[str]:
-    mark = f"  ({BROKEN})" if file.errors else "  (new, or changed)" if is_new else ""
+def _lines(file: RuleFile, data: bytes, mark: str, most: int | None) -> Iterator[str]:
+    mark = BROKEN if file.errors else mark
     yield ""
-    yield Styled(f"rules: {visible(str(file.file))}{mark}", "bold")
+    yield Styled(
+        f"rules: {visible(str(file.file))}{f'  ({mark})' if mark else ''}", "bold"
+    )
     for problem in file.problems:
         yield from (f"    {visible(line)}" for line in str(problem).splitlines())
     shown = visible(data.decode("utf-8", "replace")[:most], kept="\n")

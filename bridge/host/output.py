@@ -62,14 +62,14 @@ def with_context(output: HookOutput, event: str, text: str) -> HookOutput:
     room = MAX_CONTEXT - len(texts[1])
     both = [each for each in (clean(text, max(room, 0)), texts[1]) if each]
     own["additionalContext"] = "\n\n".join(both)
-    return replace(output, stdout=orjson.dumps(value))
+    return output._replace(stdout=orjson.dumps(value))
 
 
 def with_line(output: HookOutput, line: str) -> HookOutput:
     """The same answer, with a line for the user unless it has one."""
     value = orjson.loads(output.stdout or b"{}")
     value.setdefault("systemMessage", one_line(line, MAX_NOTE))
-    return replace(output, stdout=orjson.dumps(value))
+    return output._replace(stdout=orjson.dumps(value))
 
 
 def refuse_prompt(reason: str) -> HookOutput:

@@ -22,6 +22,8 @@ class Problem:
 class InvalidCondition(BridgeError):
     """A condition cannot be compiled; `problems` are in the order of the source."""
 
+    code = "invalid_condition"
+
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
         self.source = source
         self.problems = tuple(sorted(problems, key=lambda problem: problem.at))

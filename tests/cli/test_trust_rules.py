@@ -34,7 +34,7 @@ def test_trust_shows_the_rules_as_they_are_written(project, file):
     terminal = agree(project)
 
     assert f"rules: {file}  (new, or changed)\n    {RULES}" in terminal.seen
-    assert "Trust these 1?" in terminal.seen
+    assert "Trust this one?" in terminal.seen
     assert in_force(project) == ["one"]
     assert (project.state / "rules" / "Stop").exists()
 
