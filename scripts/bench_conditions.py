@@ -20,7 +20,7 @@ from bench.table import Row, missed, show
 from bench.timing import run, take_turns
 
 import bridge
-from bridge.policy.bash_syntax import parser_folders
+from bridge.policy.bash_parser import parser_folders
 from bridge.policy.condition_compiler import compile_condition
 
 if TYPE_CHECKING:

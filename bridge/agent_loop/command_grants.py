@@ -26,7 +26,7 @@ from bridge.policy.permissions import (
     command_specs,
     why_no_rule_covers,
 )
-from bridge.policy.shell_syntax import shell_sign
+from bridge.policy.shell_signs import shell_sign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

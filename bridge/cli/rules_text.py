@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli.output import visible
 from bridge.cli.table import Column, table
-from bridge.policy.condition_parts import show_parts
+from bridge.policy.condition_explanation import show_parts
 from bridge.policy.rule_set import hands_over, place_of
 from bridge.rules.rule_file import EFFECTS
 

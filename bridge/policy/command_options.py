@@ -22,7 +22,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bridge.policy.shell_syntax import expansion_sign
+from bridge.policy.shell_signs import expansion_sign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,7 +85,7 @@ def why_not_covered(
 ) -> str | None:
     """Why a rule that is about a command does not cover it; None if it does.
 
-    `command` is one plain command (`bridge.policy.shell_syntax`).
+    `command` is one plain command (`bridge.policy.shell_signs`).
     """
     if (sign := expansion_sign(command)) is not None:
         return f"unquoted, a shell would expand {sign!r}; put the word in quotes"

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Code = Any
     Scope = Mapping[str, Any]
-    # "runs" and "words" of `bridge.policy.programs`: they load a parser.
+    # "runs" and "words" of `bridge.policy.started_programs`: they load a parser.
     Shell = Mapping[str, Callable[..., Any]]
 
 NO_SHELL: Shell = {}

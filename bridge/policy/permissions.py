@@ -32,7 +32,7 @@ from bridge.policy.command_options import (
 )
 from bridge.policy.command_options import is_about as is_about_command
 from bridge.policy.globs import covers, fixed_part, from_root, stays_below
-from bridge.policy.shell_syntax import shell_sign
+from bridge.policy.shell_signs import shell_sign
 from bridge.policy.tool_names import rule_on_host
 from bridge.policy.urls import host_of, is_domain
 

@@ -5,7 +5,7 @@ What could mend it must not be blocked by it.
 
 from __future__ import annotations
 
-from bridge.policy.shell_syntax import shell_sign
+from bridge.policy.shell_signs import shell_sign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from bridge.policy.reading import Reading
+    from bridge.policy.command_reading import Reading
 
 
 def shell(
@@ -19,14 +19,14 @@ def shell(
         clock: seconds that only go forward; `time.process_time` counts only the work
             of this process, so that a busy machine changes nothing.
         folders: where the parser's packages are, if not on `sys.path`: a hook without
-            site-packages has them from `bash_syntax.parser_folders`.
+            site-packages has them from `bash_parser.parser_folders`.
     """
     readings: dict[str, Reading] = {}
 
     def reading(command: str) -> Reading:
         if command not in readings:
-            from bridge.policy.bash_syntax import BashParser
-            from bridge.policy.programs import read
+            from bridge.policy.bash_parser import BashParser
+            from bridge.policy.started_programs import read
 
             readings[command] = read(command, BashParser(clock, folders))
         return readings[command]

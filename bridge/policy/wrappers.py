@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.bash_syntax import UNKNOWN, Word
+from bridge.policy.bash_parser import UNKNOWN, Word
 from bridge.policy.wrapper_table import ELSEWHERE, GLOBALS, PYTHON, WRAPPERS, Wrapper
 
 TYPE_CHECKING = False

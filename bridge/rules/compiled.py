@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.agents.yaml_source import read_tree
-from bridge.policy.bash_syntax import parser_folders
+from bridge.policy.bash_parser import parser_folders
 from bridge.policy.rule_set import EVENTS, TOOL_EVENTS
 from bridge.policy.tool_classes import CLASSES
 from bridge.rules.freshness import FOLDER, identity_of, is_fresh

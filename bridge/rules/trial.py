@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.policy.condition_compiler import compile_condition
-from bridge.policy.condition_parts import explain
+from bridge.policy.condition_explanation import explain
 from bridge.policy.rule_set import (
     EVENTS,
     Decision,
@@ -26,7 +26,7 @@ from bridge.rules.rule_text import filled_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.policy.condition_parts import Part
+    from bridge.policy.condition_explanation import Part
     from bridge.policy.rule_set import Whose
     from bridge.rules.rule_file import RuleFile
 

@@ -352,7 +352,7 @@ code = ["runs", 0, ["name", 0, "command"], "pytest"]
 folders = [one for one in {sys.path!r} if one.endswith("site-packages")]
 functions = shell(lambda: 0.0, folders)
 print(evaluate(code, {{"command": "ls -l"}}, functions))
-print("bridge.policy.programs" in sys.modules)
+print("bridge.policy.started_programs" in sys.modules)
 print(evaluate(code, {{"command": "cd x && pytest"}}, functions))
 print(*sorted(sys.modules))
 """

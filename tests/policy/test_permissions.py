@@ -16,7 +16,7 @@ from bridge.policy.permissions import (
     names_options,
     parse_rule,
 )
-from bridge.policy.shell_syntax import expansion_sign
+from bridge.policy.shell_signs import expansion_sign
 
 
 @pytest.mark.parametrize(

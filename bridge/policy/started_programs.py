@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.bash_syntax import (
+from bridge.policy.bash_parser import (
     MAX_LENGTH,
     UNKNOWN,
     Unreadable,
@@ -23,7 +23,7 @@ from bridge.policy.bash_syntax import (
     text_of,
     word,
 )
-from bridge.policy.reading import Reading
+from bridge.policy.command_reading import Reading
 from bridge.policy.wrappers import (
     Argv,
     Opaque,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from bridge.policy.bash_syntax import BashParser
+    from bridge.policy.bash_parser import BashParser
 
     Node = Any
 

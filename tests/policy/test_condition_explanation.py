@@ -4,7 +4,7 @@ import pytest
 
 from bridge.policy.condition import MAY
 from bridge.policy.condition_compiler import compile_condition
-from bridge.policy.condition_parts import explain, show_parts
+from bridge.policy.condition_explanation import explain, show_parts
 
 
 def test_each_part_is_shown_with_its_value() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.bash_syntax import UNKNOWN, Word
+from bridge.policy.bash_parser import UNKNOWN, Word
 from bridge.policy.condition import MAY
 from bridge.policy.wrapper_table import GLOBALS
 from bridge.policy.wrappers import next_operand, program

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bridge
-from bridge.policy.bash_syntax import MAX_LENGTH, BashParser, here_document
+from bridge.policy.bash_parser import MAX_LENGTH, BashParser, here_document
 from bridge.policy.condition import MAY
-from bridge.policy.programs import read
 from bridge.policy.shell_functions import shell
+from bridge.policy.started_programs import read
 
 if TYPE_CHECKING:
-    from bridge.policy.reading import Reading
+    from bridge.policy.command_reading import Reading
 
 
 def reading(command: str) -> Reading:
@@ -144,8 +144,8 @@ import sys
 sys.path.append({path!r})
 from bridge.policy.shell_functions import shell
 print(shell(lambda: 0.0)["runs"]("pytest", "pytest"))
-from bridge.policy.bash_syntax import BashParser
-from bridge.policy.programs import read
+from bridge.policy.bash_parser import BashParser
+from bridge.policy.started_programs import read
 print(*read("pytest", BashParser(lambda: 0.0)).problems)
 """
     done = subprocess.run(

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from stand_ins import PROGRAMS, make_world, really_started
 from tricky_commands import TRICKY, UNSEEN, Tricky
 
-from bridge.policy.bash_syntax import BashParser
+from bridge.policy.bash_parser import BashParser
 from bridge.policy.condition import MAY
-from bridge.policy.programs import read
+from bridge.policy.started_programs import read
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.policy.reading import Reading
+    from bridge.policy.command_reading import Reading
 
 
 def reading(command: str) -> Reading:
