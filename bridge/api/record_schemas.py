@@ -12,6 +12,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import ANSWER_SCHEMA, AgentOutput
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
+from bridge.store.callers import Callers
 from bridge.store.sessions import Session
 from bridge.store.subagent_runs import AgentRun
 
@@ -27,6 +28,7 @@ _MODELS: dict[str, type[Value] | None] = {
     "agent-output": AgentOutput,
     "session": Session,
     "agent-run": AgentRun,
+    "callers": Callers,
 }
 
 

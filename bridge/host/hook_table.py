@@ -17,7 +17,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.policy.tool_classes import CLASSES, HANDBACK, OTHER, matcher_of
+from bridge.policy.tool_classes import CLASSES, HANDBACK, OTHER, OWN, matcher_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,13 +64,14 @@ class Hook:
     timeout_s: int = TIMEOUT_S
 
 
-def _by_class(event: str, script: str) -> tuple[Hook, ...]:
+def _by_class(event: str, script: str, *others: str) -> tuple[Hook, ...]:
     """The shell half knows the class without reading the event (bridge/rules/signs.py).
 
-    Agent has an entry of its own.
+    Agent has an entry of its own, and so have `others`.
     """
+    besides = (HANDBACK, *others)
     return tuple(
-        Hook(event, script, matcher=matcher_of(name), tools=name)
+        Hook(event, script, matcher=matcher_of(name, besides=besides), tools=name)
         for name in CLASSES
         if name != "agent"
     )
@@ -83,7 +84,9 @@ HOOKS = (
     Hook("CwdChanged", "moved"),
     Hook("UserPromptSubmit", "turn"),
     Hook("Stop", "turn"),
-    *_by_class("PreToolUse", "tool-start"),
+    *_by_class("PreToolUse", "tool-start", OWN),
+    # Who calls our MCP server is written down (bridge/store/callers.py).
+    Hook("PreToolUse", "always", matcher=OWN),
     Hook("PreToolUse", "agent-call", matcher=f"Agent|{HANDBACK}", tools="agent"),
     # Measured on 2.1.330: other commands start no process, whatever is around `bridge`.
     Hook("PreToolUse", "always", matcher="Bash", condition="Bash(*bridge*)"),

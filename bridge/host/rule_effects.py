@@ -29,7 +29,7 @@ from bridge.host.output import (
     with_line,
 )
 from bridge.policy.rule_set import Decision, decide_event, label_of
-from bridge.policy.tool_classes import HANDBACK
+from bridge.policy.tool_classes import HANDBACK, is_own
 from bridge.rules.rule_text import filled_in
 from bridge.store import sessions, subagent_runs
 from bridge.store.variables import Holder, set_variables
@@ -91,7 +91,8 @@ def _decide(hook: HookContext) -> tuple[Decision, Whose]:
 
 def _concerns_handler(event: HookEvent) -> bool:
     """Whether the handler has a look at a call; if not, it need not be imported."""
-    return bool(event.agent_id) or event.is_agent_call or "bridge" in event.command
+    is_ours = "bridge" in event.command or is_own(event.tool)
+    return bool(event.agent_id) or event.is_agent_call or is_ours
 
 
 def _is_notice(event: HookEvent) -> bool:

@@ -18,6 +18,8 @@ from bridge.host.output import (
     refuse_permission,
 )
 from bridge.host.seen_ends import before_handback, subagent_stop
+from bridge.policy.tool_classes import is_own
+from bridge.store.callers import Caller, note_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,8 +36,11 @@ MAX_REASON = 400
 
 
 def pre_tool_use(hook: HookContext) -> HookOutput:
-    """Three hooks: for Agent calls, for calls in subagents, for commands of ours."""
+    """For Agent calls, calls in subagents, and commands and MCP tools of ours."""
     event = hook.event
+    if is_own(event.tool):
+        caller = Caller(hook.session.session_id, event.agent_id)
+        note_caller(hook.store, caller, event.text("tool_use_id"))
     if event.tool == "Bash" and (refused := _for_the_user(event)):
         return refused
     run = runs.find_run(hook.store, event)

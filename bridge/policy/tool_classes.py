@@ -17,6 +17,10 @@ OTHER = "other"
 CLASSES = (*_NAMED, OTHER)
 # The client's own way of taking a report: no rule is asked about it.
 HANDBACK = "SubagentHandback"
+# The tools of our own MCP server, as `install --mcp` and as the plugin registers it.
+# They are of the open class, but their calls have an entry of their own.
+_SERVERS = ("mcp__hostbridge__", "mcp__plugin_hostbridge_hostbridge__")
+OWN = f"({'|'.join(_SERVERS)}).*"
 
 
 def class_of(tool: str) -> str:
@@ -24,17 +28,23 @@ def class_of(tool: str) -> str:
     return next((name for name, tools in _NAMED.items() if tool in tools), OTHER)
 
 
+def is_own(tool: str) -> bool:
+    """Whether a tool is our own MCP server's."""
+    return tool.startswith(_SERVERS)
+
+
 def tools_of(name: str) -> tuple[str, ...]:
     """The tools of a class; none for the open one."""
     return _NAMED.get(name, ())
 
 
-def matcher_of(*names: str) -> str:
+def matcher_of(*names: str, besides: tuple[str, ...] = (HANDBACK,)) -> str:
     """What the client matches the tools of these classes by.
 
-    It tries a tool's older name, too: Task stands beside Agent among the others.
+    The open one does not have those in `besides`. The client tries a tool's older name,
+    too: Task stands beside Agent among the others.
     """
     if OTHER not in names:
         return "|".join(tool for name in names for tool in _NAMED[name])
     rest = [tool for name in _NAMED if name not in names for tool in _NAMED[name]]
-    return f"^(?!({'|'.join([*rest, HANDBACK])})$).*"
+    return f"^(?!({'|'.join([*rest, *besides])})$).*"

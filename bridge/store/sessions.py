@@ -8,6 +8,7 @@
     sessions/<id>.passed  requests that are not for it (see bridge/store/passed_over.py)
     sessions/<id>.off     the user switched the bridge off in it
     sessions/<id>.handovers.json  calls that rules made requests of (store/handovers.py)
+    sessions/<id>.callers.json  who called our MCP tools (bridge/store/callers.py)
     sessions/<id>.vars.json  its variables, which outlive it (bridge/store/variables.py)
 
 A session lives as long as its process. `/clear` gives the process a new session id;
@@ -47,6 +48,7 @@ _SUFFIXES = (
     ".offer",
     ".off",
     ".handovers.json",
+    ".callers.json",
 )
 
 

@@ -241,7 +241,7 @@ def test_error_unknown_schema(project):
     project.run("schema", "reply").fails(
         2,
         "no record is named 'reply'; expected one of request, "
-        "response, agent-answer, agent-output, session, agent-run",
+        "response, agent-answer, agent-output, session, agent-run, callers",
     )
 
 

@@ -1,0 +1,66 @@
+"""Who made a call of our MCP server's tools: `sessions/<id>.callers.json`.
+
+The server is told the id of a call, and nothing else that holds: its process outlives
+`/clear` with the old session's id, and one server serves a session with all its agents.
+A hook sees each call first and writes down whose it is; without that the server cannot
+tell.
+
+Source: measured on Claude Code 2.1.330, `_meta` of tools/call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.protocol.plain_types import field
+from bridge.protocol.record import Record
+from bridge.protocol.request import SessionId
+from bridge.store.records import read_quietly
+
+if TYPE_CHECKING:
+    from bridge.store.store import Store
+
+CALLERS = ".callers.json"
+# The oldest go first. A call may wait for a person's yes before the server hears of it.
+_MAX_KEPT = 200
+_MAX_ID = 1000
+
+
+class Caller(NamedTuple):
+    """A session, and the agent in it; no agent is the main thread."""
+
+    session_id: str
+    agent_id: str
+
+
+class Callers(Record):
+    """The latest calls of one session: by the call's id, the agent that made it."""
+
+    session_id: SessionId
+    calls: dict[str, str] = field(default_factory=dict)
+
+
+def caller_of(store: Store, tool_use_id: str) -> Caller | None:
+    """Who made a call, by its `claudecode/toolUseId`; None if no hook saw it."""
+    if not store.exists():
+        return None
+    with store.folder("sessions") as folder:
+        for name in folder.names(CALLERS):
+            known = read_quietly(folder, name + CALLERS, Callers)
+            if known is not None and tool_use_id in known.calls:
+                return Caller(known.session_id, known.calls[tool_use_id])
+    return None
+
+
+def note_caller(store: Store, caller: Caller, tool_use_id: str) -> None:
+    """Write down who makes a call."""
+    if not 0 < len(tool_use_id) <= _MAX_ID:
+        return
+    file = caller.session_id + CALLERS
+    with store.state() as state, state.hold_if_free():
+        folder = state["sessions"]
+        known = read_quietly(folder, file, Callers)
+        calls = {**(known.calls if known else {}), tool_use_id: caller.agent_id}
+        kept = dict(list(calls.items())[-_MAX_KEPT:])
+        record = Callers(session_id=caller.session_id, calls=kept)
+        folder.replace(file, record.to_json(), durable=False)

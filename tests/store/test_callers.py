@@ -1,0 +1,59 @@
+"""Whose a call of our MCP tools is, as the server asks for it."""
+
+from __future__ import annotations
+
+from storeworld import this_process
+
+from bridge.store import sessions
+from bridge.store.callers import Caller, caller_of, note_caller
+from bridge.store.sessions import Session
+
+
+def test_each_call_has_its_caller(store):
+    """One server serves the session and all its agents."""
+    note_caller(store, Caller("s1", ""), "toolu_1")
+    note_caller(store, Caller("s1", "agent-a"), "toolu_2")
+    note_caller(store, Caller("s2", ""), "functions.start:0")
+
+    assert caller_of(store, "toolu_1") == Caller("s1", "")
+    assert caller_of(store, "toolu_2") == Caller("s1", "agent-a")
+    assert caller_of(store, "functions.start:0") == Caller("s2", "")
+    assert caller_of(store, "toolu_3") is None
+
+
+def test_nobody_calls_where_there_is_no_state(store):
+    assert caller_of(store, "toolu_1") is None
+    assert not store.exists()
+
+
+def test_the_oldest_calls_are_forgotten(store):
+    for number in range(205):
+        note_caller(store, Caller("s1", ""), f"toolu_{number}")
+    note_caller(store, Caller("s1", ""), "")
+    note_caller(store, Caller("s1", ""), "x" * 100_000)
+
+    with store.folder("sessions") as folder:
+        assert len(folder.read("s1.callers.json") or b"") < 10_000
+    assert caller_of(store, "toolu_4") is None
+    assert caller_of(store, "toolu_5") == caller_of(store, "toolu_204")
+    assert caller_of(store, "x" * 100_000) is None
+
+
+def test_a_broken_record_names_nobody(store):
+    with store.folder("sessions") as folder:
+        folder.replace("s1.callers.json", b'{"calls": [')
+    assert caller_of(store, "toolu_1") is None
+
+    note_caller(store, Caller("s1", ""), "toolu_1")
+
+    assert caller_of(store, "toolu_1") == Caller("s1", "")
+
+
+def test_the_record_goes_with_its_session(store):
+    session = Session(session_id="s1", host=this_process(), registered_at=1)
+    sessions.save(store, session)
+    note_caller(store, Caller("s1", ""), "toolu_1")
+
+    sessions.remove(store, session)
+
+    assert caller_of(store, "toolu_1") is None
