@@ -150,7 +150,7 @@ class Project:
     def variables(self, session: str | None = None) -> Variables:
         """The variables of an open session, which its rules read.
 
-        By default the session that this runs in, or the only one.
+        By default the session that this runs in, or the only one; in an agent, its own.
 
         Raises:
             InvalidRequest: it is not open, or there are none, or several.

@@ -46,7 +46,7 @@ class Draft:
     store: Store
     agents: Agents
     is_model_asked: bool
-    # The variables of the session that asks, if one does.
+    # The variables of the agent or session that asks, if one does.
     inherited: Mapping[str, Any] = field(default_factory=dict)
     _found: dict[RouteName, Definition | None] = field(
         default_factory=lambda: {"host": None}
@@ -92,17 +92,11 @@ class Draft:
                 )
             variables = {**self.inherited, **request.variables}
             return request.with_(variables=variables) if self.inherited else request
-        from bridge.agents.apply import (
-            applied,
-            check_route,
-            parent_variables,
-            with_context,
-        )
+        from bridge.agents.apply import applied, check_route, with_context
 
         if self._applied is None:
             request = with_context(definition, request, self.store.place.project)
-            parent = {**self.inherited, **parent_variables(self.store, request)}
-            self._applied = applied(definition, request, parent)
+            self._applied = applied(definition, request, self.inherited)
         else:
             check_route(definition, route)
         return self._applied.with_(route=route)
@@ -160,11 +154,11 @@ def draft(
         from bridge.agents.apply import choices
 
         fields = choices(definition) | fields
-    from bridge.host.calling_agent import find_parent, session_variables
+    from bridge.host.calling_agent import find_caller, inherited_variables
     from bridge.protocol.failure_codes import CURES
 
-    parent_id, parent_depth = find_parent(store, settings) or (None, -1)
-    depth = parent_depth + 1
+    caller = find_caller(store, settings)
+    depth = caller.depth + 1 if caller else 0
     if depth > settings.max_depth:
         raise DepthExceeded(
             f"{depth} agents stand above this request; {settings.max_depth} is the "
@@ -190,14 +184,14 @@ def draft(
             created_at=now_us // 1000,
             uptime=uptime(store.clock),
             requester=settings.requester or _default_requester(),
-            parent_request_id=parent_id,
+            parent_request_id=caller.request_id if caller else None,
             depth=depth,
             **fields,
         )
     except ValueError as exc:
         raise InvalidRequest(first_problem(exc)) from None
     is_model_asked = options.get("model") is not None
-    inherited = {} if depth else session_variables(store, settings.host_pid)
+    inherited = inherited_variables(store, settings.host_pid, caller)
     return Draft(request, definition, store, agents, is_model_asked, inherited)
 
 

@@ -1,11 +1,11 @@
-"""The variables of an open session, which its rules read.
+"""The variables of an open session, or of an agent in it, which rules read.
 
     variables = Bridge.open().variables()
     variables.set(task="rename the module")
     variables.all()          # {'task': 'rename the module', 'limit': 3}
 
-They outlive hooks, `/clear`, `--resume` and compaction. What a rules file declares is
-there from the beginning; `null` is a value: off.
+They outlive hooks, `/clear`, `--resume` and compaction; an agent's end with it. What a
+rules file declares is there from the beginning; `null` is a value: off.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.trust import InsideSession, refuse_inside_a_session
-from bridge.errors import InvalidRequest
+from bridge.errors import BridgeError, InvalidRequest
+from bridge.host.calling_agent import find_caller
 from bridge.rules.compiled import declared_variables
 from bridge.store.sessions import live_sessions, open_session
 from bridge.store.variables import (
@@ -25,47 +26,70 @@ from bridge.store.variables import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bridge.config import Settings
     from bridge.store.sessions import Session
     from bridge.store.store import Store
+    from bridge.store.subagent_runs import AgentRun
 
 
 class Variables:
-    """The variables of one session."""
+    """The variables of one session, or of one agent.
+
+    `first` are those that nobody has set there: declared, or the agent began with them.
+    """
 
     def __init__(
-        self, store: Store, settings: Settings, session_id: str, owner: Owner
+        self, store: Store, holder: Holder, owner: Owner, first: Mapping[str, Variable]
     ) -> None:
         self.store = store
-        self.settings = settings
-        self.session_id = session_id
+        self.holder = holder
         self.owner = owner
+        self.first = first
 
     @classmethod
     def open(
         cls, store: Store, settings: Settings, session: str | None, owner: Owner
     ) -> Variables:
-        """Those of a session: the one named, the one this runs in, or the only one.
+        """Those of the agent this runs in, or of a session.
 
-        `owner` keeps what this sets, unless this runs inside a session: then its model
-        may be behind it, and only what belongs to models can be changed.
+        That is the session named, the one this runs in, or the only one. `owner` keeps
+        what this sets, unless this runs inside a session: then a model may be behind
+        it, and only what belongs to models can be changed.
 
         Raises:
             InvalidRequest: it is not open, or there are none, or several.
         """
+        caller = find_caller(store, settings) if session is None else None
+        if caller and caller.run and caller.store and caller.is_sure:
+            return cls.of_agent(caller.store, settings, caller.run)
         try:
             clients = [each.host.pid for each in live_sessions(store)]
             refuse_inside_a_session(settings, clients)
         except InsideSession:
             owner = "model"
         found = _session(store, settings, session)
-        return cls(store, settings, found.session_id, owner)
+        return cls.of_session(store, settings, found.session_id, owner)
+
+    @classmethod
+    def of_session(
+        cls, store: Store, settings: Settings, session_id: str, owner: Owner
+    ) -> Variables:
+        """Those of a session."""
+        first = _declared(store, settings)
+        return cls(store, Holder.session(session_id), owner, first)
+
+    @classmethod
+    def of_agent(cls, store: Store, settings: Settings, run: AgentRun) -> Variables:
+        """Those of an agent in a session, for its model."""
+        first = {} if run.replaces_variables else _declared(store, settings)
+        first |= _begun_with(store, settings, run, first)
+        return cls(store, Holder.agent(run.agent_id), "model", first)
 
     def known(self) -> dict[str, Variable]:
-        """Every variable with its owner, by name; declared ones that nobody has set."""
-        declared = declared_variables(self.settings, self.store)
-        own = read_variables(self.store, Holder.session(self.session_id))
-        found = {name: Variable(v, "person") for name, v in declared.items()} | own
+        """Every variable with its owner, by name, also if nobody has set it."""
+        found = {**self.first, **read_variables(self.store, self.holder)}
         return dict(sorted(found.items()))
 
     def all(self) -> dict[str, Any]:
@@ -91,7 +115,7 @@ class Variables:
         self._change(values, ())
 
     def unset(self, *names: str) -> None:
-        """Forget what was set: declared variables have their first values again.
+        """Forget what was set: the others have their first values again.
 
         Raises:
             NotYours: one belongs to somebody else; nothing is changed.
@@ -99,14 +123,59 @@ class Variables:
         self._change({}, names)
 
     def _change(self, values: dict[str, Any], names: tuple[str, ...]) -> None:
+        theirs = [name for name, each in self.first.items() if each.owner != "model"]
         set_variables(
             self.store,
-            Holder.session(self.session_id),
+            self.holder,
             values,
             self.owner,
             unset=names,
-            declared=declared_variables(self.settings, self.store),
+            declared=theirs,
         )
+
+
+def _declared(store: Store, settings: Settings) -> dict[str, Variable]:
+    declared = declared_variables(settings, store)
+    return {name: Variable(value, "person") for name, value in declared.items()}
+
+
+def _begun_with(
+    store: Store, settings: Settings, run: AgentRun, declared: Mapping[str, Variable]
+) -> dict[str, Variable]:
+    """What an agent began with: a model's only if it came from a model above it."""
+    from bridge.store.subagent_runs import all_runs
+
+    holders = [Holder.session(run.session)]
+    holders += [Holder.agent(each.agent_id) for each in all_runs(store)]
+    models = [
+        (name, each.value)
+        for holder in holders
+        for name, each in read_variables(store, holder).items()
+        if each.owner == "model"
+    ]
+    defined = _defined(store, settings, run) if models else None
+    found = {}
+    for name, value in run.variables.items():
+        is_models = (name, value) in models and defined is not None
+        is_models = is_models and name not in {*declared, *(defined or ())}
+        found[name] = Variable(value, "model" if is_models else "person")
+    return found
+
+
+def _defined(store: Store, settings: Settings, run: AgentRun) -> set[str] | None:
+    """The variables in the definitions of an agent and those above; None if unknown."""
+    from bridge.agents.known_agents import Agents
+
+    agents = Agents.open(settings, store.place.project)
+    found: set[str] = set()
+    try:
+        for definition in map(agents.find, run.above):
+            if definition is not None:
+                found |= definition.default_variables.keys()
+                found |= definition.lifecycle_variables.keys()
+    except BridgeError:
+        return None
+    return found
 
 
 def _session(store: Store, settings: Settings, session: str | None) -> Session:

@@ -2,7 +2,7 @@
 
 Without a word, all of them. A variable that a rules file declares belongs to you: a
 model can set only what nobody declares. NAME:=null switches off what a rule asks for.
-They outlive /clear, --resume and compaction.
+They outlive /clear, --resume and compaction. Inside an agent they are its own.
 
 For example:
   hostbridge vars

@@ -10,24 +10,38 @@ session.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.host.pins import Pins
-from bridge.protocol.ids import is_id
+from bridge.protocol.ids import RequestId, is_id
 from bridge.store import tool_calls
 from bridge.store.host_process import ancestors_of, arguments_of, environment_of
 from bridge.store.sessions import all_sessions
 from bridge.store.store import Store
-from bridge.store.variables import Holder, read_variables
+from bridge.store.variables import Holder, values_of, variables_of
 
 if TYPE_CHECKING:
     from bridge.config import Settings
+    from bridge.store.subagent_runs import AgentRun
+    from bridge.store.tool_calls import RunningCall
 
-Parent = tuple[str, int]
 
-
-def find_parent(store: Store, settings: Settings) -> Parent | None:
+class Caller(NamedTuple):
     """The request of the agent that started us, and its depth.
+
+    Of an agent in a session also its run, and the store that has it. `is_sure` is false
+    if the main conversation may have started us.
+    """
+
+    request_id: str
+    depth: int
+    run: AgentRun | None = None
+    store: Store | None = None
+    is_sure: bool = True
+
+
+def find_caller(store: Store, settings: Settings) -> Caller | None:
+    """The agent that started us; None if none did.
 
     An agent in a session started us by a Bash call that hooks saw; the environment
     tells of an agent of `claude -p`.
@@ -38,24 +52,41 @@ def find_parent(store: Store, settings: Settings) -> Parent | None:
         inherited = next(filter(None, (_parent_of(pid) for pid in above)), None)
     clients = [*([] if settings.host_pid is None else [settings.host_pid]), *above]
     seen = [
-        found
+        _caller(state, call)
         for pid in clients
         for state in _states(store, settings, pid)
-        if (found := tool_calls.running_bash_depth(state, pid, _shell(pid, above)))
+        if (call := tool_calls.running_bash(state, pid, _shell(pid, above)))
     ]
-    return max(seen, key=lambda parent: parent[1], default=inherited)
+    return max(seen, key=lambda caller: caller.depth, default=inherited)
 
 
-def session_variables(store: Store, client: int | None) -> dict[str, Any]:
-    """What was set in the session of a client, whose model or user asks here."""
+def _caller(store: Store, call: RunningCall) -> Caller:
+    # Late: most who ask are no agents.
+    from bridge.store.subagent_runs import find_agent
+
+    run = find_agent(store, call.agent_id)
+    return Caller(call.request_id, call.depth, run, store, call.is_sure)
+
+
+def inherited_variables(
+    store: Store, client: int | None, caller: Caller | None
+) -> dict[str, Any]:
+    """The variables of the agent that asks here, or what was set in its session.
+
+    `client` is the session's process, whose model or user asks if no agent does.
+    """
+    if caller is not None:
+        if caller.run is not None and caller.store is not None:
+            return variables_of(caller.store, caller.run)
+        found = store.find(RequestId(caller.request_id))
+        return found.request.variables if found and found.request else {}
     if client is None or not store.exists():
         return {}
-    found: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     for session in all_sessions(store):
         if session.host.pid == client:
-            known = read_variables(store, Holder.session(session.session_id))
-            found |= {name: each.value for name, each in known.items()}
-    return found
+            known |= values_of(store, Holder.session(session.session_id))
+    return known
 
 
 def _states(store: Store, settings: Settings, pid: int) -> list[Store]:
@@ -73,7 +104,7 @@ def _shell(client: int, above: list[int]) -> str:
     return " ".join(arguments_of(above[above.index(client) - 1]))
 
 
-def _parent_of(pid: int) -> Parent | None:
+def _parent_of(pid: int) -> Caller | None:
     """What the environment of a process above says, of those who can be asked."""
     variables = environment_of(pid)
     depth = variables.get("BRIDGE_DEPTH", "")
@@ -81,5 +112,5 @@ def _parent_of(pid: int) -> Parent | None:
     return _parent(variables.get("BRIDGE_PARENT"), int(depth) if known else 0)
 
 
-def _parent(parent: str | None, depth: int) -> Parent | None:
-    return (parent, depth) if parent is not None and is_id(parent) else None
+def _parent(parent: str | None, depth: int) -> Caller | None:
+    return Caller(parent, depth) if parent is not None and is_id(parent) else None

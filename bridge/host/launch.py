@@ -42,6 +42,7 @@ from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
 from bridge.store import sessions, subagent_runs
 from bridge.store.subagent_runs import AgentRun
+from bridge.store.variables import variables_of
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
@@ -320,6 +321,7 @@ def _nested(hook: HookContext, caller: AgentRun | None) -> HookOutput:
         return refused
     inner = event.table("tool_input").get("subagent_type")
     nested = caller.with_(
+        variables=variables_of(hook.store, caller),
         above=(inner if isinstance(inner, str) else GENERAL, *caller.above),
         tool_use_id=event.tool_use_id,
         agent_id="",

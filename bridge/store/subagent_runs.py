@@ -5,7 +5,7 @@
     agents/<agent_id>.heard         its report has come to the host
     agents/<agent_id>.stopped       it has stopped
     agents/<agent_id>.report        its last words, of one that one of ours started
-    agents/<agent_id>.vars          variables that rules have set in it
+    agents/<agent_id>.vars          variables that were set in it
     agents/<tool_use_id>.wait       the turn waits for its answer (`host.answer_wait`)
     agents/<tool_use_id>.told       the turn has its answer
 

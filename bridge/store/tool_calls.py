@@ -13,7 +13,7 @@ Source: the client starts its shell by `bash -c "… && eval 'COMMAND' && …"`,
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.protocol.record import json_lines, json_object
 from bridge.store.directory import NotAPlainFile
@@ -32,10 +32,20 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 
-def running_bash_depth(
-    store: Store, pid: int, shell: str = ""
-) -> tuple[str, int] | None:
-    """The request of a host process whose Bash call is running, and its depth.
+class RunningCall(NamedTuple):
+    """A Bash call that is running: the request of its agent, its depth, the agent.
+
+    `is_sure` is false where others run beside it, and it may be one of those.
+    """
+
+    request_id: str
+    depth: int
+    agent_id: str
+    is_sure: bool
+
+
+def running_bash(store: Store, pid: int, shell: str = "") -> RunningCall | None:
+    """The Bash call of an agent of a host process that is running.
 
     `shell` is the command line of the shell that the client started for the call, if
     known: it contains the command. Otherwise the deepest counts; one in the background
@@ -53,8 +63,16 @@ def running_bash_depth(
     }
     # The longest match is the whole command, not just its beginning.
     chosen = [named[max(named, key=len)]] if named else notes
-    found = [(str(note.get("requestId")), int(note["depth"])) for note in chosen]
-    return max(found, key=lambda parent: parent[1], default=None)
+    found = [
+        RunningCall(
+            str(note.get("requestId")),
+            int(note["depth"]),
+            str(note.get("agentId")),
+            is_sure=bool(named) or not shell,
+        )
+        for note in chosen
+    ]
+    return max(found, key=lambda call: call.depth, default=None)
 
 
 def _open_calls(

@@ -1,7 +1,7 @@
 """Variables of sessions and agents, which rules read and set.
 
     sessions/<id>.vars.json     those of a session
-    agents/<agent_id>.vars      what rules have set in an agent of ours
+    agents/<agent_id>.vars      what was set in an agent of ours
 
 A session's outlive its hooks, `/clear`, compaction and `--resume`; `prune` removes them
 once nobody has touched them for long. Each value has an owner. Who is further left may
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from bridge.store.directory import Folder
     from bridge.store.store import Store
+    from bridge.store.subagent_runs import AgentRun
 
 Owner = Literal["person", "rule", "tool", "model"]
 OWNERS: tuple[Owner, ...] = get_args(Owner)
@@ -71,6 +72,16 @@ def read_variables(store: Store, holder: Holder) -> dict[str, Variable]:
         return {}
     with store.folder(holder.folder) as folder:
         return _load(folder, holder.file)[0]
+
+
+def values_of(store: Store, holder: Holder) -> dict[str, Any]:
+    """The values of the variables that were set, by name."""
+    return {name: each.value for name, each in read_variables(store, holder).items()}
+
+
+def variables_of(store: Store, run: AgentRun) -> dict[str, Any]:
+    """The variables of an agent: those it began with, and what was set since."""
+    return {**run.variables, **values_of(store, Holder.agent(run.agent_id))}
 
 
 def set_variables(

@@ -127,3 +127,80 @@ def test_an_environment_that_was_taken_away_is_known_above(client, tmp_path):
     inner = asked(client, tmp_path, *shell, env=outer)
 
     assert (inner.parent_request_id, inner.depth) == ("outer-1", 2)
+
+
+def vars_of_ours(world: HookWorld, *words: str, before: tuple[str, ...] = ()) -> str:
+    """What `hostbridge vars` says, run by whom `before` stands for."""
+    done = subprocess.run(
+        [*before, sys.executable, "-m", "bridge", "vars", *words],
+        cwd=world.project,
+        env={"HOME": str(world.home), "PATH": os.environ["PATH"],
+             "CLAUDE_PID": str(os.getpid())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
+CHILD = "name: child\nlifecycle_variables: {limit: null, mode: fast}\n"
+
+
+@pytest.fixture
+def child(client: HookWorld) -> str:
+    """An agent of ours at work, in a session whose model has set variables."""
+    home = client.bridge.settings.home
+    (home / "rules.yaml").write_text("variables: {limit: 3}\n")
+    (home / "agents").mkdir()
+    (home / "agents" / "child.yaml").write_text(CHILD)
+    assert vars_of_ours(client, "set", "task=session", "mode=fast") == ""
+    request = client.bridge.submit("Go.", agent="child")
+    client.say("UserPromptSubmit", prompt="hello")
+    agent = client.start(client.launch(request))
+    client.say(
+        "PreToolUse",
+        agent_id=agent,
+        tool_name="Bash",
+        tool_input={"command": ": of the agent"},
+        tool_use_id="toolu_bash",
+    )
+    return agent
+
+
+AGENTS = in_a_shell(": of the agent")
+
+
+def test_an_agents_command_sees_and_sets_the_agents_own_variables(client, child):
+    """Not the session's, whose rules bind somebody else."""
+    said = [
+        vars_of_ours(client, "set", "task=mine", "new:=1", before=AGENTS),
+        vars_of_ours(client, "get", "task", "new", "limit", before=AGENTS),
+        vars_of_ours(
+            client, "get", "task", "new", before=in_a_shell(": of the session")
+        ),
+        vars_of_ours(client, "unset", "task", before=AGENTS),
+        vars_of_ours(client, "get", "task", before=AGENTS),
+    ]
+
+    assert said == ["", '"mine"\n1\nnull\n', '"session"\nnull\n', "", '"session"\n']
+    assert (client.store.place.state / "agents" / f"{child}.vars").exists()
+
+
+@pytest.mark.usefixtures("child")
+@pytest.mark.parametrize("name", ["limit", "mode", "require_task_before_edit"])
+def test_an_agent_cannot_change_what_binds_it(client, name):
+    """What a rules file or its definition says is a person's, whoever set the same."""
+    said = vars_of_ours(client, "set", f"{name}:=1", before=AGENTS)
+
+    assert f"{name} belongs to the person: a model can change only what" in said
+
+
+@pytest.mark.usefixtures("child")
+def test_a_child_of_an_agent_has_what_the_agent_has_set(client):
+    """Parent ⊕ definition, also where the child has none."""
+    vars_of_ours(client, "set", "task=mine", before=AGENTS)
+    env = {"CLAUDE_PID": str(os.getpid())}
+
+    inner = asked(client, client.project, *AGENTS, env=env)
+
+    assert inner.variables == {"limit": None, "mode": "fast", "task": "mine"}

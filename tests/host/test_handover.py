@@ -141,7 +141,7 @@ UNABLE = {
     "no such agent": ({"agent": "nobody"}, {}, "no agent is named 'nobody'"),
     "another route": ({"agent": "local-only"}, {}, "does not take the route host"),
     "no place": ({}, {"BRIDGE_SLOTS": "1"}, "all 1 places for agents in this session"),
-    "budget": ({}, {"BRIDGE_AGENTS_PER_HOUR": "0"}, "it takes none"),
+    "budget": ({}, {"BRIDGE_AGENTS_PER_HOUR": "0"}, "it may start no agent"),
 }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bridge.store import subagent_runs
-from bridge.store.tool_calls import running_bash_depth
+from bridge.store.tool_calls import running_bash
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
@@ -189,12 +189,12 @@ def test_what_another_client_left_makes_nobody_a_child(world):
     """In a container that is started again, a client commonly has the same pid."""
     agent = _runs_a_command(world)
     pid = int(os.environ["CLAUDE_PID"])
-    mine = running_bash_depth(world.store, pid)
+    mine = running_bash(world.store, pid)
 
     _in_a_container(world, agent, answer_by=world.store.now_ms())
-    of_another = running_bash_depth(world.store, pid)
+    of_another = running_bash(world.store, pid)
 
-    assert (mine, of_another) == (("old", 0), None)
+    assert (mine[:2], of_another) == (("old", 0), None)
 
 
 def test_a_command_in_a_sandbox_is_told_by_the_pid(world):
@@ -206,4 +206,4 @@ def test_a_command_in_a_sandbox_is_told_by_the_pid(world):
     note["host"]["pid"] = unseen
     file.write_text(json.dumps(note))
 
-    assert running_bash_depth(world.store, unseen) == ("old", 0)
+    assert running_bash(world.store, unseen)[:2] == ("old", 0)
