@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 from bridge.host import interim, limits, lost_agents, runs, unseen_ends
@@ -64,7 +65,7 @@ def _for_the_user(event: HookEvent) -> HookOutput | None:
         return None
     from bridge.policy.own_commands import find_refused
 
-    refused = find_refused(command)
+    refused = find_refused(command, time.process_time)
     if refused is None:
         return None
     return deny(

@@ -23,7 +23,13 @@ UNKNOWN = "\0"
 # An argument of a program has at most 128 KiB on Linux, and the client hands the whole
 # command to a shell as one.
 MAX_LENGTH = 128 * 1024
+# At the end of half a pipeline it goes through all of it once more for each part, and
+# does not ask whether to go on.
+_MAX_PIPES = 4_000
 _CHUNK = 8_192
+# The parser asks the C library about each letter, and crashes at some that are not
+# ASCII. No shell gives them a meaning: any other letter does in their place.
+_PLAIN = bytes(range(128)) + b"," * 128
 
 _EXPANSIONS = frozenset({
     "simple_expansion", "expansion", "command_substitution", "process_substitution",
@@ -33,9 +39,9 @@ _HERE = re.compile(
     r"""
     (?P<plain> [^\\$`]+ )
   | (?P<escaped> \\ [\\$`\n] )
-  | (?P<opened> \$ [({] )
+  | (?P<opened> \$ \( )
   | (?P<ticks> ` (?: [^`\\] | \\. )* ` )
-  | (?P<named> \$ (?: \w+ | [@*\#?$!-] ) )
+  | (?P<named> \$ (?: \{ | \w+ | [@*\#?$!-] ) )
     """,
     re.X | re.S,
 )
@@ -99,20 +105,22 @@ class BashParser:
         """The tree of a command, and the bytes that its offsets count.
 
         Raises:
-            Unreadable: too long, a NUL, no parser, or no time left.
+            Unreadable: too long, too many pipes, a NUL, no parser, or no time left.
         """
         if len(command) > MAX_LENGTH:
             raise Unreadable(f"the command has more than {MAX_LENGTH} characters")
+        if command.replace("||", "").count("|") > _MAX_PIPES:
+            raise Unreadable(f"the command has more than {_MAX_PIPES} pipes")
         if "\0" in command:
             raise Unreadable("the command holds a NUL, which no shell takes")
-        # Bytes that are no UTF-8 arrive as surrogates, which the parser cannot read.
-        text = re.sub("[\ud800-\udfff]", "\ufffd", command)
         # It takes a line that begins with a backslash for more of the line before.
-        source = re.sub(r"\n(?=\\)", "\n ", text).encode()
+        text = re.sub(r"\n(?=\\)", "\n ", command)
+        source = text.encode("utf-8", "surrogatepass")
+        plain = source.translate(_PLAIN)
 
         # Only text that it fetches itself lets the parser ask whether to go on.
         def chunk(offset: int, _point: object) -> bytes:
-            return source[offset : offset + _CHUNK]
+            return plain[offset : offset + _CHUNK]
 
         def is_late(_offset: int, _has_error: bool) -> bool:  # noqa: FBT001
             return self.clock() > self.deadline
@@ -215,7 +223,7 @@ def _quoted(node: Node, source: bytes) -> str:
 def here_document(text: str) -> tuple[str, list[str]]:
     """A here-document in which a shell expands: what it holds, and what it runs.
 
-    The parser does not see every expansion in one.
+    The parser does not see every expansion in one. Of `${…}` all but the sign stays.
 
     Raises:
         Unreadable: an expansion is not closed.
@@ -239,8 +247,7 @@ def here_document(text: str) -> tuple[str, list[str]]:
             end = found.end()
             if found.lastgroup == "opened":
                 end = _closing(text, found.end())
-                inside = text[found.end() : end - 1]
-                commands += [inside] if found[0] == "$(" else here_document(inside)[1]
+                commands.append(text[found.end() : end - 1])
             elif found.lastgroup == "ticks":
                 commands.append(re.sub(r"\\([\\`$])", r"\1", found[0][1:-1]))
             parts.append(UNKNOWN)

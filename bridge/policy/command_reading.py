@@ -37,13 +37,15 @@ class Reading:
         A name with more words names a subcommand: `git push` is also `git -C x push`.
         """
         wanted = [name.split() for name in names]
-        answers = [_is(words, one) for words in self.started for one in wanted]
+        answers = [is_call_of(words, one) for words in self.started for one in wanted]
         if True in answers:
             return True
         if None in answers or self.problems:
             return MAY
         if any(
-            _is(words, one) is not False for words in self.perhaps for one in wanted
+            is_call_of(words, one) is not False
+            for words in self.perhaps
+            for one in wanted
         ):
             return MAY
         texts = [one if one is None else _plain(one) for one in self.opaque]
@@ -62,7 +64,7 @@ class Reading:
         ]
 
 
-def _is(words: Sequence[str], wanted: Sequence[str]) -> bool | None:
+def is_call_of(words: Sequence[str], wanted: Sequence[str]) -> bool | None:
     """Whether a command is what a name means; None if only the shell knows."""
     name = program(words[0])
     if name is None:

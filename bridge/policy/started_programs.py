@@ -218,7 +218,7 @@ class _Walk:
             if kind == "command":
                 self.simple(node, inner)
             elif kind == "redirected_statement":
-                self.trailing(node)
+                self.trailing(node, inner)
             is_inner = is_inner or kind not in {"program", "compound_statement"}
             inside = self.children_of(node, given, inner)
             waiting += [(child, its, is_inner) for child, its in reversed(inside)]
@@ -257,11 +257,11 @@ class _Walk:
         if found:
             self.commands.append((found, node.start_byte, stdin))
 
-    def trailing(self, node: Node) -> None:
+    def trailing(self, node: Node, stdin: Any) -> None:
         """`env >out pytest`: the parser counts pytest to the redirection."""
-        command, *redirects = node.children
+        command = node.children[0]
         found: list[str] = []
-        for redirect in redirects:
+        for redirect in node.children:
             inside = [one for one in redirect.children if one.is_named]
             if redirect.type == "file_redirect":
                 inside = [one for one in inside if one.type != "file_descriptor"][1:]
@@ -279,6 +279,9 @@ class _Walk:
             self.reader.found.problems.append("a here-document is not read right")
         if command.type == "command":
             self.after[command.id] = [*self.after.get(command.id, ()), *found]
+        elif found and command.type in _REDIRECTS and "=" not in found[0]:
+            # `<in >out pytest`: all of the command.
+            self.commands.append((found, node.start_byte, stdin))
         elif found:
             self.reader.found.problems.append("words after a redirection")
 
@@ -329,8 +332,8 @@ class _Walk:
         for child in node.children:
             if child.type == "heredoc_start":
                 start = text_of(child, self.source)
-                # `<<A; ls` is taken for one word.
-                if re.search(r"[;|&()<>]", start):
+                # `<<A; ls` is taken for one word, and `<<é` ends at any letter.
+                if re.search(r"[;|&()<>]|[^\0-\x7f]", start):
                     self.reader.found.problems.append(
                         "a here-document is not read right"
                     )

@@ -232,5 +232,6 @@ GLOBALS = {
     "kubectl": _options("-n --namespace --context --kubeconfig"),
     "cargo": _options("-C --config --color"),
     "gh": _options("-R --repo"),
+    "hostbridge": _options("-C --directory"),
     "dotenv": _options("-f --file -e"),
 }

@@ -98,6 +98,10 @@ def deep(opened: str, closed: str, levels: int = 10_000) -> str:
         ("find . " + "-exec pytest \\; " * 7_000, True, None),
         ("alias a=pytest; " * 5_000, MAY, "too many shells"),
         ("cat <<A\n" + "$(" * 30_000 + "\nA\n", MAY, "not the syntax"),
+        ("cat <<A\n" + deep("${", "}") + "\nA\n", MAY, "not the syntax"),
+        ("\U00015bcd\u013e\U000ebdc0{\U000fccbf; pytest", True, None),
+        ("cat <<\xe9\n\xea\n'\n\xe9\npytest #'", MAY, "not read right"),
+        ("pytest|" * 15_000, MAY, "more than 4000 pipes"),
     ],
     ids=itertools.count(),
 )
@@ -179,11 +183,11 @@ def test_a_command_is_read_once_for_all_conditions() -> None:
     ("text", "expected", "commands"),
     [
         ("plain\n", "plain\n", []),
-        ("a $X ${Y:-z} $(b) `c` $1 $?", "a \0 \0 \0 \0 \0 \0", ["b", "c"]),
+        ("a $X ${Y:-z} $(b) `c` $1 $?", "a \0 \0Y:-z} \0 \0 \0 \0", ["b", "c"]),
         (r"\$X \`a\` \\ \n \"", '$X `a` \\ \\n \\"', []),
         ("$5.00 costs $ 3", "\0.00 costs $ 3", []),
         ("$(a $(b) ')') x", "\0 x", ["a $(b) ')'"]),
-        ("${X:-$(a)}", "\0", ["a"]),
+        ("${X:-$(a)}", "\0X:-\0}", ["a"]),
     ],
 )
 def test_a_here_document_is_expanded(

@@ -79,6 +79,7 @@ PLAIN = [
     Tricky("(pytest); { ruff; }", "pytest ruff"),
     Tricky("X=1 Y='a b' pytest", "pytest"),
     Tricky(">out pytest 2>&1", "pytest"),
+    Tricky("<ruff.toml >out pytest 2>&1", "pytest"),
     Tricky("pytest>out;ruff<out", "pytest ruff"),
     Tricky("py\\\ntest -q", may="pytest", real="pytest"),
     Tricky("# a comment \\\npytest", "pytest"),
