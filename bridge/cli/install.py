@@ -1,24 +1,28 @@
 """Register the hooks with Claude Code: by default for you, in this project.
 
 Other hooks and settings stay as they are, to the byte. Installing twice does no harm;
-after an upgrade or a move, install again.
+after an upgrade or a move, install again. With --mcp, the model of a session also gets
+tools to start agents and to wait for them.
 
 For example:
-  hostbridge install
+  hostbridge install --mcp
   hostbridge install --user && hostbridge doctor
 """
 
 import sys
 from argparse import Namespace
 from difflib import unified_diff
+from importlib.util import find_spec
 from pathlib import Path
 
 from bridge.cli.options import switch
 from bridge.cli.output import complain, say, tell
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
+from bridge.extras import how_to_add
+from bridge.host import mcp_registration
 from bridge.host.carrier import CarrierFile
-from bridge.host.hook_table import HOOKS
+from bridge.host.hook_table import HOOKS, form_of
 from bridge.host.install import Change, Installer, Scope, target_of
 from bridge.shipped import hooks_folder
 from bridge.store.location import locate
@@ -34,6 +38,7 @@ OPTIONS = (
     switch("--local", help="For you, in this project (the default)."),
     switch("--user", help="For you, in every project."),
     switch("--project", help="For everyone with hostbridge: a file to commit."),
+    switch("--mcp", help="The MCP server, too: tools for the model."),
     switch("--dry-run", help="Show what would change."),
 )
 
@@ -42,19 +47,27 @@ def command(options: Namespace) -> None:
     """Install in one scope and say what comes next."""
     kind = _chosen(options)
     settings = Settings.from_environment()
-    here = locate(settings, Path()).project
+    place = locate(settings, Path())
+    here = place.project
     installer = Installer(settings, here)
     hooks = hooks_folder()
+    form = form_of(kind, hooks, sys.executable)
+    with_mcp = options.mcp or mcp_registration.is_ours(settings, place, kind)
     change = installer.plan_install(
         target_of(kind, settings, here), hooks, sys.executable
     )
     if options.dry_run:
         say(_difference(change) or f"{change.target.file}: nothing would change")
         _report_carrier(CarrierFile(settings), dry_run=True)
+        if with_mcp and not mcp_registration.is_current(settings, place, kind, form):
+            tell(f"  would register the MCP server, scope {kind}")
         return
     installer.install(change, hooks, sys.executable)
     _report(change, hooks, here)
     _report_carrier(CarrierFile(settings))
+    if with_mcp:
+        mcp_registration.register(settings, place, kind, form)
+        _report_mcp(kind)
     _say_what_comes_next()
 
 
@@ -84,6 +97,14 @@ def _report(change: Change, hooks: Path, project: Path) -> None:
     if kind == "project":
         tell("  commit that file; it does nothing on a machine without hostbridge")
         tell("  it counts for sessions that are started in the project's top folder")
+
+
+def _report_mcp(kind: Scope) -> None:
+    tell(f"  registered the MCP server {mcp_registration.NAME}, scope {kind}")
+    if kind == "project":
+        tell("  commit .mcp.json, too; Claude Code asks everyone before it starts that")
+    if find_spec("mcp") is None:
+        complain(f"the server needs the extra `mcp`: {how_to_add('mcp')}")
 
 
 def _difference(change: Change) -> str:

@@ -2,8 +2,8 @@
 
 Without an option this removes the hooks for you in this project, for you in every
 project, and for everyone in this project. A file that nobody has changed since the
-install gets its old bytes back; from any other only our hooks are removed. Requests and
-answers stay.
+install gets its old bytes back; from any other only our hooks are removed. Our MCP
+server goes, too. Requests and answers stay.
 
 For example:
   hostbridge uninstall
@@ -20,7 +20,7 @@ from bridge.config import Settings, environment
 from bridge.doctor.hooks import enabled_plugins
 from bridge.doctor.subject import subject
 from bridge.errors import BridgeError
-from bridge.host import settings_edit
+from bridge.host import mcp_registration, settings_edit
 from bridge.host.carrier import CarrierFile
 from bridge.host.install import Change, Installer, Scope
 from bridge.store.location import locate
@@ -40,7 +40,8 @@ def command(options: Namespace) -> int:
     scopes = [s for s in _SCOPES if getattr(options, s)] or list(_SCOPES)
     dry_run = options.dry_run
     settings = Settings.from_environment()
-    here = locate(settings, Path()).project
+    place = locate(settings, Path())
+    here = place.project
     installer = Installer(settings, here)
     done, failed = 0, 0
     for target in installer.targets():
@@ -50,8 +51,13 @@ def command(options: Namespace) -> int:
             change = installer.plan_uninstall(target)
             if dry_run:
                 say(_forecast(change))
+                if mcp_registration.is_ours(settings, place, target.kind):
+                    say(f"would remove the MCP server, scope {target.kind}")
                 continue
             installer.uninstall(change)
+            if mcp_registration.unregister(settings, place, target.kind):
+                tell(f"removed the MCP server, scope {target.kind}")
+                done += 1
         except BridgeError as exc:
             # If one file cannot be changed, the others still can.
             complain(str(exc))

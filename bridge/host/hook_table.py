@@ -31,9 +31,10 @@ MARK = "# hostbridge"
 _SAFE = "trap 'exit 0' 0; "
 BESIDE = f'{_SAFE}[ -r "$0" ] && . "$0" {MARK}'
 # Names no path of this machine: `install --project` writes the file it looks for. Of
-# another user's making it would be another user's program.
+# another user's making it would be another user's program. Quoted: in the entry of an
+# MCP server the client itself fills in the variable.
 POINTED = (
-    f"{_SAFE}h=${{BRIDGE_HOME:-$HOME/.hostbridge}}/hooks.sh; "
+    f'{_SAFE}h="${{BRIDGE_HOME:-$HOME/.hostbridge}}"/hooks.sh; '
     f'[ -f "$h" ] && [ -r "$h" ] && [ -O "$h" ] && . "$h" {MARK}'
 )
 POINTER = "hooks.sh"

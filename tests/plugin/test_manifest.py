@@ -53,8 +53,20 @@ def test_hooks_json_is_made_from_the_table():
     assert "plugin" in KINDS
 
 
+def test_mcp_json_is_made_from_the_table():
+    """At the top, as .mcp.json, it would be offered to whoever works on hostbridge."""
+    command = [sys.executable, "-m", "bridge.host.mcp_registration"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert (ROOT / "hooks" / "mcp.json").read_text() == made
+    assert not (ROOT / ".mcp.json").exists()
+    assert kind_of(json.loads(made)["mcpServers"]["hostbridge"]) == "plugin"
+    manifest = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
+    assert manifest["mcpServers"] == "./hooks/mcp.json"
+
+
 def test_every_script_of_the_table_is_there_and_is_shell():
-    scripts = {hook.script for hook in HOOKS}
+    scripts = {hook.script for hook in HOOKS} | {"mcp-server"}
 
     for script in scripts:
         path = hooks_folder() / script
