@@ -132,7 +132,14 @@ def _has_rule(
     event: str, state: str, fields: Json, tasks: Sequence[str], run: Json | None = None
 ) -> bool:
     """Whether a rule has something to say about an event."""
-    if "rules" not in tasks or is_off(state, fields):
+    if is_off(state, fields):
+        return False
+    if run and any((run.get("ruleSets") or {}).values()):
+        from bridge.rules.freshness import is_set_changed
+
+        if is_set_changed(state):
+            return True
+    if "rules" not in tasks:
         return False
     from bridge.host.rule_gate import fires, may_block
 

@@ -5,6 +5,7 @@
     variables.json           the variables of the files
     <layer>[.<set>].yaml     a copy of each file in force
     <layer>.stamp            has the time of a layer's file at the last look
+    sets.json                the times of the files of rule sets, if there are any
 
 Compiled by `rules check`, `trust`, and the first event after a change. Written in this
 order: rules, signs, stamps. If two do it at once, both write what they read, and a
@@ -22,7 +23,13 @@ from bridge.agents.yaml_source import read_tree
 from bridge.policy.bash_parser import parser_folders
 from bridge.policy.rule_set import EVENTS, TOOL_EVENTS
 from bridge.policy.tool_classes import CLASSES
-from bridge.rules.freshness import FOLDER, identity_of, is_fresh
+from bridge.rules.freshness import (
+    FOLDER,
+    SETS,
+    identity_of,
+    is_fresh,
+    times_of_sets,
+)
 from bridge.rules.layers import FILE, folders_of, read_all, sources
 from bridge.rules.rule_file import RULE_EVENTS
 from bridge.rules.signs import classes_of
@@ -51,6 +58,7 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
     # First: a change while they are read shows at the next look.
     folders = folders_of(settings, store.place)
     looked = {layer: identity_of(each / FILE) for layer, each in folders.items()}
+    sets = times_of_sets(map(str, folders.values()))
     found = sources(settings, store.place)
     with store.state() as state:
         folder = state[FOLDER]
@@ -65,6 +73,10 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
         _write(folder, files)
         for layer, facts in looked.items():
             _stamp(folder, layer, facts)
+        if sets:
+            folder.replace(SETS, orjson.dumps(sets), durable=False)
+        else:
+            folder.remove(SETS)
     return files
 
 

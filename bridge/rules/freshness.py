@@ -1,20 +1,27 @@
 """Whether the rules in the state are compiled from the files as they are now.
 
-Quick: every event asks. The shell halves of the hooks ask the same (hooks/rules.sh).
+Quick: every event asks, and the standard library only. The shell halves of the hooks
+ask the same about rules.yaml (hooks/lib.sh). Rule sets bind agents of ours alone, at
+whose calls the gate asks.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from bridge.config import Settings
     from bridge.store.location import Place
 
 FOLDER = "rules"
+# Of the files of sets that were compiled, their times by path.
+SETS = "sets.json"
 
 
 def is_fresh(settings: Settings, place: Place) -> bool:
@@ -24,13 +31,38 @@ def is_fresh(settings: Settings, place: Place) -> bool:
         "project": f"{place.owner}/.bridge/rules.yaml",
     }
     folder = f"{place.state}/{FOLDER}"
+    sets = times_of_sets(map(os.path.dirname, files.values()))
     if not os.path.lexists(f"{folder}/variables.json"):
         # Nothing was ever compiled here: there may be nothing to compile.
-        return not any(map(os.path.lexists, files.values()))
-    return all(
+        return not sets and not any(map(os.path.lexists, files.values()))
+    return sets == _noted(folder) and all(
         _time_of(file) == _time_of(f"{folder}/{layer}.stamp")
         for layer, file in files.items()
     )
+
+
+def times_of_sets(layers: Iterable[str]) -> dict[str, int | None]:
+    """The times of the files of rule sets, by path."""
+    found = {}
+    for layer in layers:
+        with suppress(OSError):
+            for name in os.listdir(f"{layer}/rules"):
+                if name.endswith(".yaml") and name[0] != ".":
+                    path = f"{layer}/rules/{name}"
+                    found[path] = _time_of(path)
+    return found
+
+
+def is_set_changed(state: str) -> bool:
+    """Whether a rule set that was compiled is another file now, or gone."""
+    noted = _noted(f"{state}/{FOLDER}")
+    return any(_time_of(path) != time for path, time in noted.items())
+
+
+def _noted(folder: str) -> dict[str, int | None]:
+    with suppress(OSError, ValueError), open(f"{folder}/{SETS}", "rb") as file:
+        return dict(json.load(file))
+    return {}
 
 
 def _time_of(path: str) -> int | None:

@@ -143,3 +143,33 @@ def test_a_plugin_obeys_rules_too(world, tmp_path):
     _, out, _ = run_hook(START["bash"], event, form)
 
     assert b"Ask first." in out
+
+
+NO_LS = "on_before_tool: [{when: command == 'ls', block: Not this.}]\n"
+
+
+def test_a_rule_set_that_changes_alone_is_in_force_at_the_next_call(world):
+    """Also a new one: the agent that it binds is launched after it was written."""
+    home = world.bridge.settings.home
+    for folder in ("rules", "agents"):
+        (home / folder).mkdir()
+    file = home / "rules" / "strict.yaml"
+    (home / "agents" / "child.yaml").write_text(
+        "name: child\nlifecycle_workflow: strict\n"
+    )
+    file.write_text(NO_LS)
+    _, _, agent = world.begin(agent="child")
+
+    def allowed(number):
+        fields = {"agent_id": agent, "tool_use_id": f"toolu_{number}"}
+        return "permissionDecision" not in call(world, "ls", **fields)
+
+    said = [allowed(0)]
+    for text in (NO_LS.replace("ls", "cat"), NO_LS):
+        file.write_text(text)
+        said.append(allowed(len(said)))
+    file.unlink()
+    said.append(allowed(3))
+
+    assert said == [False, True, False, True]
+    assert not (world.store.place.state / "rules" / "sets.json").exists()
