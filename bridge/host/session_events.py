@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import json
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from bridge.errors import StateUnavailable
+from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import after_hook, registration, runs
 from bridge.host.offer_text import INTRODUCTION
-from bridge.host.output import MAX_CONTEXT, SILENT, HookOutput, context, specific
+from bridge.host.output import (
+    MAX_CONTEXT,
+    SILENT,
+    HookOutput,
+    context,
+    specific,
+    with_line,
+)
 from bridge.protocol.contract import again
 from bridge.protocol.ids import RequestId
+from bridge.protocol.record import json_object
+from bridge.rules.freshness import FOLDER, PROBLEMS
 from bridge.store import sessions, wakeups
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
+
+
+# Of a project's rules files that wait for trust, those that the user was told of.
+_TOLD = "told.json"
 
 
 def session_start(hook: HookContext) -> HookOutput:
@@ -28,7 +43,28 @@ def session_start(hook: HookContext) -> HookOutput:
     output = specific(
         "SessionStart", additionalContext=INTRODUCTION, watchPaths=[watched]
     )
+    if line := _about_rules(hook):
+        output = with_line(output, f"hostbridge: {line}")
     return output.then(after_hook.settle)
+
+
+def _about_rules(hook: HookContext) -> str:
+    """What the user should know of the rules files: errors, and once what waits."""
+    if not os.path.lexists(f"{hook.store.place.state}/{FOLDER}/{PROBLEMS}"):
+        return ""
+    said = []
+    with suppress(BridgeError, OSError), hook.store.folder(FOLDER) as folder:
+        record = json_object(folder.read(PROBLEMS))
+        errors, waiting = record.get("errors"), record.get("untrusted")
+        if errors and hook.event.text("source") in ("startup", "resume"):
+            count = f"{len(errors)} error{'s' * (len(errors) > 1)}"
+            said.append(f"{count} in rules, see `hostbridge rules check`: {errors[0]}")
+        now = json.dumps(waiting).encode()
+        if waiting and folder.read(_TOLD) != now:
+            folder.replace(_TOLD, now, durable=False)
+            files = ", ".join(waiting)
+            said.insert(0, f"no rules until you run `hostbridge trust`: {files}")
+    return "; ".join(said)
 
 
 def cwd_changed(hook: HookContext) -> HookOutput:

@@ -6,6 +6,7 @@
     <layer>[.<set>].yaml     a copy of each file in force
     <layer>.stamp            has the time of a layer's file at the last look
     sets.json                the times of the files of rule sets, if there are any
+    problems.json            errors in the files, and files that wait for trust, if any
 
 Compiled by `rules check`, `trust`, and the first event after a change. Written in this
 order: rules, signs, stamps. If two do it at once, both write what they read, and a
@@ -14,6 +15,7 @@ stamp that does not fit its file has it done again.
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +27,13 @@ from bridge.policy.rule_set import EVENTS, TOOL_EVENTS
 from bridge.policy.tool_classes import CLASSES
 from bridge.rules.freshness import (
     FOLDER,
+    PROBLEMS,
     SETS,
     identity_of,
     is_fresh,
     times_of_sets,
 )
-from bridge.rules.layers import FILE, folders_of, read_all, sources
+from bridge.rules.layers import FILE, folders_of, live, read_all, sources
 from bridge.rules.rule_file import RULE_EVENTS
 from bridge.rules.signs import classes_of
 
@@ -71,13 +74,36 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
                 folder.replace(source.copy, data, durable=False)
         files = read_all(texts)
         _write(folder, files)
+        is_whole = all(texts.get(s) == s.data and not s.why for s in found)
+        read = files if is_whole else live(found)
+        _write_or_remove(folder, PROBLEMS, _problems(read, found))
         for layer, facts in looked.items():
             _stamp(folder, layer, facts)
-        if sets:
-            folder.replace(SETS, orjson.dumps(sets), durable=False)
-        else:
-            folder.remove(SETS)
+        _write_or_remove(folder, SETS, sets)
     return files
+
+
+def _problems(read: list[RuleFile], found: list[Source]) -> dict[str, Any]:
+    """What a user should know when a session begins; empty if nothing."""
+    waiting = {
+        str(s.file): hashlib.sha256(s.data).hexdigest()
+        for s in found
+        if s.data is not None and not s.is_admitted
+    }
+    errors = [
+        str(error).partition("\n")[0]
+        for file in read
+        if str(file.file) not in waiting
+        for error in file.errors
+    ]
+    return {"errors": errors, "untrusted": waiting} if errors or waiting else {}
+
+
+def _write_or_remove(folder: Folder, name: str, record: dict[str, Any]) -> None:
+    if record:
+        folder.replace(name, orjson.dumps(record), durable=False)
+    else:
+        folder.remove(name)
 
 
 def declared_variables(settings: Settings, store: Store) -> dict[str, Any]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FOLDER = "rules"
 # Of the files of sets that were compiled, their times by path.
 SETS = "sets.json"
+# Errors in the files, and files that wait for trust, if there are any.
+PROBLEMS = "problems.json"
 
 
 def is_fresh(settings: Settings, place: Place) -> bool:

@@ -1,0 +1,97 @@
+"""What is wrong with rules is said when a session begins: in one line, to the user."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.agents import trust
+from bridge.host.output import MAX_NOTE
+from bridge.rules.compiled import compile_rules
+from bridge.rules.layers import live, sources
+
+WRONG = 'on_before_tool: [{name: one, when: tool_nam == "Bash", block: no way}]\n'
+SOUND = "on_stop: [{when: depth > 1, block: x}]\n"
+
+
+def begins(world, source="startup"):
+    said = world.say("SessionStart", source=source)
+    assert "watchPaths" in said["hookSpecificOutput"]
+    return said.get("systemMessage", "")
+
+
+def mine(world, text):
+    (world.bridge.settings.home / "rules.yaml").write_text(text)
+
+
+def theirs(world, text, name="rules.yaml"):
+    file = world.project / ".bridge" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def test_sound_rules_need_no_word(world):
+    assert begins(world) == ""
+    mine(world, SOUND)
+    assert begins(world) == ""
+
+
+def test_an_error_is_said_until_it_is_mended(world):
+    """But not again after each compaction."""
+    mine(world, WRONG)
+
+    said = [begins(world, each) for each in ("startup", "compact", "clear", "resume")]
+    mine(world, SOUND)
+
+    file = world.bridge.settings.home / "rules.yaml"
+    line = (
+        f"hostbridge: 1 error in rules, see `hostbridge rules check`: {file}:1:36: "
+        "on_before_tool[0].when: unknown name 'tool_nam'; did you mean 'tool_name'?"
+    )
+    assert said == [line, "", "", line]
+    assert begins(world) == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ("on_stop: [", "not YAML"),
+        ("x" * 300_000, "larger than 256 KiB"),
+        (f"on_stop: [{'{block: x, wenn: x},' * 900}]", "unknown field"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_said_in_one_short_line(world, data, why):
+    mine(world, data)
+
+    said = begins(world)
+
+    assert why in said
+    assert "\n" not in said
+    assert len(said) <= MAX_NOTE
+
+
+def test_what_waits_for_trust_is_said_once(world, monkeypatch):
+    """Until then nothing happens, and nothing in it is an error."""
+    file = theirs(world, WRONG)
+    other = theirs(world, SOUND, "rules/strict.yaml")
+
+    said = [begins(world), begins(world)]
+    theirs(world, SOUND)
+    said += [begins(world), begins(world, "resume")]
+    monkeypatch.setattr(trust, "refuse_inside_a_session", lambda *_: None)
+    settings, place = world.bridge.settings, world.store.place
+    files = [f for f in live(sources(settings, place)) if f.layer == "project"]
+    trust.record(settings, place.owner, files, clients=())
+    compile_rules(settings, world.store)
+    said.append(begins(world))
+
+    line = f"hostbridge: no rules until you run `hostbridge trust`: {file}, {other}"
+    assert said == [line, "", line, "", ""]
+
+
+def test_an_agent_whose_conversation_is_compacted_is_no_session(world):
+    mine(world, WRONG)
+
+    said = world.say("SessionStart", source="compact", agent_id="somebodys")
+
+    assert "systemMessage" not in said
