@@ -121,7 +121,7 @@ class Bridge(Project):
         from bridge.api.ask import Asker
         from bridge.api.result import result_or_raise
 
-        asker = Asker(self.store, self.settings, self._quick)
+        asker = Asker(self.store, self.settings, self.quick)
         response = asker.ask(prompt, agent, schema, options)
         return result_or_raise(response, schema)
 
@@ -219,7 +219,7 @@ class Bridge(Project):
         timeout_s = given.get("timeout_s", DEFAULT_TIMEOUT_S)
         if schema is not None:
             schema_of(schema)
-        waiter = Waiter(self._quick, on_stage=given.get("on_stage", ignore))
+        waiter = Waiter(self.quick, on_stage=given.get("on_stage", ignore))
         if isinstance(request, Iterable) and not isinstance(request, str | bytes):
             ids = {self._known(each) for each in request}
             return waiter.many(ids, schema, timeout_s)

@@ -111,12 +111,15 @@ class Hosts:
         with suppress(StateUnavailable, StateRefused):
             wakeups.wake(self._store, self.of(request))
 
-    def would_wait_for_itself(self, request: Request) -> bool:
-        """Whether the only host that could answer is waiting for this process.
+    def would_wait_for_itself(
+        self, request: Request, client: int | None = None
+    ) -> bool:
+        """Whether the only host that could answer is waiting for the asker.
 
-        A background subagent may wait, since the main thread is free to answer.
+        That is the process `client`, by default the one that this runs under. A
+        background subagent may wait, since the main thread is free to answer.
         """
-        pid = self._settings.host_pid
+        pid = self._settings.host_pid if client is None else client
         if pid is None:
             return False
         if any(host.host.pid != pid for host in self.of(request)):

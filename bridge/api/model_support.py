@@ -58,7 +58,16 @@ def check_model(route: RouteName, model: str, *, is_asked: bool) -> None:
         )
 
 
-def _meant(model: str) -> tuple[RouteName | None, str]:
+def own_route_of(model: str | None) -> OwnRoute | None:
+    """The only route of our own that a model is for; None for any."""
+    if model is None:
+        return None
+    if model in MODEL_NAMES or model.startswith(OF_CLIENT):
+        return "claude"
+    return _meant(model)[0]
+
+
+def _meant(model: str) -> tuple[OwnRoute | None, str]:
     """The only route that a name can be for, and what kind of name it is."""
     if model.startswith(OF_SERVER):
         return "endpoint", "a model of a server"

@@ -44,7 +44,7 @@ class Project:
         self.store = Store(place, clock=clock, lease_s=float(settings.lease_s))
         # A waiter waits only a moment for the lock: its deadline matters more than
         # cleaning up.
-        self._quick = self.store.until(-inf)
+        self.quick = self.store.until(-inf)
         self.hosts = Hosts(self.store, settings)
 
     @classmethod
@@ -92,7 +92,7 @@ class Project:
         """
         from bridge.api.wait import cancel
 
-        return cancel(self._quick, self._known(request))
+        return cancel(self.quick, self._known(request))
 
     def respond(self, request: str, words: str) -> Result[Any]:
         """Answer a request by hand; the answer is marked `route: manual`.
@@ -199,7 +199,7 @@ class Project:
         from bridge.host.sweep_and_wake import sweep
 
         try:
-            sweep(self._quick, waiting=ids)
+            sweep(self.quick, waiting=ids)
         except StateUnavailable:
             return False
         return True

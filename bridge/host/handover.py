@@ -46,7 +46,7 @@ class Told(NamedTuple):
     is_refusal: bool = False
 
 
-class _NotPossible(BridgeError):
+class NotPossible(BridgeError):
     """The work cannot be handed over."""
 
     code = "declined"
@@ -94,7 +94,9 @@ def _instead(
 ) -> Told:
     """Offer a request in place of the call."""
     caller = runs.find_run(hook.store, hook.event)
-    _check_caller(hook, caller, depth)
+    kind = hook.event.text("agent_type") if hook.event.agent_id else None
+    if not can_start(kind, caller, depth):
+        raise NotPossible("the agent that made the call has no tool to start others")
     key = _key(hook, spawn)
     session_id = hook.session.session_id
     earlier = find_handover(hook.store, session_id, key)
@@ -107,6 +109,18 @@ def _instead(
         return _again(hook, spawn, found.request, key)
     parent = caller.request_id if caller else None
     request = _request(hook, spawn, variables, depth).with_(parent_request_id=parent)
+    offer_to_caller(hook, request, key)
+    return _offer(spawn, request.request_id)
+
+
+def offer_to_caller(hook: HookContext, request: Request, key: str) -> None:
+    """Submit a request that only who made the call of this event may start.
+
+    It is claimed at once, so that nobody else in the session is asked to start it.
+
+    Raises:
+        NotPossible: the session cannot take it; it has ended.
+    """
     hook.store.submit(request)
     taken = hook.store.claim(
         hook.claimant,
@@ -117,27 +131,26 @@ def _instead(
     if not taken:
         why = _why_not_taken(hook, request)
         _give_up(hook, request, "cancelled", why)
-        raise _NotPossible(why)
+        raise NotPossible(why)
     agent_id = hook.event.agent_id
-    note_handover(hook.store, session_id, key, request.request_id, agent_id)
+    note_handover(
+        hook.store, hook.session.session_id, key, request.request_id, agent_id
+    )
     if not agent_id:
         mark_open(hook)
-    return _offer(spawn, request.request_id)
 
 
-def _check_caller(hook: HookContext, caller: AgentRun | None, depth: int) -> None:
-    """Check that who makes the call could call Agent in its place.
+def can_start(agent_type: str | None, run: AgentRun | None, depth: int) -> bool:
+    """Whether who makes a call could call Agent in its place.
 
-    Raises:
-        _NotPossible: it has no such tool.
+    `agent_type` is the client's name for the agent, None for the main thread; `run`
+    its record, if it is ours; `depth` how many agents would stand above.
     """
-    if not hook.event.agent_id:
-        return
-    is_without = hook.event.text("agent_type") in _WITHOUT_AGENT
-    if caller is not None and not permits(caller.tools, caller.blocked_tools, "Agent"):
-        is_without = True
-    if is_without or depth > _LAST_LEVEL:
-        raise _NotPossible("the agent that made the call has no tool to start others")
+    if agent_type is None:
+        return True
+    if run is not None and not permits(run.tools, run.blocked_tools, "Agent"):
+        return False
+    return agent_type not in _WITHOUT_AGENT and depth <= _LAST_LEVEL
 
 
 def _again(hook: HookContext, spawn: Spawn, request: Request, key: str) -> Told:
@@ -153,7 +166,7 @@ def _again(hook: HookContext, spawn: Spawn, request: Request, key: str) -> Told:
         why = "the model did not call the agent that it was asked to call"
         note_handover(hook.store, hook.session.session_id, key, None)
         _give_up(hook, request, "declined", why)
-        raise _NotPossible(why)
+        raise NotPossible(why)
     hook.store.change_claim(
         RequestId(request.request_id),
         hook.session.host,

@@ -1,0 +1,1 @@
+"""The MCP server of hostbridge: the only room that imports the SDK."""

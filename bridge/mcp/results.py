@@ -1,0 +1,165 @@
+"""What the tools return: typed values, and a short text beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from mcp_types import CallToolResult, TextContent
+from pydantic import BaseModel, Field
+
+from bridge.api.result import result_of
+from bridge.protocol.failure_codes import ways_out
+
+if TYPE_CHECKING:
+    from bridge.errors import BridgeError
+    from bridge.store import Found
+
+# Longer ones the client puts into a file, and its model reads that in pieces.
+MAX_ANSWER_BYTES = 60_000
+MAX_TEXT_CHARS = 4_000
+
+
+class Problem(BaseModel):
+    """Why there is no good answer, and what helps."""
+
+    code: str
+    message: str
+    ways: list[str] = Field(default=[], description="What to do about it.")
+
+
+class Agent(BaseModel):
+    """An agent that was started, and its answer once it has one."""
+
+    request_id: str
+    agent: str
+    status: str = Field(
+        description="pending, processing, completed, failed, timeout or cancelled."
+    )
+    stage: str | None = Field(None, description="How far it is, until it has ended.")
+    next: str | None = Field(None, description="What you must do now.")
+    success: bool | None = Field(None, description="null until it has ended.")
+    answer: Any = Field(None, description="What the agent answered, as checked.")
+    trusted: bool | None = Field(
+        None, description="false: from a small model, without verified evidence."
+    )
+    route: str | None = Field(None, description="Who answered: host, claude, local …")
+    model: str | None = None
+    task_id: str | None = None
+    duration_s: float | None = None
+    error: Problem | None = None
+    resource: str = Field(description="The URI of the whole record.")
+
+
+class Variable(BaseModel):
+    """A value, and whose it is."""
+
+    value: Any
+    owner: str
+
+
+class Variables(BaseModel):
+    """Variables by name, and whose they are: a session's, or one agent's."""
+
+    session: str
+    agent: str | None = None
+    variables: dict[str, Variable]
+
+
+class SessionLine(BaseModel):
+    """One open session."""
+
+    session: str
+    running: int
+    slots: int
+    is_off: bool
+
+
+class Overview(BaseModel):
+    """The project at one moment: the open sessions, and what has not ended."""
+
+    project: str
+    is_off: bool
+    sessions: list[SessionLine]
+    agents: list[Agent]
+    waiting: int
+    ended: int
+
+
+def uri_of(request_id: str) -> str:
+    """The resource that holds a request and its response."""
+    return f"hostbridge://requests/{request_id}"
+
+
+def agent_of(found: Found, *, stage: str | None = None) -> Agent:
+    """How a request stands."""
+    request, response = found.request, found.response
+    request_id = (request or response).request_id  # type: ignore[union-attr]
+    known: dict[str, Any] = {
+        "request_id": request_id,
+        "agent": request.agent_type if request else "",
+        "status": found.status,
+        "task_id": request.task_id if request else None,
+        "resource": uri_of(request_id),
+    }
+    if response is None:
+        now = stage or (request.stage if request else None)
+        return Agent(**known, stage=now)
+    result = result_of(response)
+    error = response.error
+    problem = None
+    if error is not None:
+        ways = ways_out(error.code, error.stage, request_id)
+        problem = Problem(code=error.code, message=error.message, ways=list(ways))
+    answer, too_long = response.parsed_output, None
+    if len(orjson.dumps(answer)) > MAX_ANSWER_BYTES:
+        answer, too_long = None, f"The answer is long: read {uri_of(request_id)}"
+    return Agent(
+        **known,
+        next=too_long,
+        success=response.success,
+        answer=answer,
+        trusted=result.trusted,
+        route=response.route,
+        model=response.model,
+        duration_s=result.duration_s,
+        error=problem,
+    )
+
+
+def text_of(agent: Agent) -> str:
+    """The same in a few words, for clients that show only text."""
+    lines = [f"{agent.agent} ({agent.request_id}): {agent.stage or agent.status}"]
+    if agent.answer is not None:
+        is_output = isinstance(agent.answer, dict) and "summary" in agent.answer
+        said = agent.answer["summary"] if is_output else agent.answer
+        text = said if isinstance(said, str) else orjson.dumps(said).decode()
+        is_cut = len(text) > MAX_TEXT_CHARS
+        lines.append(text[:MAX_TEXT_CHARS] + ("…" if is_cut else ""))
+    if agent.trusted is False:
+        lines.append("Not to be relied on: a small model, no verified evidence.")
+    if agent.error is not None:
+        lines += [f"{agent.error.code}: {agent.error.message}", *agent.error.ways]
+    lines += [agent.next] if agent.next else []
+    return "\n".join(lines)
+
+
+def tool_result(value: BaseModel, text: str) -> CallToolResult:
+    """A structured result with a text beside it."""
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)],
+        structured_content=value.model_dump(mode="json"),
+    )
+
+
+def refused(error: BridgeError) -> CallToolResult:
+    """What a call that was refused gets: our code, and the way out."""
+    problem = Problem(code=error.code, message=error.what, ways=list(error.ways))
+    return CallToolResult(
+        content=[TextContent(type="text", text=f"{error.code}: {error}")],
+        structured_content={
+            "error": problem.model_dump(mode="json"),
+            "request_id": error.request_id,
+        },
+        is_error=True,
+    )

@@ -1,0 +1,153 @@
+"""Start an agent for a call: choose its route, make the request, see that it is served.
+
+    terminal    an agent of an open session; if the only one is the caller's own, the
+                caller must start it, and the result tells it how
+    headless    a process of its own, started by this server
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from bridge.api.hosts import Hosts
+from bridge.api.model_support import check_here, own_route_of
+from bridge.api.options import checked
+from bridge.api.request_builder import draft
+from bridge.api.routing import plan
+from bridge.api.submission import Submitter
+from bridge.errors import CannotWaitHere, InvalidRequest
+from bridge.host.context import HookContext
+from bridge.host.events import HookEvent
+from bridge.host.handover import offer_to_caller
+from bridge.host.offer_text import instruction
+from bridge.protocol.ids import RequestId
+from bridge.routes import OWN
+from bridge.worker.executors import open_worker
+
+if TYPE_CHECKING:
+    from bridge.api.project import Project
+    from bridge.api.request_builder import Draft
+    from bridge.config import Settings
+    from bridge.mcp.caller import Caller
+    from bridge.mcp.serving import Serving
+    from bridge.protocol.request import Request, RouteName
+    from bridge.store.store import Store
+
+Mode = Literal["terminal", "headless", "self"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a call asks for; `options` are those of `Bridge.submit`."""
+
+    prompt: str
+    agent: str
+    mode: Mode | None
+    schema: dict[str, Any] | None
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A request that is on its way; `offer` tells the caller to start its agent."""
+
+    request_id: RequestId
+    timeout_s: float
+    offer: str | None = None
+
+
+def start(
+    project: Project, caller: Caller, wanted: Wanted, serving: Serving
+) -> Started:
+    """Make the request, and see that somebody serves it.
+
+    Raises:
+        BridgeError: nothing was asked, or the session cannot take it.
+    """
+    settings = project.settings
+    given = checked("submit", wanted.options)
+    submitter = Submitter(project.store, settings)
+    with submitter.opened() as store:
+        begun = draft(
+            store, settings, wanted.prompt, wanted.agent, wanted.schema, given,
+            caller.asking,
+        )  # fmt: skip
+        route = _route(wanted.mode, begun, settings)
+        request = begun.on(route)
+        timeout_s = request.timeout / 1000
+        request_id = RequestId(request.request_id)
+        hosts = Hosts(store, settings)
+        if hosts.is_off or (route == "host" and not hosts.of(request)):
+            raise hosts.none_for(request)
+        worker = None
+        if route != "host":
+            check_here(route, request, begun.definition_on(route), settings)
+            worker = open_worker(project.store, settings, route, define=begun.define)
+        elif is_own_host(hosts, request, caller):
+            return _offered(store, settings, request, caller, timeout_s)
+        deadline_s = store.clock.monotonic_s() + timeout_s
+        submitter.make_durable(store, request, (route,), deadline_s)
+    if worker is not None:
+        serving.begin(project, worker, request_id, timeout_s)
+    return Started(request_id, timeout_s)
+
+
+def is_own_host(hosts: Hosts, request: Request, caller: Caller) -> bool:
+    """Whether only the session that makes the call could take a request."""
+    session = caller.session
+    if session is None:
+        return hosts.would_wait_for_itself(request)
+    if caller.agent_id and not caller.can_start:
+        return hosts.would_wait_for_itself(request, session.host.pid)
+    return all(host.host == session.host for host in hosts.of(request))
+
+
+def _offered(
+    store: Store, settings: Settings, request: Request, caller: Caller, timeout_s: float
+) -> Started:
+    """The caller itself must start the agent."""
+    request_id = RequestId(request.request_id)
+    if caller.session is None or not caller.can_start:
+        raise CannotWaitHere(
+            "this runs inside the only open session, which cannot take a request while "
+            "it waits for this call",
+            ways=('start_agent with mode "headless"', "ask from another program"),
+        )
+    event = HookEvent({"agent_id": caller.agent_id})
+    hook = HookContext(settings, store, event, caller.session)
+    offered = request.with_(
+        session=caller.session.session_id, answer_to_host=True
+    )
+    offer_to_caller(hook, offered, f"mcp {request_id}")
+    return Started(request_id, timeout_s, instruction([request_id]))
+
+
+def _route(mode: Mode | None, begun: Draft, settings: Settings) -> RouteName:
+    """The route of a call: its mode decides, else the definition, else an open session.
+
+    Raises:
+        InvalidRequest: this version does not run that mode, or the agent has no such
+            route.
+    """
+    if mode == "self":
+        raise InvalidRequest(
+            'mode "self" is for step workflows, which this version does not run; '
+            'use "terminal" or "headless"'
+        )
+    if mode == "terminal":
+        return "host"
+    if mode is None:
+        return plan("auto", flag=settings.cli_fallback, accepted=begun.routes).route
+    model = begun.request.model if begun.is_model_asked else None
+    named = own_route_of(model)
+    accepted = [route for route in begun.routes or OWN if route in OWN]
+    if named is not None:
+        return named
+    if not accepted:
+        raise InvalidRequest(
+            f"agent {begun.request.agent_type!r} runs in an open session only; use "
+            'mode "terminal"'
+        )
+    usual = settings.cli_fallback
+    return usual if usual in accepted else accepted[0]
