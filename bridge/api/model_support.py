@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from bridge.agents import known_agents
 from bridge.errors import ExtraMissing, InvalidRequest
-from bridge.protocol.names import MODEL_FILE, MODEL_NAMES, OF_CLIENT, OF_SERVER
+from bridge.protocol.names import (
+    MODEL_FILE,
+    MODEL_NAMES,
+    OF_CLIENT,
+    OF_SERVER,
+    is_client_model,
+)
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -62,7 +68,7 @@ def own_route_of(model: str | None) -> OwnRoute | None:
     """The only route of our own that a model is for; None for any."""
     if model is None:
         return None
-    if model in MODEL_NAMES or model.startswith(OF_CLIENT):
+    if is_client_model(model):
         return "claude"
     return _meant(model)[0]
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.agents.known_agents import Agents
     from bridge.config import Settings
+    from bridge.host.calling_agent import Asking
     from bridge.protocol.request import Node, RouteName
     from bridge.store.store import Store
 
@@ -123,8 +124,11 @@ def draft(
     agent: str,
     schema: object,
     options: Mapping[str, Any],
+    asking: Asking | None = None,
 ) -> Draft:
     """Begin a request; `options` are those of `Bridge.submit`, checked.
+
+    `asking` says on whose behalf, by default on that of this process.
 
     Raises:
         UnknownAgent: there is no such agent.
@@ -154,11 +158,11 @@ def draft(
         from bridge.agents.apply import choices
 
         fields = choices(definition) | fields
-    from bridge.host.calling_agent import find_caller, inherited_variables
+    from bridge.host.calling_agent import asking_process
     from bridge.protocol.failure_codes import CURES
 
-    caller = find_caller(store, settings)
-    depth = caller.depth + 1 if caller else 0
+    asking = asking or asking_process(store, settings)
+    depth = asking.depth
     if depth > settings.max_depth:
         raise DepthExceeded(
             f"{depth} agents stand above this request; {settings.max_depth} is the "
@@ -183,16 +187,15 @@ def draft(
             prompt=prompt,
             created_at=now_us // 1000,
             uptime=uptime(store.clock),
-            requester=settings.requester or _default_requester(),
-            parent_request_id=caller.request_id if caller else None,
+            requester=settings.requester or asking.requester or _default_requester(),
+            parent_request_id=asking.parent,
             depth=depth,
             **fields,
         )
     except ValueError as exc:
         raise InvalidRequest(first_problem(exc)) from None
     is_model_asked = options.get("model") is not None
-    inherited = inherited_variables(store, settings.host_pid, caller)
-    return Draft(request, definition, store, agents, is_model_asked, inherited)
+    return Draft(request, definition, store, agents, is_model_asked, asking.variables)
 
 
 def _default_requester() -> str:

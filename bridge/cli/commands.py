@@ -32,6 +32,7 @@ GROUPS = {
         "trust": "Look at this project's agents and rules; allow them.",
         "models": "Which models this machine has for --route local.",
         "serve": "Answer here what waits for no open session.",
+        "mcp": "Serve MCP clients: Claude Code, editors, programs.",
     },
     "Records": {
         "where": "Where this project's requests are, and why.",

@@ -10,6 +10,7 @@ session.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.host.pins import Pins
@@ -21,6 +22,8 @@ from bridge.store.store import Store
 from bridge.store.variables import Holder, values_of, variables_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bridge.config import Settings
     from bridge.store.subagent_runs import AgentRun
     from bridge.store.tool_calls import RunningCall
@@ -38,6 +41,30 @@ class Caller(NamedTuple):
     run: AgentRun | None = None
     store: Store | None = None
     is_sure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """On whose behalf a request is made.
+
+    `parent` is the request whose agent asks, `depth` how many agents stand above the
+    new one, `variables` are those of the agent or the session, `requester` names the
+    program; None: the one that runs here.
+    """
+
+    parent: str | None = None
+    depth: int = 0
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    requester: str | None = None
+
+
+def asking_process(store: Store, settings: Settings) -> Asking:
+    """On whose behalf this process asks: an agent's that runs it, or its user's."""
+    caller = find_caller(store, settings)
+    variables = inherited_variables(store, settings.host_pid, caller)
+    if caller is None:
+        return Asking(variables=variables)
+    return Asking(caller.request_id, caller.depth + 1, variables)
 
 
 def find_caller(store: Store, settings: Settings) -> Caller | None:

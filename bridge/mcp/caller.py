@@ -7,24 +7,24 @@ line does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError
+from bridge.api.variables import Variables
+from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import Asking, asking_process
 from bridge.host.handover import can_start
-from bridge.host.mcp_callers import find_caller
 from bridge.host.output import one_line
+from bridge.store.callers import caller_of
 from bridge.store.sessions import open_session
 from bridge.store.subagent_runs import find_agent
-from bridge.store.variables import Holder, read_variables
+from bridge.store.variables import Holder, values_of, variables_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.api.project import Project
     from bridge.store.sessions import Session
-    from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun
 
 TOOL_USE_ID = "claudecode/toolUseId"
@@ -59,12 +59,19 @@ def identify(project: Project, meta: Mapping[str, Any] | None, client: str) -> C
         UnknownCaller: it names a tool call that no hook has written down.
         InvalidRequest: the session that made it is not open any more.
     """
-    store = project.store
     call = (meta or {}).get(TOOL_USE_ID)
-    if call is None:
-        asking = asking_process(store, project.settings)
-        return Caller(_named(asking, client))
-    seen = find_caller(store, call) if isinstance(call, str) else None
+    caller = (
+        Caller(asking_process(project.store, project.settings))
+        if call is None
+        else _in_session(project, call)
+    )
+    requester = f"{one_line(client, _MAX_NAME)} (MCP)"
+    return replace(caller, asking=replace(caller.asking, requester=requester))
+
+
+def _in_session(project: Project, call: object) -> Caller:
+    store = project.store
+    seen = caller_of(store, call) if isinstance(call, str) else None
     if seen is None:
         raise UnknownCaller(
             f"no hook of hostbridge has seen this call in {store.place.project}, so "
@@ -74,26 +81,37 @@ def identify(project: Project, meta: Mapping[str, Any] | None, client: str) -> C
                 "hostbridge doctor shows whether the hooks run",
             ),
         )
-    session = open_session(store, seen.session)
-    if not seen.agent:
-        known = _values(store, Holder.session(session.session_id))
-        asking = _named(Asking(variables=known), client)
-        return Caller(asking, session, can_start=True)
-    run = find_agent(store, seen.agent)
-    depth = 1 if run is None else run.depth + 1
-    # An agent of the user's own has the variables of its session.
-    known = _values(store, Holder.session(session.session_id))
-    if run is not None:
-        known = {**run.variables, **_values(store, Holder.agent(seen.agent))}
-    asking = Asking(run.request_id if run else None, depth, known)
-    able = can_start(seen.agent_type, run, depth)
-    return Caller(_named(asking, client), session, seen.agent, run, can_start=able)
+    session = open_session(store, seen.session_id)
+    known = values_of(store, Holder.session(session.session_id))
+    if not seen.agent_id:
+        return Caller(Asking(variables=known), session, can_start=True)
+    run = find_agent(store, seen.agent_id)
+    if run is None:
+        # The user's own: it has the variables of its session, and one level above it.
+        asking = Asking(depth=1, variables=known)
+    else:
+        asking = Asking(run.request_id, run.depth + 1, variables_of(store, run))
+    able = can_start("", run, asking.depth)
+    return Caller(asking, session, seen.agent_id, run, can_start=able)
 
 
-def _values(store: Store, holder: Holder) -> dict[str, Any]:
-    return {name: each.value for name, each in read_variables(store, holder).items()}
+def variables_for(project: Project, caller: Caller, session: str | None) -> Variables:
+    """The variables that a caller sees, and may change where they are a model's.
 
-
-def _named(asking: Asking, client: str) -> Asking:
-    name = f"{one_line(client, _MAX_NAME)} (MCP)"
-    return Asking(asking.parent, asking.depth, asking.variables, name)
+    Raises:
+        InvalidRequest: it names another session than its own, or none or several are
+            open.
+    """
+    store, settings = project.store, project.settings
+    if caller.session is None:
+        found = Variables.open(store, settings, session, "model")
+        found.owner = "model"
+        return found
+    if session is not None and session not in caller.session.ids:
+        raise InvalidRequest(
+            f"session {session!r} is not yours: leave `session` out, it is for callers "
+            "outside of Claude Code"
+        )
+    if caller.run is not None:
+        return Variables.of_agent(store, settings, caller.run)
+    return Variables.of_session(store, settings, caller.session.session_id, "model")

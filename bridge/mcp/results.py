@@ -10,14 +10,18 @@ from pydantic import BaseModel, Field
 
 from bridge.api.result import result_of
 from bridge.protocol.failure_codes import ways_out
+from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
+    from bridge.api.project_status import Overview as Seen
+    from bridge.api.variables import Variables as Known
     from bridge.errors import BridgeError
     from bridge.store import Found
 
 # Longer ones the client puts into a file, and its model reads that in pieces.
 MAX_ANSWER_BYTES = 60_000
 MAX_TEXT_CHARS = 4_000
+_PENDING = (Stage.WAITING, Stage.NO_HOST)
 
 
 class Problem(BaseModel):
@@ -36,14 +40,21 @@ class Agent(BaseModel):
     status: str = Field(
         description="pending, processing, completed, failed, timeout or cancelled."
     )
-    stage: str | None = Field(None, description="How far it is, until it has ended.")
-    next: str | None = Field(None, description="What you must do now.")
-    success: bool | None = Field(None, description="null until it has ended.")
-    answer: Any = Field(None, description="What the agent answered, as checked.")
-    trusted: bool | None = Field(
-        None, description="false: from a small model, without verified evidence."
+    stage: str | None = Field(
+        default=None, description="How far it is, until it has ended."
     )
-    route: str | None = Field(None, description="Who answered: host, claude, local …")
+    next: str | None = Field(default=None, description="What you must do now.")
+    success: bool | None = Field(default=None, description="null until it has ended.")
+    answer: Any = Field(
+        default=None, description="What the agent answered, as checked."
+    )
+    trusted: bool | None = Field(
+        default=None,
+        description="false: from a small model, without verified evidence.",
+    )
+    route: str | None = Field(
+        default=None, description="Who answered: host, claude, local …"
+    )
     model: str | None = None
     task_id: str | None = None
     duration_s: float | None = None
@@ -61,8 +72,7 @@ class Variable(BaseModel):
 class Variables(BaseModel):
     """Variables by name, and whose they are: a session's, or one agent's."""
 
-    session: str
-    agent: str | None = None
+    of: str
     variables: dict[str, Variable]
 
 
@@ -91,8 +101,10 @@ def uri_of(request_id: str) -> str:
     return f"hostbridge://requests/{request_id}"
 
 
-def agent_of(found: Found, *, stage: str | None = None) -> Agent:
-    """How a request stands."""
+def agent_of(
+    found: Found, *, stage: str | None = None, then: str | None = None
+) -> Agent:
+    """How a request stands; `then` is what its caller must do."""
     request, response = found.request, found.response
     request_id = (request or response).request_id  # type: ignore[union-attr]
     known: dict[str, Any] = {
@@ -104,7 +116,7 @@ def agent_of(found: Found, *, stage: str | None = None) -> Agent:
     }
     if response is None:
         now = stage or (request.stage if request else None)
-        return Agent(**known, stage=now)
+        return Agent(**known, stage=now, next=then)
     result = result_of(response)
     error = response.error
     problem = None
@@ -125,6 +137,65 @@ def agent_of(found: Found, *, stage: str | None = None) -> Agent:
         duration_s=result.duration_s,
         error=problem,
     )
+
+
+def overview_of(seen: Seen) -> Overview:
+    """The project at one moment."""
+    sessions = [
+        SessionLine(
+            session=each.session_id,
+            running=each.running,
+            slots=each.slots,
+            is_off=each.is_off,
+        )
+        for each in seen.sessions
+    ]
+    agents = [
+        Agent(
+            request_id=each.request_id,
+            agent=each.agent,
+            status="pending" if each.stage in _PENDING else "processing",
+            stage=each.stage,
+            route=each.route,
+            resource=uri_of(each.request_id),
+        )
+        for each in seen.requests
+    ]
+    return Overview(
+        project=seen.project,
+        is_off=seen.is_off or seen.is_off_here,
+        sessions=sessions,
+        agents=agents,
+        waiting=seen.waiting,
+        ended=seen.ended,
+    )
+
+
+def overview_text(seen: Overview) -> str:
+    """The same in a few words."""
+    lines = [f"{seen.project}: {len(seen.sessions)} open, {seen.ended} ended"]
+    lines += [text_of(each) for each in seen.agents]
+    return "\n".join(lines)
+
+
+def variables_of(variables: Known) -> Variables:
+    """Variables as a tool returns them."""
+    known = {
+        name: Variable(value=each.value, owner=each.owner)
+        for name, each in variables.known().items()
+    }
+    folder, file = variables.holder
+    name = file.removesuffix(".json").removesuffix(".vars")
+    return Variables(of=f"{folder.removesuffix('s')} {name}", variables=known)
+
+
+def variables_text(found: Variables) -> str:
+    """The same in a few words."""
+    lines = [
+        f"{name} = {orjson.dumps(each.value).decode()} ({each.owner})"
+        for name, each in found.variables.items()
+    ]
+    return "\n".join(lines)[:MAX_TEXT_CHARS] or "no variables are set"
 
 
 def text_of(agent: Agent) -> str:

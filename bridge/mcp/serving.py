@@ -51,7 +51,7 @@ class Serving:
             waiter.one_or_serve(request_id, worker, after_s=0, timeout_s=left_s)
         except WaitTimeout as exc:
             waiter.expire(request_id, Stage(str(exc.stage)))
-        except Exception:
+        except Exception:  # noqa: BLE001 - a thread's: nobody else would hear of it
             _log.exception("request %s", request_id)
         finally:
             self._begun.pop(request_id, None)

@@ -1,8 +1,8 @@
 """Start an agent for a call: choose its route, make the request, see that it is served.
 
-    terminal    an agent of an open session; if the only one is the caller's own, the
-                caller must start it, and the result tells it how
-    headless    a process of its own, started by this server
+terminal    an agent of an open session; if the only one is the caller's own, the
+            caller must start it, and the result tells it how
+headless    a process of its own, started by this server
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from bridge.host.events import HookEvent
 from bridge.host.handover import offer_to_caller
 from bridge.host.offer_text import instruction
 from bridge.protocol.ids import RequestId
+from bridge.protocol.status import Stage
+from bridge.protocol.wording import quoted
 from bridge.routes import OWN
 from bridge.worker.executors import open_worker
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from bridge.mcp.caller import Caller
     from bridge.mcp.serving import Serving
     from bridge.protocol.request import Request, RouteName
+    from bridge.store import Found
     from bridge.store.store import Store
 
 Mode = Literal["terminal", "headless", "self"]
@@ -44,6 +47,7 @@ class Wanted:
     prompt: str
     agent: str
     mode: Mode | None
+    workflow: str | None
     schema: dict[str, Any] | None
     options: dict[str, Any]
 
@@ -65,6 +69,7 @@ def start(
     Raises:
         BridgeError: nothing was asked, or the session cannot take it.
     """
+    _check_runs(wanted)
     settings = project.settings
     given = checked("submit", wanted.options)
     submitter = Submitter(project.store, settings)
@@ -93,6 +98,20 @@ def start(
     return Started(request_id, timeout_s)
 
 
+def _check_runs(wanted: Wanted) -> None:
+    """Check that this version can do what is wanted.
+
+    Raises:
+        InvalidRequest: it is for a workflow.
+    """
+    if wanted.workflow is not None or wanted.mode == "self":
+        what = f"workflow {quoted(wanted.workflow)}" if wanted.workflow else "mode self"
+        raise InvalidRequest(
+            f"{what}: this version runs no workflows; leave it out, and the agent "
+            "just does what the prompt says"
+        )
+
+
 def is_own_host(hosts: Hosts, request: Request, caller: Caller) -> bool:
     """Whether only the session that makes the call could take a request."""
     session = caller.session
@@ -101,6 +120,20 @@ def is_own_host(hosts: Hosts, request: Request, caller: Caller) -> bool:
     if caller.agent_id and not caller.can_start:
         return hosts.would_wait_for_itself(request, session.host.pid)
     return all(host.host == session.host for host in hosts.of(request))
+
+
+def next_step(project: Project, found: Found, caller: Caller) -> str | None:
+    """What a caller must do before it can wait for a request; None: nothing.
+
+    A request that only the caller's own session could take would wait for the caller.
+    """
+    request = found.request
+    is_open = request is not None and request.stage in (Stage.WAITING, Stage.OFFERED)
+    if request is None or found.response is not None or not is_open:
+        return None
+    if request.route != "host" or not is_own_host(project.hosts, request, caller):
+        return None
+    return instruction([request.request_id])
 
 
 def _offered(
@@ -116,9 +149,7 @@ def _offered(
         )
     event = HookEvent({"agent_id": caller.agent_id})
     hook = HookContext(settings, store, event, caller.session)
-    offered = request.with_(
-        session=caller.session.session_id, answer_to_host=True
-    )
+    offered = request.with_(session=caller.session.session_id, answer_to_host=True)
     offer_to_caller(hook, offered, f"mcp {request_id}")
     return Started(request_id, timeout_s, instruction([request_id]))
 
@@ -127,14 +158,8 @@ def _route(mode: Mode | None, begun: Draft, settings: Settings) -> RouteName:
     """The route of a call: its mode decides, else the definition, else an open session.
 
     Raises:
-        InvalidRequest: this version does not run that mode, or the agent has no such
-            route.
+        InvalidRequest: the agent runs in an open session only.
     """
-    if mode == "self":
-        raise InvalidRequest(
-            'mode "self" is for step workflows, which this version does not run; '
-            'use "terminal" or "headless"'
-        )
     if mode == "terminal":
         return "host"
     if mode is None:

@@ -4,6 +4,7 @@ Their signatures are their schemas, and their docstrings are what a model reads.
 """
 
 import asyncio
+from pathlib import Path
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
@@ -11,7 +12,8 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from bridge.api.bridge import Bridge
-from bridge.mcp.caller import Caller, identify
+from bridge.api.variables import Variables as Known
+from bridge.mcp.caller import Caller, identify, variables_for
 from bridge.mcp.results import (
     Agent,
     Overview,
@@ -21,16 +23,15 @@ from bridge.mcp.results import (
     overview_text,
     text_of,
     tool_result,
+    variables_of,
     variables_text,
 )
 from bridge.mcp.serving import Serving
-from bridge.mcp.starting import Mode, Wanted, check_wait, start
-from bridge.mcp.variables import change_variables, read_all
-from bridge.mcp.waiting import wait
+from bridge.mcp.starting import Mode, Wanted, next_step, start
+from bridge.mcp.waiting import wait_for
 from bridge.protocol.names import GENERAL
-from bridge.protocol.status import FINAL
 
-# Below the two minutes after which an interactive client moves a call to the background.
+# An interactive client moves a call to the background after two minutes.
 WAIT_S = 110.0
 # The request ends by its own deadline; who waits looks a moment later.
 _GRACE_S = 5.0
@@ -46,7 +47,7 @@ Session = Annotated[
 class Tools:
     """The tools of a server; `folder` is in the project, None: the working folder."""
 
-    def __init__(self, folder: str | None, serving: Serving) -> None:
+    def __init__(self, folder: Path | None, serving: Serving) -> None:
         self._folder = folder
         self._serving = serving
 
@@ -60,6 +61,7 @@ class Tools:
     async def start_agent(
         self,
         ctx: Call,
+        *,
         prompt: Annotated[str, Field(description="The task.")],
         agent: Annotated[
             str, Field(description="Which agent; the prompts list those there are.")
@@ -101,8 +103,10 @@ class Tools:
             Field(description="false: return at once; wait_for_agent gets the answer."),
         ] = True,
     ) -> Annotated[CallToolResult, Agent]:
-        """Start an agent and wait for its checked answer. If the result has `next`, do
-        exactly that: only then does the agent start. Cancelling the call cancels it.
+        """Start an agent, and wait for its checked answer.
+
+        If the result has `next`, do exactly that: only then does the agent start. To
+        cancel the call is to cancel the agent.
         """
         options = {
             "model": model,
@@ -111,19 +115,82 @@ class Tools:
             "timeout_s": timeout_s,
         }
         wanted = Wanted(prompt, agent, mode, workflow, schema, options)
-
-        def begin() -> tuple[Bridge, Any]:
-            bridge, caller = self._open(ctx)
-            return bridge, start(bridge, caller, wanted, self._serving)
-
-        bridge, started = await asyncio.to_thread(begin)
+        bridge, caller = await asyncio.to_thread(self._open, ctx)
+        started = await asyncio.to_thread(start, bridge, caller, wanted, self._serving)
+        request_id = started.request_id
         if started.offer is not None or not wait:
-            found = await asyncio.to_thread(bridge.status, started.request_id)
-            return _agent(agent_of(found, then=started.offer))
+            found = await asyncio.to_thread(bridge.status, request_id)
+            return _result(agent_of(found, then=started.offer))
         try:
-            return _agent(
-                await _wait(bridge, started.request_id, started.timeout_s + _GRACE_S, ctx)
-            )
+            wait_s = started.timeout_s + _GRACE_S
+            return _result(await wait_for(bridge, request_id, wait_s, ctx))
         except asyncio.CancelledError:
-            bridge.cancel(started.request_id)
+            bridge.cancel(request_id)
             raise
+
+    async def wait_for_agent(
+        self,
+        ctx: Call,
+        request_id: Id,
+        timeout_s: Annotated[
+            float, Field(description="How long to wait, in seconds.", ge=0, le=86_400)
+        ] = WAIT_S,
+    ) -> Annotated[CallToolResult, Agent]:
+        """Wait for an agent's answer.
+
+        After `timeout_s` this returns how far the agent is: it goes on, also if the
+        call is cancelled.
+        """
+        bridge, caller = await asyncio.to_thread(self._open, ctx)
+        found = await asyncio.to_thread(bridge.status, request_id)
+        if (then := next_step(bridge, found, caller)) is not None:
+            return _result(agent_of(found, then=then))
+        return _result(await wait_for(bridge, request_id, timeout_s, ctx))
+
+    def cancel_agent(
+        self, ctx: Call, request_id: Id
+    ) -> Annotated[CallToolResult, Agent]:
+        """Cancel an agent; one that runs is stopped at its next tool call."""
+        bridge, _ = self._open(ctx)
+        bridge.cancel(request_id)
+        return _result(agent_of(bridge.status(request_id)))
+
+    def status(self, ctx: Call) -> Annotated[CallToolResult, Overview]:
+        """The open sessions, and the agents that wait or run in this project."""
+        bridge, _ = self._open(ctx)
+        seen = overview_of(bridge.overview())
+        return tool_result(seen, overview_text(seen))
+
+    def get_variables(
+        self, ctx: Call, session: Session = None
+    ) -> Annotated[CallToolResult, Variables]:
+        """The variables that rules read: yours, or those of an open session."""
+        bridge, caller = self._open(ctx)
+        return _variables(variables_for(bridge, caller, session))
+
+    def set_variables(
+        self,
+        ctx: Call,
+        values: Annotated[
+            dict[str, Any], Field(description="By name; null switches one off.")
+        ],
+        unset: Annotated[
+            list[str], Field(description="These get their first values again.")
+        ] = [],  # noqa: B006 - nobody changes it
+        session: Session = None,
+    ) -> Annotated[CallToolResult, Variables]:
+        """Set variables that belong to no person, rule or tool."""
+        bridge, caller = self._open(ctx)
+        variables = variables_for(bridge, caller, session)
+        variables.set(**values)
+        variables.unset(*unset)
+        return _variables(variables)
+
+
+def _result(agent: Agent) -> CallToolResult:
+    return tool_result(agent, text_of(agent))
+
+
+def _variables(variables: Known) -> CallToolResult:
+    found = variables_of(variables)
+    return tool_result(found, variables_text(found))

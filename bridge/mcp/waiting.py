@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bridge.protocol.status import Stage
 
 
-async def wait(
+async def wait_for(
     bridge: Bridge, request_id: str, timeout_s: float, ctx: Context[Any, Any]
 ) -> Agent:
     """How a request stands once it has ended, or after `timeout_s` seconds.
@@ -32,9 +32,7 @@ async def wait(
     report = _reporter(ctx, timeout_s)
     stage = None
     try:
-        await AsyncBridge(bridge).wait(
-            request_id, timeout_s=timeout_s, on_stage=report
-        )
+        await AsyncBridge(bridge).wait(request_id, timeout_s=timeout_s, on_stage=report)
     except WaitTimeout as exc:
         stage = exc.stage
     except RequestFailed:

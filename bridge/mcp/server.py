@@ -1,0 +1,126 @@
+"""The server: our tools, resources and prompts behind the SDK's, on stdin and stdout.
+
+What a call does wrong is a result that says so, with our code and the way out. When
+stdin closes, the server ends, and with it every process that it started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from contextlib import asynccontextmanager
+from difflib import get_close_matches
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, ToolAnnotations
+
+from bridge.errors import BridgeError, InvalidRequest
+from bridge.mcp.results import refused
+from bridge.mcp.serving import Serving
+from bridge.mcp.tools import Tools
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from mcp.server.mcpserver import Context
+    from mcp_types import InputRequiredResult
+
+INSTRUCTIONS = """\
+hostbridge starts agents and returns their typed, checked answers. In Claude Code these
+tools are deferred: load them with ToolSearch ("select:start_agent" or "hostbridge")
+before you call them. start_agent(prompt=…) asks a general-purpose agent of the open
+session; mode "headless" runs one in a process of its own. If a result has `next`, do
+exactly that: the agent starts only then. Variables that belong to a person, a rule or a
+tool cannot be changed here."""
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_STARTS = ToolAnnotations(read_only_hint=False, destructive_hint=False)
+_ENDS = ToolAnnotations(read_only_hint=False, idempotent_hint=True)
+_SETS = ToolAnnotations(
+    read_only_hint=False,
+    destructive_hint=False,
+    idempotent_hint=True,
+    open_world_hint=False,
+)
+
+
+class Server(MCPServer[None]):
+    """Our server for the project around `folder`, by default the working folder."""
+
+    def __init__(self, folder: Path | None, slots: int) -> None:
+        self.serving = Serving(slots)
+        super().__init__(
+            "hostbridge",
+            instructions=INSTRUCTIONS,
+            version=version("hostbridge"),
+            lifespan=_ending,
+        )
+        tools = Tools(folder, self.serving)
+        for name in ("start_agent", "spawn_agent"):
+            self.add_tool(tools.start_agent, name, annotations=_STARTS)
+        self.add_tool(tools.wait_for_agent, annotations=_READS)
+        self.add_tool(tools.cancel_agent, annotations=_ENDS)
+        self.add_tool(tools.status, annotations=_READS)
+        self.add_tool(tools.get_variables, annotations=_READS)
+        self.add_tool(tools.set_variables, annotations=_SETS)
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: Context[None, Any] | None = None,
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool; what we refuse is a result that says why."""
+        try:
+            await self._check_names(name, arguments)
+            return await super().call_tool(name, arguments, context)
+        except BridgeError as exc:
+            return refused(exc)
+        except ToolError as exc:
+            if isinstance(exc.__cause__, BridgeError):
+                return refused(exc.__cause__)
+            raise
+
+    async def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
+        """Check that a tool has these arguments: the SDK would drop one misspelt."""
+        tools = {tool.name: tool for tool in await self.list_tools()}
+        if name not in tools:
+            return
+        known = tools[name].input_schema["properties"]
+        for each in arguments.keys() - known.keys():
+            near = get_close_matches(each, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InvalidRequest(f"{name} has no argument {each[:100]!r}{hint}")
+
+
+@asynccontextmanager
+async def _ending(server: MCPServer[None]) -> AsyncIterator[None]:
+    """End what the server started, when its client leaves or it is told to end."""
+    assert isinstance(server, Server)  # noqa: S101 - it is ours
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, _end_now, server.serving, number)
+    try:
+        yield
+    finally:
+        server.serving.end()
+
+
+def _end_now(serving: Serving, number: int) -> None:
+    # The SDK's reader cannot be interrupted: it sits in a read of stdin.
+    serving.end()
+    os._exit(128 + number)
+
+
+def run(folder: Path | None, slots: int) -> None:
+    """Serve one client until it closes stdin."""
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="hostbridge: %(message)s"
+    )
+    Server(folder, slots).run()

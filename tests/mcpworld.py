@@ -1,0 +1,79 @@
+"""Our MCP server as a process, with the SDK's own client before it.
+
+async with served(world.project) as client:
+    result = await client.call_tool("status")
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
+
+    from hookworld import HookWorld
+    from mcp_types import CallToolResult
+
+OURS = "mcp__hostbridge__"
+_numbers = count(1)
+
+
+@asynccontextmanager
+async def served(folder: Path, **more: str) -> AsyncIterator[Client]:
+    """A client of a server in this folder; `more` is added to our environment."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "bridge", "mcp"],
+        env={**os.environ, **more},
+        cwd=folder,
+    )
+    async with Client(stdio_client(server)) as client:
+        yield client
+
+
+def run(steps: Callable[[Client], Awaitable[None]], folder: Path, **more: str) -> None:
+    """Do steps with a client."""
+
+    async def all_of_it() -> None:
+        async with served(folder, **more) as client:
+            await steps(client)
+
+    anyio.run(all_of_it)
+
+
+async def call_from(
+    world: HookWorld,
+    client: Client,
+    tool: str,
+    arguments: dict[str, Any],
+    *,
+    agent: str = "",
+) -> CallToolResult:
+    """Call a tool as the client does for a session, or one of its agents."""
+    call = f"toolu_mcp{next(_numbers)}"
+    fields: dict[str, Any] = {"agent_id": agent} if agent else {}
+    world.say(
+        "PreToolUse",
+        tool_name=OURS + tool,
+        tool_input=arguments,
+        tool_use_id=call,
+        **fields,
+    )
+    meta: Any = {"claudecode/toolUseId": call}
+    return await client.call_tool(tool, arguments, meta=meta)
+
+
+def text_of(result: CallToolResult) -> str:
+    """What a client shows that knows no structured results."""
+    (content,) = result.content
+    assert content.type == "text"
+    return content.text
