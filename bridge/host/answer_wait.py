@@ -74,14 +74,23 @@ def _told(agent: str, request: str, response: Json | None) -> str:
             f"hostbridge: {agent} still works on this. Its answer comes as a notice: "
             "do not start it again, and do not run the command yourself."
         )
-    parsed, error = response.get("parsedOutput"), response.get("error")
-    if parsed is None:
-        code = error.get("code") if isinstance(error, dict) else "no answer"
-        why = error.get("message") if isinstance(error, dict) else ""
-        said = f"hostbridge: {agent} did not answer ({code}): {why}"
-        return _cut(f"{said}\nIf you call it again, the command runs, once.", request)
-    answer = json.dumps(parsed, ensure_ascii=False)
-    return _cut(f"hostbridge: {agent} answered:\n{answer}", request)
+    if response.get("parsedOutput") is not None:
+        return answer_text(f"hostbridge: {agent} answered:", request, response)
+    said = f"hostbridge: {agent} did not answer {why_failed(response)}"
+    return _cut(f"{said}\nIf you call it again, the command runs, once.", request)
+
+
+def why_failed(response: Json) -> str:
+    """Why there is no answer: `(code): message`."""
+    error = response.get("error")
+    error = error if isinstance(error, dict) else {}
+    return f"({error.get('code', 'no answer')}): {error.get('message', '')}"
+
+
+def answer_text(head: str, request: str, response: Json) -> str:
+    """An answer below these words, cut to what one context holds."""
+    answer = json.dumps(response.get("parsedOutput"), ensure_ascii=False)
+    return _cut(f"{head}\n{answer}", request)
 
 
 def _cut(text: str, request: str) -> str:

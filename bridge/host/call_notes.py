@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 MAX_COMMAND = 20_000
+# An answer has at most 4 MB, and a response holds it twice.
+MAX_RECORD = 16 << 20
 MAX_NAME = 128
 _MAX_NOTES = 64 * 1024 * 1024
 
@@ -90,7 +92,7 @@ def load(path: str) -> Json | None:
         return None
     try:
         with open(fd, "rb") as file:
-            value = json.loads(file.read(1 << 20))
+            value = json.loads(file.read(MAX_RECORD))
     except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

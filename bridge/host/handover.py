@@ -8,28 +8,29 @@ work cannot be handed over, the call runs, and the user is told why; a rule that
 
 from __future__ import annotations
 
-import hashlib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
 from bridge.host import runs
+from bridge.host.budgets import find_spent, limits_of
 from bridge.host.gate import permits
+from bridge.host.headless import ask_headless, is_headless, take_time
 from bridge.host.offers import judge_for, mark_open
 from bridge.host.request_tokens import PREFIX
-from bridge.policy.rule_set import label_of, place_of
-from bridge.protocol.ids import RequestId, new_request_id
-from bridge.protocol.request import Request
-from bridge.protocol.response import failed
-from bridge.store.clock import uptime
+from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
+from bridge.policy.rule_set import place_of
+from bridge.protocol.ids import RequestId
+from bridge.store import sessions
 from bridge.store.handovers import BESIDE, callers, find_handover, note_handover
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bridge.agents.definition import Definition
     from bridge.host.context import HookContext
     from bridge.policy.rule_set import Spawn, Whose
-    from bridge.protocol.failure_codes import FailureCode
+    from bridge.protocol.request import Request
     from bridge.store import Found
     from bridge.store.subagent_runs import AgentRun
 
@@ -37,19 +38,6 @@ if TYPE_CHECKING:
 # Source: measured on Claude Code 2.1.330.
 _WITHOUT_AGENT = frozenset({"Explore", "Plan"})
 _LAST_LEVEL = 1
-
-
-class Told(NamedTuple):
-    """What comes of it: why the call is refused, or why it runs after all."""
-
-    text: str
-    is_refusal: bool = False
-
-
-class NotPossible(BridgeError):
-    """The work cannot be handed over."""
-
-    code = "declined"
 
 
 def hand_over(
@@ -60,45 +48,63 @@ def hand_over(
     `whose` makes the call, or is what the event is about; `changes` are variables that
     the same event has set.
     """
-    variables = {**whose.variables, **changes}
+    run = runs.find_run(hook.store, hook.event)
+    caller = Caller(
+        hook.settings,
+        hook.store,
+        hook.session.session_id,
+        agent_id=hook.event.agent_id,
+        depth=whose.depth,
+        parent=run.request_id if run else None,
+        variables={**whose.variables, **changes},
+    )
     try:
+        definition = caller.find_definition(spawn)
+        if is_headless(definition):
+            take_time()
+            return ask_headless(caller, spawn, definition, begin=lambda: _count(hook))
         if not spawn.is_handover:
-            return _beside(hook, spawn, variables, whose.depth)
+            return _beside(caller, spawn, definition)
         # The hook of another entry may see the same call at the same time.
         with hook.store.exclusive_if_free():
-            return _instead(hook, spawn, variables, whose.depth)
+            return _instead(hook, run, caller, spawn, definition)
     except BridgeError as error:
-        why = f"rule {label_of(spawn.rule)} could not start {spawn.agent}: {error}"
-        if spawn.is_handover and spawn.rule.get("required"):
-            return Told(f"hostbridge: {why}. The rule requires it.", is_refusal=True)
-        return Told(why)
+        return not_started(spawn, error)
 
 
-def _beside(
-    hook: HookContext, spawn: Spawn, variables: dict[str, Any], depth: int
-) -> Told:
+def _count(hook: HookContext) -> None:
+    """An agent that a process of its own runs is one of this hour's, too."""
+    obeyed = hook.session.with_(limits=limits_of(hook.settings))
+    if limit := find_spent(obeyed, hook.now_ms()):
+        raise NotPossible(f"{limit.why}; more now: {limit.cure}")
+    sessions.note_launch(hook.store, hook.session)
+
+
+def _beside(caller: Caller, spawn: Spawn, definition: Definition | None) -> Told:
     """Ask an agent beside what goes on, unless the same is asked already."""
-    key = BESIDE + _key(hook, spawn)
-    session_id = hook.session.session_id
-    earlier = find_handover(hook.store, session_id, key)
-    if earlier and hook.store.find_unfinished(RequestId(earlier)) is not None:
+    key = BESIDE + caller.key_of(spawn)
+    earlier = find_handover(caller.store, caller.holder, key)
+    if earlier and caller.store.find_unfinished(RequestId(earlier)) is not None:
         return Told("")
-    request = _request(hook, spawn, variables, depth)
-    hook.store.submit(request)
-    note_handover(hook.store, session_id, key, request.request_id)
+    request = caller.request_of(spawn, definition).with_(session=caller.holder)
+    caller.store.submit(request)
+    note_handover(caller.store, caller.holder, key, request.request_id)
     return Told("")
 
 
 def _instead(
-    hook: HookContext, spawn: Spawn, variables: dict[str, Any], depth: int
+    hook: HookContext,
+    run: AgentRun | None,
+    caller: Caller,
+    spawn: Spawn,
+    definition: Definition | None,
 ) -> Told:
     """Offer a request in place of the call."""
-    caller = runs.find_run(hook.store, hook.event)
     kind = hook.event.text("agent_type") if hook.event.agent_id else None
-    if not can_start(kind, caller, depth):
+    if not can_start(kind, run, caller.depth):
         raise NotPossible("the agent that made the call has no tool to start others")
-    key = _key(hook, spawn)
-    session_id = hook.session.session_id
+    key = caller.key_of(spawn)
+    session_id = caller.holder
     earlier = find_handover(hook.store, session_id, key)
     found = hook.store.find(RequestId(earlier)) if earlier else None
     if found is not None and found.response is not None:
@@ -106,9 +112,8 @@ def _instead(
         if not found.response.success and not spawn.rule.get("required"):
             return Told(_failed_before(spawn, found))
     elif found is not None and found.request is not None:
-        return _again(hook, spawn, found.request, key)
-    parent = caller.request_id if caller else None
-    request = _request(hook, spawn, variables, depth).with_(parent_request_id=parent)
+        return _again(hook, caller, spawn, found.request)
+    request = caller.request_of(spawn, definition).with_(session=session_id)
     offer_to_caller(hook, request, key)
     return _offer(spawn, request.request_id)
 
@@ -130,7 +135,7 @@ def offer_to_caller(hook: HookContext, request: Request, key: str) -> None:
     )
     if not taken:
         why = _why_not_taken(hook, request)
-        _give_up(hook, request, "cancelled", why)
+        give_up(hook.store, request, "cancelled", why)
         raise NotPossible(why)
     agent_id = hook.event.agent_id
     note_handover(
@@ -153,7 +158,7 @@ def can_start(agent_type: str | None, run: AgentRun | None, depth: int) -> bool:
     return agent_type not in _WITHOUT_AGENT and depth <= _LAST_LEVEL
 
 
-def _again(hook: HookContext, spawn: Spawn, request: Request, key: str) -> Told:
+def _again(hook: HookContext, caller: Caller, spawn: Spawn, request: Request) -> Told:
     """The same call once more, while its request is open."""
     claim = request.claim
     if claim is not None and claim.launched_at is not None:
@@ -164,8 +169,8 @@ def _again(hook: HookContext, spawn: Spawn, request: Request, key: str) -> Told:
         )
     if claim is not None and len(claim.offers) >= hook.settings.max_offers:
         why = "the model did not call the agent that it was asked to call"
-        note_handover(hook.store, hook.session.session_id, key, None)
-        _give_up(hook, request, "declined", why)
+        note_handover(hook.store, caller.holder, caller.key_of(spawn), None)
+        give_up(hook.store, request, "declined", why)
         raise NotPossible(why)
     hook.store.change_claim(
         RequestId(request.request_id),
@@ -174,11 +179,6 @@ def _again(hook: HookContext, spawn: Spawn, request: Request, key: str) -> Told:
         event="offered again",
     )
     return _offer(spawn, request.request_id)
-
-
-def _give_up(hook: HookContext, request: Request, code: FailureCode, why: str) -> None:
-    response = failed(request, code, why, now_ms=hook.now_ms())
-    hook.store.publish(response, source="rule")
 
 
 def may_launch(hook: HookContext, request_id: str) -> bool:
@@ -228,48 +228,3 @@ def _why_not_taken(hook: HookContext, request: Request) -> str:
     if error is not None:
         return error.message
     return f"all {hook.settings.slots} places for agents in this session are taken"
-
-
-def _request(
-    hook: HookContext, spawn: Spawn, variables: dict[str, Any], depth: int
-) -> Request:
-    """The request, with the definition of its agent applied.
-
-    Raises:
-        BridgeError: there is no such agent, or it cannot be asked like this.
-    """
-    from bridge.agents.known_agents import Agents
-
-    definition = Agents.open(hook.settings, hook.store.place.project).find(spawn.agent)
-    fields: dict[str, Any] = {}
-    if definition is not None:
-        from bridge.agents.apply import applied, choices
-
-        fields = choices(definition)
-    if spawn.model is not None:
-        fields["model"] = spawn.model
-    now_us = hook.store.clock.now_us()
-    priority = fields.pop("priority", "high")
-    request = Request(
-        request_id=new_request_id(now_us, priority),
-        agent_type=spawn.agent,
-        prompt=spawn.prompt,
-        arguments=spawn.arguments,
-        created_at=now_us // 1000,
-        uptime=uptime(hook.store.clock),
-        requester=f"rule {spawn.rule['name']}"[:60],
-        session=hook.session.session_id,
-        depth=depth,
-        priority=priority,
-        answer_to_host=True,
-        **fields,
-    )
-    if definition is None:
-        return request.with_(variables=variables)
-    return applied(definition, request, variables)
-
-
-def _key(hook: HookContext, spawn: Spawn) -> str:
-    """Stands for the rule, who makes the call, and what it says."""
-    said = [place_of(spawn.rule), hook.event.agent_id, spawn.agent, spawn.prompt]
-    return hashlib.sha256(json.dumps(said).encode("utf-8", "replace")).hexdigest()

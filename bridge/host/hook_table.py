@@ -39,7 +39,7 @@ POINTED = (
 )
 POINTER = "hooks.sh"
 TIMEOUT_S = 30
-# For the one that holds a turn (bridge/host/answer_wait.py).
+# For those that may wait for an agent (bridge/host/answer_wait.py, headless.py).
 WAIT_S = 150
 # Without the two texts, the model is shown a "Stop hook blocking error".
 WAKE = {
@@ -62,7 +62,12 @@ class Hook:
     wakes: bool = False
     condition: str | None = None
     tools: str = ""
-    timeout_s: int = TIMEOUT_S
+
+    @property
+    def timeout_s(self) -> int:
+        """How long the client waits for it."""
+        waits = self.event == "PreToolUse" or self.script == "agent-wait"
+        return WAIT_S if waits else TIMEOUT_S
 
 
 def _by_class(event: str, script: str, *others: str) -> tuple[Hook, ...]:
@@ -93,7 +98,7 @@ HOOKS = (
     Hook("PreToolUse", "always", matcher="Bash", condition="Bash(*bridge*)"),
     *_by_class("PostToolUse", "tool-end"),
     Hook("PostToolUse", "agent-event", matcher="Agent", tools="agent"),
-    Hook("PostToolUse", "agent-wait", matcher="Agent", timeout_s=WAIT_S),
+    Hook("PostToolUse", "agent-wait", matcher="Agent"),
     Hook("PostToolUseFailure", "tool-end", matcher="Bash", tools="bash"),
     Hook("PostToolUseFailure", "tool-end", matcher=matcher_of("edit", "read", OTHER)),
     Hook("PostToolUseFailure", "agent-event", matcher="Agent", tools="agent"),

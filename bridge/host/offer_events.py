@@ -9,6 +9,7 @@ from bridge.host.offers import offer
 from bridge.host.output import SILENT, HookOutput, context, wake
 from bridge.host.sweep_and_wake import sweep
 from bridge.store import sessions, wakeups
+from bridge.store.handovers import untold
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
@@ -23,11 +24,22 @@ def file_changed(hook: HookContext) -> HookOutput:
         sessions.note_watch(hook.store, hook.session)
         sweep(hook.store)
         made = offer(hook)
+        told = _late(hook)
     except StateUnavailable:
         # The caller does not wait for this; the next second is as good.
         wakeups.wake(hook.store, [hook.session])
         raise
-    return wake(made) if made else SILENT
+    said = "\n\n".join(filter(None, [made, told]))
+    return wake(said) if said else SILENT
+
+
+def _late(hook: HookContext) -> str:
+    """Answers of agents that processes of their own run, if this session awaits any."""
+    if not untold(hook.store, hook.session.session_id):
+        return ""
+    from bridge.host.headless import late_answers
+
+    return late_answers(hook)
 
 
 def post_tool_use(hook: HookContext) -> HookOutput:

@@ -19,6 +19,8 @@ from bridge.host.handover import hand_over
 from bridge.host.hook_log import log_text
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.output import (
+    MAX_CONTEXT,
+    MAX_REASON,
     SILENT,
     HookOutput,
     block,
@@ -110,19 +112,22 @@ def _about_call(
     hook: HookContext, decision: Decision, whose: Whose, output: HookOutput
 ) -> HookOutput:
     """A tool call is about to run."""
+    # First: what a rule counts, it counts, even if the hook is killed while it waits.
+    _write_down(hook, decision, whose)
+    limit = MAX_REASON
     for spawn in decision.spawns:
         told = hand_over(hook, spawn, whose, decision.changes)
+        decision.notes += told.notes
         if spawn.is_handover and told.is_refusal:
-            decision.block = told.text
+            decision.block, limit = told.text, MAX_CONTEXT
         elif told.text:
             decision.notes.append(told.text)
-    _write_down(hook, decision, whose)
     if decision.block is None:
         return _told(hook, decision, output)
     run = runs.find_run(hook.store, hook.event)
     if run is not None:
         _count_refusal(hook, run)
-    refused = deny(decision.block)
+    refused = deny(decision.block, limit=limit)
     if decision.contexts:
         text = "\n\n".join(decision.contexts)
         refused = with_context(refused, "PreToolUse", text)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 # Begins the key of work that no call waits for.
 BESIDE = "beside "
+# Of work that a process of its own does: the session starts no agent for it. The key
+# goes once somebody has been told the answer.
+HEADLESS = "headless "
 _MAX_BYTES = 1024 * 1024
 # The oldest go first.
 _MAX_KEPT = 200
@@ -37,7 +40,17 @@ def callers(store: Store, session_id: str) -> dict[str, str]:
         return {
             request: agent
             for key, (request, agent) in _load(folder, session_id).items()
-            if request is not None and not key.startswith(BESIDE)
+            if request is not None and not key.startswith((BESIDE, HEADLESS))
+        }
+
+
+def untold(store: Store, session_id: str) -> dict[str, str]:
+    """The requests that processes of their own work on, or have answered, by key."""
+    with store.folder("sessions") as folder:
+        return {
+            key: request
+            for key, (request, _agent) in _load(folder, session_id).items()
+            if request is not None and key.startswith(HEADLESS)
         }
 
 

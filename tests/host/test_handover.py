@@ -139,7 +139,11 @@ def test_but_not_if_the_rule_requires_it(world):
 
 UNABLE = {
     "no such agent": ({"agent": "nobody"}, {}, "no agent is named 'nobody'"),
-    "another route": ({"agent": "local-only"}, {}, "does not take the route host"),
+    "another route": (
+        {"agent": "served"},
+        {},
+        "did not answer (no_route)",
+    ),
     "no place": ({}, {"BRIDGE_SLOTS": "1"}, "all 1 places for agents in this session"),
     "budget": ({}, {"BRIDGE_AGENTS_PER_HOUR": "0"}, "it may start no agent"),
 }
@@ -152,7 +156,7 @@ def test_where_it_cannot_be_handed_over_the_call_runs_with_a_note(
 ):
     folder = world.bridge.settings.home / "agents"
     folder.mkdir(exist_ok=True)
-    (folder / "local-only.yaml").write_text("name: local-only\nroutes: [local]\n")
+    (folder / "served.yaml").write_text("name: served\nroutes: [endpoint]\n")
     rules(world, "required: true" if required else "", **how)
     if "BRIDGE_SLOTS" in env:
         world.begin()

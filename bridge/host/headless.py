@@ -1,0 +1,224 @@
+"""An agent that a rule names runs in a process of its own: `mode: headless`.
+
+The hook starts the process, waits for the answer, and refuses the call with it: no
+model has to obey. The request is an ordinary one, of the agent's own route, and its
+process (`bridge.worker.one_request`) outlives the hook: whatever ends the hook (its
+time, Esc, a kill), the same call again meets the same request, and an answer that
+nobody was told wakes the session.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.host.answer_wait import MAX_WAIT_S, answer_text, why_failed
+from bridge.host.call_notes import load
+from bridge.host.rule_request import NotPossible, Told, give_up, not_started
+from bridge.protocol.ids import RequestId
+from bridge.store.handovers import (
+    BESIDE,
+    HEADLESS,
+    find_handover,
+    note_handover,
+    untold,
+)
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+    from typing import Any
+
+    from bridge.agents.definition import Definition
+    from bridge.host.context import HookContext
+    from bridge.host.rule_request import Caller
+    from bridge.policy.rule_set import Spawn
+    from bridge.protocol.request import Request
+    from bridge.store.location import Place
+
+_SCRIPT = Path(__file__).parents[1] / "worker" / "one_request.py"
+_POLL_S = 0.05
+# How often to see whether anybody still works on it.
+_LOOK_S = 1.0
+_MAX_STARTS = 3
+# What a hook needs beside the wait.
+_REST_S = 20
+
+
+def is_headless(definition: Definition | None) -> bool:
+    """Whether an agent runs in a process of its own, not in the session."""
+    return definition is not None and (
+        definition.mode == "headless" or "host" not in definition.routes
+    )
+
+
+def take_time() -> None:
+    """Put a hook's own end off until after the wait; its entry allows for that."""
+    if signal.getitimer(signal.ITIMER_REAL)[0]:
+        signal.setitimer(signal.ITIMER_REAL, MAX_WAIT_S + _REST_S, 1)
+
+
+def ask_headless(
+    caller: Caller,
+    spawn: Spawn,
+    definition: Definition | None,
+    *,
+    begin: Callable[[], None] = lambda: None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Told:
+    """Have the agent do it, and wait for that if it takes the place of the call.
+
+    `begin` is called before an agent is started, and raises if none may be; `is_over`
+    says that nobody waits any more.
+
+    Raises:
+        BridgeError: it cannot be asked.
+    """
+    store = caller.store
+    kind = HEADLESS if spawn.is_handover else BESIDE
+    key = kind + caller.key_of(spawn)
+    # The hook of another entry may see the same call at the same time.
+    with store.exclusive_if_free():
+        request_id = _open_request(caller, key, is_answer_wanted=spawn.is_handover)
+        if request_id is None:
+            request = _request(caller, spawn, definition)
+            begin()
+            store.submit(request)
+            request_id = request.request_id
+            note_handover(store, caller.holder, key, request_id, caller.agent_id)
+    if not spawn.is_handover:
+        _start(store.place, request_id)
+        return Told("")
+    response = _wait(caller, request_id, is_over)
+    if response is None:
+        return Told(
+            f"hostbridge: the rule {spawn.rule['name']} gives this to the agent "
+            f"{spawn.agent}, which still works on it. Do not do it yourself: its "
+            "answer will be told to you. To wait for it, make the same call again.",
+            is_refusal=True,
+        )
+    note_handover(store, caller.holder, key, None)
+    return _told(caller, spawn, request_id, response)
+
+
+def _open_request(caller: Caller, key: str, *, is_answer_wanted: bool) -> str | None:
+    """The request that this call was given to before, if that is not over."""
+    earlier = find_handover(caller.store, caller.holder, key)
+    if earlier is None:
+        return None
+    found = caller.store.find(RequestId(earlier))
+    is_answered = found is not None and found.response is not None
+    is_open = found is not None and (is_answer_wanted or not is_answered)
+    return earlier if is_open else None
+
+
+def _request(caller: Caller, spawn: Spawn, definition: Definition | None) -> Request:
+    if caller.depth > caller.settings.max_depth:
+        raise NotPossible(
+            f"{caller.depth} agents stand above it; {caller.settings.max_depth} is the "
+            "limit (max_depth)"
+        )
+    routes = definition.routes if definition else ()
+    own = next((route for route in routes if route != "host"), None)
+    if own is None:
+        raise NotPossible("it is headless, and its routes name only the host")
+    return caller.request_of(spawn, definition, route=own)
+
+
+def _start(place: Place, request_id: str) -> subprocess.Popen[bytes]:
+    """Start the process that serves the request; it goes on without us."""
+    import subprocess
+    import threading
+
+    words = [json.dumps([each and str(each) for each in place]), request_id]
+    # -P and `cwd`: no `bridge` of the project's is imported.
+    child = subprocess.Popen(
+        [sys.executable, "-EP", str(_SCRIPT), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+    )
+    # It may outlive this call: whoever goes on, as the loop of a model does, reaps it.
+    threading.Thread(target=child.wait, daemon=True).start()
+    return child
+
+
+def _wait(
+    caller: Caller, request_id: str, is_over: Callable[[], bool]
+) -> dict[str, Any] | None:
+    """The response once it is there; None if it is not in time.
+
+    Whoever waits has the work begun again, if the process that did it is gone.
+    """
+    store = caller.store
+    path = f"{store.place.state}/responses/{request_id}.json"
+    until_s = time.monotonic() + MAX_WAIT_S
+    look_s, child, starts = 0.0, None, 0
+    while True:
+        response, now_s = load(path), time.monotonic()
+        if response or is_over() or now_s >= until_s:
+            return response
+        if now_s >= look_s:
+            look_s = now_s + _LOOK_S
+            # What a killed process held waits again.
+            store.sweep()
+            request = store.find_unfinished(RequestId(request_id))
+            is_free = child is None or child.poll() is not None
+            if request is not None and request.claim is None and is_free:
+                if starts == _MAX_STARTS:
+                    give_up(store, request, "host_gone", "its process ends at once")
+                else:
+                    child, starts = _start(store.place, request_id), starts + 1
+        time.sleep(_POLL_S)
+
+
+def _told(
+    caller: Caller, spawn: Spawn, request_id: str, response: dict[str, Any]
+) -> Told:
+    notes = tuple(rule_notes(caller, request_id))
+    if response.get("parsedOutput") is None:
+        told = not_started(spawn, f"it did not answer {why_failed(response)}")
+        return told._replace(notes=notes)
+    by = response.get("model") or response.get("route")
+    degraded = f" (degraded: by {by})" if response.get("degraded") else ""
+    head = (
+        f"hostbridge: the rule {spawn.rule['name']} gave this to the agent "
+        f"{spawn.agent}, which answered{degraded}:"
+    )
+    text = answer_text(head, request_id, response)
+    return Told(text, is_refusal=True, notes=notes)
+
+
+def rule_notes(caller: Caller, request_id: str) -> list[str]:
+    """What rules could not do inside an agent, for the user to read."""
+    log = caller.store.run_log(RequestId(request_id))
+    return [str(event.get("note")) for event in log if event.get("event") == "rule"]
+
+
+def late_answers(hook: HookContext) -> str:
+    """The answers that this session has not been told, once; empty if there are none.
+
+    A hook that waits for one tells it by itself.
+    """
+    store, session_id = hook.store, hook.session.session_id
+    texts = []
+    for key, request_id in untold(store, session_id).items():
+        response = load(f"{store.place.state}/responses/{request_id}.json")
+        if response is None:
+            continue
+        note_handover(store, session_id, key, None)
+        found = store.find(RequestId(request_id))
+        agent = found.request.agent_type if found and found.request else "an agent"
+        if response.get("parsedOutput") is None:
+            why = f"did not answer {why_failed(response)}; the call may be made again"
+            texts.append(f"hostbridge: {agent} {why}")
+        else:
+            head = f"hostbridge: {agent}, which a rule gave a call of yours, answered:"
+            texts.append(answer_text(head, request_id, response))
+    return "\n\n".join(texts)

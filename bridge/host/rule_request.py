@@ -1,0 +1,127 @@
+"""The request that a rule makes of a call, and what becomes of the call."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge.errors import BridgeError
+from bridge.policy.rule_set import label_of, place_of
+from bridge.protocol.ids import new_request_id
+from bridge.protocol.request import Request
+from bridge.protocol.response import failed
+from bridge.store.clock import uptime
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.agents.definition import Definition
+    from bridge.config import Settings
+    from bridge.policy.rule_set import Spawn
+    from bridge.protocol.failure_codes import FailureCode
+    from bridge.store.store import Store
+
+
+class Told(NamedTuple):
+    """What comes of it: why the call is refused, or why it runs after all.
+
+    `notes` are for the user beside it.
+    """
+
+    text: str
+    is_refusal: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class NotPossible(BridgeError):
+    """The work cannot be given to the agent."""
+
+    code = "declined"
+
+
+def not_started(spawn: Spawn, why: object) -> Told:
+    """The call runs, and the user is told why; a rule may require the agent."""
+    said = f"rule {label_of(spawn.rule)} could not start {spawn.agent}: {why}"
+    if spawn.is_handover and spawn.rule.get("required"):
+        return Told(f"hostbridge: {said}. The rule requires it.", is_refusal=True)
+    return Told(said)
+
+
+class Caller(NamedTuple):
+    """Who made the call that a rule gives away.
+
+    Attributes:
+        holder: whose record has what was given away (`store.handovers`): the session,
+            or the request of an agent on a route of ours.
+        agent_id: the subagent; empty for the main thread.
+        depth: how many agents stand above what it asks.
+        parent: the request that the agent serves; None in the main thread.
+        variables: its own.
+    """
+
+    settings: Settings
+    store: Store
+    holder: str
+    agent_id: str
+    depth: int
+    parent: str | None
+    variables: Mapping[str, Any]
+
+    def find_definition(self, spawn: Spawn) -> Definition | None:
+        """The definition of the agent that a rule names; None if it needs none.
+
+        Raises:
+            BridgeError: there is no such agent, or it cannot be used.
+        """
+        from bridge.agents.known_agents import Agents
+
+        agents = Agents.open(self.settings, self.store.place.project)
+        return agents.find(spawn.agent)
+
+    def request_of(
+        self, spawn: Spawn, definition: Definition | None, **more: Any
+    ) -> Request:
+        """The request, with the definition of its agent applied.
+
+        Raises:
+            BridgeError: the agent cannot be asked like this.
+        """
+        fields: dict[str, Any] = {}
+        if definition is not None:
+            from bridge.agents.apply import applied, choices
+
+            fields = choices(definition)
+        if spawn.model is not None:
+            fields["model"] = spawn.model
+        now_us = self.store.clock.now_us()
+        priority = fields.pop("priority", "high")
+        request = Request(
+            request_id=new_request_id(now_us, priority),
+            agent_type=spawn.agent,
+            prompt=spawn.prompt,
+            arguments=spawn.arguments,
+            created_at=now_us // 1000,
+            uptime=uptime(self.store.clock),
+            requester=f"rule {spawn.rule['name']}"[:60],
+            parent_request_id=self.parent,
+            depth=self.depth,
+            priority=priority,
+            answer_to_host=True,
+            **fields,
+            **more,
+        )
+        if definition is None:
+            return request.with_(variables=dict(self.variables))
+        return applied(definition, request, self.variables)
+
+    def key_of(self, spawn: Spawn) -> str:
+        """Stands for the rule, who makes the call, and what it says."""
+        said = [place_of(spawn.rule), self.agent_id, spawn.agent, spawn.prompt]
+        return hashlib.sha256(json.dumps(said).encode("utf-8", "replace")).hexdigest()
+
+
+def give_up(store: Store, request: Request, code: FailureCode, why: str) -> None:
+    """End a request that nobody will serve."""
+    response = failed(request, code, why, now_ms=store.now_ms())
+    store.publish(response, source="rule")

@@ -1,0 +1,80 @@
+"""Serve one request in a process of its own: `python -EP one_request.py PLACE ID`.
+
+Started by a hook (`bridge.host.headless`), and outlives it. PLACE is the project's
+`Place` as a JSON list. Every end is a response: that the route is not available on this
+machine, too. A session that was not told the answer is woken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bridge.store.store import Store
+
+# Who waits looks twenty times a second.
+_TOLD_BY_S = 1.0
+
+
+def main(place: str, request_id: str) -> None:
+    """Serve the request, unless somebody else does."""
+    from bridge.config import Settings
+    from bridge.errors import BridgeError
+    from bridge.host.hook_log import log_failure
+    from bridge.protocol.failure_codes import code_of
+    from bridge.protocol.ids import check_id
+    from bridge.protocol.response import failed
+    from bridge.routes import check_own
+    from bridge.store.config_file import in_files
+    from bridge.store.location import Place
+    from bridge.store.store import Store
+    from bridge.worker.executors import open_worker
+
+    project, state, guard, reason, main_folder = json.loads(place)
+    where = Place(
+        Path(project),
+        Path(state),
+        Path(guard),
+        reason,
+        Path(main_folder) if main_folder else None,
+    )
+    settings, _problems = in_files(Settings.from_environment(), where.state)
+    store = Store(where, lease_s=settings.lease_s)
+    known = check_id(request_id)
+    request = store.find_unfinished(known)
+    if request is None:
+        return
+    try:
+        open_worker(store, settings, check_own(request.route)).serve(known)
+    except BridgeError as exc:
+        response = failed(request, code_of(exc), exc.what, now_ms=store.now_ms())
+        store.publish(response, source="rule")
+    except Exception:  # noqa: BLE001 - the worker has ended the request
+        log_failure("headless")
+    time.sleep(_TOLD_BY_S)
+    _wake(store, request_id)
+
+
+def _wake(store: Store, request_id: str) -> None:
+    """Wake the session whose call it was, if nobody has told it the answer."""
+    from bridge.store.handovers import untold
+    from bridge.store.sessions import live_sessions
+    from bridge.store.wakeups import wake
+
+    late = [
+        session
+        for session in live_sessions(store)
+        if request_id in untold(store, session.session_id).values()
+    ]
+    wake(store, late)
+
+
+if __name__ == "__main__":
+    # The same package as the hook's, whatever else is installed.
+    sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+    main(*sys.argv[1:])
