@@ -1,6 +1,6 @@
 """The quick answer to tool calls inside our subagents: standard library only.
 
-Runs under `python -I -S` at every tool call while an agent of ours is at work, so its
+Runs under `python -EPS` at every tool call while an agent of ours is at work, so its
 imports are what a tool call costs. It reads the agent's record and the client's
 `meta.json`, and hands everything that is not plainly allowed to the full library:
 
@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import time
 
 from bridge.host.call_notes import (
@@ -33,7 +32,7 @@ from bridge.host.call_notes import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import IO, Any
+    from typing import Any
 
     Json = dict[str, Any]
     Names = list[str] | tuple[str, ...] | None
@@ -59,7 +58,7 @@ class _Unread(Exception):
     """A call that no rule can be asked about, where one might block it."""
 
 
-def main(python: str, event: str, state: str, kind: str = "", *tasks: str) -> None:
+def main(event: str, state: str, kind: str = "", *tasks: str) -> None:
     """Answer one event, or become the full hook.
 
     `tasks` are what the library may have to do, apart from its agents' calls: "offer"
@@ -73,7 +72,7 @@ def main(python: str, event: str, state: str, kind: str = "", *tasks: str) -> No
         return
     try:
         if _needs_full(event, state, data, tasks):
-            become_full(python, event, state, data, kind)
+            become_full(event, state, data, kind)
     except _Unread:
         os.write(1, _denial(_UNREAD))
     except Exception:  # noqa: BLE001 - the call waits for an answer
@@ -278,32 +277,14 @@ def read_all() -> bytes:
     return b"".join(parts)
 
 
-def become_full(python: str, event: str, state: str, data: bytes, kind: str) -> None:
-    """Start the full hook in our place, with the same event on its stdin."""
-    with _unnamed_file() as copy:
-        copy.write(data)
-        copy.seek(0)
-        os.dup2(copy.fileno(), 0)
-    # We are hooks/gate.py; hooks/full.py lies beside it.
-    full = os.path.join(os.path.dirname(sys.argv[0]), "full.py")
-    os.execv(python, [python, "-EP", full, event, kind, state])  # noqa: S606
+def become_full(event: str, state: str, data: bytes, kind: str) -> None:
+    """Go on as the full hook, with all that is installed: never returns."""
+    import site
 
+    site.main()
+    from bridge.host.hook import main
 
-def _unnamed_file() -> IO[bytes]:
-    """A file without a name: in memory if possible, since a disk may be full.
-
-    Otherwise an agent that must be stopped would go on.
-    """
-    # Not every Python or kernel has it.
-    make = getattr(os, "memfd_create", None)
-    if make is not None:
-        try:
-            return open(make("event"), "w+b")
-        except OSError:
-            pass
-    import tempfile
-
-    return tempfile.TemporaryFile()
+    main(event, kind, state, data)
 
 
 def _parse(data: bytes) -> Json:
