@@ -14,11 +14,22 @@ signal.alarm(25)
 # The process ends with the event, so collecting garbage only costs time.
 gc.disable()
 
+
+def full(*event: object) -> None:
+    """Go on as the full hook, with all that is installed."""
+    import site
+
+    site.main()
+    from bridge.host.hook import main
+
+    main(*event)
+
+
 folder, *arguments = sys.argv[1:]
 sys.path.append(folder + "/..")
 try:
     from bridge.host.gate import main
 
-    main(*arguments)
+    main(full, *arguments)
 except Exception:
     sys.exit(1)

@@ -31,10 +31,11 @@ from bridge.host.call_notes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     Json = dict[str, Any]
+    Full = Callable[[str, str, str, bytes], None]
     Names = list[str] | tuple[str, ...] | None
 
 MAX_EVENT = 64 * 1024 * 1024
@@ -58,8 +59,8 @@ class _Unread(Exception):
     """A call that no rule can be asked about, where one might block it."""
 
 
-def main(event: str, state: str, kind: str = "", *tasks: str) -> None:
-    """Answer one event, or become the full hook.
+def main(full: Full, event: str, state: str, kind: str = "", *tasks: str) -> None:
+    """Answer one event, or go on as the full hook.
 
     `tasks` are what the library may have to do, apart from its agents' calls: "offer"
     if requests may wait for the main thread, "launch" for the hook that sees Agent
@@ -72,7 +73,7 @@ def main(event: str, state: str, kind: str = "", *tasks: str) -> None:
         return
     try:
         if _needs_full(event, state, data, tasks):
-            become_full(event, state, data, kind)
+            full(event, kind, state, data)
     except _Unread:
         os.write(1, _denial(_UNREAD))
     except Exception:  # noqa: BLE001 - the call waits for an answer
@@ -275,16 +276,6 @@ def read_all() -> bytes:
         parts.append(part)
         size += len(part)
     return b"".join(parts)
-
-
-def become_full(event: str, state: str, data: bytes, kind: str) -> None:
-    """Go on as the full hook, with all that is installed: never returns."""
-    import site
-
-    site.main()
-    from bridge.host.hook import main
-
-    main(event, kind, state, data)
 
 
 def _parse(data: bytes) -> Json:
