@@ -14,12 +14,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
+from bridge.host.budget_news import session_now
+from bridge.host.budgets import find_spent
 from bridge.host.call_notes import has_turns
 from bridge.host.capture import fail
 from bridge.host.gate import permits
 from bridge.host.output import HookOutput, deny
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs, switch
+from bridge.store.clock import uptime
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
@@ -104,4 +107,6 @@ def refuse_nested(hook: HookContext, run: AgentRun) -> HookOutput | None:
             f"hostbridge: {run.depth + 1} agents stand above this call; "
             f"{hook.settings.max_depth} is the limit. Do the work yourself."
         )
+    if spent := find_spent(session_now(hook), uptime(hook.store.clock)):
+        return deny(f"hostbridge: {spent.why}. Do the work yourself.")
     return refuse(hook, run)

@@ -92,6 +92,13 @@ class HookWorld:
 
         self._patch.setattr(SystemClock, "now_us", now_us)
 
+    def pass_time(self, seconds: float) -> None:
+        """Have time go by, by the clock that nobody sets."""
+        before = SystemClock.monotonic_s
+        self._patch.setattr(
+            SystemClock, "monotonic_s", lambda clock: before(clock) + seconds
+        )
+
     def event(self, name: str, **fields: Any) -> dict[str, Any]:
         """An event as the client writes it."""
         return {
