@@ -45,11 +45,12 @@ class AgentRun(Record):
     At `answer_by` it is told to answer now; `answer_at` is the same moment in
     milliseconds since this boot, since somebody may set the other clock.
     `nested` is a subagent that one of ours started: its answer is not ours, but it ends
-    with the request and may not raise a dialog either. `warnings` counts how often it
-    was told to answer now. `waits_for` are its own background commands and agents that
-    had not ended when it last stopped: the client wakes it when they end. `parent` is
-    the agent that started a nested one; `ends` counts how often it ended, since it may
-    be continued. `heard_of` are the ends that we told it about.
+    with the request and may not raise a dialog either. `warned_in` are the messages in
+    which it was told to answer now. `waits_for` are its own background commands and
+    agents that had not ended when it last stopped: the client wakes it when they end.
+    `parent` is the agent that started a nested one, if it may be told of its end;
+    `ends` counts how often it ended, since it may be continued. `heard_of` are the ends
+    that we told it about.
 
     From the definition of the agent: the `tools` it may call (None for all), those it
     may not, what is granted to it (`allow`), after how many calls it must answer
@@ -73,7 +74,7 @@ class AgentRun(Record):
     launched_at: Milliseconds
     answer_by: Milliseconds
     answer_at: Milliseconds = 0
-    warnings: Count = 0
+    warned_in: tuple[str, ...] = ()
     prompt_sha256: str = ""
     answer_to_host: bool = False
     ended_at: Milliseconds | None = None
