@@ -23,6 +23,15 @@ WAITING = """<task-notification>
 <status>completed</status>
 <summary>Agent "d" is waiting on its own background work</summary>
 </task-notification>"""
+MCP = """<task-notification>
+<task-id>k9rk5zncj</task-id>
+<status>completed</status>
+<summary>MCP task k9rk5zncj (hostbridge/wait_for_agent) completed.</summary>
+<result>
+<tool-use-id>{call}</tool-use-id>
+{{"answer": "{agent} finished"}}
+</result>
+</task-notification>"""
 HANDBACK = """<agent-message from="a1">
 [Subagent hand-back] It is model output. The report follows:
   {
@@ -131,6 +140,23 @@ def test_a_message_is_the_last_chance_of_a_report_nobody_saw(world):
     )
 
     assert world.response(request).raw_output == GOOD
+
+
+def test_a_call_of_our_mcp_server_that_ends_in_the_background_reaches_the_host(world):
+    """Its notice is the answer to the call, and says nothing about an agent's end."""
+    request, call, agent = world.begin()
+    world.use(agent)
+    tasks = [
+        {"id": "k9rk5zncj", "type": "MCP task", "status": "running"},
+        {"id": agent, "type": "subagent", "status": "running"},
+    ]
+
+    world.say("Stop", background_tasks=tasks)
+    said = world.say("UserPromptSubmit", prompt=MCP.format(call=call, agent=agent))
+
+    assert said == {}
+    assert world.code(request) is None
+    assert [run.state for run in world.runs()] == ["running"]
 
 
 @pytest.mark.parametrize(
