@@ -12,6 +12,7 @@ from bridge.doctor import (
     hook_run,
     hooks,
     machine,
+    mcp,
     models,
     recent_failures,
     requests,
@@ -51,6 +52,7 @@ CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("local", models.local),
     ("endpoint", models.endpoint),
     ("rules", rules.files),
+    ("mcp", mcp.server),
     ("requests", requests.stuck),
     (PAST, recent_failures.recent),
 )
