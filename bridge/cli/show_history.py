@@ -32,6 +32,7 @@ _SAID = {
     "failed": "failed: {code} ({source})",
     "timeout": "the deadline passed",
     "cancelled": "cancelled",
+    "rule": "{why}",
 }
 _OUTCOMES: dict[bool | None, tuple[str, Style]] = {
     None: ("running", "yellow"),

@@ -17,6 +17,7 @@ from bridge.host.gate import last_word
 from bridge.host.hook_log import log_answer, log_failure, log_settings
 from bridge.host.output import SILENT, HookOutput, specific
 from bridge.host.pins import Pins
+from bridge.host.told_later import with_notes
 from bridge.protocol.ids import is_id
 from bridge.rules.freshness import FOLDER, is_fresh
 from bridge.store import sessions
@@ -70,7 +71,7 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
         if session is None:
             return SILENT
         hook = HookContext(settings, opened, event, session)
-        output = _answered(hook)
+        output = with_notes(hook, _answered(hook))
         if settings.debug:
             # The answer is printed even if the log fails.
             with suppress(BridgeError, OSError):

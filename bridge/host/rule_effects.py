@@ -30,6 +30,7 @@ from bridge.host.output import (
     with_context,
     with_line,
 )
+from bridge.host.told_later import tell_later
 from bridge.policy.rule_set import Decision, decide_event, label_of
 from bridge.policy.tool_classes import HANDBACK, is_own
 from bridge.rules.rule_text import filled_in
@@ -63,7 +64,7 @@ def answer_with_rules(hook: HookContext, handler: Handler) -> HookOutput:
         refused = _refusal(hook, decision.block)
         if refused is not None:
             _write_down(hook, decision, whose)
-            return _with_notes(refused, decision)
+            return _with_notes(hook, refused, decision)
     for spawn in decision.spawns:
         # First: the handler may offer it at once.
         told = hand_over(hook, spawn, whose, decision.changes)
@@ -131,7 +132,7 @@ def _about_call(
     if decision.contexts:
         text = "\n\n".join(decision.contexts)
         refused = with_context(refused, "PreToolUse", text)
-    return _with_notes(refused, decision)
+    return _with_notes(hook, refused, decision)
 
 
 def _count_refusal(hook: HookContext, run: AgentRun) -> None:
@@ -160,11 +161,16 @@ def _told(hook: HookContext, decision: Decision, output: HookOutput) -> HookOutp
     if decision.contexts:
         text = "\n\n".join(decision.contexts)
         output = with_context(output, hook.event.name, text)
-    return _with_notes(output, decision)
+    return _with_notes(hook, output, decision)
 
 
-def _with_notes(output: HookOutput, decision: Decision) -> HookOutput:
+def _with_notes(
+    hook: HookContext, output: HookOutput, decision: Decision
+) -> HookOutput:
     if not decision.notes:
+        return output
+    if hook.event.agent_id:
+        tell_later(hook, decision.notes)
         return output
     return with_line(output, "hostbridge: " + "; ".join(decision.notes))
 

@@ -44,14 +44,12 @@ class Reply:
     """One assistant message, sent `delay_s` seconds after its request came.
 
     Without a `stop_reason` it is the one that fits: `tool_use` after a tool call,
-    `end_turn` otherwise. `tokens_in` and `tokens_out` are what the API says it took.
+    `end_turn` otherwise.
     """
 
     blocks: tuple[Text | ToolUse, ...] = ()
     delay_s: float = 0
     stop_reason: str | None = None
-    tokens_in: int = 1
-    tokens_out: int = 1
 
     @property
     def reason(self) -> str:
@@ -89,14 +87,11 @@ def tool_use(
 
 
 def reply(
-    *blocks: Text | ToolUse | str,
-    delay_s: float = 0,
-    stop_reason: str | None = None,
-    **tokens: int,
+    *blocks: Text | ToolUse | str, delay_s: float = 0, stop_reason: str | None = None
 ) -> Reply:
     """Make a reply; a bare string stands for a block of text."""
     made = tuple(Text(block) if isinstance(block, str) else block for block in blocks)
-    return Reply(made, delay_s, stop_reason, **tokens)
+    return Reply(made, delay_s, stop_reason)
 
 
 def error(
@@ -114,7 +109,7 @@ def error(
 def message(answer: Reply, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the whole message, as a request without `stream` gets it."""
     return {
-        **_envelope(answer, request),
+        **_envelope(request),
         "content": [_block(block) for block in answer.blocks],
         **_ending(answer, request),
     }
@@ -122,11 +117,12 @@ def message(answer: Reply, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def events(answer: Reply, request: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield the server-sent events that carry the message."""
-    yield _event("message_start", message=_envelope(answer, request))
+    yield _event("message_start", message=_envelope(request))
     for index, block in enumerate(answer.blocks):
         yield from _block_events(index, block)
-    usage = {"output_tokens": answer.tokens_out}
-    yield _event("message_delta", delta=_ending(answer, request), usage=usage)
+    yield _event(
+        "message_delta", delta=_ending(answer, request), usage={"output_tokens": 1}
+    )
     yield _event("message_stop")
 
 
@@ -162,7 +158,7 @@ def _verdict(call: ToolUse) -> dict[str, str]:
     return {"type": "evaluated", "outcome": "flagged", "explanation": call.flagged}
 
 
-def _envelope(answer: Reply, request: Mapping[str, Any]) -> dict[str, Any]:
+def _envelope(request: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": f"msg_stage_{uuid.uuid4().hex}",
         "type": "message",
@@ -171,10 +167,7 @@ def _envelope(answer: Reply, request: Mapping[str, Any]) -> dict[str, Any]:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": {
-            "input_tokens": answer.tokens_in,
-            "output_tokens": answer.tokens_out,
-        },
+        "usage": {"input_tokens": 1, "output_tokens": 1},
     }
 
 

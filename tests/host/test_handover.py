@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hookworld import GOOD, hook_world
+from hookworld import GOOD, hook_world, running
 
 from bridge.rules.compiled import compile_rules
 from bridge.store.subagent_runs import all_runs
@@ -145,7 +145,6 @@ UNABLE = {
         "did not answer (no_route)",
     ),
     "no place": ({}, {"BRIDGE_SLOTS": "1"}, "all 1 places for agents in this session"),
-    "tokens": ({}, {"BRIDGE_TOKENS_PER_SESSION": "0"}, "tokens_per_session is 0"),
     "budget": ({}, {"BRIDGE_AGENTS_PER_HOUR": "0"}, "it may start no agent"),
 }
 
@@ -225,9 +224,13 @@ def test_a_nested_agent_is_below_the_one_that_started_it(world):
     nested = world.nest(agent)
 
     runs, said = run(world, agent_id=nested)
+    run(world, agent_id=nested)
+    told = [world.say("Stop", background_tasks=running(agent)) for _ in range(2)]
 
-    assert runs
-    assert "which would go on for ever" in said
+    assert (runs, said) == (True, "")
+    # The client shows nothing of what hooks in agents say.
+    assert told[0]["systemMessage"].count("which would go on for ever") == 1
+    assert told[1] == {}
 
 
 def test_an_agents_call_is_handed_over_to_it_alone(world):
@@ -289,8 +292,9 @@ def test_two_rules_that_point_at_each_other_end(world):
 def test_an_agent_without_the_tool_agent_runs_the_call_itself(world, agent_type):
     rules(world)
 
-    runs, said = run(world, agent_id="theirs", agent_type=agent_type)
+    runs, _ = run(world, agent_id="theirs", agent_type=agent_type)
 
+    said = world.say("UserPromptSubmit", prompt="hello")["systemMessage"]
     assert runs
     assert "has no tool to start others" in said
 

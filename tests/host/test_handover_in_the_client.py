@@ -15,61 +15,6 @@ from stage.replies import reply, tool_use
 pytestmark = pytest.mark.host
 
 
-def test_the_seeds_rule_end_to_end(tmp_path):
-    """Blocked, handed over, run unblocked inside, and answered in the same turn."""
-
-    def answers(_prompt, request):
-        if not request.own_calls:
-            return reply(tool_use("Bash", {"command": "touch made # pytest"}))
-        seen = {"type": "command_output", "content": "ok", "passed": True}
-        seen["command"] = "touch made # pytest"
-        output = {"status": "success", "summary": "all passed", "evidence": [seen]}
-        return reply(json.dumps(output))
-
-    with host_world(
-        tmp_path, obedient_model(answers, main=calling("pytest -q"))
-    ) as world:
-        define_rules(world, SEED)
-        world.allow("Bash")
-        printed = world.print("go")
-        (response,) = world.responses()
-        made = (world.stage.project / "made").exists()
-        words = world.main_words()
-
-    assert printed.exit_code == 0
-    assert response.success, (response.error, response.raw_output)
-    assert made
-    assert "all passed" in words
-    assert "Run and report: pytest -q" in world.subagent_words()
-    assert world.complaints() == ""
-
-
-LOOP = """
-on_before_tool:
-  - when: '"pytest" in command'
-    spawn_agent: {agent: general-purpose, prompt: "Run {{ command }}"}
-"""
-
-
-def test_without_any_variable_the_loop_cannot_happen(tmp_path):
-    """The agent's own call runs, and the user is told why."""
-
-    def answers(_prompt, request):
-        if not request.own_calls:
-            return reply(tool_use("Bash", {"command": "touch made # pytest"}))
-        return reply('{"status": "success", "summary": "s", "evidence": []}')
-
-    with host_world(tmp_path, obedient_model(answers, main=calling("pytest"))) as world:
-        define_rules(world, LOOP)
-        world.allow("Bash")
-        assert world.print("go").exit_code == 0
-        made = (world.stage.project / "made").exists()
-        (response,) = world.responses()
-
-    assert made
-    assert response.success
-
-
 @pytest.mark.parametrize(
     ("how", "mode"),
     [("stream", "default"), ("terminal", "default"), ("terminal", "auto")],

@@ -47,7 +47,6 @@ NOTICES = {
             status="completed",
             summary='Agent "hostbridge: a test [r-1]" finished',
             words="one </result> two",
-            tokens=2,
         ),
     ),
     "interim": (

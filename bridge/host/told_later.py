@@ -1,0 +1,62 @@
+"""Lines for the user from hooks inside subagents, said when the main turn goes on.
+
+    sessions/<id>.notes     one line each
+
+Source: measured on Claude Code 2.1.330: a `systemMessage` from a hook in a subagent is
+shown nowhere.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import BridgeError
+from bridge.host import runs
+from bridge.host.output import MAX_NOTE, HookOutput, one_line, with_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.host.context import HookContext
+
+# The main conversation's hooks that look: they run in every turn (hooks/turn).
+_EVENTS = ("UserPromptSubmit", "Stop")
+_MAX_LINES = 3
+
+
+def tell_later(hook: HookContext, notes: Iterable[str]) -> None:
+    """Keep lines for the user; the same one once, and only so many.
+
+    Without a terminal nobody reads them there: `hostbridge show` has them too.
+    """
+    lines = [one_line(note, MAX_NOTE) for note in notes]
+    run = runs.find_run(hook.store, hook.event)
+    with suppress(BridgeError, OSError), hook.store.state() as state, state.hold():
+        if run is not None:
+            for line in lines:
+                state.note("rule", run.request_id, why=line)
+        known = (state["sessions"].read(_file(hook)) or b"").decode().splitlines()
+        lines = [*dict.fromkeys([*known, *lines])]
+        text = "\n".join(lines[:_MAX_LINES])
+        state["sessions"].replace(_file(hook), text.encode(), durable=False)
+
+
+def with_notes(hook: HookContext, output: HookOutput) -> HookOutput:
+    """The answer to an event of the main conversation, with what was kept."""
+    event = hook.event
+    # Beside a notice that is blocked, the client shows no line.
+    if event.agent_id or event.name not in _EVENTS or b'"decision"' in output.stdout:
+        return output
+    if not os.path.lexists(f"{hook.store.place.state}/sessions/{_file(hook)}"):
+        return output
+    with suppress(BridgeError, OSError), hook.store.folder("sessions") as folder:
+        kept = (folder.read(_file(hook)) or b"").decode("utf-8", "replace")
+        folder.remove(_file(hook))
+        return with_line(output, f"hostbridge: {'; '.join(kept.splitlines())}")
+    return output
+
+
+def _file(hook: HookContext) -> str:
+    return f"{hook.session.session_id}.notes"
