@@ -99,6 +99,29 @@ class Settings:
         "BRIDGE_AGENTS_PER_HOUR", count(0), "agents a session may start in an hour",
         "session", default=200, unit="agents",
     )  # fmt: skip
+    # So many agents with 100,000 each; a busy hour of a person takes a third.
+    tokens_per_hour: int = setting(
+        "BRIDGE_TOKENS_PER_HOUR", count(0), "tokens that its agents may take in an "
+        "hour", "session", default=20_000_000, unit="tokens",
+    )  # fmt: skip
+    # Four slots that are never free take 240, and agents of agents come on top.
+    minutes_per_hour: int = setting(
+        "BRIDGE_MINUTES_PER_HOUR", count(0), "minutes that its agents may work in an "
+        "hour, all together", "session", default=480, unit="minutes",
+    )  # fmt: skip
+    # 25 such hours: more than a busy week, less than a loop that runs for two days.
+    agents_per_session: int = setting(
+        "BRIDGE_AGENTS_PER_SESSION", count(0), "agents a session may start in all",
+        "session", default=5_000, unit="agents",
+    )  # fmt: skip
+    tokens_per_session: int = setting(
+        "BRIDGE_TOKENS_PER_SESSION", count(0), "tokens that its agents may take in all",
+        "session", default=500_000_000, unit="tokens",
+    )  # fmt: skip
+    minutes_per_session: int = setting(
+        "BRIDGE_MINUTES_PER_SESSION", count(0), "minutes that its agents may work in "
+        "all", "session", default=12_000, unit="minutes",
+    )  # fmt: skip
     max_depth: int = setting(
         "BRIDGE_MAX_DEPTH", count(0), "how deeply agents may ask agents",
         "session", "caller", default=2, unit="levels",

@@ -11,10 +11,8 @@ import os
 import signal
 import sys
 
-# The client waits 30 seconds. A hook that hangs ends before that, silently. If the gate
-# ran first, its alarm is already set.
-if not signal.getitimer(signal.ITIMER_REAL)[0]:
-    signal.alarm(25)
+# The client waits 30 seconds. A hook that hangs ends before that, silently.
+signal.alarm(25)
 
 # The process ends with the event, so collecting garbage only costs time: 5 % of it.
 gc.disable()
@@ -39,4 +37,4 @@ except Exception as missing:  # not there, half there, or for another Python
     line = f"hostbridge: {sys.executable} cannot start it ({missing}): {cure}"
     sys.stdout.write(json.dumps({"systemMessage": line}) + "\n")
 else:
-    main()
+    main(*sys.argv[1:4])

@@ -15,8 +15,7 @@ run_gate() {
     find_python
     for bridge in "$hooks/../bridge" "$hooks/../.."; do
         if [ -f "$bridge/host/gate.py" ]; then
-            run -I -S "$hooks/gate.py" \
-                "$bridge" "$python" "$event" "$state" "$kind" "$@"
+            run -EPS "$hooks/gate.py" "$bridge" "$event" "$state" "$kind" "$@"
         fi
     done
     python=

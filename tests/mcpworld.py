@@ -10,15 +10,16 @@ import os
 import sys
 from contextlib import asynccontextmanager
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from stage.processes import family
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
-    from pathlib import Path
 
     from hookworld import HookWorld
     from mcp_types import CallToolResult
@@ -48,6 +49,16 @@ def run(steps: Callable[[Client], Awaitable[None]], folder: Path, **more: str) -
             await steps(client)
 
     anyio.run(all_of_it)
+
+
+def server_pid() -> int:
+    """The process of the server that this one has started."""
+    (server,) = [
+        each.pid
+        for each in family(os.getpid())
+        if Path(f"/proc/{each.pid}/cmdline").read_bytes().endswith(b"bridge\0mcp\0")
+    ]
+    return server
 
 
 async def call_from(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.api.hosts import waits_for
+from bridge.api.hosts import near_budgets, waits_for
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import check_id
 from bridge.store import subagent_runs
@@ -44,6 +44,7 @@ class Story:
         evidence: rejected answers, with the reason.
         files: all of these files, to be read with `cat`.
         held_back: the limit of a session that it waits for.
+        near: the budgets, nearly used up, of the session that holds it.
     """
 
     request_id: str
@@ -59,6 +60,7 @@ class Story:
     evidence: tuple[dict[str, Any], ...]
     files: tuple[Path, ...]
     held_back: HeldBack | None = None
+    near: tuple[str, ...] = ()
 
 
 def tell(store: Store, request: str) -> Story:
@@ -82,6 +84,7 @@ def tell(store: Store, request: str) -> Story:
         files = opened.files_about(request_id, [run.agent_id for run in runs])
         if found is None and not history and not files:
             raise opened.unknown(request_id)
+        live = found.request if found and found.response is None else None
         return Story(
             request_id=request_id,
             status=found.status if found else None,
@@ -98,6 +101,7 @@ def tell(store: Store, request: str) -> Story:
             evidence=tuple(opened.evidence(request_id)),
             files=tuple(files),
             held_back=waits_for(opened, found.request) if found else None,
+            near=near_budgets(opened, live),
         )
 
 

@@ -10,6 +10,7 @@ from bridge.host.eligibility import eligible, may_take
 from bridge.protocol.ids import check_id
 from bridge.protocol.status import Stage
 from bridge.store import sessions, switch, wakeups
+from bridge.store.clock import uptime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,7 @@ def held_back_of(
         return None
     from bridge.host.budgets import held_back
 
-    return held_back(request, able, store.claimed(), store.now_ms())
+    return held_back(request, able, store.claimed(), uptime(store.clock))
 
 
 def waits_for(store: Store, request: Request | None) -> HeldBack | None:
@@ -55,6 +56,23 @@ def waits_for(store: Store, request: Request | None) -> HeldBack | None:
     if request is None or request.stage is not Stage.WAITING:
         return None
     return held_back_of(store, request, eligible_hosts(store, request))
+
+
+def near_budgets(store: Store, request: Request | None) -> tuple[str, ...]:
+    """The budgets that are nearly used up, of the session that holds a request."""
+    claim = request.claim if request else None
+    if claim is None or claim.route != "host":
+        return ()
+    from bridge.host.budgets import about, uses_of
+
+    now = uptime(store.clock)
+    live = sessions.live_sessions(store, which=lambda s: s.host == claim.host)
+    return tuple(
+        f"{about(session, use)} are used ({use.key})"
+        for session in live
+        for use in uses_of(session, now)
+        if use.is_near
+    )
 
 
 class NoHostReason(NamedTuple):
@@ -103,7 +121,7 @@ class Hosts:
         if not able or self.would_wait_for_itself(request):
             return False
         limit = held_back_of(self._store, request, able)
-        return limit is None or (limit.frees_in_s or 0) <= within_s
+        return limit is None or limit.wait_s <= within_s
 
     def wake(self, request: Request) -> None:
         """Wake the sessions that may take it."""

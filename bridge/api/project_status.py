@@ -17,6 +17,7 @@ from bridge.host.output import one_line
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.status import FINAL, Stage
 from bridge.store import journal, queries, sessions, switch
+from bridge.store.clock import uptime
 from bridge.store.host_process import liveness
 from bridge.store.lease import is_abandoned
 from bridge.store.waiting_order import MAX_ASKED, Ranks, in_order
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.config import Settings
-    from bridge.host.budgets import HeldBack
+    from bridge.host.budgets import HeldBack, Use
     from bridge.protocol.request import Request
     from bridge.store.directory import Folder
     from bridge.store.sessions import Session
@@ -44,7 +45,8 @@ _LINES_READ = 500
 class OpenSession:
     """One open session: `seen` is alive, or unseen in another PID namespace.
 
-    It has started `started` agents within an hour, of `agents_per_hour`. `off_s` says
+    It has started `started` agents within an hour, of `agents_per_hour`; `budgets` are
+    all of its budgets, and of `untold` agents the client told no tokens. `off_s` says
     for how many seconds it has been off, if it was switched off by itself.
     """
 
@@ -58,6 +60,8 @@ class OpenSession:
     cwd: str
     started: int
     agents_per_hour: int
+    budgets: tuple[Use, ...]
+    untold: int
     off_s: float | None
 
 
@@ -152,10 +156,10 @@ def overview(store: Store, settings: Settings) -> Overview:
             is_off=off.is_everything,
             is_off_here=settings.off,
             sessions=tuple(
-                _open_session(s, claimed, settings, off, now_ms) for s in live
+                _open_session(s, claimed, settings, off, state) for s in live
             ),
             requests=tuple(
-                _live(r, hosts, claimed, now_ms) for r in (*claimed, *waiting)
+                _live(r, hosts, claimed, state) for r in (*claimed, *waiting)
             ),
             unreadable=tuple(sorted(state.unread)),
             claimed=len(claimed),
@@ -171,11 +175,13 @@ def _open_session(
     claimed: list[Request],
     settings: Settings,
     off: Off,
-    now_ms: int,
+    state: State,
 ) -> OpenSession:
-    from bridge.host.budgets import limits_of
+    from bridge.host.budgets import limits_of, uses_of
 
     limits = session.limits or limits_of(settings)
+    uses = uses_of(session.with_(limits=limits), uptime(state.clock))
+    (an_hour,) = (use for use in uses if use.key == "agents_per_hour")
     held = (r.claim for r in claimed if r.claim and r.claim.host == session.host)
     return OpenSession(
         session_id=session.session_id,
@@ -186,16 +192,19 @@ def _open_session(
         running=sum(claim.launched_at is not None for claim in held),
         slots=limits.slots,
         cwd=session.cwd,
-        started=len(session.launches_of_hour(now_ms)),
-        agents_per_hour=limits.agents_per_hour,
-        off_s=off.age_s(now_ms, session.session_id),
+        started=an_hour.used,
+        agents_per_hour=an_hour.most,
+        budgets=tuple(uses),
+        untold=session.spending.not_told(),
+        off_s=off.age_s(state.now_ms(), session.session_id),
     )
 
 
 def _live(
-    request: Request, hosts: list[Session], claimed: list[Request], now_ms: int
+    request: Request, hosts: list[Session], claimed: list[Request], state: State
 ) -> LiveRequest:
     claim = request.claim
+    now_ms = state.now_ms()
     stage = request.stage
     limit = None
     if claim is None and request.route == "host":
@@ -204,7 +213,7 @@ def _live(
         if able:
             from bridge.host.budgets import held_back
 
-            limit = held_back(request, able, claimed, now_ms)
+            limit = held_back(request, able, claimed, uptime(state.clock))
     return LiveRequest(
         request_id=request.request_id,
         stage=stage,

@@ -26,7 +26,7 @@ from bridge.store.variables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from bridge.config import Settings
     from bridge.store.sessions import Session
@@ -101,7 +101,19 @@ class Variables:
         return self.all().get(name, default)
 
     def set(self, **values: Any) -> None:
-        """Set variables to JSON values.
+        """Set variables to JSON values; raises as `change`."""
+        self.change(values)
+
+    def unset(self, *names: str) -> None:
+        """Forget what was set: the others have their first values again.
+
+        Raises:
+            NotYours: one belongs to somebody else; nothing is changed.
+        """
+        self.change({}, names)
+
+    def change(self, values: Mapping[str, Any], unset: Collection[str] = ()) -> None:
+        """Set variables to JSON values and forget others, all of them or none.
 
         Raises:
             NotYours: one belongs to somebody else; nothing is changed.
@@ -112,24 +124,13 @@ class Variables:
 
         for problem in shadowed(values):
             raise InvalidRequest(problem)
-        self._change(values, ())
-
-    def unset(self, *names: str) -> None:
-        """Forget what was set: the others have their first values again.
-
-        Raises:
-            NotYours: one belongs to somebody else; nothing is changed.
-        """
-        self._change({}, names)
-
-    def _change(self, values: dict[str, Any], names: tuple[str, ...]) -> None:
         theirs = [name for name, each in self.first.items() if each.owner != "model"]
         set_variables(
             self.store,
             self.holder,
             values,
             self.owner,
-            unset=names,
+            unset=unset,
             declared=theirs,
         )
 

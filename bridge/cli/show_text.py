@@ -89,6 +89,8 @@ class StoryScreen:
         if self._why_waiting is not None:
             why, ways, _ = self._why_waiting
             yield from self._section("why it waits", self._whole(f"{why}: {ways[0]}"))
+        if story.near:
+            yield from self._section("budgets", self._whole("; ".join(story.near)))
         if full:
             for role, words in story.messages:
                 title = f"sent as {role} ({counted(len(words), 'character')})"

@@ -67,6 +67,7 @@ def _lines(seen: Overview, width: int | None) -> Iterator[Line]:
     yield ""
     if seen.sessions:
         yield from table(_SESSIONS, map(_session, seen.sessions), width)
+        yield from _near(seen, width)
     else:
         text = "no session is open (`claude` opens one, `hostbridge install` before it)"
         yield from wrapped(text, width)
@@ -112,9 +113,11 @@ def _session(session: OpenSession) -> Sequence[str]:
         "open" if is_seen else "not visible from here",
         "" if session.off_s is None else f"off for {span(session.off_s)}",
         "" if session.wakes else "not woken while idle",
-        "may start no agent now (agents_per_hour)"
-        if session.started >= session.agents_per_hour
-        else "",
+        *(
+            f"may start no agent now ({use.key})"
+            for use in session.budgets
+            if use.used >= use.most
+        ),
     )
     return (
         session.session_id,
@@ -122,6 +125,18 @@ def _session(session: OpenSession) -> Sequence[str]:
         f"{session.running} of {session.slots}",
         str(session.pid),
     )
+
+
+def _near(seen: Overview, width: int | None) -> Iterator[Line]:
+    """The budgets that are nearly used up."""
+    for session in seen.sessions:
+        for use in session.budgets:
+            if use.is_near and use.used < use.most:
+                text = (
+                    f"session {session.session_id} has used {use.percent} % of "
+                    f"{use.key} ({use.used:,} of {use.most:,})"
+                )
+                yield from wrapped(Styled(text, "yellow"), width, whole_words=True)
 
 
 def _request(request: LiveRequest) -> Sequence[str]:

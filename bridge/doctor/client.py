@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.doctor.finding import Finding, ok, warning
-from bridge.host.budgets import find_spent
+from bridge.host.budgets import about, cure_of, find_spent, uses_of
 from bridge.host.wake_problems import JUST_STARTED, find_wake_problem
 from bridge.store import switch
+from bridge.store.clock import uptime
 from bridge.store.location import find_owner
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from bridge.doctor.subject import Subject
     from bridge.host.wake_problems import WakeProblem
+    from bridge.protocol.request import Uptime
     from bridge.store.sessions import Session
     from bridge.store.switch import Off
 
@@ -66,7 +68,7 @@ def open_sessions(subject: Subject) -> Iterator[Finding]:
         _listed(subject, program) if program else [],
         off=switch.switched_off(store),
         unheard={s.session_id: find_wake_problem(store, s) for s in ours},
-        now_ms=store.now_ms(),
+        now=uptime(store.clock),
         project=str(subject.project),
     )
 
@@ -77,7 +79,7 @@ def judge_sessions(
     *,
     off: Off,
     unheard: Mapping[str, WakeProblem | None],
-    now_ms: int,
+    now: Uptime,
     project: str,
 ) -> Iterator[Finding]:
     """Compare our records with the client's list.
@@ -85,7 +87,7 @@ def judge_sessions(
     `unheard` says why a session cannot be woken.
     """
     for session in ours:
-        yield _session(session, unheard.get(session.session_id), off, now_ms)
+        yield _session(session, unheard.get(session.session_id), off, now)
     known = {session.host.pid for session in ours}
     unknown = [each for each in theirs if each.get("pid") not in known]
     for each in unknown:
@@ -106,7 +108,7 @@ def judge_sessions(
 
 
 def _session(
-    session: Session, why: WakeProblem | None, off: Off, now_ms: int
+    session: Session, why: WakeProblem | None, off: Off, now: Uptime
 ) -> Finding:
     found = f"{session.session_id} (pid {session.host.pid})"
     if off.is_everything:
@@ -114,8 +116,12 @@ def _session(
     if session.session_id in off:
         cure = f"hostbridge on --session {session.session_id}"
         return warning(f"{found} is switched off", "`hostbridge off --session`", cure)
-    if spent := find_spent(session, now_ms):
+    if spent := find_spent(session, now):
         return warning(f"{found} may start no agent now", spent.why, spent.cure)
+    for use in uses_of(session, now):
+        if use.is_near:
+            near = f"{found} has used {use.percent} % of a budget"
+            return warning(near, about(session, use), cure_of(session, use))
     if why is None:
         return ok(f"{found} takes requests and wakes from idle")
     if why is JUST_STARTED:

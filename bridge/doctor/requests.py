@@ -13,6 +13,7 @@ from bridge.host.budgets import held_back
 from bridge.host.eligibility import may_take
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, find_wake_problem
 from bridge.protocol.ids import RequestId
+from bridge.store.clock import uptime
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.queries import why_unreadable
 from bridge.store.switch import switched_off
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.doctor.subject import Subject
     from bridge.host.wake_problems import WakeProblem
-    from bridge.protocol.request import Request
+    from bridge.protocol.request import Request, Uptime
     from bridge.store.sessions import Session
     from bridge.store.state import State
     from bridge.store.switch import Off
@@ -49,6 +50,7 @@ class Queue:
     off: Off
     settings: Settings
     now_ms: int
+    now: Uptime
     unheard: Mapping[str, WakeProblem | None] = field(default_factory=dict)
 
 
@@ -85,6 +87,7 @@ def stuck(subject: Subject) -> Iterator[Finding]:
         off=switched_off(store),
         settings=subject.settings,
         now_ms=store.now_ms(),
+        now=uptime(store.clock),
         unheard={s.session_id: find_wake_problem(store, s) for s in live},
     )
     yield from judge(queue)
@@ -155,10 +158,10 @@ def _why_no_session(request: Request, queue: Queue) -> Finding:
         is_off = queue.settings.off and not queue.live
         why_none = why_no_host(request, queue.live, queue.project)
         return _no_host(OFF_HERE if is_off else why_none)
-    if limit := held_back(request, able, queue.held, queue.now_ms):
+    if limit := held_back(request, able, queue.held, queue.now):
         if limit.limit == "slots":
             return ok(f"waiting for a free slot ({limit.why}; more now: {limit.cure})")
-        found = "waiting, and the sessions have used up their agents of this hour"
+        found = f"waiting, and the sessions have used up a budget ({limit.limit})"
         return warning(found, limit.why, limit.cure)
     if _is_new(request, queue):
         return ok("asked just now")

@@ -1,24 +1,61 @@
-"""What a session may start, and which limit of it holds a request back.
+"""What a session may start, and which limit of it holds a request back. Pure.
 
-A session writes down the limits that it obeys: nobody else knows its environment.
+A session writes down the limits that it obeys: nobody else knows its environment. What
+it has used is in its record, too (`bridge.store.spending`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from math import inf
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.config import DEFAULTS, TABLE
 from bridge.protocol.value import Value
-from bridge.store.sessions import HOUR_MS, SessionLimits
+from bridge.setting import MOST
+from bridge.store.sessions import SessionLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bridge.config import Settings
-    from bridge.protocol.request import Request
+    from bridge.protocol.request import Request, Uptime
     from bridge.store.sessions import Session
+    from bridge.store.spending import What, Window
 
-Key = Literal["agents_per_hour", "slots"]
+Key = Literal[
+    "agents_per_hour",
+    "agents_per_session",
+    "tokens_per_hour",
+    "tokens_per_session",
+    "minutes_per_hour",
+    "minutes_per_session",
+    "slots",
+]
+
+# From this share on, the user is warned.
+_NEAR_PERCENT = 80
+_MINUTE_MS = 60_000
+
+
+class _Budget(NamedTuple):
+    """One budget: what is counted, over which time, and how people call it."""
+
+    key: Key
+    what: What
+    window: Window
+    words: str
+
+
+_WORK = "minutes of agents' work"
+_BUDGETS = (
+    _Budget("agents_per_session", "agents", "session", "agents"),
+    _Budget("tokens_per_session", "tokens", "session", "tokens"),
+    _Budget("minutes_per_session", "minutes", "session", _WORK),
+    _Budget("agents_per_hour", "agents", "hour", "agents"),
+    _Budget("tokens_per_hour", "tokens", "hour", "tokens"),
+    _Budget("minutes_per_hour", "minutes", "hour", _WORK),
+)
+_KEYS = ("slots", *(budget.key for budget in _BUDGETS))
 
 
 class HeldBack(Value):
@@ -28,7 +65,7 @@ class HeldBack(Value):
         limit: the key of the setting.
         session: the id of the session.
         used, most: how much of it is used, and how much there is.
-        frees_in_s: when the next agent may start; None for when one ends.
+        frees_in_s: when the next agent may start; None if nobody knows, or never.
         why: a sentence for people.
         cure: the command, or the step, that frees it now.
     """
@@ -41,54 +78,112 @@ class HeldBack(Value):
     why: str
     cure: str
 
+    @property
+    def is_of_session(self) -> bool:
+        """Whether it is the budget of a whole session, which time does not free."""
+        return self.limit.endswith("_session")
+
+    @property
+    def wait_s(self) -> float:
+        """How long it holds at least: 0 if it may free at any moment, inf for ever."""
+        if self.frees_in_s is None:
+            return 0 if self.limit == "slots" else inf
+        return self.frees_in_s
+
+
+class Use(Value):
+    """How much of one budget is used."""
+
+    key: Key
+    used: int
+    most: int
+
+    @property
+    def percent(self) -> int:
+        """The used share; 100 for a budget of nothing."""
+        return self.used * 100 // self.most if self.most else 100
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the user is warned of it."""
+        return self.percent >= _NEAR_PERCENT
+
 
 def limits_of(settings: Settings) -> SessionLimits:
     """The limits of the session that has these settings."""
     return SessionLimits(
-        slots=settings.slots,
-        agents_per_hour=settings.agents_per_hour,
+        **{key: getattr(settings, key) for key in _KEYS},
         by_variable=tuple(
-            key
-            for key in ("slots", "agents_per_hour")
-            if settings.sources.get(key) == TABLE[key].variable
+            key for key in _KEYS if settings.sources.get(key) == TABLE[key].variable
         ),
     )
 
 
 def find_limit(
-    session: Session, request: Request, claimed: Iterable[Request], now_ms: int
+    session: Session, request: Request, claimed: Iterable[Request], now: Uptime
 ) -> HeldBack | None:
     """The limit that keeps a session from taking a request; None if none does.
 
     `claimed` are all requests that anybody holds.
     """
-    limits = session.limits or _usual()
     claims = [r.claim for r in claimed if r.claim and r.claim.host == session.host]
     promised = sum(claim.launched_at is None for claim in claims)
-    if spent := find_spent(session, now_ms, promised):
+    if spent := find_spent(session, now, promised):
         return spent
-    if len(claims) >= limits.slots * (1 + request.depth):
-        return _held(session, limits, "slots", len(claims), None)
-    return None
-
-
-def find_spent(session: Session, now_ms: int, promised: int = 0) -> HeldBack | None:
-    """The agents of this hour, if they are used up.
-
-    `promised` is how many it has claimed but not launched.
-    """
-    limits = session.limits or _usual()
-    started, most = session.launches_of_hour(now_ms), limits.agents_per_hour
-    used = len(started) + promised
-    if used < most:
+    most = _most(session, "slots")
+    if len(claims) < most * (1 + request.depth):
         return None
-    left_ms = frees_at_ms(started, most, now_ms) - now_ms
-    return _held(session, limits, "agents_per_hour", used, left_ms)
+    what = (
+        f"{len(claims)} of {most} agents are busy (slots); it goes on when one of them "
+        "ends"
+    )
+    return _held(session, Use(key="slots", used=len(claims), most=most), what, None)
 
 
-def _usual() -> SessionLimits:
-    return SessionLimits(
-        slots=DEFAULTS["slots"], agents_per_hour=DEFAULTS["agents_per_hour"]
+def find_spent(session: Session, now: Uptime, promised: int = 0) -> HeldBack | None:
+    """The budget that is used up; of several, the one that frees last.
+
+    `promised` is how many it has claimed but not launched: they count as agents.
+    """
+    found = []
+    for budget, use in zip(_BUDGETS, uses_of(session, now, promised), strict=True):
+        if use.used >= use.most:
+            found.append(_spent(session, budget, use, now))
+    return max(found, key=lambda limit: limit.wait_s, default=None)
+
+
+def uses_of(session: Session, now: Uptime, promised: int = 0) -> list[Use]:
+    """How much of each budget a session has used."""
+    spending = session.spending
+    uses = []
+    for key, what, window, _ in _BUDGETS:
+        used = spending.used(what, window, now)
+        used += promised if what == "agents" else 0
+        used = used // _MINUTE_MS if what == "minutes" else used
+        uses.append(Use(key=key, used=used, most=_most(session, key)))
+    return uses
+
+
+def news_of(session: Session, now: Uptime) -> tuple[str, tuple[str, ...]]:
+    """What to tell the user of the budgets, once, and what has been told by then.
+
+    A budget is told of when it is nearly used up, and when it is; if it frees, again.
+    """
+    state = {
+        f"{use.key} {'spent' if use.used >= use.most else 'near'}": use
+        for use in uses_of(session, now)
+        if use.is_near
+    }
+    fresh = [use for name, use in state.items() if name not in session.spending.warned]
+    # Since one is told of "near" and "spent", it need not be told of "near" again.
+    told = {*state, *(f"{name.split()[0]} near" for name in state)}
+    if not fresh:
+        return "", tuple(sorted(told))
+    words = "; ".join(f"{about(session, use)} are used ({use.key})" for use in fresh)
+    is_over = any(use.used >= use.most for use in fresh)
+    stop = ", so no more agents start" if is_over else ""
+    return f"hostbridge: {words}{stop}; more: {cure_of(session, fresh[0])}", tuple(
+        sorted(told)
     )
 
 
@@ -96,7 +191,7 @@ def held_back(
     request: Request,
     able: Sequence[Session],
     claimed: Sequence[Request],
-    now_ms: int,
+    now: Uptime,
 ) -> HeldBack | None:
     """What holds a waiting request back, in the session that is free first.
 
@@ -104,50 +199,61 @@ def held_back(
     """
     found = []
     for session in able:
-        limit = find_limit(session, request, claimed, now_ms)
+        limit = find_limit(session, request, claimed, now)
         if limit is None:
             return None
         found.append(limit)
-    return min(found, key=lambda limit: limit.frees_in_s or 0, default=None)
+    return min(found, key=lambda limit: limit.wait_s, default=None)
 
 
-def frees_at_ms(started: Sequence[int], most: int, now_ms: int) -> int:
-    """When a session may start another agent; `started` are those of this hour."""
-    if not most:
-        return now_ms + HOUR_MS
-    return started[-most] + HOUR_MS if len(started) >= most else now_ms
+def about(session: Session, use: Use) -> str:
+    """One budget in words, such as `163 of 200 agents of this hour`."""
+    (budget,) = (each for each in _BUDGETS if each.key == use.key)
+    of = f"{use.used:,} of {use.most:,} {budget.words} of this {budget.window}"
+    untold = session.spending.not_told() if budget.what == "tokens" else 0
+    told = f"; of {untold} more agents the client told none" if untold else ""
+    return of + told
 
 
-def _held(
-    session: Session, limits: SessionLimits, key: Key, used: int, left_ms: int | None
-) -> HeldBack:
-    most = limits.slots if key == "slots" else limits.agents_per_hour
-    more = max(2 * most, 2 * used, DEFAULTS[key])
-    left_s = None if left_ms is None else left_ms / 1000
-    if left_s is None:
-        what = (
-            f"{used} of {most} agents are busy ({key}); it goes on when one of them "
-            "ends"
-        )
-    elif most:
-        what = (
-            f"{used} of {most} agents of this hour are used up ({key}); the next may "
-            f"start in {_about(left_s)}"
-        )
-    else:
-        what = f"{key} is 0, so it may start no agent"
-    cure = f"hostbridge config set {key} {more}"
-    if key in limits.by_variable:
-        variable = TABLE[key].variable
-        cure = f"start the session again without {variable}={most}"
+def cure_of(session: Session, use: Use) -> str:
+    """What allows more at once."""
+    if session.limits and use.key in session.limits.by_variable:
+        variable = TABLE[use.key].variable
+        return f"start the session again without {variable}={use.most}"
+    if use.used >= MOST:
+        return "start a new session"
+    more = min(MOST, max(2 * use.most, 2 * use.used, DEFAULTS[use.key]))
+    return f"hostbridge config set {use.key} {more}"
+
+
+def _most(session: Session, key: Key) -> int:
+    most = getattr(session.limits, key) if session.limits else None
+    found: int = DEFAULTS[key] if most is None else most
+    return found
+
+
+def _spent(session: Session, budget: _Budget, use: Use, now: Uptime) -> HeldBack:
+    if not use.most:
+        what = f"{use.key} is 0, so it may start no agent"
+        return _held(session, use, what, None)
+    gone = f"{about(session, use)} are used up ({use.key})"
+    if budget.window == "session":
+        return _held(session, use, f"{gone}; time does not free them", None)
+    most = use.most * (_MINUTE_MS if budget.what == "minutes" else 1)
+    left_ms = session.spending.frees_at(budget.what, most, now) - now.ms
+    what = f"{gone}; the next agent may start in {_about(left_ms / 1000)}"
+    return _held(session, use, what, left_ms / 1000)
+
+
+def _held(session: Session, use: Use, what: str, left_s: float | None) -> HeldBack:
     return HeldBack(
-        limit=key,
+        limit=use.key,
         session=session.session_id,
-        used=used,
-        most=most,
+        used=use.used,
+        most=use.most,
         frees_in_s=left_s,
         why=f"session {session.session_id}: {what}",
-        cure=cure,
+        cure=cure_of(session, use),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 
 TYPE_CHECKING = False
@@ -20,10 +21,16 @@ MAX_COMMAND = 20_000
 MAX_RECORD = 16 << 20
 MAX_NAME = 128
 _MAX_NOTES = 64 * 1024 * 1024
+# How the line of a call begins; inside strings quotes are escaped. The client shows a
+# call of Monitor as one of Bash, too: that one counts.
+_BEGUN = re.compile(rb'^{"id": "([^"]+)", "tool": (?!"Monitor")"[^"]*", "at": ', re.M)
 
 
-def has_turns(agents: str, run: Json, agent_id: str) -> bool:
-    """Whether an agent has turns left: each call is a turn, a refused one too."""
+def has_turns(agents: str, run: Json, agent_id: str, call_id: str = "") -> bool:
+    """Whether an agent has turns left: each call is a turn, a refused one too.
+
+    For a call that is noted already, whether there was one left before it.
+    """
     limit = run.get("maxTurns")
     if not isinstance(limit, int):
         return True
@@ -33,42 +40,54 @@ def has_turns(agents: str, run: Json, agent_id: str) -> bool:
     except OSError:
         return refused < limit
     with open(fd, "rb") as file:
-        # A line has this key if a call begins there; inside strings quotes are escaped.
-        allowed = file.read(_MAX_NOTES).count(b', "at": ')
-    return allowed + refused < limit
+        calls = _BEGUN.findall(file.read(_MAX_NOTES))
+    # From the end: an id may come again in another message.
+    after = calls[::-1].index(own) + 1 if (own := call_id.encode()) in calls else 0
+    return len(calls) - after + refused < limit
 
 
-def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) -> None:
-    """Note a call that is about to run."""
+def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) -> bool:
+    """Note a call that is about to run; False if the agent has no turn left for it.
+
+    Calls of one message come at the same time: each is noted before the turns are
+    counted, so that they see each other.
+    """
     call_id = name_of(fields.get("tool_use_id"))
     if not call_id:
-        return
+        return True
+    notes = f"{agents}{agent_id}.calls"
     line = {"id": call_id, "tool": tool, "at": int(time.time() * 1000)}
     if tool == "Bash":
         tool_input = fields.get("tool_input")
         said = tool_input.get("command") if isinstance(tool_input, dict) else ""
-        command = said[:MAX_COMMAND] if isinstance(said, str) else ""
-        line["command"] = command
+        line["command"] = said[:MAX_COMMAND] if isinstance(said, str) else ""
+    _write(notes, json.dumps(line) + "\n", os.O_APPEND)
+    if not has_turns(agents, run, agent_id, call_id):
+        _write(notes, json.dumps({"id": call_id, "refused": True}) + "\n", os.O_APPEND)
+        return False
+    if tool == "Bash":
         open_call = {
             "agentId": agent_id,
             "requestId": run.get("requestId"),
             "depth": run.get("depth"),
             # Compare everything: another client may have the same pid.
             "host": run.get("host"),
-            "command": command,
+            "command": line["command"],
         }
         _write(f"{agents}{call_id}.bash", json.dumps(open_call), os.O_EXCL)
-    _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
+    return True
 
 
 def after_bash(agents: str, fields: Json, agent_id: str, *, ok: bool) -> None:
     """Note that a Bash call has ended, if it was one of ours.
 
-    If its command goes on in the background, the note is kept under another name.
+    If its command goes on in the background, as that of a Monitor does, the note is
+    kept under another name.
     """
     call_id = name_of(fields.get("tool_use_id"))
     response = fields.get("tool_response")
-    task = response.get("backgroundTaskId") if isinstance(response, dict) else None
+    told = response if isinstance(response, dict) else {}
+    task = told.get("backgroundTaskId") or told.get("taskId")
     note = f"{agents}{call_id}.bash"
     try:
         if task is None:

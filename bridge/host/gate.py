@@ -1,6 +1,6 @@
 """The quick answer to tool calls inside our subagents: standard library only.
 
-Runs under `python -I -S` at every tool call while an agent of ours is at work, so its
+Runs under `python -EPS` at every tool call while an agent of ours is at work, so its
 imports are what a tool call costs. It reads the agent's record and the client's
 `meta.json`, and hands everything that is not plainly allowed to the full library:
 
@@ -18,24 +18,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import time
 
-from bridge.host.call_notes import (
-    after_bash,
-    before_tool,
-    has_turns,
-    is_name,
-    load,
-    name_of,
-)
+from bridge.host.call_notes import after_bash, before_tool, is_name, load, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import IO, Any
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
     Json = dict[str, Any]
+    Full = Callable[[str, str, str, bytes], None]
     Names = list[str] | tuple[str, ...] | None
 
 MAX_EVENT = 64 * 1024 * 1024
@@ -53,14 +46,16 @@ _UNREAD = "hostbridge could not read this call, and a rule may be about it. Leav
 _UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
 # Without these an agent could not answer, or not use its tools.
 _ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
+# They run commands, too: a skill those in its text, which no hook sees.
+_LIKE_BASH = frozenset({"Monitor", "PowerShell", "Skill"})
 
 
 class _Unread(Exception):
     """A call that no rule can be asked about, where one might block it."""
 
 
-def main(python: str, event: str, state: str, kind: str = "", *tasks: str) -> None:
-    """Answer one event, or become the full hook.
+def main(full: Full, event: str, state: str, kind: str = "", *tasks: str) -> None:
+    """Answer one event, or go on as the full hook.
 
     `tasks` are what the library may have to do, apart from its agents' calls: "offer"
     if requests may wait for the main thread, "launch" for the hook that sees Agent
@@ -73,7 +68,7 @@ def main(python: str, event: str, state: str, kind: str = "", *tasks: str) -> No
         return
     try:
         if _needs_full(event, state, data, tasks):
-            become_full(python, event, state, data, kind)
+            full(event, kind, state, data)
     except _Unread:
         os.write(1, _denial(_UNREAD))
     except Exception:  # noqa: BLE001 - the call waits for an answer
@@ -104,18 +99,17 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         return _has_rule(event, state, fields, tasks)
     if event != "PreToolUse" or is_launch:
         return True
-    if (
+    return (
         time.monotonic() * 1000 >= run.get("answerAt", 0)
         or is_off(state, fields)
         or os.path.lexists(f"{state}/responses/{run.get('requestId')}.json")
+        # A call that could not be read has no name.
+        or not tool
         or not permits(run.get("tools"), run.get("blockedTools"), tool)
-        or not has_turns(agents, run, agent_id)
         or tool == "SendMessage"
         or _has_rule(event, state, fields, tasks, run)
-    ):
-        return True
-    before_tool(agents, fields, run, agent_id, tool)
-    return False
+        or not before_tool(agents, fields, run, agent_id, tool)
+    )
 
 
 def _waited(state: str, data: bytes) -> bytes:
@@ -218,7 +212,8 @@ def is_ours(agents: str, fields: Json, agent_id: str) -> bool:
     """Whether a subagent came from a call of ours, or one of our agents started it.
 
     If our own record is lost or unreadable, use the client's: it has the call of each
-    subagent, its description, and the agent that made it.
+    subagent, its description, and the agent that made it. If it has not written that
+    down (yet), any call of ours whose agent is not known may be this one's.
 
     Source: measured on Claude Code 2.1.330, `agent-<id>.meta.json`.
     """
@@ -227,7 +222,9 @@ def is_ours(agents: str, fields: Json, agent_id: str) -> bool:
     for _ in range(_MAX_DEPTH):
         if os.path.lexists(f"{agents}{agent_id}.json"):
             return True
-        meta = load(f"{folder}/subagents/agent-{agent_id}.meta.json") or {}
+        meta = load(f"{folder}/subagents/agent-{agent_id}.meta.json")
+        if meta is None:
+            return any(name.startswith("call-") for name in os.listdir(agents))
         call = name_of(meta.get("toolUseId"))
         if call and os.path.lexists(f"{agents}call-{call}.json"):
             return True
@@ -244,19 +241,25 @@ def permits(tools: Names, blocked: Names, tool: str) -> bool:
     tool = "Agent" if tool == "Task" else tool
     if tool in _ALWAYS:
         return True
-    if _names(blocked, tool):
+    if _names(blocked, tool) or (tool in _LIKE_BASH and _names(blocked, "Bash")):
         return False
     return tools is None or _names(tools, tool)
 
 
 def _names(names: Names, tool: str) -> bool:
-    """Whether a list has the tool, `mcp__server`, or a prefix with `*`."""
+    """Whether a list has the tool, or `mcp__server`; `*` stands for anything."""
     return any(
         name == tool
-        or (name[-1:] == "*" and tool.startswith(name[:-1]))
         or (name.startswith("mcp__") and tool.startswith(name + "__"))
+        or ("*" in name and _pattern(name).fullmatch(tool))
         for name in names or ()
     )
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """The pattern of a name with `*`; that of a server covers its tools."""
+    rest = "(__.*)?" if name.startswith("mcp__") else ""
+    return re.compile(".*".join(map(re.escape, name.split("*"))) + rest, re.S)
 
 
 def read_all() -> bytes:
@@ -276,34 +279,6 @@ def read_all() -> bytes:
         parts.append(part)
         size += len(part)
     return b"".join(parts)
-
-
-def become_full(python: str, event: str, state: str, data: bytes, kind: str) -> None:
-    """Start the full hook in our place, with the same event on its stdin."""
-    with _unnamed_file() as copy:
-        copy.write(data)
-        copy.seek(0)
-        os.dup2(copy.fileno(), 0)
-    # We are hooks/gate.py; hooks/full.py lies beside it.
-    full = os.path.join(os.path.dirname(sys.argv[0]), "full.py")
-    os.execv(python, [python, "-EP", full, event, kind, state])  # noqa: S606
-
-
-def _unnamed_file() -> IO[bytes]:
-    """A file without a name: in memory if possible, since a disk may be full.
-
-    Otherwise an agent that must be stopped would go on.
-    """
-    # Not every Python or kernel has it.
-    make = getattr(os, "memfd_create", None)
-    if make is not None:
-        try:
-            return open(make("event"), "w+b")
-        except OSError:
-            pass
-    import tempfile
-
-    return tempfile.TemporaryFile()
 
 
 def _parse(data: bytes) -> Json:

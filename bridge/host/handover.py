@@ -9,11 +9,13 @@ work cannot be handed over, the call runs, and the user is told why; a rule that
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
 from bridge.host import runs
-from bridge.host.budgets import find_spent, limits_of
+from bridge.host.budget_news import session_now
+from bridge.host.budgets import find_spent
 from bridge.host.gate import permits
 from bridge.host.headless import ask_headless, is_headless, take_time
 from bridge.host.offers import judge_for, mark_open
@@ -22,6 +24,7 @@ from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_sta
 from bridge.policy.rule_set import place_of
 from bridge.protocol.ids import RequestId
 from bridge.store import sessions
+from bridge.store.clock import uptime
 from bridge.store.handovers import BESIDE, callers, find_handover, note_handover
 
 if TYPE_CHECKING:
@@ -62,7 +65,7 @@ def hand_over(
         definition = caller.find_definition(spawn)
         if is_headless(definition):
             take_time()
-            return ask_headless(caller, spawn, definition, begin=lambda: _count(hook))
+            return ask_headless(caller, spawn, definition, begin=partial(_count, hook))
         if not spawn.is_handover:
             return _beside(caller, spawn, definition)
         # The hook of another entry may see the same call at the same time.
@@ -72,12 +75,12 @@ def hand_over(
         return not_started(spawn, error)
 
 
-def _count(hook: HookContext) -> None:
-    """An agent that a process of its own runs is one of this hour's, too."""
-    obeyed = hook.session.with_(limits=limits_of(hook.settings))
-    if limit := find_spent(obeyed, hook.now_ms()):
+def _count(hook: HookContext, request: Request) -> None:
+    """An agent that a process of its own runs is one of the session's, too."""
+    if limit := find_spent(session_now(hook), uptime(hook.store.clock)):
         raise NotPossible(f"{limit.why}; more now: {limit.cure}")
-    sessions.note_launch(hook.store, hook.session)
+    left_ms = max(0, request.deadline_ms - hook.now_ms())
+    sessions.note_launch(hook.store, hook.session, request.request_id, left_ms=left_ms)
 
 
 def _beside(caller: Caller, spawn: Spawn, definition: Definition | None) -> Told:
@@ -130,7 +133,7 @@ def offer_to_caller(hook: HookContext, request: Request, key: str) -> None:
     taken = hook.store.claim(
         hook.claimant,
         hook.settings.slots,
-        lambda waiting: judge_for(hook, waiting),
+        judge_for(hook),
         only=RequestId(request.request_id),
     )
     if not taken:
@@ -227,4 +230,6 @@ def _why_not_taken(hook: HookContext, request: Request) -> str:
     error = found.response.error if found and found.response else None
     if error is not None:
         return error.message
+    if spent := find_spent(session_now(hook), uptime(hook.store.clock)):
+        return spent.why
     return f"all {hook.settings.slots} places for agents in this session are taken"

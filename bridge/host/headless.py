@@ -67,7 +67,7 @@ def ask_headless(
     spawn: Spawn,
     definition: Definition | None,
     *,
-    begin: Callable[[], None] = lambda: None,
+    begin: Callable[[Request], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Told:
     """Have the agent do it, and wait for that if it takes the place of the call.
@@ -86,7 +86,7 @@ def ask_headless(
         request_id = _open_request(caller, key, is_answer_wanted=spawn.is_handover)
         if request_id is None:
             request = _request(caller, spawn, definition)
-            begin()
+            begin(request)
             store.submit(request)
             request_id = request.request_id
             note_handover(store, caller.holder, key, request_id, caller.agent_id)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from typing import TYPE_CHECKING
 
 from bridge.host import dispatch
@@ -29,24 +28,24 @@ class _TooLong(BaseException):
     """The time is up; not an `Exception`, so that no handler on the way catches it."""
 
 
-def main() -> None:
-    """Run the hook for the event named in argv; never returns."""
+def main(
+    event_name: str = "", kind: str = "", state: str = "", data: bytes | None = None
+) -> None:
+    """Answer the event, which is on stdin if it was not read yet; never returns."""
     output = SILENT
-    data = b""
-    event_name, kind, state = (*sys.argv[1:4], "", "", "")[:3]
     signal.signal(signal.SIGALRM, _too_long)
     # The scripts have set an alarm that ends the process; part of it may have passed.
     left = signal.getitimer(signal.ITIMER_REAL)[0] or TIME_LIMIT_S
     # Repeatedly: an exception raised in a destructor is lost.
     signal.setitimer(signal.ITIMER_REAL, min(TIME_LIMIT_S, left), 1)
     try:
-        data = read_all()
+        data = read_all() if data is None else data
         output = dispatch.answer(data, event_name, kind, state)
     except (Exception, _TooLong):  # noqa: BLE001 - fails open, whatever it was
         # What follows must not be interrupted half way.
         signal.alarm(0)
         log_failure(event_name)
-        output = _answer_to_failure(event_name, state, data)
+        output = _answer_to_failure(event_name, state, data or b"")
     signal.alarm(0)
     _emit(output)
 

@@ -13,7 +13,8 @@ from bridge.agents.agent_names import LAYERS
 from bridge.agents.apply import filled_in, resolve
 from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import limits
+from bridge.host import limits, runs
+from bridge.host.budget_news import with_news
 from bridge.host.definition_in_session import (
     check_rule_set,
     hosted,
@@ -42,7 +43,6 @@ from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
 from bridge.store import sessions, subagent_runs
 from bridge.store.subagent_runs import AgentRun
-from bridge.store.variables import variables_of
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
@@ -171,6 +171,9 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     # First: a launch that is not noted could not be completed.
     subagent_runs.note_call(hook.store, run)
     note_wait(hook, request)
+    # Before it counts as launched: in between it would count nowhere.
+    left_ms = max(0, request.deadline_ms - now_ms)
+    sessions.note_launch(hook.store, hook.session, run.tool_use_id, left_ms=left_ms)
     pins = Pins(hook.store.place.guard)
     pins.note_agents(hook.session.session_id, hook.session.host)
 
@@ -185,16 +188,21 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         request_id, hook.session.host, launched, event="launched"
     )
     if mine is None or mine.claim is None:
-        subagent_runs.drop(hook.store, run)
+        _take_back(hook, run)
         return _is_with_another(request_id)
     if mine.claim.tool_use_id != hook.event.tool_use_id:
-        subagent_runs.drop(hook.store, run)
+        _take_back(hook, run)
         return _is_worked_on(request_id)
     # Housekeeping: the launch stands without it.
     with suppress(StateUnavailable):
-        sessions.note_launch(hook.store, hook.session)
         note_taken_up(hook)
-    return _rewrite(hook, mine)
+    return with_news(hook, _rewrite(hook, mine))
+
+
+def _take_back(hook: HookContext, run: AgentRun) -> None:
+    """The call starts no agent after all."""
+    subagent_runs.drop(hook.store, run)
+    sessions.note_no_launch(hook.store, hook.session, run.tool_use_id)
 
 
 def agents_above(store: Store, request: Request) -> tuple[str, ...]:
@@ -253,7 +261,7 @@ def _take(hook: HookContext, request_id: RequestId) -> Request | None:
     taken = hook.store.claim(
         hook.claimant,
         hook.settings.slots,
-        lambda request: judge_for(hook, request),
+        judge_for(hook),
         only=request_id,
     )
     return taken[0] if taken else None
@@ -319,29 +327,16 @@ def _nested(hook: HookContext, caller: AgentRun | None) -> HookOutput:
     refused = limits.refuse_nested(hook, caller)
     if refused is not None:
         return refused
-    inner = event.table("tool_input").get("subagent_type")
-    nested = caller.with_(
-        variables=variables_of(hook.store, caller),
-        above=(inner if isinstance(inner, str) else GENERAL, *caller.above),
-        tool_use_id=event.tool_use_id,
-        agent_id="",
-        state="launched",
-        nested=True,
-        parent=event.agent_id,
-        depth=caller.depth + 1,
-        launched_at=hook.now_ms(),
-        warnings=0,
-        refused=0,
-        waits_for=(),
-        heard_of=(),
-        ended_at=None,
-        ends=0,
-    )
-    subagent_runs.note_call(hook.store, nested)
+    tool_input = event.table("tool_input")
+    inner = tool_input.get("subagent_type")
+    agent_type = inner if isinstance(inner, str) else GENERAL
+    call_id = event.tool_use_id
+    runs.note_below(hook.store, caller, agent_type, call_id, parent=event.agent_id)
+    left_ms = max(0, caller.answer_by - hook.now_ms())
+    sessions.note_launch(hook.store, hook.session, call_id, left_ms=left_ms)
     # Without a terminal nobody wakes an agent when one of its own ends: it must wait.
     # At a terminal the client starts them all in the background, and wakes. What says
     # so itself is left as it is: auto mode reviews no call that a hook has changed.
-    tool_input = event.table("tool_input")
     if tool_input.get("run_in_background") is False:
         return SILENT
     in_foreground = {**tool_input, "run_in_background": False}

@@ -14,12 +14,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host.call_notes import has_turns
+from bridge.host import transcript
+from bridge.host.budget_news import session_now
+from bridge.host.budgets import find_spent
+from bridge.host.call_notes import before_tool, has_turns
 from bridge.host.capture import fail
 from bridge.host.gate import permits
 from bridge.host.output import HookOutput, deny
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs, switch
+from bridge.store.clock import uptime
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
@@ -32,7 +36,10 @@ LAST_MS = 60_000
 
 
 def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
-    """Why an agent may make no (more) tool calls; None if it may."""
+    """Why an agent may not make this tool call; None if it may: then it is noted."""
+    if run.depth > hook.settings.max_depth:
+        # A skill that runs as an agent starts one without an Agent call.
+        return _too_deep(hook, run.depth, stop=True)
     request_id = RequestId(run.request_id)
     request = hook.store.find_unfinished(request_id)
     if request is None:
@@ -49,10 +56,14 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
     is_late = hook.store.clock.monotonic_s() * 1000 >= run.answer_at
     if is_late and left_ms <= LAST_MS:
         return _hurry(hook, run, "the time for this request is", "timeout")
-    if not has_turns(hook.agents_folder, run.to_data(), run.agent_id):
-        limit = f"the {run.max_turns} tool calls of this request are"
-        return _hurry(hook, run, limit, "turn_limit")
-    return _refuse_tool(hook, run)
+    folder, known, tool = hook.agents_folder, run.to_data(), hook.event.tool
+    if has_turns(folder, known, run.agent_id):
+        if not permits(run.tools, run.blocked_tools, tool):
+            return _keep_from(hook, run, tool)
+        if before_tool(folder, hook.event.raw, known, run.agent_id, tool):
+            return None
+    limit = f"the {run.max_turns} tool calls of this request are"
+    return _hurry(hook, run, limit, "turn_limit")
 
 
 def is_off(hook: HookContext) -> bool:
@@ -60,11 +71,8 @@ def is_off(hook: HookContext) -> bool:
     return hook.settings.off or switch.is_off(hook.store, hook.session.session_id)
 
 
-def _refuse_tool(hook: HookContext, run: AgentRun) -> HookOutput | None:
-    """Why the definition denies this tool to the agent; None if it does not."""
-    tool = hook.event.tool
-    if permits(run.tools, run.blocked_tools, tool):
-        return None
+def _keep_from(hook: HookContext, run: AgentRun, tool: str) -> HookOutput:
+    """Say that the definition denies this tool to the agent."""
     with suppress(StateUnavailable):
         subagent_runs.change(hook.store, run, lambda r: r.with_(refused=r.refused + 1))
     has = "no tools" if run.tools == () else ", ".join(run.tools or ())
@@ -78,12 +86,16 @@ def _refuse_tool(hook: HookContext, run: AgentRun) -> HookOutput | None:
 def _hurry(
     hook: HookContext, run: AgentRun, what: str, code: FailureCode
 ) -> HookOutput:
-    """A limit is nearly reached: twice a warning, then the end."""
-    if run.warnings < MAX_WARNINGS:
+    """A limit is nearly reached: twice a warning, then the end.
+
+    All calls of one message get the same warning: until they are over, the agent has
+    not heard of it.
+    """
+    call_id = hook.event.text("tool_use_id")
+    message = transcript.message_of(hook.event, run.agent_id, call_id) or call_id
+    if message in run.warned_in or len(run.warned_in) < MAX_WARNINGS:
         with suppress(StateUnavailable):
-            subagent_runs.change(
-                hook.store, run, lambda r: r.with_(warnings=r.warnings + 1)
-            )
+            subagent_runs.change(hook.store, run, lambda r: _warned(r, message))
         return deny(
             f"hostbridge: {what} nearly up. Call no more tools; answer now, in the "
             "form your instructions ask for, with what you have."
@@ -97,11 +109,23 @@ def _hurry(
     return deny(f"hostbridge: {what} up.", stop=True)
 
 
+def _warned(run: AgentRun, message: str) -> AgentRun:
+    return run.with_(warned_in=tuple(dict.fromkeys((*run.warned_in, message))))
+
+
 def refuse_nested(hook: HookContext, run: AgentRun) -> HookOutput | None:
     """Why an agent of ours may start no agent of its own; None when it may."""
     if run.depth + 1 > hook.settings.max_depth:
-        return deny(
-            f"hostbridge: {run.depth + 1} agents stand above this call; "
-            f"{hook.settings.max_depth} is the limit. Do the work yourself."
-        )
+        return _too_deep(hook, run.depth + 1)
+    if spent := find_spent(session_now(hook), uptime(hook.store.clock)):
+        return deny(f"hostbridge: {spent.why}. Do the work yourself.")
     return refuse(hook, run)
+
+
+def _too_deep(hook: HookContext, depth: int, *, stop: bool = False) -> HookOutput:
+    return deny(
+        f"hostbridge: {depth} agents stand above this call; "
+        f"{hook.settings.max_depth} is the limit. "
+        f"{'Stop working' if stop else 'Do the work yourself'}.",
+        stop=stop,
+    )

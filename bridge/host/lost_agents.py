@@ -29,6 +29,10 @@ _WHY = (
     "hostbridge has no record of this agent's request any more, so nothing is granted "
     "to it; stop working."
 )
+_UNKNOWN = (
+    "hostbridge cannot tell yet which agent this is; it may be one of its own. Make "
+    "the same call again."
+)
 _LOST = "what was written down about its agent is lost or damaged"
 
 
@@ -38,6 +42,8 @@ def refuse(hook: HookContext) -> HookOutput:
     agent_id = event.agent_id
     if not is_id(agent_id) or not is_ours(hook.agents_folder, event.raw, agent_id):
         return SILENT
+    if not runs.client_notes(event, agent_id) and event.name == "PreToolUse":
+        return deny(_UNKNOWN)
     with suppress(StateUnavailable):
         _fail(hook)
     if event.name == "PermissionRequest":

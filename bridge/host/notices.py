@@ -30,6 +30,7 @@ _MESSAGE = re.compile(r"<agent-message\s+from=[\"']?([A-Za-z0-9_-]{1,128})[^>]*>
 _STOPPED = re.compile(
     r"(?:Background agent|\d+ background agents) .*stopped by the user", re.S
 )
+_TOKENS = re.compile(r"<subagent_tokens>([0-9]{1,15})</subagent_tokens>")
 _QUOTED = re.compile(r'"[^"]*"')
 # An agent with background commands of its own will speak again.
 _INTERIM = "is waiting on its own background work"
@@ -37,13 +38,18 @@ _INTERIM = "is waiting on its own background work"
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The client's notice about a subagent; `words` are the agent's, if any."""
+    """The client's notice about a subagent; `words` are the agent's, if any.
+
+    `tokens` is what its last request to the model and the answer to it held: the client
+    does not tell the sum of all.
+    """
 
     agent_id: str
     tool_use_id: str = ""
     status: str = ""
     summary: str = ""
     words: str = ""
+    tokens: int | None = None
 
     @property
     def is_interim(self) -> bool:
@@ -71,12 +77,15 @@ def parse_notice(prompt: str) -> Notice | None:
     agent_id = _field(head, "task-id")
     if not agent_id:
         return None
+    words, _, behind = rest.rpartition("</result>")
+    tokens = _TOKENS.search(behind or head)
     return Notice(
         agent_id=agent_id,
         tool_use_id=name_of(_field(head, "tool-use-id")),
         status=_field(head, "status"),
         summary=_field(head, "summary"),
-        words=rest.rpartition("</result>")[0].strip(),
+        words=words.strip(),
+        tokens=int(tokens[1]) if tokens else None,
     )
 
 
@@ -95,6 +104,8 @@ def take_notice(hook: HookContext, notice: Notice) -> HookOutput | None:
     run = subagent_runs.find_agent(hook.store, notice.agent_id)
     if run is None and notice.tool_use_id:
         run = subagent_runs.find_call(hook.store, notice.tool_use_id)
+    call = run.tool_use_id if run else notice.tool_use_id
+    subagent_runs.note_tokens(hook.store, hook.session.host, call, notice.tokens)
     if run is None:
         return None
     if run.nested:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
+from bridge.host.budget_news import with_news
 from bridge.host.offers import offer
 from bridge.host.output import SILENT, HookOutput, context, wake
 from bridge.host.sweep_and_wake import sweep
@@ -47,11 +48,11 @@ def post_tool_use(hook: HookContext) -> HookOutput:
     if hook.event.is_agent_call:
         from bridge.host.unseen_ends import after_agent
 
-        return after_agent(hook)
+        return with_news(hook, after_agent(hook))
     if hook.event.agent_id:
         return SILENT
     made = offer(hook)
-    return context("PostToolUse", made) if made else SILENT
+    return with_news(hook, context("PostToolUse", made) if made else SILENT)
 
 
 HANDLERS = {"FileChanged": file_changed, "PostToolUse": post_tool_use}

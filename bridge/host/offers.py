@@ -11,15 +11,20 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host.budgets import find_spent, frees_at_ms, limits_of
+from bridge.host.budget_news import session_now
+from bridge.host.budgets import find_spent, limits_of
 from bridge.host.eligibility import eligible, may_take
 from bridge.host.offer_text import instruction
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.store import sessions, subagent_runs, switch, wakeups
+from bridge.store.clock import uptime
 from bridge.store.handovers import callers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.host.budgets import HeldBack
     from bridge.host.context import HookContext
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.request import Claim, Request
@@ -50,22 +55,13 @@ def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
     ignored: list[Request] = []
     before: list[tuple[Request, Claim]] = []
     fresh: list[Request] = []
-    taken = 0
-
-    def judged(request: Request) -> Verdict:
-        nonlocal taken
-        verdict = judge_for(hook, request, promised=taken)
-        taken += verdict == "take"
-        return verdict
-
     try:
         ignored = _repeat(hook, at_once=repeat_at_once)
         before = open_offers(hook)
-        taken = len(before)
         fresh = store.claim(
             hook.claimant,
             min(hook.settings.slots, MAX_NAMED),
-            judged,
+            judge_for(hook),
             on_cut=lambda: look_soon(hook),
         )
     except StateUnavailable:
@@ -82,40 +78,69 @@ def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
     return instruction(offered[:MAX_NAMED]) if offered else None
 
 
-def judge_for(hook: HookContext, request: Request, *, promised: int = 0) -> Verdict:
-    """Whether this session may take a waiting request.
+def judge_for(hook: HookContext) -> Callable[[Request], Verdict]:
+    """What decides, for one claim, whether this session may take a waiting request.
 
-    `promised` is how many it has claimed but not launched: they count against its
-    budget.
+    What it has claimed and not launched counts against its budgets.
     """
-    session = hook.session
-    if not may_take(session, request):
-        return "pass"
-    now_ms = hook.now_ms()
-    if request.depth > hook.settings.max_depth:
-        message = (
-            f"{request.depth} agents stand above this request; "
-            f"{hook.settings.max_depth} is the limit (max_depth)"
+    budgets = _Budgets(hook)
+
+    def judge(request: Request) -> Verdict:
+        if not may_take(hook.session, request):
+            return "pass"
+        now_ms = hook.now_ms()
+        if request.depth > hook.settings.max_depth:
+            message = (
+                f"{request.depth} agents stand above this request; "
+                f"{hook.settings.max_depth} is the limit (max_depth)"
+            )
+            return failed(request, "depth", message, now_ms=now_ms)
+        limit = budgets.take()
+        if limit is None:
+            return "take"
+        # A person may raise the budget of a session.
+        is_for_good = not limit.most
+        is_in_time = now_ms + limit.wait_s * 1000 < request.deadline_ms
+        if is_in_time or (limit.is_of_session and not is_for_good):
+            return "leave"
+        # Somebody else will take it, or the caller falls back.
+        if request.falls_back_to is not None or _others(hook, request):
+            return "leave"
+        late = "" if is_for_good else ", too late for this request"
+        message = f"{limit.why}{late}; more now: {limit.cure}"
+        return failed(request, "budget", message, now_ms=now_ms)
+
+    return judge
+
+
+class _Budgets:
+    """The budgets of the session during one claim, as they are once it has the lock."""
+
+    def __init__(self, hook: HookContext) -> None:
+        self._hook = hook
+        self._session: Session | None = None
+        self._limit: HeldBack | None = None
+        self._promised = 0
+
+    def take(self) -> HeldBack | None:
+        """Count one more agent; or else the budget that is used up."""
+        if self._session is None:
+            self._session = self._look()
+        if self._limit is None:
+            now = uptime(self._hook.store.clock)
+            self._limit = find_spent(self._session, now, self._promised)
+        self._promised += self._limit is None
+        return self._limit
+
+    def _look(self) -> Session:
+        """The session as it is now: another of its hooks may have launched an agent."""
+        hook = self._hook
+        mine = [r.claim for r in hook.store.claimed() if r.claim]
+        self._promised = sum(
+            claim.host == hook.session.host and claim.launched_at is None
+            for claim in mine
         )
-        return failed(request, "depth", message, now_ms=now_ms)
-    budget = hook.settings.agents_per_hour
-    recent = session.launches_of_hour(now_ms)
-    if len(recent) + promised < budget:
-        return "take"
-    if len(recent) < budget:
-        # A promised request may never be launched: the next look decides.
-        return "leave"
-    if budget and frees_at_ms(recent, budget, now_ms) < request.deadline_ms:
-        return "leave"
-    # Somebody else will take it, or the caller falls back.
-    if request.falls_back_to is not None or _others(hook, request):
-        return "leave"
-    obeyed = session.with_(limits=limits_of(hook.settings))
-    limit = find_spent(obeyed, now_ms)
-    assert limit is not None  # noqa: S101 - as was just seen
-    late = ", too late for this request" if budget else ""
-    message = f"{limit.why}{late}; more now: {limit.cure}"
-    return failed(request, "budget", message, now_ms=now_ms)
+        return session_now(hook)
 
 
 def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:

@@ -72,6 +72,20 @@ def with_line(output: HookOutput, line: str) -> HookOutput:
     return output._replace(stdout=orjson.dumps(value))
 
 
+def with_more(output: HookOutput, line: str) -> HookOutput:
+    """The same answer, with a line for the user after the one that it has.
+
+    Of a blocked notice the user reads the reason alone: measured on 2.1.330.
+    """
+    if not line:
+        return output
+    value = orjson.loads(output.stdout or b"{}")
+    key = "reason" if value.get("decision") == "block" else "systemMessage"
+    lines = filter(None, (value.get(key), one_line(line, MAX_NOTE)))
+    value[key] = "; ".join(lines)
+    return output._replace(stdout=orjson.dumps(value))
+
+
 def refuse_prompt(reason: str) -> HookOutput:
     """Keep a prompt from the model; the user reads why."""
     return _json({"decision": "block", "reason": clean(reason, MAX_REASON)})

@@ -50,7 +50,7 @@ def register(
             transcript_path=event.text("transcript_path"),
             registered_at=store.now_ms(),
             former_ids=tuple(sorted(former)),
-            launches=last.launches if last else (),
+            spent=last.spent if last else {},
             one_shot=is_one_shot(arguments_of(host.pid)),
             wakes=event.name in WATCHING or (before is not None and before.wakes),
             # The process knows what it knew when it started.

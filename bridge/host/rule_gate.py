@@ -1,12 +1,11 @@
 """Whether any rule has something to say about an event: standard library only.
 
-Runs under `python3 -I -S` where a sign says that a rule may concern the event. If one
+Runs under `python3 -EPS` where a sign says that a rule may concern the event. If one
 fires, the full hook decides again and acts. What decides is `bridge.policy.rule_set`.
 """
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 
@@ -30,8 +29,6 @@ def fires(event: str, state: str, fields: Json, run: Json | None) -> bool:
 
     `run` is the record of the agent of ours in which it happened.
     """
-    # The process ends with the event, and a thousand rules make much to go through.
-    gc.disable()
     compiled = load_rules(state, event)
     if compiled is None or fields.get("tool_name") == HANDBACK:
         return False

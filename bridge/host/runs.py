@@ -16,6 +16,7 @@ from bridge.host.call_notes import name_of
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import json_object
 from bridge.store import subagent_runs
+from bridge.store.variables import variables_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,14 +38,58 @@ def find_run(store: Store, event: HookEvent) -> AgentRun | None:
     run = subagent_runs.find_agent(store, agent_id)
     if run is not None:
         return run
-    tool_use_id = _started_by(event, agent_id)
-    run = subagent_runs.find_launched(store, tool_use_id) if tool_use_id else None
+    notes = client_notes(event, agent_id)
+    tool_use_id = name_of(notes.get("toolUseId"))
+    if tool_use_id:
+        run = subagent_runs.find_launched(store, tool_use_id)
+    else:
+        run = _of_skill(store, event, notes)
     if run is None:
         # Another hook may have bound it between the two looks.
         return subagent_runs.find_agent(store, agent_id)
     with suppress(StateUnavailable):
         return subagent_runs.bind(store, run, agent_id)
     return subagent_runs.bound(run, agent_id)
+
+
+def _of_skill(store: Store, event: HookEvent, notes: dict[str, Any]) -> AgentRun | None:
+    """The run of a skill that the client runs as an agent (`context: fork`).
+
+    No Agent call starts it: the client names only the agent that used the skill, and
+    that one waits for it.
+    """
+    caller = subagent_runs.find_agent(store, str(notes.get("parentAgentId")))
+    if caller is None:
+        return None
+    return note_below(store, caller, event.text("agent_type"), event.agent_id)
+
+
+def note_below(
+    store: Store, caller: AgentRun, agent_type: str, call_id: str, *, parent: str = ""
+) -> AgentRun:
+    """Write down the run of an agent that one of ours starts: it may do no more.
+
+    `parent` is the agent that is told of its end.
+    """
+    run = caller.with_(
+        variables=variables_of(store, caller),
+        above=(agent_type, *caller.above),
+        tool_use_id=call_id,
+        agent_id="",
+        state="launched",
+        nested=True,
+        parent=parent,
+        depth=caller.depth + 1,
+        launched_at=store.now_ms(),
+        warned_in=(),
+        refused=0,
+        waits_for=(),
+        heard_of=(),
+        ended_at=None,
+        ends=0,
+    )
+    subagent_runs.note_call(store, run)
+    return run
 
 
 def bind_listed(store: Store, event: HookEvent) -> None:

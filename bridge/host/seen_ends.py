@@ -37,10 +37,15 @@ def subagent_stop(hook: HookContext, run: AgentRun) -> HookOutput:
     # The answer of an agent's own agent is for the agent that started it.
     if ahead.reports:
         return block(ahead.reports, MAX_CONTEXT)
-    if not run.waits_for:
+    if run.waits_for:
+        return SILENT
+    if run.parent:
         if words:
             subagent_runs.keep_report(hook.store, run, words)
         subagent_runs.end(hook.store, run)
+    else:
+        # Who used the skill waits for it, and is told by the client.
+        subagent_runs.drop(hook.store, run)
     return SILENT
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.host import interim, limits, lost_agents, runs, unseen_ends
 from bridge.host.ask_rules import ask_rules
-from bridge.host.call_notes import before_tool
 from bridge.host.launch import before_agent
 from bridge.host.output import (
     SILENT,
@@ -83,7 +82,6 @@ def _tool_call(hook: HookContext, run: AgentRun) -> HookOutput:
         return refused
     if event.tool == "SendMessage":
         interim.note_message(hook, run)
-    before_tool(hook.agents_folder, event.raw, run.to_data(), run.agent_id, event.tool)
     return SILENT
 
 

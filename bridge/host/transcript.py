@@ -1,4 +1,4 @@
-"""A subagent's transcript: the prompt it was given, and the ends it was told of.
+"""A subagent's transcript: its prompt, its messages, and the ends it was told of.
 
 The prompt is the first record, verbatim: it was there within 0.2 s of SubagentStop for
 30 of 30 agents that answered at once. Of the hook events only PostToolUse(Agent) has
@@ -10,6 +10,7 @@ Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.json
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -44,6 +45,25 @@ def was_given(
         return None
     first = _poll(lambda: _first_words(file), lambda text: text is not None, patience_s)
     return None if first is None else prompt in first
+
+
+def message_of(event: HookEvent, agent_id: str, call_id: str) -> str | None:
+    """The message of the model that makes a call; None if that is unknown."""
+    file = event.subagent_file(agent_id, ".jsonl")
+    if file is None or not call_id:
+        return None
+    call = json.dumps({"id": call_id}, separators=(",", ":"))[1:-1].encode()
+    return _poll(lambda: _message_with(file, call), bool, WRITTEN_S)
+
+
+def _message_with(file: Path, call: bytes) -> str | None:
+    """The id of the last message whose record has this in it."""
+    for line in reversed((_whole(file) or b"").splitlines()):
+        if call in line and _REQUEST not in line:
+            message = json_object(line).get("message")
+            if isinstance(message, dict) and message.get("role") == "assistant":
+                return str(message.get("id"))
+    return None
 
 
 def unreported(

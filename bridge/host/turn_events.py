@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import unseen_ends
+from bridge.host.budget_news import with_news
 from bridge.host.notices import (
     is_notice,
     parse_notice,
@@ -57,7 +58,7 @@ def stop(hook: HookContext) -> HookOutput:
 
 
 HANDLERS = {
-    "UserPromptSubmit": user_prompt,
-    "Stop": stop,
+    "UserPromptSubmit": lambda hook: with_news(hook, user_prompt(hook)),
+    "Stop": lambda hook: with_news(hook, stop(hook)),
     "StopFailure": unseen_ends.stop_failure,
 }

@@ -71,6 +71,8 @@ def after_agent(hook: HookContext) -> HookOutput:
         fail(hook, run, "prompt_replaced", detail=REPLACED, source=source)
     if in_background:
         return SILENT if run.nested else _launched(result)
+    tokens = result.get("totalTokens")
+    subagent_runs.note_tokens(hook.store, run.host, run.tool_use_id, tokens)
     if run.nested:
         subagent_runs.drop(hook.store, run)
         return SILENT

@@ -18,9 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, ToolAnnotations
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, ToolAnnotations
 
+from bridge.api.bridge import Bridge
 from bridge.errors import BridgeError, InvalidRequest
+from bridge.mcp.records import (
+    JSON,
+    URI,
+    agent_prompt,
+    list_agents,
+    list_requests,
+    read_request,
+)
 from bridge.mcp.results import refused
 from bridge.mcp.serving import Serving
 from bridge.mcp.tools import Tools
@@ -30,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp.server.mcpserver import Context
-    from mcp_types import InputRequiredResult
+    from mcp_types import GetPromptResult, InputRequiredResult, Prompt, Resource
 
 INSTRUCTIONS = """\
 hostbridge starts agents and returns their typed, checked answers. In Claude Code these
@@ -54,6 +64,7 @@ class Server(MCPServer[None]):
     """Our server for the project around `folder`, by default the working folder."""
 
     def __init__(self, folder: Path | None, slots: int) -> None:
+        self.folder = folder
         self.serving = Serving(slots)
         super().__init__(
             "hostbridge",
@@ -69,6 +80,33 @@ class Server(MCPServer[None]):
         self.add_tool(tools.status, annotations=_READS)
         self.add_tool(tools.get_variables, annotations=_READS)
         self.add_tool(tools.set_variables, annotations=_SETS)
+
+        @self.resource(URI, title="A request and its response", mime_type=JSON)
+        def request(request_id: str) -> str:
+            return read_request(Bridge.open(folder), request_id)
+
+    async def list_resources(self) -> list[Resource]:
+        """The requests of the project, as they are now."""
+        return await asyncio.to_thread(lambda: list_requests(Bridge.open(self.folder)))
+
+    async def list_prompts(self) -> list[Prompt]:
+        """The agents of the project, as they are now."""
+        return await asyncio.to_thread(lambda: list_agents(Bridge.open(self.folder)))
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        context: Context[None, Any] | None = None,
+    ) -> GetPromptResult | InputRequiredResult:
+        """The prompt of an agent, filled in."""
+        del context
+        try:
+            return await asyncio.to_thread(
+                lambda: agent_prompt(Bridge.open(self.folder), name, arguments or {})
+            )
+        except BridgeError as exc:
+            raise MCPError(INVALID_PARAMS, f"{exc.code}: {exc}") from None
 
     async def call_tool(
         self,

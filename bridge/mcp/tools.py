@@ -34,7 +34,7 @@ from bridge.protocol.names import GENERAL
 # An interactive client moves a call to the background after two minutes.
 WAIT_S = 110.0
 # The request ends by its own deadline; who waits looks a moment later.
-_GRACE_S = 5.0
+_GRACE_S = 1.0
 
 Call = Context[Any, Any]
 Id = Annotated[str, Field(description="The request_id that start_agent returned.")]
@@ -182,8 +182,7 @@ class Tools:
         """Set variables that belong to no person, rule or tool."""
         bridge, caller = self._open(ctx)
         variables = variables_for(bridge, caller, session)
-        variables.set(**values)
-        variables.unset(*unset)
+        variables.change(values, unset)
         return _variables(variables)
 
 

@@ -10,7 +10,8 @@
 As in the client, a rule for `Read` covers Grep and Glob, and one for `Edit` every tool
 that writes files. No pattern covers a command that could run another one; see
 `bridge.policy.globs` for patterns of paths. No rule grants a change of what governs the
-session itself (`.claude`, `.git`, `.bridge`), unless it names that folder.
+session itself (`.claude`, `.git`, `.bridge`, `.hostbridge`), unless it names that
+folder.
 
 Source: Claude Code permissions reference, "Permission rule syntax".
 """
@@ -59,7 +60,7 @@ _PATH_KEYS = {
 }
 # The tools that search a folder, and the keys with their patterns for paths.
 _SEARCHES = {"Grep": ("glob",), "Glob": ("pattern",), "LS": ()}
-_GOVERNING = frozenset({".claude", ".git", ".bridge"})
+_GOVERNING = frozenset({".claude", ".git", ".bridge", ".hostbridge"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,17 +15,27 @@ LOCAL_NAMES = {
     "Grep": "search_text",
     "Bash": "run_command",
 }
-# The client's own name for a tool with two names.
-HOST_NAMES = {ours: theirs for theirs, ours in LOCAL_NAMES.items()} | {"Task": "Agent"}
+# The client's own name for a tool with several: in a hook it has only this one.
+HOST_NAMES = {ours: theirs for theirs, ours in LOCAL_NAMES.items()} | {
+    "Task": "Agent",
+    "KillShell": "TaskStop",
+    "KillBash": "TaskStop",
+    "BashOutput": "TaskOutput",
+    "ListMcpResources": "ListMcpResourcesTool",
+    "ReadMcpResource": "ReadMcpResourceTool",
+    "ReadMcpResourceDir": "ReadMcpResourceDirTool",
+}
 
 # The tool with which a model in our own loop answers.
 SUBMIT = "submit_result"
 
 _OTHERS = """
-    Agent AskUserQuestion BashOutput Edit EnterPlanMode ExitPlanMode KillShell LSP
-    ListMcpResourcesTool MultiEdit NotebookEdit NotebookRead ReadMcpResourceTool
-    SendMessage Skill SubagentHandback Task TaskCreate TaskGet TaskList TaskOutput
-    TaskStop TaskUpdate TodoWrite ToolSearch WebFetch WebSearch Write
+    Agent AskUserQuestion CronCreate CronDelete CronList Edit EnterPlanMode
+    EnterWorktree ExitPlanMode ExitWorktree LSP ListAgents ListMcpResourcesTool Monitor
+    MultiEdit NotebookEdit NotebookRead PowerShell ReadMcpResourceDirTool
+    ReadMcpResourceTool ScheduleWakeup SendMessage Skill SubagentHandback TaskCreate
+    TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite ToolSearch WebFetch
+    WebSearch Workflow Write
 """
 KNOWN = frozenset({*LOCAL_NAMES, *HOST_NAMES, *_OTHERS.split()})
 

@@ -104,8 +104,8 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
         "hostbridge config set max_depth 3, or let agents ask for fewer agents",
     ),
     "budget": (
-        "the session may start no more agents in this hour",
-        "raise agents_per_hour as the message says, and ask again",
+        "a budget of the session is used up",
+        "raise the limit as the message says, and ask again",
     ),
     "bad_request": (
         "the request cannot be served as it is",

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 DAY_S = 86_400
 TEMPORARY_KEPT_S = 3_600
 # Of a session that may still be resumed.
-VARIABLES_KEPT_S = 30 * DAY_S
-VARIABLES = ".vars.json"
+RESUMABLE_S = 30 * DAY_S
+OF_THE_ENDED = (".vars.json", ".ended")
 # The lock is released after so many entries: hooks wait for it.
 BATCH = 100
 
@@ -191,7 +191,7 @@ def _remove_temporaries(state: State, now_s: float) -> int:
     old += [
         (sessions, name)
         for name, facts in _files(sessions)
-        if name.endswith(VARIABLES) and now_s - facts.st_ctime > VARIABLES_KEPT_S
+        if name.endswith(OF_THE_ENDED) and now_s - facts.st_ctime > RESUMABLE_S
     ]
     return len(_in_turns(state, old, lambda one: one[0].remove(one[1])))
 

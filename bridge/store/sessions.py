@@ -1,6 +1,7 @@
 """Which Claude Code sessions are open in this project.
 
-    sessions/<id>.json    the session: its process, its folder, the agents it started
+    sessions/<id>.json    the session: its process, its folder, what its agents took
+    sessions/<id>.ended   the same once it is over, for `--resume`
     sessions/<id>.<pid>.json  the same, of a second process with the same session id
     sessions/<id>.beat    its heartbeat (touched by the hooks)
     sessions/<id>.looked  the newest queue it has nothing to do with (see hooks/lib.sh)
@@ -19,16 +20,19 @@ while it is open elsewhere, two processes have one session id.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import is_id
+from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess, SessionId
 from bridge.protocol.value import Value
+from bridge.store.clock import uptime
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.lease import host_is_gone
-from bridge.store.records import read_all, read_quietly
+from bridge.store.records import read_quietly
+from bridge.store.spending import Spending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,10 +40,10 @@ if TYPE_CHECKING:
     from bridge.store.directory import Folder
     from bridge.store.store import Store
 
-HOUR_MS = 3_600_000
 # A queue that changed later is not marked as seen: another change within the same tick
 # of the file system's clock would not show.
 _SETTLED_MS = 2_000
+_ENDED = ".ended"
 _OF_RULES = (".vars.json", ".handovers.json", ".notes")
 _SUFFIXES = (
     ".json",
@@ -59,6 +63,12 @@ class SessionLimits(Value):
 
     slots: Count
     agents_per_hour: Count
+    # None in the record of an earlier version: the default.
+    agents_per_session: Count | None = None
+    tokens_per_hour: Count | None = None
+    tokens_per_session: Count | None = None
+    minutes_per_hour: Count | None = None
+    minutes_per_session: Count | None = None
     by_variable: tuple[str, ...] = ()
 
 
@@ -71,7 +81,8 @@ class Session(Record):
     transcript_path: str = ""
     registered_at: Milliseconds
     former_ids: tuple[str, ...] = ()
-    launches: tuple[Milliseconds, ...] = ()
+    # See `store.spending`, which reads it only where it is needed.
+    spent: dict[str, Any] = field(default_factory=dict)
     # Offers made at the end of a turn, one after the other, that the model ignored.
     stop_offers: Count = 0
     # `claude -p` without a stream of prompts: it cannot be woken, and a blocked notice
@@ -90,18 +101,17 @@ class Session(Record):
         """Every id this session has had."""
         return frozenset((self.session_id, *self.former_ids))
 
-    def launches_of_hour(self, now_ms: int) -> list[int]:
-        """When it started agents within the last hour, oldest first.
-
-        A time in the future is from before the clock was set back: it is ignored.
-        """
-        return sorted(at for at in self.launches if 0 <= now_ms - at < HOUR_MS)
+    @property
+    def spending(self) -> Spending:
+        """What its agents took."""
+        return Spending.read(self.spent)
 
 
 def all_sessions(store: Store) -> list[Session]:
     """Every session on record, also those of processes that are gone."""
     with store.folder("sessions") as folder:
-        return read_all(folder, Session)
+        found = [_load(folder, name) for name in _records(folder)]
+    return [session for session in found if session is not None]
 
 
 def find_session(store: Store, session_id: str, host: HostProcess) -> Session | None:
@@ -111,9 +121,10 @@ def find_session(store: Store, session_id: str, host: HostProcess) -> Session | 
 
 
 def same_id(store: Store, session_id: str) -> Session | None:
-    """The session that has the record of this id, of whichever process."""
+    """The session that has the record of this id, of whichever process, or had it."""
     with store.folder("sessions") as folder:
-        return _load(folder, session_id)
+        ended = f"{session_id}{_ENDED}"
+        return _load(folder, session_id) or read_quietly(folder, ended, Session)
 
 
 def live_sessions(
@@ -179,6 +190,9 @@ def remove(store: Store, session: Session) -> None:
         if holder is not None and holder.host != session.host:
             folder.remove(f"{_second_name(session.session_id, session.host)}.json")
             return
+        if session.spent:
+            name = session.session_id
+            folder.replace(f"{name}{_ENDED}", session.to_json(), durable=False)
         for suffix in _SUFFIXES:
             folder.remove(f"{session.session_id}{suffix}")
 
@@ -192,15 +206,45 @@ def take_over(store: Store, former: str, session_id: str) -> None:
                 folder.move(former + suffix, folder, name)
 
 
-def note_launch(store: Store, session: Session) -> None:
-    """Count one agent against the session's budget of the hour."""
-    now_ms = store.now_ms()
+def note_launch(store: Store, session: Session, call: str, *, left_ms: int) -> None:
+    """Count one agent, which has this time left, against the session's budgets."""
+    now = uptime(store.clock)
 
     def counted(current: Session) -> Session:
-        recent = current.launches_of_hour(now_ms)
-        return current.with_(launches=(*recent, now_ms), stop_offers=0)
+        spent = current.spending.started(call, now, until=now.ms + left_ms)
+        return current.with_(spent=spent.to_data(), stop_offers=0)
 
     _change(store, session, counted)
+
+
+def note_no_launch(store: Store, session: Session, call: str) -> None:
+    """No agent came of a call after all."""
+    with store.state() as state, state.hold():
+        change_spending(state["sessions"], session.host, lambda s: s.without(call))
+
+
+def note_spent(store: Store, session: Session, spent: Spending) -> None:
+    """Write down what it has used."""
+    with store.state() as state, state.hold():
+        change_spending(state["sessions"], session.host, lambda _: spent)
+
+
+def change_spending(
+    folder: Folder, host: HostProcess, change: Callable[[Spending], Spending]
+) -> None:
+    """Change what the session of a process has used. The lock is held.
+
+    Found by its process: `/clear` gives it another id while its agents work.
+    """
+    for name in _records(folder):
+        current = _load(folder, name)
+        if current is None or current.host != host:
+            continue
+        before = current.spending
+        after = change(before)
+        if after != before:
+            data = current.with_(spent=after.to_data()).to_json()
+            folder.replace(f"{name}.json", data, durable=False)
 
 
 def note_limits(store: Store, session: Session, limits: SessionLimits) -> None:
@@ -284,6 +328,12 @@ def _of_process(
         if session is not None and session.host == host:
             yield name, session
             return
+
+
+def _records(folder: Folder) -> list[str]:
+    """The names of sessions' records; what else a session has is called `<id>.word`."""
+    names = ((name, name.partition(".")[2]) for name in folder.names())
+    return [name for name, more in names if not more or more.isdigit()]
 
 
 def _load(folder: Folder, name: str) -> Session | None:

@@ -23,9 +23,11 @@ from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess
 from bridge.store import tool_calls
+from bridge.store.clock import uptime
 from bridge.store.directory import NotAPlainFile
 from bridge.store.lease import host_is_gone
 from bridge.store.records import read_all, read_quietly
+from bridge.store.sessions import change_spending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,11 +45,12 @@ class AgentRun(Record):
     At `answer_by` it is told to answer now; `answer_at` is the same moment in
     milliseconds since this boot, since somebody may set the other clock.
     `nested` is a subagent that one of ours started: its answer is not ours, but it ends
-    with the request and may not raise a dialog either. `warnings` counts how often it
-    was told to answer now. `waits_for` are its own background commands and agents that
-    had not ended when it last stopped: the client wakes it when they end. `parent` is
-    the agent that started a nested one; `ends` counts how often it ended, since it may
-    be continued. `heard_of` are the ends that we told it about.
+    with the request and may not raise a dialog either. `warned_in` are the messages in
+    which it was told to answer now. `waits_for` are its own background commands and
+    agents that had not ended when it last stopped: the client wakes it when they end.
+    `parent` is the agent that started a nested one, if it may be told of its end;
+    `ends` counts how often it ended, since it may be continued. `heard_of` are the ends
+    that we told it about.
 
     From the definition of the agent: the `tools` it may call (None for all), those it
     may not, what is granted to it (`allow`), after how many calls it must answer
@@ -71,7 +74,7 @@ class AgentRun(Record):
     launched_at: Milliseconds
     answer_by: Milliseconds
     answer_at: Milliseconds = 0
-    warnings: Count = 0
+    warned_in: tuple[str, ...] = ()
     prompt_sha256: str = ""
     answer_to_host: bool = False
     ended_at: Milliseconds | None = None
@@ -169,6 +172,18 @@ def end(store: Store, run: AgentRun) -> None:
 
     if run.state != "ended":
         change(store, run, ended)
+        _charge(store, run, again=True)
+
+
+def _charge(store: Store, run: AgentRun, *, again: bool = False) -> None:
+    """Note in what its session has used that the agent works no more."""
+    now = uptime(store.clock)
+    with store.state() as state, state.hold_if_free():
+        change_spending(
+            state["sessions"],
+            run.host,
+            lambda spent: spent.ended(run.tool_use_id, now, again=again),
+        )
 
 
 @contextmanager
@@ -214,6 +229,15 @@ def drop(store: Store, run: AgentRun) -> None:
             folder.remove(run.tool_use_id + sign)
         if run.agent_id:
             _forget(folder, run.agent_id)
+    _charge(store, run)
+
+
+def note_tokens(store: Store, host: HostProcess, call: str, tokens: object) -> None:
+    """Note what the client tells of the tokens of an agent, if it does."""
+    if tokens is None:
+        return
+    with store.state() as state, state.hold_if_free():
+        change_spending(state["sessions"], host, lambda spent: spent.told(call, tokens))
 
 
 def forget_agent(store: Store, agent_id: str) -> None:

@@ -115,6 +115,9 @@ def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
     calls: dict[str, ToolCall] = {}
     for note in _notes(store, agent_id):
         with suppress(KeyError, TypeError):
+            if note.get("refused") is True:
+                calls.pop(note["id"], None)
+                continue
             known = calls.get(note["id"])
             command = note.get("command")
             if not isinstance(command, str):

@@ -44,12 +44,14 @@ class Reply:
     """One assistant message, sent `delay_s` seconds after its request came.
 
     Without a `stop_reason` it is the one that fits: `tool_use` after a tool call,
-    `end_turn` otherwise.
+    `end_turn` otherwise. `tokens_in` and `tokens_out` are what the API says it took.
     """
 
     blocks: tuple[Text | ToolUse, ...] = ()
     delay_s: float = 0
     stop_reason: str | None = None
+    tokens_in: int = 1
+    tokens_out: int = 1
 
     @property
     def reason(self) -> str:
@@ -87,11 +89,14 @@ def tool_use(
 
 
 def reply(
-    *blocks: Text | ToolUse | str, delay_s: float = 0, stop_reason: str | None = None
+    *blocks: Text | ToolUse | str,
+    delay_s: float = 0,
+    stop_reason: str | None = None,
+    **tokens: int,
 ) -> Reply:
     """Make a reply; a bare string stands for a block of text."""
     made = tuple(Text(block) if isinstance(block, str) else block for block in blocks)
-    return Reply(made, delay_s, stop_reason)
+    return Reply(made, delay_s, stop_reason, **tokens)
 
 
 def error(
@@ -109,7 +114,7 @@ def error(
 def message(answer: Reply, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the whole message, as a request without `stream` gets it."""
     return {
-        **_envelope(request),
+        **_envelope(answer, request),
         "content": [_block(block) for block in answer.blocks],
         **_ending(answer, request),
     }
@@ -117,12 +122,11 @@ def message(answer: Reply, request: Mapping[str, Any]) -> dict[str, Any]:
 
 def events(answer: Reply, request: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield the server-sent events that carry the message."""
-    yield _event("message_start", message=_envelope(request))
+    yield _event("message_start", message=_envelope(answer, request))
     for index, block in enumerate(answer.blocks):
         yield from _block_events(index, block)
-    yield _event(
-        "message_delta", delta=_ending(answer, request), usage={"output_tokens": 1}
-    )
+    usage = {"output_tokens": answer.tokens_out}
+    yield _event("message_delta", delta=_ending(answer, request), usage=usage)
     yield _event("message_stop")
 
 
@@ -158,7 +162,7 @@ def _verdict(call: ToolUse) -> dict[str, str]:
     return {"type": "evaluated", "outcome": "flagged", "explanation": call.flagged}
 
 
-def _envelope(request: Mapping[str, Any]) -> dict[str, Any]:
+def _envelope(answer: Reply, request: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": f"msg_stage_{uuid.uuid4().hex}",
         "type": "message",
@@ -167,7 +171,10 @@ def _envelope(request: Mapping[str, Any]) -> dict[str, Any]:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": {"input_tokens": 1, "output_tokens": 1},
+        "usage": {
+            "input_tokens": answer.tokens_in,
+            "output_tokens": answer.tokens_out,
+        },
     }
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from fakeclaude import BY_CLAUDE, SERVED
+from spent import MINUTE_MS, spent
 
-from bridge.store.sessions import HOUR_MS, SessionLimits
+from bridge.store.clock import SystemClock, uptime
+from bridge.store.sessions import SessionLimits
+from bridge.store.spending import HOUR_MS
 
 FALLBACK = ("--fallback-after", "1000", "--fallback", "claude")
-MINUTE_MS = 60_000
 CURE = "hostbridge config set agents_per_hour 200"
 
 
 def spend(host, *, left_ms: int = 20 * MINUTE_MS) -> None:
     """The session has started its two agents of this hour."""
-    oldest = int(time.time() * 1000) - HOUR_MS + left_ms
+    ago_ms = HOUR_MS - left_ms
     limits = SessionLimits(slots=4, agents_per_hour=2)
-    host.change(launches=(oldest, oldest + 1), limits=limits)
+    used = spent(uptime(SystemClock()), ago_ms, ago_ms - 1)
+    host.change(spent=used, limits=limits)
 
 
 def fill(project, host) -> None:
@@ -37,7 +38,7 @@ def test_a_spent_budget_is_shown(project, host):
     request = project.submit(timeout_s=7200)
     why = (
         "session session-1: 2 of 2 agents of this hour are used up "
-        "(agents_per_hour); the next may start in 20 min"
+        "(agents_per_hour); the next agent may start in 20 min"
     )
 
     status, show = project.run("status"), project.run("show", request)
@@ -79,6 +80,38 @@ def test_a_session_that_may_start_no_agent_is_shown(project, host):
 
     words = "session-1\topen, may start no agent now (agents_per_hour)\t0 of 4"
     assert words in ran.out
+
+
+def test_a_budget_that_is_nearly_used_up_is_shown(project, host):
+    """Before it holds anything back."""
+    limits = SessionLimits(slots=4, agents_per_hour=200, tokens_per_session=1000)
+    used = spent(uptime(SystemClock()), 2, 1, tokens=415)
+    host.change(spent=used, limits=limits)
+    request = project.submit("the first")
+    host.claim()
+
+    status, show = project.run("status"), project.run("show", request)
+    (session,) = project.run("status", "--json").json["sessions"]
+
+    assert "has used 83 % of tokens_per_session (830 of 1,000)" in shown_by(status.out)
+    assert "830 of 1,000 tokens of this session are used" in shown_by(show.out)
+    assert {"key": "tokens_per_session", "used": 830, "most": 1000} in session[
+        "budgets"
+    ]
+    assert (session["started"], session["untold"]) == (2, 0)
+
+
+@pytest.mark.usefixtures("claude")
+def test_a_spent_session_falls_back_at_once(project, host):
+    """Time does not free it."""
+    host.change(
+        spent=spent(uptime(SystemClock()), 1, tokens=9),
+        limits=SessionLimits(slots=4, agents_per_hour=9, tokens_per_session=9),
+    )
+
+    ran = project.run("ask", "?", *FALLBACK)
+
+    assert ran == (0, SERVED, BY_CLAUDE)
 
 
 @pytest.mark.usefixtures("claude")

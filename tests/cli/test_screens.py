@@ -20,7 +20,7 @@ from bridge.cli.screen import folded
 from bridge.cli.status_text import overview_lines
 from bridge.cli.where import where_lines
 from bridge.doctor.finding import ok, problem, warning
-from bridge.host.budgets import HeldBack
+from bridge.host.budgets import HeldBack, Use
 from bridge.protocol.status import Stage
 from bridge.store.location import Place
 
@@ -51,7 +51,7 @@ def session(name, **more):
     usual = {
         "pid": 4711, "seen": "alive", "wakes": True, "is_off": False, "running": 1,
         "slots": 4, "cwd": "/home/u/app", "started": 3, "agents_per_hour": 50,
-        "off_s": None,
+        "off_s": None, "budgets": (), "untold": 0,
     }  # fmt: skip
     return OpenSession(**{"session_id": name} | usual | more)
 
@@ -114,7 +114,17 @@ def test_status_where_a_budget_holds_requests_back():
         exists=True,
         is_off=True,
         off_s=30.0,
-        sessions=(session("0c5e", running=0, started=50),),
+        sessions=(
+            session(
+                "0c5e",
+                running=0,
+                started=50,
+                budgets=(
+                    Use(key="agents_per_hour", used=50, most=50),
+                    Use(key="tokens_per_session", used=83, most=100),
+                ),
+            ),
+        ),
         requests=(
             live(1, Stage.WAITING, held_back=limit),
             live(2, Stage.WAITING, held_back=limit),

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from spent import UP, spent
 
 from bridge.doctor import client
 from bridge.doctor.client import judge_sessions
@@ -52,9 +53,7 @@ CASES = {
 
 @pytest.mark.parametrize(("ours", "theirs", "off", "found"), CASES.values(), ids=CASES)
 def test_each_session_is_described(ours, theirs, off, found):
-    (finding,) = judge_sessions(
-        ours, theirs, off=off, unheard={}, now_ms=1, project="/p"
-    )
+    (finding,) = judge_sessions(ours, theirs, off=off, unheard={}, now=UP, project="/p")
 
     assert finding.found == found
     assert (finding.verdict is Verdict.OK) == ("takes requests and wakes" in found)
@@ -63,7 +62,7 @@ def test_each_session_is_described(ours, theirs, off, found):
 @pytest.mark.parametrize("why", [NO_WATCH, UNANSWERED], ids=lambda why: why.what)
 def test_a_session_that_does_not_wake_is_named_with_the_cause(why):
     (finding,) = judge_sessions(
-        [OURS], [], off=ON, unheard={"s1": why}, now_ms=1, project="/p"
+        [OURS], [], off=ON, unheard={"s1": why}, now=UP, project="/p"
     )
 
     found = f"s1 (pid 7) takes requests, but does not wake from idle: it {why.what}"
@@ -72,7 +71,7 @@ def test_a_session_that_does_not_wake_is_named_with_the_cause(why):
 
 def test_a_session_that_has_just_started_is_no_issue():
     (finding,) = judge_sessions(
-        [OURS], [], off=ON, unheard={"s1": JUST_STARTED}, now_ms=1, project="/p"
+        [OURS], [], off=ON, unheard={"s1": JUST_STARTED}, now=UP, project="/p"
     )
 
     found = (
@@ -81,10 +80,24 @@ def test_a_session_that_has_just_started_is_no_issue():
     assert (finding.verdict, finding.found) == (Verdict.OK, found)
 
 
-def test_a_session_that_may_start_no_agent_is_not_called_well():
-    spent = OURS.with_(limits=SessionLimits(slots=4, agents_per_hour=0))
+def test_a_budget_that_is_nearly_used_up_is_told():
+    near = OURS.with_(
+        limits=SessionLimits(slots=4, agents_per_hour=5), spent=spent(UP, 4, 3, 2, 1)
+    )
 
-    (finding,) = judge_sessions([spent], [], off=ON, unheard={}, now_ms=1, project="/p")
+    (finding,) = judge_sessions([near], [], off=ON, unheard={}, now=UP, project="/p")
+
+    assert finding == warning(
+        "s1 (pid 7) has used 80 % of a budget",
+        "4 of 5 agents of this hour",
+        "hostbridge config set agents_per_hour 200",
+    )
+
+
+def test_a_session_that_may_start_no_agent_is_not_called_well():
+    none = OURS.with_(limits=SessionLimits(slots=4, agents_per_hour=0))
+
+    (finding,) = judge_sessions([none], [], off=ON, unheard={}, now=UP, project="/p")
 
     assert finding == warning(
         "s1 (pid 7) may start no agent now",
@@ -167,6 +180,6 @@ def test_off_everywhere_is_not_told_as_off_in_a_session():
     """`hostbridge on --session` would change nothing."""
     off = Off(is_everything=True, sessions=frozenset())
 
-    (finding,) = judge_sessions([OURS], [], off=off, unheard={}, now_ms=1, project="/p")
+    (finding,) = judge_sessions([OURS], [], off=off, unheard={}, now=UP, project="/p")
 
     assert finding == ok("s1 (pid 7) is open; hostbridge is off here (see `switch`)")

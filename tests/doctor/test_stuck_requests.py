@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from spent import UP, spent
 
 from bridge.api.hosts import OFF, OFF_HERE
 from bridge.config import Settings
@@ -16,7 +17,8 @@ from bridge.doctor.requests import Queue, judge
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.protocol.request import Claim, HostProcess, Request
 from bridge.store.host_process import identify
-from bridge.store.sessions import HOUR_MS, Session, SessionLimits
+from bridge.store.sessions import Session, SessionLimits
+from bridge.store.spending import HOUR_MS
 from bridge.store.switch import Off
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ def queue(**fields: Any) -> Queue:
         "off": Off(is_everything=False, sessions=frozenset()),
         "settings": Settings(Path("/home")),
         "now_ms": NOW,
+        "now": UP,
     }
     return Queue(**{**usual, **fields})
 
@@ -76,7 +79,7 @@ NO_FREE_SLOT = (
     "session s1: 0 of 0 agents are busy (slots); it goes on when one of them ends; "
     "more now: hostbridge config set slots 4"
 )
-SPENT = NO_SLOT.with_(launches=(NOW - HOUR_MS - 1, NOW - 2, NOW - 1))
+SPENT = NO_SLOT.with_(spent=spent(UP, HOUR_MS + 1, 2, 1))
 LEFT_ALONE = "waiting, though a session is open that should have taken it"
 CASES = {
     "nothing": (queue(), "ok: none waits; 0 running"),
@@ -107,7 +110,7 @@ CASES = {
     "session off": (waits({"off": THIS_SESSION}), f"warning: {NONE_CAN}"),
     "budget": (
         waits({"live": (SPENT,)}),
-        "warning: waiting, and the sessions have used up their agents of this hour",
+        "warning: waiting, and the sessions have used up a budget (agents_per_hour)",
     ),
     "slots": (
         waits({"live": (NO_SLOT,)}),

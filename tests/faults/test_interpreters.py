@@ -113,7 +113,7 @@ def test_no_hook_blocks(world, tmp_path, how):
 @pytest.mark.parametrize("how", SILENT)
 def test_an_agent_of_ours_is_denied(world, tmp_path, how, event):
     """Seen before or not, and whatever is left of its record."""
-    hook = next(h for h in HOOKS if h.event == event and h.matcher == "*")
+    hook = next(h for h in HOOKS if h.event == event and h.matcher in ("*", "Bash"))
     _, _, agent = world.begin()
     call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
     asked = world.event(event, agent_id=agent, **call)
@@ -220,7 +220,7 @@ def test_a_package_that_is_not_whole_denies_what_is_ours(world, tmp_path, fault,
     world.bridge.cancel(request)
     form = copy_plugin(tmp_path / "plugin", world)
     PACKAGE_FAULTS[fault](tmp_path / "plugin" / "bridge")
-    hook = next(h for h in HOOKS if h.event == event and h.matcher == "*")
+    hook = next(h for h in HOOKS if h.event == event and h.matcher in ("*", "Bash"))
     call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
 

@@ -37,7 +37,7 @@ def started(world: HookWorld) -> str:
 
 
 def use(
-    world: HookWorld, agent: str, tool: str, number: int = 0, **arguments: Any
+    world: HookWorld, agent: str, tool: str, number: int | str = 0, **arguments: Any
 ) -> tuple[Any, bool]:
     """A tool call: why it is denied, or None; whether the agent goes on."""
     said = world.use(agent, tool, tool_use_id=f"t{number}", tool_input=arguments)

@@ -92,6 +92,13 @@ class HookWorld:
 
         self._patch.setattr(SystemClock, "now_us", now_us)
 
+    def pass_time(self, seconds: float) -> None:
+        """Have time go by, by the clock that nobody sets."""
+        before = SystemClock.monotonic_s
+        self._patch.setattr(
+            SystemClock, "monotonic_s", lambda clock: before(clock) + seconds
+        )
+
     def event(self, name: str, **fields: Any) -> dict[str, Any]:
         """An event as the client writes it."""
         return {
@@ -247,6 +254,15 @@ class HookWorld:
             for each in (notice, sent):
                 file.write(json.dumps(each, separators=(",", ":")) + "\n")
 
+    def says(self, agent: str, message: str, *calls: str) -> None:
+        """Have the client write down a message of an agent that makes these calls."""
+        content = [{"type": "tool_use", "id": call, "name": "Read"} for call in calls]
+        said = {"role": "assistant", "id": message, "content": content}
+        folder = self.transcripts / self.session / "subagents"
+        with (folder / f"agent-{agent}.jsonl").open("a") as file:
+            line = {"type": "assistant", "message": said}
+            file.write(json.dumps(line, separators=(",", ":")) + "\n")
+
     def stop(self, agent: str, words: str | None = GOOD, **fields: Any) -> Any:
         """Have an agent stop with some last words."""
         if words is not None:
@@ -291,15 +307,17 @@ def run_hook(
     form: Form = INSTALLED,
     *,
     below: tuple[str, ...] = (),
+    text: str = "",
     **how: Any,
 ) -> tuple[int, bytes, bytes]:
     """Run a hook as the client does; its exit code, stdout and stderr.
 
-    `below` is a program that runs the hook, with its arguments.
+    `below` is a program that runs the hook, with its arguments; `text` is what the hook
+    reads in place of the event.
     """
     done = subprocess.run(
         [*below, "/bin/sh", *form.arguments(hook)],
-        input=json.dumps(event).encode(),
+        input=(text or json.dumps(event)).encode(),
         capture_output=True,
         timeout=60,
         check=False,

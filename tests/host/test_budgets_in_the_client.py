@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hostworld import HostWorld, host_world
 from polling import wait_until
 from stage.models import obedient_model
-from stage.replies import reply
+from stage.replies import reply, tool_use
 
 from bridge.protocol.ids import check_id
-from bridge.store import wakeups
+from bridge.store import sessions, wakeups
+from bridge.store.spending import HOUR_MS
+
+if TYPE_CHECKING:
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -67,6 +75,76 @@ def test_a_spent_budget_is_raised_in_an_open_session(tmp_path):
             ["config", "set", "agents_per_hour", "200"],
         )
         assert len(world.live()) == 1
+
+
+def test_tokens_warn_stop_and_are_freed_in_an_open_session(tmp_path):
+    """What the client tells of each agent, and what its user reads of it."""
+    script = obedient_model(lambda *_: reply(ANSWER, tokens_in=2400, tokens_out=100))
+    with host_world(tmp_path, script) as world, world.terminal() as terminal:
+        run(world, "config", "set", "tokens_per_session", "3000")
+        world.ended(world.submit())
+        terminal.wait_for_text("2,500 of 3,000 tokens of this session are used")
+        shown = run(world, "status")
+        world.ended(world.submit())
+        terminal.wait_for_text("5,000 of 3,000 tokens")
+        waiting = world.submit(timeout_s=7200)
+        _, *words = cure_of(world, waiting)
+        agents = len(world.api.turns("subagent"))
+
+        run(world, *words)
+
+        third = world.ended(waiting)
+        world.wait_until_forgotten()
+        history = " ".join(terminal.history().split())
+    assert "has used 83 % of tokens_per_session (2,500 of 3,000)" in shown
+    assert third.success
+    assert (agents, len(world.api.turns("subagent"))) == (2, 3)
+    assert words == ["config", "set", "tokens_per_session", "500000000"]
+    assert history.count("2,500 of 3,000 tokens") == 1
+    assert history.count("5,000 of 3,000 tokens") == 1
+    assert "so no more agents start" in history
+
+
+def test_an_hour_later_what_waits_is_taken(tmp_path):
+    """Its waiter looks after it: nobody types anything."""
+    with host_world(tmp_path) as world, world.stream():
+        run(world, "config", "set", "agents_per_hour", "1")
+        world.ended(world.submit())
+        waiting = world.submit(timeout_s=7200)
+        cure_of(world, waiting)
+        (session,) = world.live()
+        charges = {
+            call: each._replace(at=each.at - HOUR_MS, end=(each.end or 0) - HOUR_MS)
+            for call, each in session.spending.charges.items()
+        }
+        spent = replace(session.spending, charges=charges)
+
+        sessions.note_spent(world.store, session, spent)
+        run(world, "wait", waiting, "--timeout", "60")
+
+        assert world.ended(waiting, timeout_s=0).success
+
+
+def test_an_agent_of_an_agent_counts_and_is_stopped_by_a_budget(tmp_path):
+    inner = {"prompt": "inner", "description": "n", "subagent_type": "general-purpose"}
+
+    def answers(prompt: str, request: ApiRequest) -> Answer:
+        if prompt.startswith("inner"):
+            return reply("inner done", tokens_in=70, tokens_out=7)
+        if len(request.own_calls) < 2:
+            return reply(tool_use("Agent", inner))
+        refused = "are used up" in request.newest_text
+        return reply(json.dumps({"status": "success", "summary": str(refused)}))
+
+    with host_world(tmp_path, obedient_model(answers)) as world, world.stream():
+        run(world, "config", "set", "agents_per_session", "2")
+        response = world.ended(world.submit())
+        world.wait_until_forgotten()
+        (session,) = world.live()
+        tokens = sorted(each.tokens for each in session.spending.charges.values())
+
+    assert response.parsed_output["summary"] == "True"
+    assert tokens == [2, 77]
 
 
 def test_more_slots_take_what_waits(tmp_path):

@@ -37,18 +37,16 @@ def fire(agents: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str | N
     """Answer one event; what the full hook would have been started for, or None."""
     started: list[str] = []
 
-    def become(_python: str, event: str, *_: object) -> None:
+    def become(event: str, *_: object) -> None:
         started.append(event)
         raise SystemExit
-
-    monkeypatch.setattr(gate, "become_full", become)
 
     def answer(event: str, task: str = "", **fields: Any) -> str | None:
         started.clear()
         data = json.dumps({"session_id": "s", **fields}).encode()
         monkeypatch.setattr(gate, "read_all", lambda: data)
         try:
-            gate.main("python", event, str(agents.parent), "local", task)
+            gate.main(become, event, str(agents.parent), "local", task)
         except SystemExit:
             return started[0]
         return None
@@ -257,9 +255,8 @@ def test_error_a_full_hook_that_does_not_start(agents, monkeypatch, capfd):
 
     message = {**BASH, "tool_name": "SendMessage"}
     monkeypatch.setattr(gate, "read_all", json.dumps(message).encode)
-    monkeypatch.setattr(gate, "become_full", fail)
 
-    gate.main("python", "PreToolUse", str(agents.parent))
+    gate.main(fail, "PreToolUse", str(agents.parent))
 
     said = json.loads(capfd.readouterr().out)
     assert said["hookSpecificOutput"]["permissionDecision"] == "deny"

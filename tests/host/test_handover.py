@@ -145,6 +145,7 @@ UNABLE = {
         "did not answer (no_route)",
     ),
     "no place": ({}, {"BRIDGE_SLOTS": "1"}, "all 1 places for agents in this session"),
+    "tokens": ({}, {"BRIDGE_TOKENS_PER_SESSION": "0"}, "tokens_per_session is 0"),
     "budget": ({}, {"BRIDGE_AGENTS_PER_HOUR": "0"}, "it may start no agent"),
 }
 

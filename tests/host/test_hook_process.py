@@ -18,7 +18,6 @@ from hookprocesses import (
 )
 from hookworld import ROOT, run_hook
 
-from bridge.host import gate
 from bridge.host.hook_table import Hook
 
 # Most tests start every hook there is.
@@ -126,10 +125,10 @@ def answer(*_):
 sys.unraisablehook = lambda _: None
 hook.TIME_LIMIT_S = 1
 hook.dispatch.answer = answer
-hook.main()
+hook.main("Stop", "local")
 """
     done = subprocess.run(
-        [sys.executable, "-c", script.replace("WHERE", repr(where)), "Stop", "local"],
+        [sys.executable, "-c", script.replace("WHERE", repr(where))],
         input=b"{}",
         capture_output=True,
         timeout=TIMEOUT_S,
@@ -139,21 +138,3 @@ hook.main()
     )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-
-
-@pytest.mark.parametrize("lacks", ["the call", "leave"])
-def test_the_gate_hands_on_where_there_are_no_files_in_memory(monkeypatch, lacks):
-    """An older Python, or a kernel that refuses: what it hands on must not be lost."""
-
-    def refuse(_name: str) -> int:
-        raise PermissionError(1, "Operation not permitted")
-
-    if lacks == "leave":
-        monkeypatch.setattr(os, "memfd_create", refuse, raising=False)
-    else:
-        monkeypatch.delattr(os, "memfd_create", raising=False)
-
-    with gate._unnamed_file() as copy:
-        copy.write(b"event")
-        copy.seek(0)
-        assert copy.read() == b"event"

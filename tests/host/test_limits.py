@@ -84,7 +84,7 @@ def test_launches_survive_clear(world):
 
     (session,) = world.live()
     assert session.session_id == "session-2"
-    assert len(session.launches) == 1
+    assert len(session.spending.charges) == 1
 
 
 def test_a_stop_ends_no_agents_of_another_client(world):

@@ -47,6 +47,7 @@ NOTICES = {
             status="completed",
             summary='Agent "hostbridge: a test [r-1]" finished',
             words="one </result> two",
+            tokens=2,
         ),
     ),
     "interim": (

@@ -31,7 +31,7 @@ def _begun(world: HookWorld) -> tuple[AgentRun, AgentRun]:
 
 
 def _warned(run: AgentRun) -> AgentRun:
-    return run.with_(warnings=run.warnings + 1)
+    return run.with_(refused=run.refused + 1)
 
 
 def test_each_of_several_hooks_at_once_counts(world):
@@ -44,7 +44,7 @@ def test_each_of_several_hooks_at_once_counts(world):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(warn, range(40)))
 
-    assert [each.warnings for each in world.runs()] == [40]
+    assert [each.refused for each in world.runs()] == [40]
 
 
 def test_a_late_hook_brings_no_agent_back(world):
@@ -58,7 +58,7 @@ def test_a_late_hook_brings_no_agent_back(world):
     subagent_runs.change(world.store, run, _warned)
     subagent_runs.end(world.store, run)
 
-    assert (late.state, late.warnings, ended) == ("ended", 1, ["ended"])
+    assert (late.state, late.refused, ended) == ("ended", 1, ["ended"])
     assert world.runs() == []
 
 

@@ -1,0 +1,52 @@
+"""Tell the user, once, that a budget of the session is nearly or wholly used up."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateUnavailable
+from bridge.host.budgets import limits_of, news_of
+from bridge.host.output import with_more
+from bridge.store import sessions
+from bridge.store.clock import uptime
+
+if TYPE_CHECKING:
+    from bridge.host.context import HookContext
+    from bridge.host.output import HookOutput
+    from bridge.store.sessions import Session
+    from bridge.store.spending import Spending
+
+
+def with_news(hook: HookContext, output: HookOutput) -> HookOutput:
+    """The same answer, with a line about the budgets if there is news.
+
+    What wakes an idle model has no line for the user: the next answer has it.
+    """
+    # Whoever cannot write down that it was told would tell it at each event.
+    with suppress(StateUnavailable):
+        if _look(hook) is not None:
+            with hook.store.exclusive():
+                news = _look(hook)
+                if news is not None:
+                    line, spent = news
+                    sessions.note_spent(hook.store, hook.session, spent)
+                    return with_more(output, line)
+    return output
+
+
+def _look(hook: HookContext) -> tuple[str, Spending] | None:
+    """What to tell, and what to write down; None if both is done."""
+    session = session_now(hook)
+    line, told = news_of(session, uptime(hook.store.clock))
+    if told == session.spending.warned:
+        return None
+    return line, replace(session.spending, warned=told)
+
+
+def session_now(hook: HookContext) -> Session:
+    """The session with what it has used by now, and the limits that hold now."""
+    mine = hook.session
+    known = sessions.find_session(hook.store, mine.session_id, mine.host)
+    return (known or mine).with_(limits=limits_of(hook.settings))

@@ -1,0 +1,175 @@
+"""The real client: ways around what a definition forbids, each closed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hostworld import HostWorld, bash, code_of, host_world
+from stage.models import answering, obedient_model
+from stage.replies import reply, tool_use
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.replies import Answer, Reply
+    from stage.turns import ApiRequest
+
+pytestmark = pytest.mark.host
+
+HOWS = ("one-shot", "stream")
+GOOD = '{"status": "success", "summary": "s"}'
+WORKER = "prompt: 'As told: {{ task }}'\n"
+# A server with two tools, which notes what was called.
+SERVER = """\
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    result = {}
+    if asked["method"] == "initialize":
+        version = asked["params"]["protocolVersion"]
+        about = {"name": "git", "version": "1"}
+        result = {"protocolVersion": version, "capabilities": {"tools": {}}}
+        result["serverInfo"] = about
+    elif asked["method"] == "tools/list":
+        form = {"type": "object"}
+        names = ("log", "push")
+        result = {"tools": [{"name": n, "inputSchema": form} for n in names]}
+    elif asked["method"] == "tools/call":
+        name = asked["params"]["name"]
+        open(f"called-{name}", "w").close()
+        result = {"content": [{"type": "text", "text": "done"}]}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}))
+        sys.stdout.flush()
+"""
+
+
+def call(tool: str, **arguments: object) -> Reply:
+    """A model's reply that calls a tool."""
+    return reply(tool_use(tool, arguments))
+
+
+def load(*tools: str) -> Reply:
+    """A model's reply that loads tools whose names alone it knows."""
+    return call("ToolSearch", query=f"select:{','.join(tools)}", max_results=9)
+
+
+def made(world: HostWorld) -> set[str]:
+    """The files in the project that tools have made."""
+    return {path.name for path in world.stage.project.iterdir() if path.suffix == ""}
+
+
+def add_server(root: Path, project: Path) -> None:
+    """Have the project bring an MCP server that its user has approved."""
+    server = root / "server.py"
+    server.write_text(SERVER)
+    entry = {"command": sys.executable, "args": [str(server)]}
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"git": entry}}))
+    settings = project / ".claude" / "settings.local.json"
+    known = json.loads(settings.read_text())
+    settings.write_text(json.dumps({**known, "enableAllProjectMcpServers": True}))
+
+
+def add_skill(world: HostWorld, text: str, head: str = "") -> None:
+    """Have the project bring a skill."""
+    file = world.stage.project / ".claude" / "skills" / "helper" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"---\nname: helper\ndescription: helps\n{head}---\n{text}\n")
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_commands_that_are_no_call_of_bash(tmp_path, how):
+    """A Monitor runs one, and so does the text of a skill, which no hook sees."""
+    turns = (
+        load("Monitor"),
+        call("Monitor", command="touch watched", description="d", timeout_ms=5000),
+        call("Skill", skill="helper"),
+        reply(GOOD),
+    )
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
+        world.allow("Bash", "Monitor", "Skill")
+        add_skill(world, "See !`touch shown`")
+        world.define("worker", f"{WORKER}blocked_tools: [Bash]\n")
+        response = world.serve(how, agent="worker")
+
+    assert response.success
+    assert made(world) & {"watched", "shown"} == set()
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_tools_of_servers(tmp_path, how):
+    """They are deferred: their names come with ToolSearch, their limits by hooks."""
+    turns = (
+        load("mcp__git__log", "mcp__git__push"),
+        call("mcp__git__log"),
+        call("mcp__git__push"),
+        reply(GOOD),
+    )
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
+        world.allow("mcp__git")
+        add_server(tmp_path, world.stage.project)
+        world.define("worker", f"{WORKER}blocked_tools: ['mcp__*__push']\n")
+        response = world.serve(how, agent="worker")
+
+    assert response.success
+    assert made(world) & {"called-log", "called-push"} == {"called-log"}
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_a_skill_that_runs_as_an_agent(tmp_path, how):
+    """It may what its caller may: its calls are bound without any call of Agent."""
+
+    def answers(prompt: str, request: ApiRequest) -> Answer:
+        if "In a fork" in prompt:
+            turns = (bash("touch granted"), bash("rm granted"), reply("forked"))
+        else:
+            turns = (call("Skill", skill="helper"), reply(GOOD))
+        return answering(*turns)(prompt, request)
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        world.allow("Skill")
+        add_skill(world, "In a fork.", "context: fork\nagent: general-purpose\n")
+        world.define("worker", f"{WORKER}allow: ['Bash(touch *)']\n")
+        response = world.serve(how, agent="worker")
+
+    assert response.success
+    assert "granted" in made(world)
+    assert "not granted to this agent" in world.subagent_words()
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_turns_run_out_in_one_message_of_many_calls(tmp_path, how):
+    """What was over the limit is denied, and the agent may still answer."""
+    six = [
+        tool_use("Bash", {"command": f"touch made-{n}", "description": "d"})
+        for n in range(6)
+    ]
+    model = obedient_model(answering(reply(*six), reply(GOOD)))
+    with host_world(tmp_path, model) as world:
+        world.define("worker", f"{WORKER}max_turns: 2\nallow: [Bash]\n")
+        response = world.serve(how, agent="worker")
+
+    assert code_of(response) is None
+    assert len([name for name in made(world) if name.startswith("made-")]) == 2
+
+
+def test_a_command_that_a_monitor_began_is_no_proof(tmp_path):
+    """It fails after the client has said that it was started."""
+    command = "sleep 1; exit 7"
+    item = {"type": "command_output", "content": "ok", "passed": True}
+    claim = {"status": "success", "summary": "s", "evidence": [item]}
+    item["command"] = command
+    turns = (
+        load("Monitor"),
+        call("Monitor", command=command, description="d", timeout_ms=9000),
+        reply(json.dumps(claim)),
+    )
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
+        world.allow("Bash", "Monitor")
+        world.define("worker", f"{WORKER}require_verified_evidence: true\n")
+        response = world.serve("stream", agent="worker")
+
+    assert code_of(response) == "unverified"

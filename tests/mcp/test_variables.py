@@ -1,0 +1,85 @@
+"""Variables over MCP: whose they are, and what a model may change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcpworld import call_from, run, text_of
+
+from bridge.api.variables import Variables
+from bridge.store.subagent_runs import all_runs
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+    from mcp.client import Client
+
+
+def of_session(world: HookWorld, owner: Any) -> Variables:
+    return Variables.of_session(
+        world.store, world.bridge.settings, world.session, owner
+    )
+
+
+def test_a_model_sets_only_its_own(world: HookWorld):
+    """What a person or a tool has set binds the model."""
+    of_session(world, "tool").set(validation_passed=False)
+
+    async def steps(client: Client) -> None:
+        setting = {"values": {"phase": "red", "limit": None}}
+        done = await call_from(world, client, "set_variables", setting)
+        assert done.structured_content == {
+            "of": f"session {world.session}",
+            "variables": {
+                "limit": {"value": None, "owner": "model"},
+                "phase": {"value": "red", "owner": "model"},
+                "validation_passed": {"value": False, "owner": "tool"},
+            },
+        }
+
+        forbidden = {"values": {"validation_passed": True}, "unset": ["phase"]}
+        refused = await call_from(world, client, "set_variables", forbidden)
+        assert refused.is_error
+        assert "validation_passed belongs to the tool" in text_of(refused)
+
+        unset = {"values": {}, "unset": ["limit"]}
+        await call_from(world, client, "set_variables", unset)
+        read = await call_from(world, client, "get_variables", {})
+        assert (
+            text_of(read) == 'phase = "red" (model)\nvalidation_passed = false (tool)'
+        )
+
+    run(steps, world.project)
+
+
+def test_an_agent_has_its_own(world: HookWorld):
+    """What its model sets does not reach the session, whose rules bind others."""
+    of_session(world, "person").set(strict=True)
+    _, agent = world.working()
+
+    async def steps(client: Client) -> None:
+        setting = {"values": {"phase": "red"}}
+        done = await call_from(world, client, "set_variables", setting, agent=agent)
+        assert done.structured_content is not None
+        assert done.structured_content["of"] == f"agent {agent}"
+        other = {"session": world.session}
+        refused = await call_from(world, client, "get_variables", {"session": "other"})
+        assert "session 'other' is not yours" in text_of(refused)
+        read = await call_from(world, client, "get_variables", other)
+        assert text_of(read) == "strict = true (person)"
+
+    run(steps, world.project)
+    assert len(all_runs(world.store)) == 1
+
+
+def test_another_program_is_a_model_too(world: HookWorld):
+    """Behind an editor's call stands a model, whatever its environment says."""
+    of_session(world, "person").set(strict=True)
+
+    async def steps(client: Client) -> None:
+        values = {"strict": False}
+        refused = await client.call_tool("set_variables", {"values": values})
+        assert refused.is_error
+        done = await client.call_tool("set_variables", {"values": {"phase": "red"}})
+        assert text_of(done) == 'phase = "red" (model)\nstrict = true (person)'
+
+    run(steps, world.project, CLAUDE_PID="")
