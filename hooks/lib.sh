@@ -93,6 +93,12 @@ fi
     [ -O "$state/sessions/$session.$CLAUDE_PID.json" ] || full
 # The last sign of life, for those who cannot see this process: an empty file. Nothing
 # is written into a file of somebody else's, or through a link or a pipe.
+# Only the first time can this fail, and stderr is shut: that takes dash six calls.
 beat=$state/sessions/$session.beat
-[ -h "$state/sessions" ] || [ -h "$beat" ] || [ -s "$beat" ] || [ -p "$beat" ] ||
+if [ -h "$state/sessions" ] || [ -h "$beat" ] || [ -s "$beat" ]; then
+    :
+elif [ -w "$beat" ] && [ -f "$beat" ]; then
+    true >"$beat"
+elif [ ! -e "$beat" ]; then
     true 2>/dev/null >"$beat"
+fi

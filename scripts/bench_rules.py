@@ -34,7 +34,7 @@ CONDITIONS = (
     'validation_model and ("ruff" in command or "mypy" in command)',
     'runs(command, "pytest", "ruff")',
     'tool_input.file_path.endswith(".lock")',
-    "depth > 2 or len(command) > 1000000",
+    "depth > 2 or len(command) > 100000000",
     'matches(command, "docker * push*")',
     "session.title is not None and current_step == 'complete'",
     '"--no-verify" in words(command)',
@@ -47,7 +47,7 @@ on_before_tool:
   - when: '"pytest" in command'
     spawn_agent: {agent: general-purpose, prompt: "Run {{ command }}"}
 """
-LONG = 50_000
+LONG = 10 * 1024 * 1024
 
 
 def main() -> int:
@@ -81,17 +81,22 @@ def cases(root: Path) -> list[Callable[[], Figures]]:
         _quiet("ten", _ruled(root, "ten", ten), LS),
         _quiet("thousand", _ruled(root, "thousand", many), LS),
         _quiet("runs", _ruled(root, "runs", [NEVER]), COMMIT),
-        _quiet("long", _ruled(root, "long", ten), "x" * LONG),
+        _quiet("short", _ruled(root, "short", ten), "x" * 1024),
+        _quiet("long", _ruled(root, "long", ten), "x\n" * (LONG // 2)),
+        # A file of so many is refused by name, and those before it stay in force.
+        _quiet("refused", _ruled(root, "refused", many, many * 10), LS),
         _handover(World(root / "handover", "handover")),
         _claim(World(root / "claim", "claim")),
     ]
 
 
-def _ruled(root: Path, name: str, conditions: list[str]) -> World:
-    """A world with a rule for each condition."""
-    lines = [f"  - {{when: {_quoted(each)}, block: no}}" for each in conditions]
-    text = "\n".join(["on_before_tool:", *lines, ""]).replace("block: no", "block: x")
-    return _with_rules(World(root / name, name), text)
+def _ruled(root: Path, name: str, *versions: list[str]) -> World:
+    """A world with a rule for each condition, in one version after another."""
+    world = World(root / name, name)
+    for conditions in versions:
+        lines = [f"  - {{when: {_quoted(each)}, block: x}}" for each in conditions]
+        _with_rules(world, "\n".join(["on_before_tool:", *lines, ""]))
+    return world
 
 
 def _with_rules(world: World, text: str) -> World:
@@ -163,7 +168,9 @@ def compare(found: dict[str, Series]) -> list[Row]:
         Row("ten rules that do not match", found["ten"], python, 1.2),
         Row("1,000 rules, beside ten", found["thousand"], found["ten"], 1.5),
         Row("runs(…), no match, substring there", found["runs"], python, 3.0),
-        Row("ten rules, a command of 50 kB", found["long"], found["ten"], 12.0),
+        Row("a command of 10 MB, beside 1 kB", found["long"], found["short"], 12.0),
+        Row("10,000 rules (refused), beside 1,000", found["refused"],
+            found["thousand"], 12.0),
         Row("a call is handed over, beside a claim", found["handover"],
             found["claim"], 1.2),
         Row("floor: sh -c :", shell),

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 NO_SHELL: Shell = {}
 # What a shell takes out of a word.
-_QUOTES = re.compile(r"[\\'\"\n]")
+_QUOTES = "\\'\"\n"
 
 
 class May:
@@ -335,13 +335,14 @@ def _may_have(command: Any, wanted: Iterable[str], name: str) -> bool:
     """Whether a wanted word is in a command, quotes aside: if not, no parser loads."""
     if not _is_command(command, name):
         return False
-    wanted = list(wanted)
-    if any(word in command for word in wanted):
-        return True
-    if not any(sign in command for sign in "\\'\"\n"):
-        return False
-    plain = _QUOTES.sub("", command)
-    return any(_QUOTES.sub("", word) in plain for word in wanted)
+    plain = _unquoted(command)
+    return any(word in command or _unquoted(word) in plain for word in wanted)
+
+
+def _unquoted(text: str) -> str:
+    for sign in _QUOTES:
+        text = text.replace(sign, "")
+    return text
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:

@@ -30,7 +30,8 @@ def is_mending(scope: Json) -> bool:
     """Whether a call can mend a rule: it is hostbridge, or about a file of rules."""
     command = scope.get("command")
     if isinstance(command, str):
-        return command.split()[:1] == ["hostbridge"] and shell_sign(command) is None
+        is_ours = command.split(None, 1)[:1] == ["hostbridge"]
+        return is_ours and shell_sign(command) is None
     tool_input = scope.get("tool_input")
     if not isinstance(tool_input, dict):
         return False

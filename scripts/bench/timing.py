@@ -44,10 +44,7 @@ class Ran:
 
 def run(command: Sequence[str], env: Mapping[str, str], stdin: bytes = b"") -> Ran:
     """Run a process to its end; timed from before its start until it is reaped."""
-    assert len(stdin) < _PIPE_BYTES
-    to_read, to_write = os.pipe()
-    os.write(to_write, stdin)
-    os.close(to_write)
+    to_read = _filled(stdin)
     out_read, out_write = os.pipe()
     moves = [(os.POSIX_SPAWN_DUP2, to_read, 0), (os.POSIX_SPAWN_DUP2, out_write, 1)]
     start = time.perf_counter()
@@ -58,6 +55,20 @@ def run(command: Sequence[str], env: Mapping[str, str], stdin: bytes = b"") -> R
     os.close(out_write)
     with open(out_read, "rb") as output:
         return Ran(ms, os.waitstatus_to_exitcode(status), output.read())
+
+
+def _filled(stdin: bytes) -> int:
+    """What a process reads as its input: a pipe, or a file if that is too small."""
+    if len(stdin) > _PIPE_BYTES:
+        file = os.memfd_create("stdin")
+        with open(file, "wb", closefd=False) as copy:
+            copy.write(stdin)
+        os.lseek(file, 0, os.SEEK_SET)
+        return file
+    to_read, to_write = os.pipe()
+    os.write(to_write, stdin)
+    os.close(to_write)
+    return to_read
 
 
 def take_turns(

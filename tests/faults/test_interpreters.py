@@ -243,7 +243,7 @@ def test_a_package_that_hangs_denies_what_is_ours(world, tmp_path, module):
     )
     for script in ("full.py", "gate.py"):
         file = copy / "hooks" / script
-        file.write_text(file.read_text().replace("signal.alarm(25)", "signal.alarm(2)"))
+        file.write_text(file.read_text().replace("alarm(25)", "alarm(2)"))
     hook = next(h for h in HOOKS if h.event == "PermissionRequest")
     call = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
 
