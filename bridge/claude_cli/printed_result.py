@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.protocol.claimed_commands import ToolCall
@@ -48,6 +49,21 @@ def read_output(
     """
     events = _events(stdout)
     results = [event for event in events if event.get("type") == "result"]
+    outcome = _outcome(
+        stdout, stderr, exit_code, events, results, is_structured=is_structured
+    )
+    return replace(outcome, told_tokens=_tokens(results[-1]) if results else None)
+
+
+def _outcome(
+    stdout: bytes,
+    stderr: str,
+    exit_code: int,
+    events: list[Json],
+    results: list[Json],
+    *,
+    is_structured: bool,
+) -> Outcome:
     if not results:
         if exit_code == 0 and _is_bare_answer(stdout, events):
             return Outcome(stdout.decode("utf-8", "replace"))
@@ -127,6 +143,20 @@ def _model(events: list[Json], result: Json) -> str | None:
             return str(event["model"])
     used = result.get("modelUsage")
     return next(iter(used)) if isinstance(used, dict) and len(used) == 1 else None
+
+
+def _tokens(result: Json) -> int | None:
+    """What all models together took, without what was read from the cache."""
+    used = result.get("modelUsage")
+    kinds = ("inputTokens", "cacheCreationInputTokens", "outputTokens")
+    counts = [
+        each.get(kind)
+        for each in (used.values() if isinstance(used, dict) else ())
+        if isinstance(each, dict)
+        for kind in kinds
+    ]
+    told = [each for each in counts if type(each) is int and each >= 0]
+    return sum(told) if told else None
 
 
 def _calls(events: list[Json]) -> Iterator[ToolCall]:

@@ -63,6 +63,7 @@ class Outcome:
         degraded: it is not the one that the definition or the caller asked for.
         calls: the tool calls that were seen to run; None if none could be seen.
         run: what the run took, if our own loop answered.
+        told_tokens: what `claude -p` says that it took; None if it does not.
     """
 
     words: str = ""
@@ -73,3 +74,12 @@ class Outcome:
     degraded: bool = False
     calls: tuple[ToolCall, ...] | None = None
     run: RunSummary | None = None
+    told_tokens: int | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """What the agent took, without what a cache had; None if nobody says."""
+        if self.run is None:
+            return self.told_tokens
+        new = max(0, self.run.prompt_tokens - self.run.cached_tokens)
+        return new + self.run.tokens

@@ -20,9 +20,10 @@ while it is open elsewhere, two processes have one session id.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, StateUnavailable
 from bridge.protocol.ids import is_id
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
@@ -229,16 +230,29 @@ def note_spent(store: Store, session: Session, spent: Spending) -> None:
         change_spending(state["sessions"], session.host, lambda _: spent)
 
 
+def settle(store: Store, call: str, tokens: int | None) -> None:
+    """The agent of a request that a process of ours served is over."""
+    if not store.exists():
+        return
+    now = uptime(store.clock)
+    with suppress(StateUnavailable), store.state() as state, state.hold_if_free():
+        change_spending(
+            state["sessions"], None, lambda s: s.ended(call, now).told(call, tokens)
+        )
+
+
 def change_spending(
-    folder: Folder, host: HostProcess, change: Callable[[Spending], Spending]
+    folder: Folder,
+    host: HostProcess | None,
+    change: Callable[[Spending], Spending],
 ) -> None:
-    """Change what the session of a process has used. The lock is held.
+    """Change what the session of a process has used, or any. The lock is held.
 
     Found by its process: `/clear` gives it another id while its agents work.
     """
     for name in _records(folder):
         current = _load(folder, name)
-        if current is None or current.host != host:
+        if current is None or host not in (None, current.host):
             continue
         before = current.spending
         after = change(before)

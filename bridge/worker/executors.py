@@ -17,6 +17,7 @@ from bridge.errors import BridgeError, ExtraMissing, NoRoute
 from bridge.protocol.names import INHERIT, OF_SERVER
 from bridge.protocol.status import ignore
 from bridge.routes import OWN, check_own
+from bridge.store.sessions import live_sessions
 from bridge.worker.worker import Worker
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.protocol.status import Stage
     from bridge.routes import OwnRoute
+    from bridge.store.sessions import Session
     from bridge.store.store import Store
     from bridge.worker.worker import Define, Executor
 
@@ -138,7 +140,16 @@ def open_worker(
         max_depth=settings.max_depth,
         on_stage=on_stage,
         on_progress=on_progress,
+        session=_session_above(store, settings.host_pid),
     )
+
+
+def _session_above(store: Store, pid: int | None) -> Session | None:
+    """The open session whose client this process runs under, if any."""
+    if pid is None:
+        return None
+    found = live_sessions(store, which=lambda session: session.host.pid == pid)
+    return next(iter(found), None)
 
 
 def open_workers(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bridge.agents.apply import filled_in
 from bridge.errors import BridgeError, StateUnavailable, StateVanished
+from bridge.host.budgets import find_spent
 from bridge.protocol.failure_codes import code_of, explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
@@ -24,8 +25,10 @@ from bridge.protocol.outcome import Control, Outcome
 from bridge.protocol.response import answered, failed
 from bridge.protocol.status import Stage, ignore
 from bridge.store import Claimant
+from bridge.store.clock import uptime
 from bridge.store.host_process import identify
 from bridge.store.lifecycle import expired
+from bridge.store.sessions import find_session, note_launch, settle
 from bridge.worker.heartbeat import Watch
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
     from bridge.routes import OwnRoute
+    from bridge.store.sessions import Session
     from bridge.store.store import Store
 
     Define = Callable[[Request], tuple[Request, Definition | None]]
@@ -72,6 +76,7 @@ class Worker:
         on_stage: called now and then while a request runs; what it raises ends the
             work.
         on_progress: receives the executor's progress.
+        session: the session that this process runs under, whose budgets it obeys.
     """
 
     store: Store
@@ -81,6 +86,8 @@ class Worker:
     max_depth: int
     on_stage: Callable[[Stage], None] = ignore
     on_progress: Callable[[Progress], None] = ignore
+    session: Session | None = None
+    _tokens: int | None = None
 
     @cached_property
     def claimant(self) -> Claimant:
@@ -115,6 +122,8 @@ class Worker:
             if request.depth > self.max_depth:
                 detail = f"{request.depth}; {self.max_depth} is the limit"
                 self._end(request, Outcome(code="depth", detail=detail), watch)
+            elif spent := self._begin(request, left_ms):
+                self._end(request, Outcome(code="budget", detail=spent), watch)
             else:
                 self.on_stage(Stage.RUNNING)
                 self._answer(request, watch)
@@ -126,7 +135,24 @@ class Worker:
             raise
         finally:
             watch.stop()
+            settle(self.store, request.request_id, self._tokens)
         return True
+
+    def _begin(self, request: Request, left_ms: int) -> str:
+        """Count the agent against the session's budgets; or else why it may not run.
+
+        One that a rule has started is counted already.
+        """
+        self._tokens = None
+        mine = self.session
+        known = mine and find_session(self.store, mine.session_id, mine.host)
+        if known is None or request.request_id in known.spending.charges:
+            return ""
+        limit = find_spent(known, uptime(self.store.clock))
+        if limit is not None:
+            return f"{limit.why}; more now: {limit.cure}"
+        note_launch(self.store, known, request.request_id, left_ms=max(0, left_ms))
+        return ""
 
     def give_back(self, request_id: RequestId) -> None:
         """Let a request that this process holds wait again, if that can be written."""
@@ -187,6 +213,7 @@ class Worker:
         stops waiting: only this process has the answer, and its claim keeps everybody
         else away.
         """
+        self._tokens = outcome.tokens
         now_ms = self.store.now_ms()
         response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
         is_first = True

@@ -72,6 +72,28 @@ def answered(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return json.loads(ran.stdout)
 
 
+def test_its_tokens_are_charged_to_the_session_that_asks(tmp_path):
+    """The client tells them by model, for the whole run."""
+
+    def script(request: ApiRequest) -> Answer:
+        tools = [tool["name"] for tool in request.body.get("tools", ())]
+        if "StructuredOutput" not in tools:
+            return reply("ok")
+        call = tool_use("StructuredOutput", SUCCESS)
+        return reply(call, tokens_in=50, tokens_out=7)
+
+    with host_world(tmp_path, script) as world, world.stream() as session:
+        (mine,) = world.live()
+        ran = ask(world, "?", env={"CLAUDE_PID": str(mine.host.pid)})
+        (after,) = world.live()
+        (charge,) = after.spending.charges.values()
+
+    assert session
+    assert answered(ran)["success"], ran
+    assert charge.tokens is not None
+    assert charge.tokens >= 57
+
+
 def test_with_a_schema(tmp_path):
     """The value satisfies it, the model has a name, and only one client was asked."""
     model = turns(submits({"modules": ["billing"]}), reply("done"))

@@ -223,3 +223,32 @@ def test_error_the_client_knows_no_such_agent():
 
 def test_error_details_are_bounded():
     assert len(read(result(is_error=True, result="x" * 10_000), code=1).detail) < 600
+
+
+@pytest.mark.parametrize(
+    ("used", "tokens"),
+    [
+        (
+            {
+                "a": {
+                    "inputTokens": 5,
+                    "cacheReadInputTokens": 900,
+                    "cacheCreationInputTokens": 30,
+                    "outputTokens": 2,
+                },
+                "b": {"outputTokens": 7},
+            },
+            44,
+        ),
+        ({"a": {"inputTokens": -5, "outputTokens": "9"}}, None),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_tokens_are_those_of_all_models_without_the_cache(used, tokens):
+    """What was read again from the cache is no more work."""
+    printed = json.dumps({"type": "result", "result": "{}", "modelUsage": used})
+
+    outcome = read_output(printed.encode(), "", 0, is_structured=False)
+
+    assert outcome.tokens == tokens
