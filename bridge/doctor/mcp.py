@@ -18,7 +18,8 @@ from bridge.host.install import SCOPES
 from bridge.shipped import hooks_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from bridge.doctor.subject import Subject
     from bridge.host.hook_table import Form
@@ -57,7 +58,8 @@ def server(subject: Subject) -> Iterator[Finding]:
 
 def _try(subject: Subject, scope: str, form: Form, again: str) -> Finding:
     entry = mcp_registration.entry(form)
-    tools = _tools(subject, [entry["command"], *entry["args"]])
+    argv = [entry["command"], *entry["args"]]
+    tools = tools_of(argv, subject.project, subject.env)
     if tools:
         return ok(f"--{scope}: it starts, and has {', '.join(tools)}")
     return problem(
@@ -67,7 +69,7 @@ def _try(subject: Subject, scope: str, form: Form, again: str) -> Finding:
     )
 
 
-def _tools(subject: Subject, argv: list[str]) -> list[str]:
+def tools_of(argv: list[str], cwd: Path, env: Mapping[str, str]) -> list[str]:
     """The tools that a server lists, asked as a client asks; none if it fails."""
     about = {"protocolVersion": _PROTOCOL, "capabilities": {}}
     about["clientInfo"] = {"name": "hostbridge doctor", "version": "1"}
@@ -79,8 +81,8 @@ def _tools(subject: Subject, argv: list[str]) -> list[str]:
     lines = [json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in messages]
     with subprocess.Popen(
         argv,
-        cwd=subject.project,
-        env=dict(subject.env),
+        cwd=cwd,
+        env=env,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

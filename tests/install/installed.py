@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,19 @@ def copy_of_repository(folder: Path) -> Path:
     for part in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / part, folder / part)
     return folder
+
+
+def make_environment(folder: Path) -> Path:
+    """An environment that has what hostbridge needs, but not hostbridge."""
+    venv.create(folder, with_pip=False)
+    python = folder / "bin" / "python"
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    site = subprocess.run(
+        [python, "-c", where], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    # Named in a file of this kind, a folder's own files of this kind do not count.
+    Path(site, "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
 
 
 def expected(kind: Kind) -> dict[str, Any]:

@@ -6,14 +6,19 @@ import json
 import os
 import subprocess
 import sys
-import sysconfig
 import venv
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
-from installed import ROOT, command, complaints, copy_of_repository, stage_at
+from installed import (
+    ROOT,
+    command,
+    complaints,
+    copy_of_repository,
+    make_environment,
+    stage_at,
+)
 from pinworld import kinds_at_work
 from stage.api import ScriptedApi
 from stage.models import obedient_model
@@ -22,6 +27,8 @@ from stage.stream import StreamSession
 from stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from stage.client import Stage
 
 pytestmark = pytest.mark.host
@@ -34,19 +41,6 @@ BARE_PATH = "/usr/bin:/bin"
 def plugin(tmp_path: Path) -> Path:
     """A copy of the repository, as the client would have it, without a `.venv`."""
     return copy_of_repository(tmp_path / "the plug'in")
-
-
-def make_environment(folder: Path) -> Path:
-    """An environment that has what hostbridge needs, but not hostbridge."""
-    venv.create(folder, with_pip=False)
-    python = folder / "bin" / "python"
-    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    site = subprocess.run(
-        [python, "-c", where], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    # Named in a file of this kind, a folder's own files of this kind do not count.
-    Path(site, "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return python
 
 
 def ask(
