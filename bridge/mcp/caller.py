@@ -2,7 +2,8 @@
 
 Claude Code puts the id of its tool call into the call, and a hook has written down who
 made it. A call without such an id comes from another client, and asks as the command
-line does.
+line does. So does an agent of `claude -p`, where no hook serves the queue: the server
+has its environment, which names the request.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.api.project import Project
+    from bridge.store.callers import Caller as SeenCaller
     from bridge.store.sessions import Session
     from bridge.store.subagent_runs import AgentRun
 
@@ -60,27 +62,26 @@ def identify(project: Project, meta: Mapping[str, Any] | None, client: str) -> C
         InvalidRequest: the session that made it is not open any more.
     """
     call = (meta or {}).get(TOOL_USE_ID)
-    caller = (
-        Caller(asking_process(project.store, project.settings))
-        if call is None
-        else _in_session(project, call)
-    )
-    requester = f"{one_line(client, _MAX_NAME)} (MCP)"
-    return replace(caller, asking=replace(caller.asking, requester=requester))
-
-
-def _in_session(project: Project, call: object) -> Caller:
-    store = project.store
-    seen = caller_of(store, call) if isinstance(call, str) else None
-    if seen is None:
+    seen = caller_of(project.store, call) if isinstance(call, str) else None
+    if seen is not None:
+        caller = _in_session(project, seen)
+    elif call is None or project.settings.parent_request is not None:
+        caller = Caller(asking_process(project.store, project.settings))
+    else:
         raise UnknownCaller(
-            f"no hook of hostbridge has seen this call in {store.place.project}, so "
-            "nobody knows which agent makes it",
+            f"no hook of hostbridge has seen this call in {project.store.place.project}"
+            ", so nobody knows which agent makes it",
             ways=(
                 "hostbridge install, then restart the session",
                 "hostbridge doctor shows whether the hooks run",
             ),
         )
+    requester = f"{one_line(client, _MAX_NAME)} (MCP)"
+    return replace(caller, asking=replace(caller.asking, requester=requester))
+
+
+def _in_session(project: Project, seen: SeenCaller) -> Caller:
+    store = project.store
     session = open_session(store, seen.session_id)
     known = values_of(store, Holder.session(session.session_id))
     if not seen.agent_id:

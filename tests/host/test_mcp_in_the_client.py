@@ -96,6 +96,27 @@ def test_a_headless_agent_answers_the_call(tmp_path):
     assert (told["success"], told["answer"], told["route"]) == (True, ANSWER, "claude")
 
 
+def test_a_headless_agent_may_call_the_server_as_well(tmp_path):
+    """No hook serves the queue there; its own server knows whose agent it is."""
+    agent = calling(("start_agent", {"prompt": "Look."}), word="Count the")
+
+    def agents(request):
+        if "Count the modules" not in request.prompt:
+            return main(request)
+        answer = agent(request)
+        given.extend(each.text for each in request.tool_results if each.text)
+        return answer if answer.reason == "tool_use" else reply('{"modules": []}')
+
+    given, main = [], calling(IN_A_PROCESS)
+    env = claude(BRIDGE_MAX_DEPTH="0")
+    with host_world(tmp_path, agents, env=env) as world:
+        register(world)
+        world.allow("mcp__hostbridge")
+        assert world.print("please").exit_code == 0
+
+    assert given[0].startswith("depth: 1 agents stand above this request")
+
+
 def test_a_long_call_goes_on_in_the_background(tmp_path):
     """The client brings its result as a notice, which is not taken for an agent's."""
     main = with_headless(calling(IN_A_PROCESS), delay_s=6)
