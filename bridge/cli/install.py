@@ -100,7 +100,7 @@ def _report(change: Change, hooks: Path, project: Path) -> None:
 
 
 def _report_mcp(kind: Scope) -> None:
-    tell(f"  registered the MCP server {mcp_registration.NAME}, scope {kind}")
+    tell(f"  registered the MCP server, scope {kind}: new sessions have its tools")
     if kind == "project":
         tell("  commit .mcp.json, too; Claude Code asks everyone before it starts that")
     if find_spec("mcp") is None:

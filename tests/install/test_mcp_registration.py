@@ -60,7 +60,7 @@ def test_install_registers_the_server_and_uninstall_removes_it(world, scope):
     for _ in range(2):
         code, out, err = world.run("install", f"--{scope}", "--mcp")
         assert (code, err) == (0, "")
-        assert f"  registered the MCP server hostbridge, scope {scope}\n" in out
+        assert f"  registered the MCP server, scope {scope}: new sessions have" in out
         assert known(world, scope) == {"theirs": OTHERS, "hostbridge": wanted}
     _, out, _ = world.run("uninstall", "--dry-run")
     assert f"would remove the MCP server, scope {scope}\n" in out
