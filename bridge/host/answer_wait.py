@@ -43,7 +43,11 @@ def wait(state: str, fields: Json) -> bytes:
     if not isinstance(result, dict) or result.get("isAsync") is not True:
         # The call itself has waited, and its result is the answer.
         return b""
-    response = _answer(f"{state}/responses/{request}.json", known.get("until", 0))
+    left_s = known.get("until", 0) / 1000 - time.time()
+    response = _answer(f"{state}/responses/{request}.json", left_s)
+    if response is None and left_s <= MAX_WAIT_S:
+        # Whoever looks next writes it down.
+        response = {"error": {"code": "timeout", "message": "its time is over"}}
     try:
         if response is None:
             os.unlink(note)
@@ -58,9 +62,9 @@ def wait(state: str, fields: Json) -> bytes:
     return json.dumps({"hookSpecificOutput": output}).encode()
 
 
-def _answer(path: str, until_ms: float) -> Json | None:
+def _answer(path: str, left_s: float) -> Json | None:
     """The response once it is there; None if it is not in time."""
-    deadline = time.monotonic() + min(MAX_WAIT_S, until_ms / 1000 - time.time())
+    deadline = time.monotonic() + min(MAX_WAIT_S, left_s)
     while True:
         response = load(path)
         if response is not None or time.monotonic() >= deadline:

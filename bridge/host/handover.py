@@ -109,6 +109,9 @@ def _instead(
     key = caller.key_of(spawn)
     session_id = caller.holder
     earlier = find_handover(hook.store, session_id, key)
+    if earlier:
+        # Its time may be over, and nobody has looked since.
+        hook.store.sweep()
     found = hook.store.find(RequestId(earlier)) if earlier else None
     if found is not None and found.response is not None:
         note_handover(hook.store, session_id, key, None)

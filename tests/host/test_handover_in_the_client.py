@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hostworld import host_world
-from polling import wait_until
 from ruleworld import SEED, TWO, calling, define_rules, summary, verified
 from stage.models import launch, new_tokens, obedient_model
 from stage.replies import reply, tool_use
@@ -113,33 +111,3 @@ def test_two_calls_at_once_are_answered_in_one_turn(tmp_path):
     assert turns[3].count("pytest is done") == turns[3].count("ruff is done") == 1
     assert len(turns) == 4
     assert world.complaints() == ""
-
-
-def test_escape_ends_the_wait_and_the_answer_still_comes(tmp_path):
-    """The agent goes on; its notice carries what the turn no longer waits for."""
-
-    def slow(_prompt, _request):
-        output = {"status": "success", "summary": "done at last", "evidence": []}
-        return reply(json.dumps(output), delay_s=12)
-
-    main = calling("pytest")
-    with host_world(tmp_path, obedient_model(slow, main=main)) as world:
-        define_rules(world, TWO)
-        world.allow("Bash")
-        with world.terminal() as terminal:
-            terminal.submit("go")
-            turn = world.wait_for_turns(3)[2]
-            assert turn is not None
-            wait_until(lambda: world.api.turns("subagent"), what="the agent")
-            time.sleep(2)
-            terminal.key("Escape")
-            time.sleep(2)
-            before = len(world.api.turns("main"))
-            (request,) = [r.request_id for r in world.store.claimed()]
-            response = world.ended(request)
-            terminal.submit("and now?")
-            wait_until(lambda: "done at last" in world.main_words(), what="the answer")
-            history = terminal.history()
-
-    assert response.success
-    assert before == 3, history
