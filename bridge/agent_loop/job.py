@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.model_policy import ModelPolicy, policy_for
 from bridge.agents.definition import Definition, Source
+from bridge.host.ruling import Ruling
 from bridge.protocol.names import GENERAL
 from bridge.protocol.status import ignore
 from bridge.store.clock import Clock, SystemClock
@@ -24,6 +25,11 @@ NO_DEFINITION = Definition(
     name=GENERAL,
     source=Source(file=Path(), layer="built-in", spelling="yaml", digest=""),
 )
+
+
+def no_rules(_event: str, **_fields: Any) -> Ruling:
+    """Nothing binds the agent."""
+    return Ruling()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ class Job:
         log: called with each event of the run; must not raise.
         is_cancelled: called often: between steps, for each file of a search, and while
             a model or a command is at work.
+        ask_rules: what rules say of an event, named and told as the client's.
         clock: the wall clock and the monotonic clock.
     """
 
@@ -74,6 +81,7 @@ class Job:
     on_progress: Callable[[Progress], None] = ignore
     log: Callable[[dict[str, Any]], None] = ignore
     is_cancelled: Callable[[], bool] = lambda: False
+    ask_rules: Callable[..., Ruling] = no_rules
     clock: Clock = field(default_factory=SystemClock)
 
     @property

@@ -8,6 +8,7 @@ answer is worth.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.briefing import brief, call_text, result_text
@@ -34,7 +35,7 @@ from bridge.agent_loop.toolbox import Toolbox
 from bridge.agent_loop.workspace import Project, Refused
 from bridge.agents.definition import DEFAULT_MAX_TURNS
 from bridge.errors import ExtraMissing
-from bridge.policy.tool_names import SUBMIT
+from bridge.policy.tool_names import SUBMIT, call_on_host
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.json_schema import problem_of, problem_of_schema
@@ -233,8 +234,7 @@ class _Run:
             )
         else:
             self._report("tool", call.tool)
-            result = _carry_out(tool.call, call.arguments)
-            self._history.add(call, ToolRun(tool_use_id, call.tool, result))
+            result = self._ruled(tool, call, tool_use_id)
         text = clipped(printable(result.text), self._job.limits.result_chars)
         ms = self._ms_since(began_s)
         self._log("tool_result", id=tool_use_id, ok=result.ok, text=text, ms=ms)
@@ -243,6 +243,27 @@ class _Run:
                 call_text(call.tool, call.arguments),
                 result_text(call.tool, tool_use_id, text),
             )
+
+    def _ruled(self, tool: Tool, call: Call, tool_use_id: str) -> ToolResult:
+        """Carry out a call, if rules let it, with what they say about it."""
+        name, tool_input = call_on_host(call.tool, call.arguments)
+        if isinstance(path := tool_input.get("file_path"), str):
+            tool_input["file_path"] = str(self._job.project / path)
+        asked = {
+            "tool_name": name, "tool_input": tool_input, "tool_use_id": tool_use_id
+        }  # fmt: skip
+        ruling = self._job.ask_rules("PreToolUse", **asked)
+        texts = [ruling.context]
+        if ruling.block is not None:
+            result = refused(ruling.block)
+        else:
+            result = _carry_out(tool.call, call.arguments)
+            self._history.add(call, ToolRun(tool_use_id, call.tool, result))
+            event = "PostToolUse" if result.ok else "PostToolUseFailure"
+            field = "tool_response" if result.ok else "error"
+            after = self._job.ask_rules(event, **asked, **{field: result.text})
+            texts.append(after.context)
+        return replace(result, text="\n\n".join(filter(None, [result.text, *texts])))
 
     # The answer
 
@@ -253,7 +274,12 @@ class _Run:
         code, why = verdict.code, verdict.complaint
         self._log("submit_result", arguments=call.arguments, code=code, complaint=why)
         if verdict.is_valid:
-            return verdict
+            said = call_text(SUBMIT, call.arguments)
+            held = self._job.ask_rules("SubagentStop", last_assistant_message=said)
+            if held.block is None:
+                return verdict
+            self._add(said, f"error: not yet: {held.block}")
+            return None
         answer = call_text(SUBMIT, call.arguments)
         self._add(answer, f"error: the answer does not count: {why}")
         if code == "unverified":

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.command_grants import Grants
+from bridge.agent_loop.command_grants import Grants, NotGranted
 from bridge.agent_loop.command_tool import Ran, run_command
 from bridge.agent_loop.file_tools import Reader, reading_tools
 from bridge.agent_loop.tool import Tool, ToolResult, clipped, object_schema
@@ -114,6 +114,10 @@ class Toolbox:
         job = self._job
 
         def command(command: str) -> dict[str, Any]:
+            asked = {"tool_name": "Bash", "tool_input": {"command": command}}
+            ruling = job.ask_rules("PreToolUse", **asked)
+            if ruling.block is not None:
+                raise NotGranted(ruling.block)
             done = self._run(command)
             ran.append(done)
             output = clipped(done.output, job.limits.result_chars)

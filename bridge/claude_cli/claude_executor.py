@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import orjson
+
 from bridge.agents.lint import why_bash_is_idle
 from bridge.claude_cli.command import (
     command_line,
@@ -15,6 +17,8 @@ from bridge.claude_cli.command import (
     wanted_model,
 )
 from bridge.claude_cli.printed_result import read_output
+from bridge.host.definition_in_session import limits_of
+from bridge.policy.permissions import names_options
 from bridge.policy.tool_names import on_host
 from bridge.process import run
 from bridge.protocol.names import is_client_model
@@ -24,14 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.agents.definition import Definition
+    from bridge.host.agent_rules import AgentRules
     from bridge.protocol.outcome import Control
     from bridge.protocol.request import Request
 
 # It contains everything that the agent saw; an answer has at most 4 MB.
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _NOT_STARTED = 127
-_SCRIPT = Path(__file__).with_name("permission_hook.py")
-_GRANTING = (sys.executable, "-I", "-S", str(_SCRIPT))
+_SCRIPT = Path(__file__).with_name("agent_hook.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +47,34 @@ class ClaudeExecutor:
         folder: where it works: the project.
         env: its environment, without the variables that name a parent request.
         doubt: why the folder's own files are ignored; None if it is trusted.
+        bound: the rules that bind the agent of a request.
     """
 
     program: str
     folder: Path
     env: Mapping[str, str]
     doubt: Callable[[], str | None]
+    bound: Callable[[Request, Definition | None], AgentRules]
 
     def answer(
         self, request: Request, definition: Definition | None, control: Control
     ) -> Outcome:
         """Run the client to its end, or to the request's."""
+        rules = self.bound(request, definition)
+        try:
+            return self._answer(request, definition, control, rules)
+        finally:
+            if notes := rules.notes():
+                control.on_progress(Progress(note="\n".join(notes)))
+            rules.forget()
+
+    def _answer(
+        self,
+        request: Request,
+        definition: Definition | None,
+        control: Control,
+        rules: AgentRules,
+    ) -> Outcome:
         doubt = self.doubt()
         notes = (doubt, _idle(definition) if definition else None)
         # The only progress: the client prints everything else at its end.
@@ -62,7 +83,7 @@ class ClaudeExecutor:
             self.program,
             request,
             definition,
-            granting=[*_GRANTING, str(self.folder)],
+            hook=hook_of(rules, definition),
             is_trusted=doubt is None,
         )
         output = run.WholeOutput(MAX_OUTPUT_BYTES)
@@ -94,6 +115,24 @@ class ClaudeExecutor:
             is_structured=is_structured,
         )
         return replace(outcome, degraded=_is_degraded(request, outcome.model))
+
+
+def hook_of(rules: AgentRules, definition: Definition | None) -> list[str]:
+    """The command of our hook for an agent; anybody may read it."""
+    limits = limits_of(definition)
+    # The variables stay in the request's record.
+    run = {key: value for key, value in rules.run.items() if key != "variables"}
+    agent = {
+        "requestId": rules.request_id,
+        "place": rules.store.place.words(),
+        "home": str(rules.settings.home),
+        "run": run,
+        "tools": limits.get("tools"),
+        "blockedTools": limits.get("blocked_tools", ()),
+        "options": [rule for rule in limits.get("allow", ()) if names_options(rule)],
+    }
+    words = orjson.dumps(agent).decode()
+    return [sys.executable, "-I", "-S", str(_SCRIPT), words]
 
 
 def _idle(definition: Definition) -> str | None:

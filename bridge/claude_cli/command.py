@@ -9,12 +9,12 @@ Source: `claude --help`, 2.1.330; `--max-turns` is not listed there, but works.
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from bridge.agents.search_tools import search_note
+from bridge.host.hook_table import WAIT_S
 from bridge.policy.permissions import names_options
 from bridge.policy.tool_names import on_host
 from bridge.protocol.contract import OUTPUT_NOTES, answer_schema, full_prompt
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 # One argument of a command line has at most 128 KiB on Linux.
 _MAX_SCHEMA_BYTES = 100_000
-_HOOK_S = 30
+# Where rules are asked, and in the first our limits.
+_HOOKED = (
+    "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStop", "Stop"
+)  # fmt: skip
 # The API accepts no tool schema with one of these at its top.
 _COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "$ref", "$id"})
 
@@ -42,13 +45,13 @@ def command_line(
     request: Request,
     definition: Definition | None = None,
     *,
-    granting: Sequence[str] = (),
+    hook: Sequence[str] = (),
     is_trusted: bool = True,
 ) -> list[str]:
     """The program and its arguments.
 
-    `granting` is the command of the hook for the rules that the client does not know,
-    without the rules; `is_trusted` is whether the folder's own files are used.
+    `hook` is the command of our hook; `is_trusted` is whether the folder's own files
+    are used.
     """
     command = [program, "-p", "--output-format", "json", "--verbose"]
     command += ["--permission-mode", "dontAsk"]
@@ -60,10 +63,13 @@ def command_line(
     model = wanted_model(request)
     if model is not None and is_client_model(model):
         command += ["--model", model]
+    settings: dict[str, Any] = {"hooks": _hooks(hook)} if hook else {}
     if definition is not None:
-        command += _of_definition(definition, granting)
+        command += _of_definition(definition, settings)
     elif request.agent_type != GENERAL:
         command += ["--agent", request.agent_type]
+    if settings:
+        command += ["--settings", orjson.dumps(settings).decode()]
     return command
 
 
@@ -102,7 +108,8 @@ def wanted_model(request: Request) -> str | None:
     return None if request.model in (None, INHERIT) else request.model
 
 
-def _of_definition(definition: Definition, granting: Sequence[str]) -> list[str]:
+def _of_definition(definition: Definition, settings: dict[str, Any]) -> list[str]:
+    """Flags of a definition; what it grants goes into the settings."""
     flags = []
     if definition.subagent_type not in (None, GENERAL):
         flags += ["--agent", str(definition.subagent_type)]
@@ -110,24 +117,22 @@ def _of_definition(definition: Definition, granting: Sequence[str]) -> list[str]
         flags += ["--max-turns", str(definition.max_turns)]
     if definition.tools is not None:
         flags += ["--tools", ",".join(on_host(definition.tools))]
-    ours = [rule for rule in definition.allow if names_options(rule)]
-    theirs = [rule for rule in definition.allow if rule not in ours]
-    settings: dict[str, Any] = {}
+    theirs = [rule for rule in definition.allow if not names_options(rule)]
     if theirs:
         # Not by --allowedTools: it splits a rule at a space or comma after the first
         # `)`, and grants the parts.
         settings["permissions"] = {"allow": theirs}
-    if ours and granting:
-        settings["hooks"] = _hook(granting, ours)
-    if settings:
-        flags += ["--settings", orjson.dumps(settings).decode()]
     if definition.blocked_tools:
         flags += ["--disallowedTools", *on_host(definition.blocked_tools)]
     return flags
 
 
-def _hook(granting: Sequence[str], rules: Sequence[str]) -> dict[str, Any]:
-    """The hook that decides by these rules."""
-    command = shlex.join([*granting, orjson.dumps(rules).decode()])
-    hook = {"type": "command", "command": command, "timeout": _HOOK_S}
-    return {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}
+def _hooks(hook: Sequence[str]) -> dict[str, Any]:
+    program, *arguments = hook
+    command = {
+        "type": "command",
+        "command": program,
+        "args": arguments,
+        "timeout": WAIT_S,
+    }
+    return {event: [{"hooks": [command]}] for event in _HOOKED}

@@ -89,7 +89,7 @@ def _answered(hook: HookContext) -> HookOutput:
         return _handler_of(hook.event.name)(hook)
 
     if not hook.settings.off:
-        _refresh_rules(hook)
+        refresh_rules(hook.settings, hook.store)
         # The sign that the shell half looks for.
         if os.path.lexists(f"{hook.store.place.state}/{FOLDER}/{hook.event.name}"):
             from bridge.host.rule_effects import answer_with_rules
@@ -98,14 +98,14 @@ def _answered(hook: HookContext) -> HookOutput:
     return handler(hook)
 
 
-def _refresh_rules(hook: HookContext) -> None:
+def refresh_rules(settings: Settings, store: Store) -> None:
     """Compile the rules if a rules file has changed; if that fails, as before."""
-    if is_fresh(hook.settings, hook.store.place):
+    if is_fresh(settings, store.place):
         return
     from bridge.rules.compiled import compile_rules
 
     try:
-        compile_rules(hook.settings, hook.store)
+        compile_rules(settings, store)
     except (BridgeError, OSError):
         log_failure("rules")
 

@@ -70,7 +70,7 @@ def main(full: Full, event: str, state: str, kind: str = "", *tasks: str) -> Non
         if _needs_full(event, state, data, tasks):
             full(event, kind, state, data)
     except _Unread:
-        os.write(1, _denial(_UNREAD))
+        os.write(1, denial(_UNREAD))
     except Exception:  # noqa: BLE001 - the call waits for an answer
         os.write(1, last_word(event, state, data))
 
@@ -163,13 +163,14 @@ def last_word(event: str, state: str, data: bytes) -> bytes:
     except Exception:  # noqa: BLE001 - what cannot be read at all is not ours
         return b""
     if event == "PreToolUse":
-        return _denial(_UNDECIDED)
+        return denial(_UNDECIDED)
     decision = {"behavior": "deny", "message": _UNDECIDED}
     output = {"hookEventName": event, "decision": decision}
     return json.dumps({"hookSpecificOutput": output}).encode()
 
 
-def _denial(reason: str) -> bytes:
+def denial(reason: str) -> bytes:
+    """The answer that refuses a call."""
     output = {
         "hookEventName": "PreToolUse",
         "permissionDecision": "deny",

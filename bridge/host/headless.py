@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bridge.policy.rule_set import Spawn
     from bridge.protocol.request import Request
     from bridge.store.location import Place
+    from bridge.store.store import Store
 
 _SCRIPT = Path(__file__).parents[1] / "worker" / "one_request.py"
 _POLL_S = 0.05
@@ -134,7 +135,7 @@ def _start(place: Place, request_id: str) -> subprocess.Popen[bytes]:
     import subprocess
     import threading
 
-    words = [json.dumps([each and str(each) for each in place]), request_id]
+    words = [json.dumps(place.words()), request_id]
     # -P and `cwd`: no `bridge` of the project's is imported.
     child = subprocess.Popen(
         [sys.executable, "-EP", str(_SCRIPT), *words],
@@ -162,8 +163,11 @@ def _wait(
     look_s, child, starts = 0.0, None, 0
     while True:
         response, now_s = load(path), time.monotonic()
-        if response or is_over() or now_s >= until_s:
+        if response or now_s >= until_s:
             return response
+        request = store.find_unfinished(RequestId(request_id)) if is_over() else None
+        if request is not None:
+            give_up(store, request, "cancelled", "nobody waits for it any more")
         if now_s >= look_s:
             look_s = now_s + _LOOK_S
             # What a killed process held waits again.
@@ -181,7 +185,7 @@ def _wait(
 def _told(
     caller: Caller, spawn: Spawn, request_id: str, response: dict[str, Any]
 ) -> Told:
-    notes = tuple(rule_notes(caller, request_id))
+    notes = tuple(rule_notes(caller.store, request_id))
     if response.get("parsedOutput") is None:
         told = not_started(spawn, f"it did not answer {why_failed(response)}")
         return told._replace(notes=notes)
@@ -195,9 +199,9 @@ def _told(
     return Told(text, is_refusal=True, notes=notes)
 
 
-def rule_notes(caller: Caller, request_id: str) -> list[str]:
+def rule_notes(store: Store, request_id: str) -> list[str]:
     """What rules could not do inside an agent, for the user to read."""
-    log = caller.store.run_log(RequestId(request_id))
+    log = store.run_log(request_id)
     return [str(event.get("note")) for event in log if event.get("event") == "rule"]
 
 

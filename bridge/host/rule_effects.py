@@ -10,7 +10,7 @@ Whatever fails while a rule that blocks is asked, blocks: see `policy.rule_set`.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import rule_gate, runs
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from bridge.policy.rule_set import Whose
     from bridge.store.subagent_runs import AgentRun
 
+    Json = dict[str, Any]
     Handler = Callable[[HookContext], HookOutput]
 
 
@@ -75,17 +76,23 @@ def answer_with_rules(hook: HookContext, handler: Handler) -> HookOutput:
 
 
 def _decide(hook: HookContext) -> tuple[Decision, Whose]:
-    state = str(hook.store.place.state)
     run = runs.find_run(hook.store, hook.event)
-    compiled = rule_gate.load_rules(state, hook.event.name)
-    defaults = compiled["variables"] if compiled else {}
     data = run.to_data() if run else None
-    whose = rule_gate.whose_of(state, hook.event.raw, data, defaults)
-    if compiled is None or is_off(state, hook.event.raw):
+    return decide(str(hook.store.place.state), hook.event.raw, data)
+
+
+def decide(state: str, raw: Json, run: Json | None) -> tuple[Decision, Whose]:
+    """What the rules in a state say about an event, and in whose name it happens.
+
+    `run` is the record of the agent of ours in which it happened.
+    """
+    compiled = rule_gate.load_rules(state, str(raw.get("hook_event_name")))
+    defaults = compiled["variables"] if compiled else {}
+    whose = rule_gate.whose_of(state, raw, run, defaults)
+    if compiled is None or is_off(state, raw):
         return Decision(), whose
     shell = rule_gate.shell(None)
-    rules = compiled["rules"]
-    decision = decide_event(rules, hook.event.raw, whose, filled_in, shell)
+    decision = decide_event(compiled["rules"], raw, whose, filled_in, shell)
     for fired in decision.fired:
         if fired.how == "skipped":
             log_text(f"rule {label_of(fired.rule)} was skipped: {fired.cause}")
@@ -185,9 +192,10 @@ def _write_down(hook: HookContext, decision: Decision, whose: Whose) -> None:
         if is_ours
         else Holder.session(hook.session.session_id)
     )
+    call = hook.event.tool_use_id
+    # Before and after a call are two events, and each counts once.
+    seen = f"{hook.event.name} {call}" if call else ""
     try:
-        set_variables(
-            hook.store, holder, decision.changes, "rule", call=hook.event.tool_use_id
-        )
+        set_variables(hook.store, holder, decision.changes, "rule", call=seen)
     except BridgeError as error:
         decision.notes.append(f"variables were not written: {error}")

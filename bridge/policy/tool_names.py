@@ -8,6 +8,10 @@ Source: Claude Code tools reference; measured on 2.1.330.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # The client's tools that the routes local and endpoint have, too.
 LOCAL_NAMES = {
     "Read": "read_file",
@@ -24,6 +28,13 @@ HOST_NAMES = {ours: theirs for theirs, ours in LOCAL_NAMES.items()} | {
     "ListMcpResources": "ListMcpResourcesTool",
     "ReadMcpResource": "ReadMcpResourceTool",
     "ReadMcpResourceDir": "ReadMcpResourceDirTool",
+}
+
+# What the client calls the arguments of these tools, where it is something else.
+_HOST_FIELDS = {
+    "read_file": {"path": "file_path", "line": "offset"},
+    "list_files": {"folder": "path"},
+    "search_text": {"text": "pattern", "folder": "path", "pattern": "glob"},
 }
 
 # The tool with which a model in our own loop answers.
@@ -54,3 +65,10 @@ def rule_on_host(text: str) -> str:
     """A permission rule with its tool by the client's name."""
     tool, bracket, rest = text.strip().partition("(")
     return f"{HOST_NAMES.get(tool, tool)}{bracket}{rest}"
+
+
+def call_on_host(tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A call of our own loop as the client would make it: the tool and its input."""
+    names = _HOST_FIELDS.get(tool, {})
+    tool_input = {names.get(name, name): value for name, value in arguments.items()}
+    return HOST_NAMES.get(tool, tool), tool_input

@@ -68,6 +68,12 @@ def note_handover(
         folder.replace(_file(session_id), orjson.dumps(kept), durable=False)
 
 
+def forget_handovers(store: Store, session_id: str) -> None:
+    """Forget all that was given away: nobody waits for it any more."""
+    with store.folder("sessions") as folder:
+        folder.remove(_file(session_id))
+
+
 def _file(session_id: str) -> str:
     return f"{session_id}.handovers.json"
 

@@ -24,6 +24,8 @@ from bridge.store.directory import Folder
 from bridge.store.linked_worktree import find_linked
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bridge.config import Settings
     from bridge.store.linked_worktree import Linked
 
@@ -56,6 +58,22 @@ class Place(NamedTuple):
     def owner(self) -> Path:
         """The project whose state it is."""
         return self.main or self.project
+
+    def words(self) -> list[str | None]:
+        """The place as JSON, for another process of ours."""
+        return [None if each is None else str(each) for each in self]
+
+    @classmethod
+    def of_words(cls, words: Sequence[str | None]) -> Place:
+        """The place that another process has written as `words`."""
+        project, state, guard, reason, main = words
+        return cls(
+            Path(project or ""),
+            Path(state or ""),
+            Path(guard or ""),
+            reason or "",
+            None if main is None else Path(main),
+        )
 
 
 def find_project(start: Path) -> Path:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from bridge.agents.known_agents import Agents
 from bridge.config import environment_for_a_client
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
+from bridge.host.agent_rules import AgentRules
 from bridge.protocol.names import INHERIT, OF_SERVER
 from bridge.protocol.status import ignore
 from bridge.routes import OWN, check_own
@@ -50,6 +51,7 @@ def claude(settings: Settings, store: Store) -> Executor:
         store.place.project,
         environment_for_a_client(),
         lambda: note_of(settings, store.place),
+        partial(AgentRules.of, settings, store),
     )
 
 
@@ -76,7 +78,7 @@ def local(settings: Settings, store: Store) -> Executor:
         with LlamaModel(replace(file, digest=digest), settings) as model:
             yield OpenModel(model, model.file.is_degraded)
 
-    return ModelExecutor(store, opened)
+    return ModelExecutor(store, opened, partial(AgentRules.of, settings, store))
 
 
 def endpoint(settings: Settings, store: Store) -> Executor:
@@ -103,7 +105,7 @@ def endpoint(settings: Settings, store: Store) -> Executor:
         finally:
             model.close()
 
-    return ModelExecutor(store, opened)
+    return ModelExecutor(store, opened, partial(AgentRules.of, settings, store))
 
 
 _EXECUTORS: dict[OwnRoute, Callable[[Settings, Store], Executor]] = {

@@ -10,7 +10,7 @@ from bridge.agent_loop.job import NO_DEFINITION, Job
 from bridge.agent_loop.loop import run
 from bridge.agent_loop.run_log import TurnLog
 from bridge.agents.prompt import instructions_of, prompt_of
-from bridge.protocol.outcome import Outcome
+from bridge.protocol.outcome import Outcome, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bridge.agent_loop.chat_model import ChatModel
     from bridge.agents.definition import Definition
+    from bridge.host.agent_rules import AgentRules
     from bridge.protocol.outcome import Control
     from bridge.protocol.request import Request
     from bridge.store.store import Store
@@ -39,17 +40,24 @@ class ModelExecutor:
         store: names the project, and keeps the run's log.
         open_model: opens the model for a request; raises `ModelFailed` if there is
             none.
+        bound: the rules that bind the agent of a request.
     """
 
     store: Store
     open_model: Callable[
         [Request, Definition | None, Control], AbstractContextManager[OpenModel]
     ]
+    bound: Callable[[Request, Definition | None], AgentRules]
 
     def answer(
         self, request: Request, definition: Definition | None, control: Control
     ) -> Outcome:
         """Run the loop to its end."""
+        rules = replace(
+            self.bound(request, definition),
+            is_over=control.should_stop,
+            on_note=lambda note: control.on_progress(Progress(note=note)),
+        )
         try:
             with (
                 self.open_model(request, definition, control) as opened,
@@ -72,9 +80,12 @@ class ModelExecutor:
                         on_progress=control.on_progress,
                         log=TurnLog(state, request.request_id),
                         is_cancelled=control.should_stop,
+                        ask_rules=rules.ask,
                         clock=self.store.clock,
                     )
                 )
         except ModelFailed as exc:
             return Outcome(code=exc.code, detail=str(exc), model=request.model)
+        finally:
+            rules.forget()
         return replace(outcome, degraded=opened.degraded or outcome.degraded)

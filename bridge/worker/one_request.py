@@ -11,7 +11,6 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,14 +34,7 @@ def main(place: str, request_id: str) -> None:
     from bridge.store.store import Store
     from bridge.worker.executors import open_worker
 
-    project, state, guard, reason, main_folder = json.loads(place)
-    where = Place(
-        Path(project),
-        Path(state),
-        Path(guard),
-        reason,
-        Path(main_folder) if main_folder else None,
-    )
+    where = Place.of_words(json.loads(place))
     settings, _problems = in_files(Settings.from_environment(), where.state)
     store = Store(where, lease_s=settings.lease_s)
     known = check_id(request_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from runworld import ScriptedModel, call
 from servingworld import Scripted, bridge_in, open_session
 
 from bridge.agents import load, prompt
+from bridge.host.agent_rules import AgentRules
 from bridge.protocol import json_schema
 from bridge.protocol.outcome import Outcome
 from bridge.store import store
@@ -94,7 +96,8 @@ def test_the_agent_loop(bridge, done, monkeypatch, *, is_small, renders):
     def opened(*_: object) -> Iterator[OpenModel]:
         yield OpenModel(model, degraded=False)
 
-    executor = ModelExecutor(bridge.store, opened)
+    bound = partial(AgentRules.of, bridge.settings, bridge.store)
+    executor = ModelExecutor(bridge.store, opened, bound)
     monkeypatch.setitem(executors._EXECUTORS, "endpoint", lambda *_: executor)
 
     result = bridge.ask("legs", "counter", schema=SCHEMA, route="endpoint")

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bridge.claude_cli.permission_hook import decision
+from bridge.claude_cli.agent_hook import decision
 
 RULES = ["Bash(cat [-n] *)"]
 

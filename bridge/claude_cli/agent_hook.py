@@ -1,0 +1,191 @@
+"""The hook of our own `claude -p`: rules, and what its definition forbids or grants.
+
+    python -I -S agent_hook.py AGENT < event
+
+AGENT is what `claude_executor.hook_of` says of the agent, as JSON. The client gets this hook by
+`--settings`; hooks that the user has installed do nothing there. It serves no queue.
+Before a call it denies what the definition keeps from the agent, asks the rules, and
+decides by those grants that name their options (`policy/command_options.py`), which the
+client does not know. A call that they cover is allowed, one that is close is denied
+with the reason. About any other call it says nothing, and the client decides: in the
+mode `dontAsk` it denies what nobody granted.
+
+The first look needs the standard library only. What cannot be decided is denied.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import site
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Json = dict[str, Any]
+
+# The tool by which the client takes the answer.
+_ANSWER = "StructuredOutput"
+# Below the client's own limit, which would let the call through; a wait takes more.
+_TIME_LIMIT_S = 25
+# Ours is the client's only conversation: what ends there is the agent.
+_EVENTS = {"Stop": "SubagentStop"}
+
+
+def main(argument: str) -> None:
+    """Answer one event."""
+    from bridge.host.gate import denial, read_all
+
+    before = True
+    try:
+        agent = json.loads(argument)
+        fields = json.loads(read_all().decode("utf-8", "replace"))
+        before = fields.get("hook_event_name") == "PreToolUse"
+        if fields.get("tool_name") == _ANSWER:
+            return
+        if (refused := refusal(agent, fields)) is not None:
+            said = denial(refused)
+        elif _is_concerned(agent, fields):
+            # From here on, with all that is installed.
+            site.main()
+            said = ruled(agent, fields)
+        else:
+            said = decision(fields, agent["place"][0], agent["options"])
+    except Exception:  # noqa: BLE001 - the call waits for an answer
+        said = denial("hostbridge could not look at this call. Leave it; go on.")
+        said = said if before else b""
+    os.write(1, said)
+
+
+def refusal(agent: Json, fields: Json) -> str | None:
+    """Why the agent may not make this call; None if it may, as far as we know."""
+    from bridge.host.gate import permits
+
+    tool = fields.get("tool_name")
+    if fields.get("hook_event_name") != "PreToolUse" or not isinstance(tool, str):
+        return None
+    if not os.path.lexists(_record(agent)):
+        return "hostbridge: this request has ended; stop working."
+    if permits(agent["tools"], agent["blockedTools"], tool):
+        return None
+    return (
+        f"hostbridge: the definition of this agent keeps {tool} from it. Work without "
+        "it, or answer that you are blocked and by what."
+    )
+
+
+def _is_concerned(agent: Json, fields: Json) -> bool:
+    """Whether a rule has something to say, or the rules must be read first."""
+    from bridge.host.call_notes import load
+    from bridge.host.rule_gate import fires
+    from bridge.rules.freshness import is_fresh
+
+    if not is_fresh(_Files(agent), _Files(agent)):  # type: ignore[arg-type]
+        return True
+    event = _event(fields)
+    request = load(_record(agent)) or {}
+    run = {**agent["run"], "variables": request.get("variables")}
+    inside = _inside(fields)
+    if inside:
+        run |= {"above": [inside, *run["above"]], "depth": run["depth"] + 1}
+    seen = {**fields, "hook_event_name": event, "agent_id": agent["requestId"]}
+    return fires(event, agent["place"][1], seen, run)
+
+
+class _Files:
+    """What tells whether the rules were read since they changed."""
+
+    def __init__(self, agent: Json) -> None:
+        project, self.state, _guard, _reason, main_folder = agent["place"]
+        self.home = agent["home"]
+        self.owner = main_folder or project
+
+
+def _record(agent: Json) -> str:
+    return f"{agent['place'][1]}/processing/{agent['requestId']}.json"
+
+
+def _event(fields: Json) -> str:
+    name = str(fields.get("hook_event_name"))
+    return _EVENTS.get(name, name)
+
+
+def _inside(fields: Json) -> str:
+    """The agent that ours has started, if the event is from there."""
+    return str(fields.get("agent_type", "")) if fields.get("agent_id") else ""
+
+
+def ruled(agent: Json, fields: Json) -> bytes:
+    """What rules make of an event."""
+    import dataclasses
+    from pathlib import Path
+
+    from bridge.config import Settings
+    from bridge.host.agent_rules import AgentRules
+    from bridge.host.output import (
+        MAX_CONTEXT,
+        HookOutput,
+        block,
+        deny,
+        with_context,
+    )
+    from bridge.protocol.ids import check_id
+    from bridge.store.config_file import in_files
+    from bridge.store.location import Place
+    from bridge.store.store import Store
+
+    place = Place.of_words(agent["place"])
+    settings, _problems = in_files(Settings.from_environment(), place.state)
+    settings = dataclasses.replace(settings, home=Path(agent["home"]))
+    store = Store(place, lock_wait_s=2.0, lease_s=settings.lease_s)
+    request = store.find_unfinished(check_id(agent["requestId"]))
+    if request is None:
+        return b""
+    run = {**agent["run"], "variables": request.variables}
+    rules = AgentRules(settings, store, request.request_id, run)
+    event = _event(fields)
+    ruling = rules.ask(event, inside=_inside(fields), **fields)
+    if event != "PreToolUse":
+        output = block(ruling.block) if ruling.block else HookOutput()
+    elif ruling.block is not None:
+        output = deny(ruling.block, limit=MAX_CONTEXT)
+    else:
+        own = decision(fields, agent["place"][0], agent["options"])
+        output = HookOutput(own)
+    if ruling.context:
+        output = with_context(output, str(fields["hook_event_name"]), ruling.context)
+    return output.stdout
+
+
+def decision(event: Json, project: str, rules: list[str]) -> bytes:
+    """What grants that name their options say about a call; nothing about others."""
+    from bridge.host.gate import denial
+    from bridge.policy.permissions import is_granted, why_not_granted
+
+    tool, call = event.get("tool_name"), event.get("tool_input")
+    is_call = event.get("hook_event_name", "PreToolUse") == "PreToolUse"
+    if not rules or not is_call or tool != "Bash" or not isinstance(call, dict):
+        return b""
+    cwd = event.get("cwd")
+    start = cwd if isinstance(cwd, str) and cwd else project
+
+    def resolve(path: str) -> str:
+        return os.path.realpath(os.path.join(start, path))
+
+    if is_granted(rules, tool, call, project=project, resolve=resolve):
+        allowed = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
+        return json.dumps({"hookSpecificOutput": allowed}).encode()
+    if why := why_not_granted(rules, tool, call, project=project, resolve=resolve):
+        reason = f"hostbridge: Bash is not granted to this agent: {why}"
+        return denial(reason[:500])
+    return b""
+
+
+if __name__ == "__main__":
+    signal.alarm(_TIME_LIMIT_S)
+    # Under -I our package is not on the path; it goes behind the standard library.
+    sys.path.append(os.path.abspath(__file__ + "/../../.."))
+    main(sys.argv[1])

@@ -1,0 +1,180 @@
+"""Rules for an agent that no session runs: by `claude -p` of ours, or our own loop.
+
+The same rules decide as in a session, with the agent's own variables. What they could
+not do is written into the log of the run, for the user to read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from bridge.errors import BridgeError
+from bridge.host.definition_in_session import check_rule_set, limits_of
+from bridge.host.dispatch import refresh_rules
+from bridge.host.headless import ask_headless, is_headless, rule_notes, take_time
+from bridge.host.launch import agents_above
+from bridge.host.offers import MAX_STOP_OFFERS
+from bridge.host.rule_effects import decide
+from bridge.host.rule_request import Caller, NotPossible, Told, not_started
+from bridge.host.ruling import Ruling
+from bridge.protocol.status import ignore
+from bridge.store import subagent_runs
+from bridge.store.handovers import forget_handovers
+from bridge.store.variables import Holder, set_variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.agents.definition import Definition
+    from bridge.config import Settings
+    from bridge.policy.rule_set import Spawn, Whose
+    from bridge.protocol.request import Request
+    from bridge.store.store import Store
+
+    Json = dict[str, Any]
+
+
+_NO_SESSION = "no session is here to start it in; with `mode: headless` it needs none"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRules:
+    """The rules that bind the agent of one request.
+
+    Attributes:
+        run: what `rule_gate.whose_of` reads: depth, above, variables, rule sets.
+        is_over: whether nobody waits for the agent any more.
+        on_note: called with what the user should know.
+    """
+
+    settings: Settings
+    store: Store
+    request_id: str
+    run: Json
+    is_over: Callable[[], bool] = lambda: False
+    on_note: Callable[[str], None] = ignore
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        store: Store,
+        request: Request,
+        definition: Definition | None,
+    ) -> AgentRules:
+        """The rules for a request.
+
+        Raises:
+            InvalidRequest: the rule set that its definition names is not there.
+        """
+        if definition is not None:
+            check_rule_set(definition, settings, store.place)
+        limits = limits_of(definition)
+        run = {
+            "depth": request.depth,
+            "above": agents_above(store, request),
+            "variables": request.variables,
+            "replacesVariables": limits.get("replaces_variables", False),
+            "ruleSets": limits.get("rule_sets", {}),
+        }
+        return cls(settings, store, request.request_id, run)
+
+    def ask(self, event: str, *, inside: str = "", **fields: Any) -> Ruling:
+        """Ask about an event of the client's, and do what the rules say.
+
+        `inside` is the agent that this one has started, if it happens in that one.
+        """
+        refresh_rules(self.settings, self.store)
+        project = str(self.store.place.project)
+        raw = {
+            "session_id": self.request_id,
+            "agent_type": self.run["above"][0],
+            "cwd": project,
+            **fields,
+            "hook_event_name": event,
+            "agent_id": self.request_id,
+        }
+        decision, whose = decide(
+            str(self.store.place.state), raw, nested(self.run, inside)
+        )
+        if decision.is_empty:
+            return Ruling()
+        block, notes = decision.block, decision.notes
+        try:
+            self._write_down(decision.changes, event, raw.get("tool_use_id"))
+        except BridgeError as error:
+            notes.append(f"variables were not written: {error}")
+        for spawn in decision.spawns:
+            told = self._give(spawn, whose, decision.changes)
+            notes += told.notes
+            if spawn.is_handover and told.is_refusal:
+                block = told.text
+            elif told.text:
+                notes.append(told.text)
+        for note in notes:
+            self._note(note)
+        if block is not None and event == "SubagentStop":
+            block = self._held_back(block)
+        return Ruling(block, "\n\n".join(decision.contexts))
+
+    def _give(self, spawn: Spawn, whose: Whose, changes: Json) -> Told:
+        """Give work to an agent that needs no session."""
+        with self.store.open() as store:
+            caller = Caller(
+                self.settings,
+                store,
+                self.request_id,
+                agent_id="",
+                depth=whose.depth,
+                parent=self.request_id,
+                variables={**whose.variables, **changes},
+            )
+            try:
+                definition = caller.find_definition(spawn)
+                if not is_headless(definition):
+                    raise NotPossible(_NO_SESSION)
+                take_time()
+                return ask_headless(caller, spawn, definition, is_over=self.is_over)
+            except BridgeError as error:
+                return not_started(spawn, error)
+
+    def _write_down(self, changes: Json, event: str, call: object) -> None:
+        if changes:
+            holder = Holder.agent(self.request_id)
+            seen = f"{event} {call}" if call else ""
+            set_variables(self.store, holder, changes, "rule", call=seen)
+
+    def _held_back(self, reason: str) -> str | None:
+        """Why the agent goes on; None past our own limit."""
+        log = self.store.run_log(self.request_id)
+        if sum(event.get("event") == "held" for event in log) >= MAX_STOP_OFFERS:
+            return None
+        self._log("held", reason)
+        return reason
+
+    def _note(self, note: str) -> None:
+        self._log("rule", note)
+        self.on_note(note)
+
+    def _log(self, event: str, note: str) -> None:
+        line = {"at": self.store.now_ms(), "event": event, "note": note}
+        self.store.log_run(self.request_id, orjson.dumps(line))
+
+    def notes(self) -> list[str]:
+        """What rules could not do, said so far."""
+        return rule_notes(self.store, self.request_id)
+
+    def forget(self) -> None:
+        """Remove what rules have set and given away in the agent: it has ended."""
+        subagent_runs.forget_agent(self.store, self.request_id)
+        forget_handovers(self.store, self.request_id)
+
+
+def nested(run: Json, inside: str) -> Json:
+    """The record for an event in an agent that this one has started."""
+    if not inside:
+        return run
+    return {**run, "above": (inside, *run["above"]), "depth": run["depth"] + 1}

@@ -1,0 +1,223 @@
+"""Rules bind the agents of our own loop: the same ones, by the client's names."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fakeclaude import fake_claude, printing, result, trust_folder
+from runworld import ScriptedModel, call, submit
+from servingworld import bridge_in
+
+from bridge.host.agent_rules import AgentRules
+from bridge.worker import executors
+from bridge.worker.model_executor import ModelExecutor, OpenModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.api.bridge import Bridge
+    from bridge.protocol.response import Response
+
+AGENT = """\
+name: checker
+routes: [endpoint]
+prompt: '{{ task }}'
+allow: ["Bash(echo *)"]
+"""
+RUNNER = "name: runner\nmode: headless\nprompt: '{{ task }}'\n"
+ECHO = call("run_command", command="echo hi")
+
+
+class Loop:
+    """A project, its rules, and an agent whose model says what it is told to."""
+
+    def __init__(self, bridge: Bridge, patch: pytest.MonkeyPatch) -> None:
+        self.bridge = bridge
+        self.home = bridge.settings.home
+        self.patch = patch
+        self.model = ScriptedModel([])
+        (self.home / "agents").mkdir(parents=True, mode=0o700)
+        self.define("checker", AGENT)
+
+    def define(self, name: str, text: str) -> None:
+        (self.home / "agents" / f"{name}.yaml").write_text(text)
+
+    def rules(self, text: str, file: str = "rules.yaml") -> None:
+        (self.home / file).parent.mkdir(exist_ok=True)
+        (self.home / file).write_text(text)
+
+    def run(self, *replies: str, agent: str = "checker") -> Response:
+        self.model = ScriptedModel(list(replies))
+
+        @contextmanager
+        def opened(*_: object) -> Iterator[OpenModel]:
+            yield OpenModel(self.model, degraded=False)
+
+        store, settings = self.bridge.store, self.bridge.settings
+        bound = partial(AgentRules.of, settings, store)
+        executor = ModelExecutor(store, opened, bound)
+        self.patch.setitem(executors._EXECUTORS, "endpoint", lambda *_: executor)
+        return self.bridge.ask("Look.", agent, route="endpoint").response
+
+    def log(self, response: Response, event: str) -> list[dict[str, Any]]:
+        lines = self.bridge.store.run_log(response.request_id)
+        return [line for line in lines if line["event"] == event]
+
+    def claude(self, **answer: Any) -> None:
+        lines = printing(result(structured_output=answer))
+        program = fake_claude(self.home / "fake", lines)
+        trust_folder(self.home.parent, self.bridge.store.place.project)
+        self.patch.setenv("BRIDGE_CLAUDE", str(program))
+
+
+@pytest.fixture
+def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loop:
+    bridge = bridge_in(tmp_path)
+    monkeypatch.setenv("HOME", str(bridge.settings.home.parent))
+    monkeypatch.setenv("BRIDGE_HOME", str(bridge.settings.home))
+    return Loop(bridge, monkeypatch)
+
+
+BLOCK = """
+variables: {strict: true}
+on_before_tool:
+  - name: no-echo
+    when: strict and runs(command, "echo")
+    block: "No {{ command }} here."
+"""
+
+
+def test_a_blocked_call_does_not_run(loop):
+    loop.rules(BLOCK)
+
+    response = loop.run(ECHO, submit())
+
+    (said,) = loop.model.results()
+    assert "error: No echo hi here." in said
+    assert f"[rule no-echo ({loop.home}/rules.yaml:4)]" in said
+    assert response.run.evidence == ()
+
+
+@pytest.mark.parametrize(
+    "off",
+    ["lifecycle_variables: {strict: null}", "lifecycle_workflow: null",
+     "lifecycle_workflow: lenient"],
+)  # fmt: skip
+def test_a_definition_switches_a_rule_off_for_its_agent(loop, off):
+    loop.rules(BLOCK)
+    loop.rules("on_stop: []", "rules/lenient.yaml")
+    loop.define("checker", AGENT + off)
+
+    loop.run(ECHO, submit())
+
+    (said,) = loop.model.results()
+    assert "exit code 0\nhi" in said
+
+
+def test_a_rule_set_that_is_not_there_ends_the_request(loop):
+    loop.define("checker", AGENT + "lifecycle_workflow: strict")
+
+    with pytest.raises(Exception, match="wants the rule set 'strict'"):
+        loop.run(ECHO, submit())
+
+
+TELLING = """
+on_before_tool:
+  - tools: [Read]
+    when: tool_input.file_path.endswith("/notes.md") and depth == 1
+    set_variable: {read: "${{ tool_name }}"}
+    inject_context: "[before {{ agent }}]"
+on_after_tool:
+  - when: tool_output.startswith("a note") and variables.read == "Read"
+    increment_variable: seen
+    inject_context: "[after]"
+on_subagent_stop:
+  - when: not variables.seen
+    block: Read the notes first.
+"""
+
+
+def test_every_event_in_its_place(loop):
+    (loop.bridge.store.place.project / "notes.md").write_text("a note")
+    loop.rules(TELLING)
+
+    response = loop.run(submit(), call("read_file", path="notes.md"), submit())
+
+    held, read = loop.model.results()
+    assert held.startswith("error: not yet: Read the notes first.\n[rule on_subagent_")
+    assert read.endswith("a note\n\n[before checker]\n\n[after]")
+    assert response.success
+    # Nothing is left of an agent that has ended.
+    assert list((loop.bridge.store.place.state / "agents").glob("*.vars")) == []
+
+
+def test_a_rule_that_never_lets_it_end_is_obeyed_five_times(loop):
+    loop.rules("on_subagent_stop: [{block: Never.}]")
+
+    response = loop.run(submit())
+
+    assert response.success
+    assert response.run.turns == 6
+
+
+SPAWN = """
+on_before_tool:
+  - name: hand-over
+    when: runs(command, "echo")
+    %s
+    spawn_agent: {agent: %s, prompt: "Run {{ command }}"}
+"""
+
+
+def test_a_headless_agent_does_it_in_place_of_the_call(loop):
+    loop.define("runner", RUNNER)
+    loop.claude(status="success", summary="done by claude")
+    loop.rules(SPAWN % ("", "runner"))
+
+    response = loop.run(ECHO, submit())
+
+    (said,) = loop.model.results()
+    assert "gave this to the agent runner, which answered:" in said
+    assert json.loads(said.splitlines()[2])["summary"] == "done by claude"
+    (inner,) = [
+        found.response
+        for found in map(loop.bridge.store.find, done(loop))
+        if found.request.agent_type == "runner"
+    ]
+    assert (inner.success, inner.route) == (True, "claude")
+    assert response.success
+
+
+def done(loop):
+    return [file.stem for file in (loop.bridge.store.place.state / "done").iterdir()]
+
+
+@pytest.mark.parametrize("required", [False, True])
+def test_an_agent_that_needs_a_session_is_not_started_here(loop, required):
+    loop.rules(SPAWN % ("required: true" if required else "", "general-purpose"))
+
+    response = loop.run(ECHO, submit())
+
+    (said,) = loop.model.results()
+    why = "could not start general-purpose: no session is here to start it in"
+    assert ("exit code 0\nhi" in said) is not required
+    assert (why in said) is required
+    if not required:
+        (line,) = loop.log(response, "rule")
+        assert why in line["note"]
+
+
+def test_the_loop_cannot_happen_and_the_user_is_told_why(loop):
+    loop.rules(SPAWN % ("", "checker"))
+
+    response = loop.run(ECHO, submit())
+
+    (said,) = loop.model.results()
+    assert "exit code 0\nhi" in said
+    (line,) = loop.log(response, "rule")
+    assert "did not start checker: the call is made in that agent" in line["note"]
