@@ -2,8 +2,8 @@
 
     python -I -S agent_hook.py AGENT < event
 
-AGENT is what `claude_executor.hook_of` says of the agent, as JSON. The client gets this hook by
-`--settings`; hooks that the user has installed do nothing there. It serves no queue.
+AGENT is what `claude_executor.hook_of` says of the agent, as JSON. The client gets this
+hook by `--settings`; hooks that the user has installed do nothing there. It serves no queue.
 Before a call it denies what the definition keeps from the agent, asks the rules, and
 decides by those grants that name their options (`policy/command_options.py`), which the
 client does not know. A call that they cover is allowed, one that is close is denied
@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-# The tool by which the client takes the answer.
+# The tool by which the client takes an answer of a form: the agent ends with it.
 _ANSWER = "StructuredOutput"
 # Below the client's own limit, which would let the call through; a wait takes more.
 _TIME_LIMIT_S = 25
-# Ours is the client's only conversation: what ends there is the agent.
-_EVENTS = {"Stop": "SubagentStop"}
 
 
 def main(argument: str) -> None:
@@ -44,8 +42,6 @@ def main(argument: str) -> None:
         agent = json.loads(argument)
         fields = json.loads(read_all().decode("utf-8", "replace"))
         before = fields.get("hook_event_name") == "PreToolUse"
-        if fields.get("tool_name") == _ANSWER:
-            return
         if (refused := refusal(agent, fields)) is not None:
             said = denial(refused)
         elif _is_concerned(agent, fields):
@@ -66,6 +62,8 @@ def refusal(agent: Json, fields: Json) -> str | None:
 
     tool = fields.get("tool_name")
     if fields.get("hook_event_name") != "PreToolUse" or not isinstance(tool, str):
+        return None
+    if tool == _ANSWER:
         return None
     if not os.path.lexists(_record(agent)):
         return "hostbridge: this request has ended; stop working."
@@ -109,8 +107,18 @@ def _record(agent: Json) -> str:
 
 
 def _event(fields: Json) -> str:
+    """What an event means for the agent, which is the client's only conversation.
+
+    Source: measured on Claude Code 2.1.330: `Stop` comes after StructuredOutput, too,
+    and what it blocks then has no effect.
+    """
     name = str(fields.get("hook_event_name"))
-    return _EVENTS.get(name, name)
+    if fields.get("tool_name") == _ANSWER:
+        return "SubagentStop" if name == "PreToolUse" else ""
+    if name == "Stop":
+        # Without words it follows the answer, and comes too late to stop that.
+        return "SubagentStop" if fields.get("last_assistant_message") else ""
+    return name
 
 
 def _inside(fields: Json) -> str:
@@ -148,7 +156,7 @@ def ruled(agent: Json, fields: Json) -> bytes:
     rules = AgentRules(settings, store, request.request_id, run)
     event = _event(fields)
     ruling = rules.ask(event, inside=_inside(fields), **fields)
-    if event != "PreToolUse":
+    if fields["hook_event_name"] != "PreToolUse":
         output = block(ruling.block) if ruling.block else HookOutput()
     elif ruling.block is not None:
         output = deny(ruling.block, limit=MAX_CONTEXT)

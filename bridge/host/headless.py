@@ -29,7 +29,6 @@ from bridge.store.handovers import (
 )
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
     from typing import Any
 
@@ -44,8 +43,9 @@ if TYPE_CHECKING:
 _SCRIPT = Path(__file__).parents[1] / "worker" / "one_request.py"
 _POLL_S = 0.05
 # How often to see whether anybody still works on it.
-_LOOK_S = 1.0
-_MAX_STARTS = 3
+_LOOK_S = 0.5
+# How long one that was started may take to begin; two do no harm, since one claims it.
+_START_S = 5.0
 # What a hook needs beside the wait.
 _REST_S = 20
 
@@ -130,24 +130,25 @@ def _request(caller: Caller, spawn: Spawn, definition: Definition | None) -> Req
     return caller.request_of(spawn, definition, route=own)
 
 
-def _start(place: Place, request_id: str) -> subprocess.Popen[bytes]:
-    """Start the process that serves the request; it goes on without us."""
+def _start(place: Place, request_id: str) -> bool:
+    """Start the process that serves the request; whether it could start.
+
+    It leaves us at once: on Esc the client ends its hooks with all their descendants.
+    """
     import subprocess
-    import threading
 
     words = [json.dumps(place.words()), request_id]
     # -P and `cwd`: no `bridge` of the project's is imported.
-    child = subprocess.Popen(
+    started = subprocess.run(
         [sys.executable, "-EP", str(_SCRIPT), *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd="/",
         start_new_session=True,
+        check=False,
     )
-    # It may outlive this call: whoever goes on, as the loop of a model does, reaps it.
-    threading.Thread(target=child.wait, daemon=True).start()
-    return child
+    return started.returncode == 0
 
 
 def _wait(
@@ -155,30 +156,27 @@ def _wait(
 ) -> dict[str, Any] | None:
     """The response once it is there; None if it is not in time.
 
-    Whoever waits has the work begun again, if the process that did it is gone.
+    Whoever waits has the work begun, again if the process that did it is gone.
     """
     store = caller.store
     path = f"{store.place.state}/responses/{request_id}.json"
     until_s = time.monotonic() + MAX_WAIT_S
-    look_s, child, starts = 0.0, None, 0
+    look_s = start_s = 0.0
     while True:
         response, now_s = load(path), time.monotonic()
         if response or now_s >= until_s:
             return response
-        request = store.find_unfinished(RequestId(request_id)) if is_over() else None
-        if request is not None:
-            give_up(store, request, "cancelled", "nobody waits for it any more")
         if now_s >= look_s:
             look_s = now_s + _LOOK_S
             # What a killed process held waits again.
             store.sweep()
             request = store.find_unfinished(RequestId(request_id))
-            is_free = child is None or child.poll() is not None
-            if request is not None and request.claim is None and is_free:
-                if starts == _MAX_STARTS:
-                    give_up(store, request, "host_gone", "its process ends at once")
-                else:
-                    child, starts = _start(store.place, request_id), starts + 1
+            if request is not None and is_over():
+                give_up(store, request, "cancelled", "nobody waits for it any more")
+            elif request is not None and request.claim is None and now_s >= start_s:
+                start_s = now_s + _START_S
+                if not _start(store.place, request_id):
+                    give_up(store, request, "host_gone", "its process cannot start")
         time.sleep(_POLL_S)
 
 

@@ -67,6 +67,9 @@ def _wake(store: Store, request_id: str) -> None:
 
 
 if __name__ == "__main__":
+    # Whoever started us neither waits for us nor takes us along to its end.
+    if os.fork():
+        os._exit(0)
     # The same package as the hook's, whatever else is installed.
     sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
     main(*sys.argv[1:])

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from agentworld import trust_project
-from hostworld import HostWorld, host_world
+from claudeworld import SUCCESS, answered, ask, runs, submits, turns
+from hostworld import host_world
 from stage.replies import error, reply, tool_use
 from storeworld import folders_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from stage.replies import Answer
     from stage.turns import ApiRequest
 
@@ -27,49 +25,6 @@ MODULES = {
     "required": ["modules"],
     "properties": {"modules": {"type": "array", "items": {"type": "string"}}},
 }
-SUCCESS = {"status": "success", "summary": "done on the stage"}
-
-
-def turns(*answers: Answer) -> Callable[[ApiRequest], Answer]:
-    """A model that gives one answer a turn, by what it has said so far."""
-
-    def script(request: ApiRequest) -> Answer:
-        said = sum(item.get("role") == "assistant" for item in request.messages)
-        return answers[min(said, len(answers) - 1)]
-
-    return script
-
-
-def submits(value: Any) -> Answer:
-    return reply(tool_use("StructuredOutput", value))
-
-
-def runs(command: str) -> Answer:
-    return reply(tool_use("Bash", {"command": command, "description": "d"}))
-
-
-def ask(
-    world: HostWorld, *words: str, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run the command in the project, as a shell of the user would."""
-    return subprocess.run(
-        [sys.executable, "-m", "bridge", "ask", "--route", "claude", "--json", *words],
-        cwd=world.stage.project,
-        env={
-            **world.stage.environment(),
-            "BRIDGE_CLAUDE": str(world.stage.program),
-            **(env or {}),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
-
-def answered(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    assert ran.stdout.count("\n") == 1, ran
-    return json.loads(ran.stdout)
 
 
 def test_its_tokens_are_charged_to_the_session_that_asks(tmp_path):

@@ -210,6 +210,31 @@ def test_a_killed_hook_leaves_the_agent_at_work(world, monkeypatch):
     assert [r["requestId"] for r in responses(world)] == [request]
 
 
+def test_two_hooks_of_one_call_wait_for_one_agent(world, monkeypatch):
+    """Two entries see a command that names hostbridge; so may two calls at once."""
+    folder = claude(world, monkeypatch, SLOW + answers(PASSED))
+    world.say("UserPromptSubmit", prompt="hello")
+    event = world.event(
+        "PreToolUse",
+        tool_name="Bash",
+        tool_input={"command": "pytest -q"},
+        tool_use_id="toolu_1",
+    )
+    pipe = subprocess.PIPE
+    hooks = [subprocess.Popen(hook_words(), stdin=pipe, stdout=pipe) for _ in range(3)]
+    for hook in hooks:
+        hook.stdin.write(json.dumps(event).encode())
+        hook.stdin.close()
+    wait_until((folder / "pid").exists, what="the agent")
+    (folder / "go").touch()
+    for hook in hooks:
+        assert b"4 passed" in hook.stdout.read()
+        hook.stdout.close()
+        hook.wait()
+
+    assert len(responses(world)) == 1
+
+
 def hook_words():
     from hookworld import INSTALLED
 
@@ -242,7 +267,7 @@ def test_a_process_that_cannot_start_is_given_up(world, monkeypatch, tmp_path):
     runs, said = run(world)
 
     assert runs
-    assert "its process ends at once" in said
+    assert "its process cannot start" in said
 
 
 def test_it_counts_as_an_agent_of_this_hour(world, monkeypatch):

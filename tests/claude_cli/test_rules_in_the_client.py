@@ -1,0 +1,260 @@
+"""Rules in `claude -p` of ours, and agents that a hook runs by it: the real client."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from claudeworld import SUCCESS, answered, ask, runs, submits, turns
+from hostworld import host_world
+from polling import wait_until
+from ruleworld import SEED, calling, define_rules
+from stage.replies import reply, tool_use
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+pytestmark = pytest.mark.host
+
+BLOCK = """
+variables: {strict: true}
+on_before_tool:
+  - name: no-touch
+    when: strict and runs(command, "touch")
+    increment_variable: refused
+    block: No {{ command }} in {{ agent }}.
+on_after_tool:
+  - when: command == "ls"
+    inject_context: "[after ls, refused {{ variables.refused }}]"
+on_subagent_stop:
+  - name: look-first
+    when: not variables.looked
+    set_variable: {looked: true}
+    block: Look once more.
+"""
+WORKER = "prompt: 'Task: {{ task }}'\nallow: [Bash]\n"
+
+
+def words_of(world) -> str:
+    return json.dumps([turn.body["messages"] for turn in world.api.turns("main")])
+
+
+@pytest.mark.parametrize("kinds", [(), ("user",)], ids=["alone", "installed"])
+@pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "untrusted"])
+def test_rules_bind_an_agent_of_claude_p(tmp_path, kinds, trusted):
+    """Once, also where the user's own settings have our hooks."""
+    ends = submits(SUCCESS)
+    model = turns(runs("touch made"), runs("ls"), ends, ends, reply("done"))
+    with host_world(tmp_path, model, kinds=kinds) as world:
+        define_rules(world, BLOCK)
+        world.define("worker", WORKER)
+        if not trusted:
+            (world.stage.home / ".claude.json").unlink(missing_ok=True)
+        ran = ask(world, "worker", "Go.")
+        words = words_of(world)
+        made = (world.stage.project / "made").exists()
+
+    answer = answered(ran)
+    assert answer["success"] is True, ran
+    assert ("does not trust" in ran.stderr) is not trusted
+    assert not made
+    assert "No touch made in worker." in words
+    assert "[after ls, refused 1]" in words
+    assert "Look once more." in words
+    assert world.complaints() == ""
+    # Nothing is left of an agent that has ended.
+    assert list((world.store.place.state / "agents").glob("*.vars")) == []
+
+
+@pytest.mark.parametrize(
+    "off", ["lifecycle_variables: {strict: null}", "lifecycle_workflow: null"]
+)
+def test_a_definition_switches_rules_off(tmp_path, off):
+    ends = submits(SUCCESS)
+    model = turns(runs("touch made"), ends, ends, reply("done"))
+    with host_world(tmp_path, model) as world:
+        define_rules(world, BLOCK)
+        world.define("worker", WORKER + off)
+        ran = ask(world, "worker", "Go.")
+        made = (world.stage.project / "made").exists()
+
+    assert answered(ran)["success"] is True
+    assert made
+
+
+def test_what_a_definition_keeps_from_an_agent(tmp_path):
+    """Whatever the user's settings allow, of a tool that `--tools` does not know."""
+    fetch = reply(tool_use("Write", {"file_path": "made", "content": "x"}))
+    model = turns(fetch, submits(SUCCESS), reply("done"))
+    with host_world(tmp_path, model) as world:
+        world.define("worker", "prompt: '{{ task }}'\nblocked_tools: [Write]\n")
+        ran = ask(world, "worker", "Go.")
+
+    assert answered(ran)["success"] is True
+    assert not (tmp_path / "project" / "made").exists()
+
+
+@pytest.mark.parametrize("required", ["", "required: true"])
+def test_an_agent_that_needs_a_session_is_not_started(tmp_path, required):
+    rule = f"""
+on_before_tool:
+  - when: runs(command, "touch")
+    {required}
+    spawn_agent: {{agent: validation-runner, prompt: "Run {{{{ command }}}}"}}
+"""
+    model = turns(runs("touch made"), submits(SUCCESS), reply("done"))
+    with host_world(tmp_path, model) as world:
+        define_rules(world, rule)
+        world.define("worker", WORKER)
+        ran = ask(world, "worker", "Go.")
+        made = (world.stage.project / "made").exists()
+
+    assert made is not required or made
+    assert made is (required == "")
+    assert "no session is here to start it in" in (
+        words_of(world) if required else ran.stderr
+    )
+
+
+# The seed's own definition.
+SEEDS_AGENT = """\
+description: Runs validation commands (pytest, ruff, mypy) and reports results
+
+model: haiku
+mode: headless
+
+# Lifecycle variables - override parent's lifecycle settings
+lifecycle_variables:
+  validation_model: null  # Disable delegation for this agent
+  require_task_before_edit: false  # No task needed
+
+# Optional step workflow
+workflow: null  # Just execute prompt, no steps
+
+# Execution limits
+timeout: 1800
+max_turns: 10
+
+allow: [Bash]
+"""
+SWITCHED = "variables: {validation_model: haiku}" + SEED.replace(
+    "when: tool_name", "when: validation_model and tool_name"
+)
+
+
+def both(command: str) -> Callable[[ApiRequest], Answer]:
+    """The session's model, and that of the agent which the hook runs."""
+    agent = turns(runs(command), submits({**SUCCESS, "summary": "all passed"}))
+    main = calling("pytest -q", closing="that was it")
+
+    def script(request: ApiRequest) -> Answer:
+        first = json.dumps(request.messages[0])
+        return agent(request) if "Run and report" in first else main(request)
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("how", "rule"),
+    [("one-shot", "switched"), ("stream", "switched"), ("terminal", "switched"),
+     ("terminal", "seed")],
+)  # fmt: skip
+def test_the_seeds_rule_with_its_headless_agent(tmp_path, how, rule):
+    """One turn: the hook runs the agent, and the denial holds the typed answer.
+
+    Inside, the agent's pytest runs unblocked: by its null, or since the loop cannot
+    happen, which the user is told.
+    """
+    with host_world(tmp_path, both("touch made # pytest")) as world:
+        define_rules(world, SWITCHED if rule == "switched" else SEED)
+        world.define("validation-runner", SEEDS_AGENT)
+        world.allow("Bash")
+        world.set_env(BRIDGE_CLAUDE=str(world.stage.program))
+        if how == "one-shot":
+            printed = world.print("go")
+            assert printed.exit_code == 0
+        elif how == "stream":
+            with world.stream(greet=False) as session:
+                session.ask("go", timeout_s=90)
+        else:
+            with world.terminal() as terminal:
+                terminal.submit("go")
+                wait_until(
+                    lambda: "which answered:" in world.main_words(), what="an answer"
+                )
+                time.sleep(2)
+                screen = terminal.history()
+        (response,) = world.responses()
+        made = (world.stage.project / "made").exists()
+        words = [json.dumps(t.body["messages"]) for t in world.api.turns("main")]
+
+    assert (response.success, response.route) == (True, "claude"), response.error
+    assert made
+    # The request after the refused call has the answer: no other stands between.
+    told = [each for each in words if "which answered:" in each]
+    assert told
+    assert "all passed" in told[0]
+    assert '"prompt": "bridge:' not in words[-1]
+    assert world.complaints() == ""
+    if how == "terminal":
+        plain = " ".join(screen.split())
+        assert ("did not start validation-runner" in plain) is (rule == "seed")
+
+
+def slowly(seconds: float) -> Callable[[ApiRequest], Answer]:
+    """An agent that takes its time, and a session that runs pytest and ruff at once."""
+    done = submits({**SUCCESS, "summary": "done at last"})
+
+    def script(request: ApiRequest) -> Answer:
+        if "Run and report" in json.dumps(request.messages[0]):
+            return replace(done, delay_s=seconds)
+        if request.own_calls or "go" not in request.last_user_text:
+            return reply("ok")
+        commands = ("pytest -q", "ruff check")
+        return reply(*(tool_use("Bash", {"command": c}) for c in commands))
+
+    return script
+
+
+def test_two_calls_in_one_message_are_two_agents_and_one_turn(tmp_path):
+    with host_world(tmp_path, slowly(1)) as world:
+        define_rules(world, SWITCHED)
+        world.define("validation-runner", SEEDS_AGENT)
+        world.allow("Bash")
+        world.set_env(BRIDGE_CLAUDE=str(world.stage.program))
+        with world.stream(greet=False) as session:
+            session.ask("go", timeout_s=90)
+        answers = world.responses()
+        last = json.dumps(world.api.turns("main")[-1].body["messages"])
+
+    assert [each.success for each in answers] == [True, True]
+    assert last.count("which answered:") == 2
+    assert world.complaints() == ""
+
+
+def test_escape_ends_the_wait_and_the_answer_wakes_the_session(tmp_path):
+    """Measured on 2.1.330: the client ends the hook, and the agent goes on."""
+    with host_world(tmp_path, slowly(8)) as world:
+        define_rules(world, SWITCHED)
+        world.define("validation-runner", SEEDS_AGENT)
+        world.allow("Bash")
+        world.set_env(BRIDGE_CLAUDE=str(world.stage.program))
+        with world.terminal() as terminal:
+            terminal.submit("go")
+            wait_until(world.store.claimed, what="the agent")
+            time.sleep(1)
+            terminal.key("Escape")
+            terminal.wait_for_text("Interrupted", timeout_s=20)
+            assert world.responses() == []
+            wait_until(world.responses, what="the answer")
+            wait_until(
+                lambda: "gave a call of yours" in world.main_words(), what="the wake-up"
+            )
+
+    assert world.complaints() == ""

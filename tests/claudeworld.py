@@ -1,0 +1,61 @@
+"""`ask --route claude` in a host world, and models that play its agent."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from stage.replies import reply, tool_use
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hostworld import HostWorld
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+SUCCESS = {"status": "success", "summary": "done on the stage"}
+
+
+def turns(*answers: Answer) -> Callable[[ApiRequest], Answer]:
+    """A model that gives one answer a turn, by what it has said so far."""
+
+    def script(request: ApiRequest) -> Answer:
+        said = sum(item.get("role") == "assistant" for item in request.messages)
+        return answers[min(said, len(answers) - 1)]
+
+    return script
+
+
+def submits(value: Any) -> Answer:
+    return reply(tool_use("StructuredOutput", value))
+
+
+def runs(command: str) -> Answer:
+    return reply(tool_use("Bash", {"command": command, "description": "d"}))
+
+
+def ask(
+    world: HostWorld, *words: str, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in the project, as a shell of the user would."""
+    return subprocess.run(
+        [sys.executable, "-m", "bridge", "ask", "--route", "claude", "--json", *words],
+        cwd=world.stage.project,
+        env={
+            **world.stage.environment(),
+            "BRIDGE_CLAUDE": str(world.stage.program),
+            **(env or {}),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def answered(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert ran.stdout.count("\n") == 1, ran
+    return json.loads(ran.stdout)
