@@ -3,10 +3,10 @@
     python -I -S agent_hook.py AGENT < event
 
 AGENT is what `claude_executor.hook_of` says of the agent, as JSON. The client gets this
-hook by `--settings`; hooks that the user has installed do nothing there. It serves no queue.
-Before a call it denies what the definition keeps from the agent, asks the rules, and
-decides by those grants that name their options (`policy/command_options.py`), which the
-client does not know. A call that they cover is allowed, one that is close is denied
+hook by `--settings`; hooks that the user has installed do nothing there. It serves no
+queue. Before a call it denies what the definition keeps from the agent, asks the rules,
+and decides by those grants that name their options (`policy/command_options.py`), which
+the client does not know. A call that they cover is allowed, one that is close is denied
 with the reason. About any other call it says nothing, and the client decides: in the
 mode `dontAsk` it denies what nobody granted.
 
