@@ -19,7 +19,7 @@ from bridge.host.output import (
 )
 from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.policy.tool_classes import is_own
-from bridge.store.callers import Caller, note_caller
+from bridge.store.callers import Agent, Caller, note_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +39,8 @@ def pre_tool_use(hook: HookContext) -> HookOutput:
     """For Agent calls, calls in subagents, and commands and MCP tools of ours."""
     event = hook.event
     if is_own(event.tool):
-        caller = Caller(hook.session.session_id, event.agent_id)
+        agent = Agent(agent_id=event.agent_id, agent_type=event.text("agent_type"))
+        caller = Caller(hook.session.session_id, agent)
         note_caller(hook.store, caller, event.text("tool_use_id"))
     if event.tool == "Bash" and (refused := _for_the_user(event)):
         return refused

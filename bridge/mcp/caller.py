@@ -84,16 +84,16 @@ def _in_session(project: Project, seen: SeenCaller) -> Caller:
     store = project.store
     session = open_session(store, seen.session_id)
     known = values_of(store, Holder.session(session.session_id))
-    if not seen.agent_id:
+    if not seen.agent.agent_id:
         return Caller(Asking(variables=known), session, can_start=True)
-    run = find_agent(store, seen.agent_id)
+    run = find_agent(store, seen.agent.agent_id)
     if run is None:
         # The user's own: it has the variables of its session, and one level above it.
         asking = Asking(depth=1, variables=known)
     else:
         asking = Asking(run.request_id, run.depth + 1, variables_of(store, run))
-    able = can_start("", run, asking.depth)
-    return Caller(asking, session, seen.agent_id, run, can_start=able)
+    able = can_start(seen.agent.agent_type, run, asking.depth)
+    return Caller(asking, session, seen.agent.agent_id, run, can_start=able)
 
 
 def variables_for(project: Project, caller: Caller, session: str | None) -> Variables:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Record
 from bridge.protocol.request import SessionId
+from bridge.protocol.value import Value
 from bridge.store.records import read_quietly
 
 if TYPE_CHECKING:
@@ -26,18 +27,28 @@ _MAX_KEPT = 200
 _MAX_ID = 1000
 
 
+class Agent(Value):
+    """The agent that makes a call, and the client's name for its kind.
+
+    Without an id it is the main thread.
+    """
+
+    agent_id: str = ""
+    agent_type: str = ""
+
+
 class Caller(NamedTuple):
-    """A session, and the agent in it; no agent is the main thread."""
+    """A session, and who in it."""
 
     session_id: str
-    agent_id: str
+    agent: Agent
 
 
 class Callers(Record):
-    """The latest calls of one session: by the call's id, the agent that made it."""
+    """The latest calls of one session, by the call's id."""
 
     session_id: SessionId
-    calls: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, Agent] = field(default_factory=dict)
 
 
 def caller_of(store: Store, tool_use_id: str) -> Caller | None:
@@ -60,7 +71,7 @@ def note_caller(store: Store, caller: Caller, tool_use_id: str) -> None:
     with store.state() as state, state.hold_if_free():
         folder = state["sessions"]
         known = read_quietly(folder, file, Callers)
-        calls = {**(known.calls if known else {}), tool_use_id: caller.agent_id}
+        calls = {**(known.calls if known else {}), tool_use_id: caller.agent}
         kept = dict(list(calls.items())[-_MAX_KEPT:])
         record = Callers(session_id=caller.session_id, calls=kept)
         folder.replace(file, record.to_json(), durable=False)

@@ -32,7 +32,11 @@ def test_a_server_starts_and_has_its_tools(patient):
     (finding,) = patient.found(mcp.server)
 
     assert finding.verdict is Verdict.OK
-    assert finding.found.startswith("--local: it starts, and has start_agent, ")
+    # None by which a model could undo what its user set.
+    assert finding.found == (
+        "--local: it starts, and has start_agent, spawn_agent, wait_for_agent, "
+        "cancel_agent, status, get_variables, set_variables"
+    )
     assert not patient.state.exists()
 
 
