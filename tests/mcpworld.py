@@ -68,10 +68,11 @@ async def call_from(
     arguments: dict[str, Any],
     *,
     agent: str = "",
+    kind: str = "general-purpose",
 ) -> CallToolResult:
     """Call a tool as the client does for a session, or one of its agents."""
     call = f"toolu_mcp{next(_numbers)}"
-    fields: dict[str, Any] = {"agent_id": agent} if agent else {}
+    fields: dict[str, Any] = {"agent_id": agent, "agent_type": kind} if agent else {}
     world.say(
         "PreToolUse",
         tool_name=OURS + tool,

@@ -36,7 +36,7 @@ def test_the_oldest_calls_are_forgotten(store):
     note_caller(store, Caller("s1", MAIN), "x" * 100_000)
 
     with store.folder("sessions") as folder:
-        assert len(folder.read("s1.callers.json") or b"") < 10_000
+        assert len(folder.read("s1.callers.json") or b"") < 20_000
     assert caller_of(store, "toolu_4") is None
     assert caller_of(store, "toolu_5") == caller_of(store, "toolu_204")
     assert caller_of(store, "x" * 100_000) is None
