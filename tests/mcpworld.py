@@ -76,7 +76,7 @@ async def call_from(
     world.say(
         "PreToolUse",
         tool_name=OURS + tool,
-        tool_input=arguments,
+        tool_input={},
         tool_use_id=call,
         **fields,
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.agents.definition import Definition
-    from bridge.protocol.request import Request
+    from bridge.protocol.request import Request, RouteName
     from bridge.store.store import Store
 
 _FILLED_IN = (
@@ -135,7 +135,7 @@ def _variables(
     return {**inherited, **own, **call}
 
 
-def check_route(definition: Definition, route: str) -> None:
+def check_route(definition: Definition, route: RouteName) -> None:
     """Check that a definition can run, on this route.
 
     Raises:
@@ -148,7 +148,7 @@ def check_route(definition: Definition, route: str) -> None:
             f"{' or '.join(unsupported)}; remove it from {definition.source.file}, or "
             "ask another agent"
         )
-    if route not in definition.routes:
+    if not definition.takes(route):
         raise InvalidRequest(
             f"agent {definition.name!r} does not take the route {route}; it takes "
             f"{' or '.join(definition.routes)}"

@@ -21,6 +21,11 @@ MAX_TURNS = 1000
 # Fields that a definition may have, and that this version does not run.
 UNSUPPORTED = ("workflow", "workflows", "default_workflow")
 Spelling = Literal["yaml", "subagent", "markdown"]
+# Of a definition that names neither routes nor another provider.
+ROUTES_BY_MODE: dict[str | None, tuple[RouteName, ...]] = {
+    "terminal": ("host",),
+    "headless": ("claude",),
+}
 
 Name = Annotated[str, Field(pattern=f"^{NAME}$", max_length=MAX_NAME)]
 MaxTurns = Annotated[int, Field(ge=1, le=MAX_TURNS)]
@@ -178,3 +183,8 @@ class Definition(AgentFields):
     script_tools: tuple[ScriptTool, ...] = ()
     timeout_s: Annotated[float, Field(gt=0)] | None = None
     has_no_rules: bool = False
+
+    def takes(self, route: RouteName) -> bool:
+        """Whether a route may answer it: a call's own mode goes before its `mode`."""
+        is_by_mode = self.routes == ROUTES_BY_MODE.get(self.mode)
+        return route in self.routes or (is_by_mode and route in ("host", "claude"))

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from bridge.agents import fields
-from bridge.agents.definition import AgentFields, Definition, Name, Source
+from bridge.agents.definition import (
+    ROUTES_BY_MODE,
+    AgentFields,
+    Definition,
+    Name,
+    Source,
+)
 from bridge.agents.lint import lint
 from bridge.agents.validate import check
 from bridge.policy.tool_names import rule_on_host
@@ -64,7 +70,7 @@ def _routes(agent: AgentFile) -> tuple[RouteName, ...]:
     if agent.provider in ("local", "endpoint"):
         return (agent.provider,)
     if agent.mode is not None:
-        return ("host",) if agent.mode == "terminal" else ("claude",)
+        return ROUTES_BY_MODE[agent.mode]
     if agent.provider == "claude":
         return ("host", "claude")
     return ("host", "claude", "local", "endpoint")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 _LATER = "leave it for a later session: `hostbridge submit --timeout 1d`"
-_HERE = (
+HERE = (
     "have it answered here: `--route local` (a local model), `--route claude` "
     "(claude -p) or `--route endpoint`, or BRIDGE_CLI_FALLBACK for every ask"
 )
@@ -215,7 +215,7 @@ def why_no_host(
             f"start `claude` in {project} (after `hostbridge install`)",
             _OPEN_ALREADY,
             _LATER,
-            _HERE,
+            HERE,
             _DIAGNOSE,
         ),
     )

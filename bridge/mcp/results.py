@@ -225,9 +225,11 @@ def tool_result(value: BaseModel, text: str) -> CallToolResult:
 
 def refused(error: BridgeError) -> CallToolResult:
     """What a call that was refused gets: our code, and the way out."""
-    problem = Problem(code=error.code, message=error.what, ways=list(error.ways))
+    what = error.what[:MAX_TEXT_CHARS]
+    problem = Problem(code=error.code, message=what, ways=list(error.ways))
+    more = f". What to do: {'; '.join(error.ways)}" if error.ways else ""
     return CallToolResult(
-        content=[TextContent(type="text", text=f"{error.code}: {error}")],
+        content=[TextContent(type="text", text=f"{error.code}: {what}{more}")],
         structured_content={
             "error": problem.model_dump(mode="json"),
             "request_id": error.request_id,

@@ -10,17 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.api.hosts import Hosts
+from bridge.api.hosts import HERE, Hosts
 from bridge.api.model_support import check_here, own_route_of
 from bridge.api.options import checked
 from bridge.api.request_builder import draft
 from bridge.api.routing import plan
 from bridge.api.submission import Submitter
-from bridge.errors import CannotWaitHere, InvalidRequest
+from bridge.errors import CannotWaitHere, InvalidRequest, NoHost
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import offer_to_caller
 from bridge.host.offer_text import instruction
+from bridge.host.rule_request import NotPossible
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage
 from bridge.protocol.wording import quoted
@@ -84,7 +85,7 @@ def start(
         request_id = RequestId(request.request_id)
         hosts = Hosts(store, settings)
         if hosts.is_off or (route == "host" and not hosts.of(request)):
-            raise hosts.none_for(request)
+            raise _no_host(hosts, request)
         worker = None
         if route != "host":
             check_here(route, request, begun.definition_on(route), settings)
@@ -150,8 +151,21 @@ def _offered(
     event = HookEvent({"agent_id": caller.agent_id})
     hook = HookContext(settings, store, event, caller.session)
     offered = request.with_(session=caller.session.session_id, answer_to_host=True)
-    offer_to_caller(hook, offered, f"mcp {request_id}")
+    try:
+        offer_to_caller(hook, offered, f"mcp {request_id}")
+    except NotPossible:
+        # It has ended, and its record says why.
+        return Started(request_id, timeout_s)
     return Started(request_id, timeout_s, instruction([request_id]))
+
+
+def _no_host(hosts: Hosts, request: Request) -> NoHost:
+    """Why no session could take it, and the ways out, as one calls a tool."""
+    error = hosts.none_for(request)
+    ways = tuple(way for way in error.ways if way != HERE)
+    if not hosts.is_off:
+        ways = ('call it again with mode "headless"', *ways)
+    return NoHost(error.what, ways=ways, stage=error.stage)
 
 
 def _route(mode: Mode | None, begun: Draft, settings: Settings) -> RouteName:
@@ -164,11 +178,15 @@ def _route(mode: Mode | None, begun: Draft, settings: Settings) -> RouteName:
         return "host"
     if mode is None:
         return plan("auto", flag=settings.cli_fallback, accepted=begun.routes).route
-    model = begun.request.model if begun.is_model_asked else None
-    named = own_route_of(model)
-    accepted = [route for route in begun.routes or OWN if route in OWN]
+    named = own_route_of(begun.request.model if begun.is_model_asked else None)
     if named is not None:
         return named
+    definition = begun.definition
+    accepted = [
+        route
+        for route in (*(begun.routes or ()), *OWN)
+        if route in OWN and (definition is None or definition.takes(route))
+    ]
     if not accepted:
         raise InvalidRequest(
             f"agent {begun.request.agent_type!r} runs in an open session only; use "

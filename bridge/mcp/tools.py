@@ -30,6 +30,7 @@ from bridge.mcp.serving import Serving
 from bridge.mcp.starting import Mode, Wanted, next_step, start
 from bridge.mcp.waiting import wait_for
 from bridge.protocol.names import GENERAL
+from bridge.protocol.status import Status
 
 # An interactive client moves a call to the background after two minutes.
 WAIT_S = 110.0
@@ -84,7 +85,10 @@ class Tools:
             str | None, Field(description="Not yet: this version runs no workflows.")
         ] = None,
         task_id: Annotated[
-            str | None, Field(description="Your own id; comes back with the answer.")
+            str | None,
+            Field(
+                description="Your own id; comes back with the answer.", max_length=200
+            ),
         ] = None,
         variables: Annotated[
             dict[str, Any] | None,
@@ -153,7 +157,8 @@ class Tools:
         """Cancel an agent; one that runs is stopped at its next tool call."""
         bridge, _ = self._open(ctx)
         bridge.cancel(request_id)
-        return _result(agent_of(bridge.status(request_id)))
+        agent = agent_of(bridge.status(request_id))
+        return tool_result(agent, text_of(agent))
 
     def status(self, ctx: Call) -> Annotated[CallToolResult, Overview]:
         """The open sessions, and the agents that wait or run in this project."""
@@ -187,7 +192,10 @@ class Tools:
 
 
 def _result(agent: Agent) -> CallToolResult:
-    return tool_result(agent, text_of(agent))
+    result = tool_result(agent, text_of(agent))
+    # A valid answer that reports failure is an answer.
+    result.is_error = agent.status in (Status.FAILED, Status.TIMEOUT, Status.CANCELLED)
+    return result
 
 
 def _variables(variables: Known) -> CallToolResult:

@@ -204,3 +204,61 @@ def test_a_local_model_answers(world: HookWorld, tmp_path: Path):
         assert "Not to be relied on" in text_of(done)
 
     run(steps, world.project, BRIDGE_CLI_FALLBACK="local", TMPDIR=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("definition", "mode", "route"),
+    [
+        ("mode: headless", None, "claude"),
+        ("mode: headless", "terminal", "host"),
+        ("mode: terminal", None, "host"),
+        ("mode: terminal", "headless", "claude"),
+        ("routes: [host, claude]", "headless", "claude"),
+        ("model: haiku", None, "host"),
+    ],
+)
+def test_the_calls_mode_goes_before_the_agents(
+    world: HookWorld, claude: Path, definition, mode, route
+):
+    """The call, then the definition, then an open session."""
+    folder = world.home / ".hostbridge" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "counter.yaml").write_text(f"name: counter\n{definition}\n")
+    task = {"prompt": "Which?", "agent": "counter", "wait": False}
+
+    async def steps(client: Client) -> None:
+        arguments = task if mode is None else {**task, "mode": mode}
+        begun = await call_from(world, client, "start_agent", arguments)
+        assert begun.structured_content is not None, text_of(begun)
+        request_id = begun.structured_content["request_id"]
+        found = world.bridge.status(request_id)
+        assert found.request is not None
+        assert found.request.route == route
+        if route == "host":
+            # The definition does not stop it at its launch either.
+            world.launch(request_id)
+
+    run(steps, world.project)
+    assert claude.is_dir()
+
+
+def test_error_a_mode_that_the_agent_does_not_have(world: HookWorld):
+    """`routes` says what may answer it, whatever the call wants."""
+    folder = world.home / ".hostbridge" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "here.yaml").write_text("name: here\nroutes: [host]\n")
+    (folder / "away.yaml").write_text("name: away\nprovider: endpoint\n")
+
+    async def steps(client: Client) -> None:
+        task = {"prompt": "Which?", "agent": "here", "mode": "headless"}
+        refused = await call_from(world, client, "start_agent", task)
+        assert text_of(refused).startswith(
+            "bad_request: agent 'here' runs in an open session only"
+        )
+        task = {"prompt": "Which?", "agent": "away", "mode": "terminal"}
+        refused = await call_from(world, client, "start_agent", task)
+        assert text_of(refused).startswith(
+            "bad_request: agent 'away' does not take the route host; it takes endpoint"
+        )
+
+    run(steps, world.project)

@@ -1,0 +1,143 @@
+"""What a broken or hostile client sends: named, bounded, and the server goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mcpworld import call_from, run, text_of
+
+from bridge.api.variables import Variables
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+    from mcp.client import Client
+
+MAX_TEXT = 10_000
+
+
+def _short(value: object) -> str:
+    # pytest puts a test's name into the environment.
+    return repr(value)[:40]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"prompt": "x" * 10_000_001},
+        {"prompt": None},
+        {"prompt": ["a"]},
+        {"agent": "x" * 100_000},
+        {"agent": "a\nb"},
+        {"agent": "../../../etc/passwd"},
+        {"model": "\x00"},
+        {"mode": "root"},
+        {"timeout_s": 1e300},
+        {"timeout_s": "soon"},
+        {"task_id": "x" * 100_000},
+        {"variables": []},
+        {"variables": {"x": 10**400}},
+        {"schema": {"$ref": "file:///etc/passwd"}},
+        {"x" * 100_000: 1},
+    ],
+    ids=_short,
+)
+def test_error_arguments_of_start_agent(world: HookWorld, arguments):
+    """A short error, no request, and the next call works."""
+
+    async def steps(client: Client) -> None:
+        task = {"prompt": "Count.", **arguments}
+        refused = await call_from(world, client, "start_agent", task)
+        assert refused.is_error, text_of(refused)
+        assert len(text_of(refused)) < MAX_TEXT
+        assert "Traceback" not in text_of(refused)
+        assert world.bridge.overview().requests == ()
+        assert not (await call_from(world, client, "status", {})).is_error
+
+    run(steps, world.project)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"tool_name": "Bash"},
+        {"x": 10**400},
+        {"x": "a" * 2_000_000},
+        {f"n{at}": 1 for at in range(1001)},
+        [],
+        "x",
+    ],
+    ids=_short,
+)
+def test_error_variables(world: HookWorld, values):
+    """Nothing is set."""
+
+    async def steps(client: Client) -> None:
+        setting = {"values": values}
+        refused = await call_from(world, client, "set_variables", setting)
+        assert refused.is_error
+        assert len(text_of(refused)) < MAX_TEXT
+
+    run(steps, world.project)
+    known = Variables.of_session(
+        world.store, world.bridge.settings, world.session, "model"
+    )
+    assert known.all() == {}
+
+
+def test_variables_may_have_odd_names(world: HookWorld):
+    """Names are data."""
+    values = {"self": 1, "values": 2, "": 3, "a\nb": 4, "../x": 5}
+
+    async def steps(client: Client) -> None:
+        done = await call_from(world, client, "set_variables", {"values": values})
+        assert done.structured_content is not None, text_of(done)
+        assert done.structured_content["variables"].keys() == values.keys()
+
+    run(steps, world.project)
+
+
+@pytest.mark.parametrize(
+    "call", ["", "../../x", "x" * 1_000_000, 7, {"a": 1}, [], "toolu_\x00"], ids=_short
+)
+def test_error_an_id_that_is_none(world: HookWorld, call):
+    """Nobody acts in the name of a session by a guess."""
+
+    async def steps(client: Client) -> None:
+        meta: Any = {"claudecode/toolUseId": call}
+        refused = await client.call_tool("get_variables", {}, meta=meta)
+        assert refused.is_error
+        assert text_of(refused).startswith("unknown_caller: ")
+
+    run(steps, world.project)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"\xff\xfe\x00\n",
+        b"{\n",
+        b"[" * 100_000 + b"\n",
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}\n',
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"a":',
+    ],
+    ids=_short,
+)
+def test_whatever_is_sent_the_end_of_stdin_ends_it(world: HookWorld, sent: bytes):
+    """Nothing but the protocol is on stdout."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bridge", "mcp"],
+        input=sent,
+        capture_output=True,
+        cwd=world.project,
+        env=dict(os.environ),
+        timeout=120,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert all(line.startswith(b'{"jsonrpc"') for line in done.stdout.splitlines())
