@@ -20,6 +20,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, ToolAnnotations
+from pydantic import ValidationError
 
 from bridge.api.bridge import Bridge
 from bridge.errors import BridgeError, InvalidRequest
@@ -34,6 +35,7 @@ from bridge.mcp.records import (
 from bridge.mcp.results import refused
 from bridge.mcp.serving import Serving
 from bridge.mcp.tools import Tools
+from bridge.protocol.record import first_problem
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -121,8 +123,11 @@ class Server(MCPServer[None]):
         except BridgeError as exc:
             return refused(exc)
         except ToolError as exc:
-            if isinstance(exc.__cause__, BridgeError):
-                return refused(exc.__cause__)
+            cause = exc.__cause__
+            if isinstance(cause, ValidationError):
+                cause = InvalidRequest(f"{name}: {first_problem(cause)}")
+            if isinstance(cause, BridgeError):
+                return refused(cause)
             raise
 
     async def _check_names(self, name: str, arguments: dict[str, Any]) -> None:

@@ -90,6 +90,8 @@ def start(
         if route != "host":
             check_here(route, request, begun.definition_on(route), settings)
             worker = open_worker(project.store, settings, route, define=begun.define)
+            # Its budgets count, whatever our environment says.
+            worker.session = caller.session or worker.session
         elif is_own_host(hosts, request, caller):
             return _offered(store, settings, request, caller, timeout_s)
         deadline_s = store.clock.monotonic_s() + timeout_s

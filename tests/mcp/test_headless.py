@@ -262,3 +262,20 @@ def test_error_a_mode_that_the_agent_does_not_have(world: HookWorld):
         )
 
     run(steps, world.project)
+
+
+def test_error_the_budget_of_the_session_is_used_up(
+    world: HookWorld, claude: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A process of its own costs as much as an agent of the session."""
+    monkeypatch.setenv("BRIDGE_AGENTS_PER_HOUR", "1")
+    world.say("UserPromptSubmit", prompt="hello")
+
+    async def steps(client: Client) -> None:
+        assert not (await call_from(world, client, "start_agent", HAIKU)).is_error
+        refused = await call_from(world, client, "start_agent", HAIKU)
+        assert refused.is_error
+        assert "budget: " in text_of(refused)
+
+    run(steps, world.project, CLAUDE_PID="")
+    assert claude.is_dir()
