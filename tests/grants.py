@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import Any
 
-from bridge.policy.permissions import is_granted
+from bridge.policy.permissions import Call, is_granted
 
 PROJECT = "/w/app"
 # A link in the project that leads out of it.
@@ -21,10 +21,5 @@ def resolve(path: str, project: str = PROJECT) -> str:
 
 
 def granted(*rules: str, tool: str, project: str = PROJECT, **tool_input: Any) -> bool:
-    return is_granted(
-        rules,
-        tool,
-        tool_input,
-        project=project,
-        resolve=lambda path: resolve(path, project),
-    )
+    call = Call(tool, tool_input, project, lambda path: resolve(path, project))
+    return is_granted(rules, call)

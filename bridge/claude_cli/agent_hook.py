@@ -171,22 +171,24 @@ def ruled(agent: Json, fields: Json) -> bytes:
 def decision(event: Json, project: str, rules: list[str]) -> bytes:
     """What grants that name their options say about a call; nothing about others."""
     from bridge.host.gate import denial
-    from bridge.policy.permissions import is_granted, why_not_granted
+    from bridge.policy.permissions import Call, is_granted, why_not_granted
 
-    tool, call = event.get("tool_name"), event.get("tool_input")
+    tool, tool_input = event.get("tool_name"), event.get("tool_input")
     is_call = event.get("hook_event_name", "PreToolUse") == "PreToolUse"
-    if not rules or not is_call or tool != "Bash" or not isinstance(call, dict):
+    if not rules or not is_call or tool != "Bash" or not isinstance(tool_input, dict):
         return b""
     cwd = event.get("cwd")
     start = cwd if isinstance(cwd, str) and cwd else project
-
-    def resolve(path: str) -> str:
-        return os.path.realpath(os.path.join(start, path))
-
-    if is_granted(rules, tool, call, project=project, resolve=resolve):
+    call = Call(
+        tool,
+        tool_input,
+        project,
+        lambda path: os.path.realpath(os.path.join(start, path)),
+    )
+    if is_granted(rules, call):
         allowed = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
         return json.dumps({"hookSpecificOutput": allowed}).encode()
-    if why := why_not_granted(rules, tool, call, project=project, resolve=resolve):
+    if why := why_not_granted(rules, call):
         reason = f"hostbridge: Bash is not granted to this agent: {why}"
         return denial(reason[:500])
     return b""

@@ -103,7 +103,7 @@ def after_bash(agents: str, fields: Json, agent_id: str, *, ok: bool) -> None:
     _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
 
 
-def load(path: str) -> Json | None:
+def load(path: str, most: int = MAX_RECORD) -> Json | None:
     """The JSON object in a file; None if there is none."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -111,7 +111,7 @@ def load(path: str) -> Json | None:
         return None
     try:
         with open(fd, "rb") as file:
-            value = json.loads(file.read(MAX_RECORD))
+            value = json.loads(file.read(most))
     except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

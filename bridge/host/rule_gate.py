@@ -6,10 +6,7 @@ fires, the full hook decides again and acts. What decides is `bridge.policy.rule
 
 from __future__ import annotations
 
-import json
-import os
-
-from bridge.host.call_notes import is_name
+from bridge.host.call_notes import is_name, load
 from bridge.policy.rule_set import EVENTS, Whose, any_fires, is_blocking, scope_of
 from bridge.policy.tool_classes import HANDBACK
 
@@ -45,7 +42,9 @@ def may_block(event: str, state: str) -> bool:
 
 def load_rules(state: str, event: str) -> Json | None:
     """The compiled rules of an event; None if there are none."""
-    return _load(f"{state}/rules/{EVENTS[event]}.json") if event in EVENTS else None
+    if event not in EVENTS:
+        return None
+    return load(f"{state}/rules/{EVENTS[event]}.json", _MAX_BYTES)
 
 
 def shell(folders: list[str] | None) -> Shell:
@@ -83,22 +82,9 @@ def whose_of(state: str, fields: Json, run: Json | None, defaults: Json) -> Whos
 
 def _set(path: str) -> Json:
     """The variables that were set, by name."""
-    found = (_load(path) or {}).get("variables")
+    found = (load(path, _MAX_BYTES) or {}).get("variables")
     return {
         name: each.get("value")
         for name, each in (found if isinstance(found, dict) else {}).items()
         if isinstance(each, dict)
     }
-
-
-def _load(path: str) -> Json | None:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        with open(fd, "rb") as file:
-            value = json.loads(file.read(_MAX_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

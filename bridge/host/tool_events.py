@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.host import interim, limits, lost_agents, runs, unseen_ends
 from bridge.host.ask_rules import ask_rules
@@ -22,8 +22,6 @@ from bridge.policy.tool_classes import is_own
 from bridge.store.callers import Agent, Caller, note_caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bridge.host.context import HookContext
     from bridge.host.events import HookEvent
     from bridge.store.subagent_runs import AgentRun
@@ -97,43 +95,31 @@ def permission_request(hook: HookContext) -> HookOutput:
             f"hostbridge: the session is in plan mode, where {tool} is granted to "
             "nobody. Work without it, or answer that you are blocked and by what."
         )
-    if run.allow and _is_granted(hook, run.allow):
+    from bridge.policy.permissions import Call, is_granted, why_not_granted
+
+    project = str(hook.store.place.project)
+    cwd = hook.event.text("cwd") or project
+    call = Call(
+        hook.event.tool,
+        hook.event.table("tool_input"),
+        project,
+        lambda path: os.path.realpath(os.path.join(cwd, path)),
+    )
+    if is_granted(run.allow, call):
         asked = ask_rules(hook.settings.claude_dir, hook.store.place.project)
-        if not _is_granted(hook, asked):
+        if not is_granted(asked, call):
             return grant_permission()
         return refuse_permission(
             f"hostbridge: the user's settings ask about this use of {tool}, and nobody "
             "is there to be asked. Work without it, or answer that you are blocked."
         )
-    from bridge.policy.permissions import why_not_granted
-
-    tool_input = hook.event.table("tool_input")
-    close = why_not_granted(run.allow, hook.event.tool, tool_input, **_place_of(hook))
+    close = why_not_granted(run.allow, call)
     # The reason quotes what a model wrote.
     why = f": {one_line(close, MAX_REASON)}" if close else ""
     return refuse_permission(
         f"hostbridge: {tool} is not granted to this agent{why}. Nobody is there to "
         "ask. Work without it, or answer that you are blocked and by what."
     )
-
-
-def _is_granted(hook: HookContext, rules: Iterable[str]) -> bool:
-    """Whether one of these rules covers this call."""
-    from bridge.policy.permissions import is_granted
-
-    return is_granted(
-        rules, hook.event.tool, hook.event.table("tool_input"), **_place_of(hook)
-    )
-
-
-def _place_of(hook: HookContext) -> dict[str, Any]:
-    """Where a call is made: the project, and how paths resolve there."""
-    project = str(hook.store.place.project)
-    cwd = hook.event.text("cwd") or project
-    return {
-        "project": project,
-        "resolve": lambda path: os.path.realpath(os.path.join(cwd, path)),
-    }
 
 
 def agent_stopped(hook: HookContext) -> HookOutput:

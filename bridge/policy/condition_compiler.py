@@ -21,7 +21,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from bridge.policy.condition_problem import InvalidCondition, Problem
-from bridge.policy.condition_spelling import Misspelt, name_of, spell
+from bridge.policy.condition_spelling import Misspelt, Spelt, name_of, spell
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 4_000
 MAX_DEPTH = 40
 _MAX_INTEGER = 2**63
+_DEEP = f"nested too deeply: at most {MAX_DEPTH} levels"
 # What an event is called in every condition; a variable of that name is out of reach.
 EVENT_NAMES = (
     "event", "tool_name", "command", "tool_input", "tool_output", "prompt", "agent",
@@ -89,12 +90,9 @@ def compile_condition(
         raise InvalidCondition(source[:80], [Problem(0, message)])
     try:
         spelt = spell(source, is_flow=is_flow)
-        tree = _parsed(spelt.text)
+        tree = _parsed(spelt)
     except Misspelt as error:
         raise InvalidCondition(source, [Problem(error.at, error.message)]) from None
-    except _Unread as error:
-        at = spelt.origin[min(error.at, len(spelt.origin) - 1)]
-        raise InvalidCondition(source, [Problem(at, error.message)]) from None
     compiler = _Compiler(spelt.text, spelt.origin, known)
     code = compiler.compiled(tree, 0)
     if compiler.problems:
@@ -124,19 +122,12 @@ def _taken(name: str) -> str | None:
     return "a word of its own" if name in words | set(_CONSTANTS) else None
 
 
-class _Unread(Exception):
-    def __init__(self, at: int, message: str) -> None:
-        super().__init__(message)
-        self.at = at
-        self.message = message
-
-
-def _parsed(text: str) -> ast.expr:
+def _parsed(spelt: Spelt) -> ast.expr:
     """Python's tree of an expression.
 
     The text has one line, unless a text in it goes on after a backslash.
     """
-    deep = f"nested too deeply: at most {MAX_DEPTH} levels"
+    text, origin = spelt.text, spelt.origin
     try:
         with warnings.catch_warnings():
             # A backslash in a text that means nothing is nobody's business here.
@@ -144,20 +135,18 @@ def _parsed(text: str) -> ast.expr:
             return ast.parse(text, mode="eval").body
     except SyntaxError as error:
         if "nested" in str(error.msg):
-            raise _Unread(0, deep) from None
+            raise Misspelt(origin[0], _DEEP) from None
         if not error.offset:
-            raise _Unread(len(text), "something is missing at the end") from None
-        at = _offset(text, error.lineno or 1, error.offset - 1)
-        raise _Unread(at, "this is no condition from here on") from None
+            raise Misspelt(origin[-1], "something is missing at the end") from None
+        lines = text.split("\n")[: (error.lineno or 1) - 1]
+        at = sum(len(one) + 1 for one in lines) + error.offset - 1
+        at = origin[min(at, len(origin) - 1)]
+        raise Misspelt(at, "this is no condition from here on") from None
     except (RecursionError, MemoryError):
-        raise _Unread(0, deep) from None
+        raise Misspelt(origin[0], _DEEP) from None
     except ValueError as error:
-        raise _Unread(0, f"this cannot be read: {type(error).__name__}") from None
-
-
-def _offset(text: str, line: int, column: int) -> int:
-    lines = text.split("\n")
-    return sum(len(one) + 1 for one in lines[: line - 1]) + column
+        why = f"this cannot be read: {type(error).__name__}"
+        raise Misspelt(origin[0], why) from None
 
 
 class _Compiler:
@@ -175,9 +164,8 @@ class _Compiler:
     def compiled(self, node: ast.expr, depth: int) -> Code:
         if depth > MAX_DEPTH:
             # One problem is enough: everything inside would have it, too.
-            deep = f"nested too deeply: at most {MAX_DEPTH} levels"
-            if not any(problem.message == deep for problem in self.problems):
-                self.problem(node, deep)
+            if not any(problem.message == _DEEP for problem in self.problems):
+                self.problem(node, _DEEP)
             return None
         number = len(self.spans)
         code = self._code(node, depth + 1)
@@ -196,12 +184,8 @@ class _Compiler:
             case ast.Name(id=identifier):
                 return self._name(node, name_of(identifier))
             case ast.Attribute(value=base, attr=field):
-                return [
-                    "get",
-                    self.at(node),
-                    self.compiled(base, depth),
-                    name_of(field),
-                ]
+                base_code = self.compiled(base, depth)
+                return ["get", self.at(node), base_code, name_of(field)]
             case ast.Subscript(value=base, slice=key):
                 parts = [self.compiled(base, depth), self.compiled(key, depth)]
                 return ["get", self.at(node), *parts]
@@ -237,12 +221,8 @@ class _Compiler:
         value = node.value
         if value is None or isinstance(value, bool):
             return value
-        if isinstance(value, int):
-            if value < _MAX_INTEGER:
-                return value
-            return self.problem(node, "this number is too large")
-        if isinstance(value, float):
-            if math.isfinite(value):
+        if isinstance(value, int | float):
+            if value < _MAX_INTEGER or (isinstance(value, float) and value < math.inf):
                 return value
             return self.problem(node, "this number is too large")
         if isinstance(value, str):

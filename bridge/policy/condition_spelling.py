@@ -24,6 +24,8 @@ import keyword
 import re
 from dataclasses import dataclass
 
+from bridge.policy.condition import ConditionError
+
 # Stands for a hyphen inside a name: Python takes it for a letter, and nobody types it.
 # Two of them at the end mark a field that is a word of Python: `event.from`.
 HYPHEN = "\ua78f"
@@ -57,13 +59,8 @@ _FOREIGN = {
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-class Misspelt(Exception):
+class Misspelt(ConditionError):
     """The source cannot be a condition; `at` is the offset where that shows."""
-
-    def __init__(self, at: int, message: str) -> None:
-        super().__init__(message)
-        self.at = at
-        self.message = message
 
 
 @dataclass(frozen=True, slots=True)

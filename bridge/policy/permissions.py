@@ -72,8 +72,11 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
-    """A tool call, and the project in which it is made."""
+class Call:
+    """A tool call; `project` is the real path of the project in which it is made.
+
+    `resolve` makes a path of the tool's absolute and follows links.
+    """
 
     tool: str
     tool_input: Mapping[str, Any]
@@ -82,10 +85,12 @@ class _Call:
 
     @property
     def command(self) -> str | None:
+        """The command of a call of Bash."""
         command = self.tool_input.get("command")
         return command if isinstance(command, str) else None
 
     def is_inside(self, path: str) -> bool:
+        """Whether a path of the tool's leads into the project."""
         return PurePosixPath(self.resolve(path)).is_relative_to(self.project)
 
 
@@ -122,20 +127,8 @@ def names_options(text: str) -> bool:
     return any(spec and read_named(spec) for spec in command_specs([text]))
 
 
-def is_granted(
-    rules: Iterable[str],
-    tool: str,
-    tool_input: Mapping[str, Any],
-    *,
-    project: str,
-    resolve: Resolve,
-) -> bool:
-    """Whether any rule grants the call.
-
-    `project` is the real path of the project; `resolve` makes a tool's path absolute
-    and follows links.
-    """
-    call = _Call(tool, tool_input, project, resolve)
+def is_granted(rules: Iterable[str], call: Call) -> bool:
+    """Whether any rule grants the call."""
     parsed = (parse_rule(rule) for rule in rules)
     try:
         return any(isinstance(rule, Rule) and _grants(rule, call) for rule in parsed)
@@ -144,20 +137,12 @@ def is_granted(
         return False
 
 
-def why_not_granted(
-    rules: Iterable[str],
-    tool: str,
-    tool_input: Mapping[str, Any],
-    *,
-    project: str,
-    resolve: Resolve,
-) -> str | None:
+def why_not_granted(rules: Iterable[str], call: Call) -> str | None:
     """Why a call is not granted, if a rule comes near; None if none does.
 
     A rule comes near if it names options of the same command.
     """
-    call = _Call(tool, tool_input, project, resolve)
-    if tool != "Bash" or call.command is None:
+    if call.tool != "Bash" or call.command is None:
         return None
     specs = filter(None, command_specs(rules))
     try:
@@ -193,7 +178,7 @@ def is_about(rule: Rule, tool: str) -> bool:
     return is_server and rule.spec is None and tool.startswith(prefix)
 
 
-def _grants(rule: Rule, call: _Call) -> bool:
+def _grants(rule: Rule, call: Call) -> bool:
     if not is_about(rule, call.tool):
         return False
     if call.tool == "Bash":
@@ -208,7 +193,7 @@ def _grants(rule: Rule, call: _Call) -> bool:
     return host == rule.spec.removeprefix("domain:").lower()
 
 
-def _grants_command(spec: str | None, call: _Call) -> bool:
+def _grants_command(spec: str | None, call: Call) -> bool:
     command = call.command
     if command is None or call.tool_input.get("dangerouslyDisableSandbox"):
         return False
@@ -236,14 +221,14 @@ def command_pattern(spec: str) -> re.Pattern[str]:
     )
 
 
-def _grants_path(rule: Rule, call: _Call) -> bool:
+def _grants_path(rule: Rule, call: Call) -> bool:
     paths = _paths_of(call)
     if paths is None:
         return rule.spec is None and call.tool not in _FAMILIES["Edit"]
     return all(_covers_path(rule, call, path) for path in paths)
 
 
-def _paths_of(call: _Call) -> list[str] | None:
+def _paths_of(call: Call) -> list[str] | None:
     """The paths that a call is about; None if they cannot be known for sure.
 
     The client trims a path, expands `~` and normalizes Unicode. It would then open
@@ -277,7 +262,7 @@ def _is_plain(path: str) -> bool:
     )
 
 
-def _covers_path(rule: Rule, call: _Call, path: str) -> bool:
+def _covers_path(rule: Rule, call: Call, path: str) -> bool:
     real = call.resolve(path)
     spec = rule.spec or ""
     below, governing = PurePosixPath(real), _governing(real)

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import re
+from collections import namedtuple
 
 from bridge.policy.bash_parser import UNKNOWN, Word
 from bridge.policy.wrapper_table import ELSEWHERE, GLOBALS, PYTHON, WRAPPERS, Wrapper
@@ -24,42 +25,14 @@ if TYPE_CHECKING:
     Words = list[str]
 
 
-class Argv:
-    """The words of a program that is started."""
-
-    __slots__ = ("words",)
-
-    def __init__(self, words: Words) -> None:
-        self.words = words
-
-
-class Script:
-    """Text that a shell reads."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
-class Opaque:
-    """What cannot be read as a command: its text, or None if that is not known."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str | None) -> None:
-        self.text = text
-
-
-class Stdin:
-    """What comes in by standard input is read: by a shell, or by something else."""
-
-    __slots__ = ("is_shell",)
-
-    def __init__(self, *, is_shell: bool) -> None:
-        self.is_shell = is_shell
-
-
+# The words of a program that is started.
+Argv = namedtuple("Argv", "words")  # noqa: PYI024 - typing costs time
+# Text that a shell reads.
+Script = namedtuple("Script", "text")  # noqa: PYI024 - typing costs time
+# What cannot be read as a command: its text, or None if that is not known.
+Opaque = namedtuple("Opaque", "text")  # noqa: PYI024 - typing costs time
+# What comes in by standard input is read: by a shell, or by something else.
+Stdin = namedtuple("Stdin", "is_shell")  # noqa: PYI024 - typing costs time
 Started = Argv | Script | Opaque | Stdin
 _NO_OPTIONS: frozenset[str] = frozenset()
 _SHELLS = frozenset({
@@ -307,11 +280,12 @@ def _xargs(words: Words) -> list[Started]:
         if not word.startswith("-"):
             break
     words = [word for word in words if word not in {"-i", "--replace"}]
-    started = _unwrapped(WRAPPERS["xargs"], words)
-    for one in started:
-        if isinstance(one, Argv):
-            one.words = _replaced(one.words, mark) if mark else [*one.words, UNKNOWN]
-    return started
+    return [
+        Argv(_replaced(one.words, mark) if mark else [*one.words, UNKNOWN])
+        if isinstance(one, Argv)
+        else one
+        for one in _unwrapped(WRAPPERS["xargs"], words)
+    ]
 
 
 def _replaced(words: Words, mark: str) -> Words:

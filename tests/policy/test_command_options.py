@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bridge.agent_loop.command_grants import Grants, NotGranted
 from bridge.policy.command_options import GRAMMAR, NamedOptions, pattern_of, read_named
-from bridge.policy.permissions import is_granted, parse_rule, why_not_granted
+from bridge.policy.permissions import Call, is_granted, parse_rule, why_not_granted
 
 RULE = "Bash(pytest [-q -x --lf -k=* --tb=short --tb=line --cov --cov=* -p=no:*] *)"
 CLOSED = "Bash(tox [-q -e=*])"
@@ -39,8 +39,8 @@ def covered(rule: str, command: str) -> bool:
 
 
 def why_not(rule: str, command: str) -> str | None:
-    call = {"command": command}
-    return why_not_granted([rule], "Bash", call, project=PROJECT, resolve=resolve)
+    call = Call("Bash", {"command": command}, PROJECT, resolve)
+    return why_not_granted([rule], call)
 
 
 @pytest.mark.parametrize(
@@ -151,13 +151,13 @@ def test_a_link_out_of_the_project_is_not_covered(tmp_path):
     project.mkdir()
     (project / "out").symlink_to("/etc")
     for folder, command in ((project, "pytest out/x.py"), (tmp_path, "pytest")):
-        assert not is_granted(
-            [RULE],
+        call = Call(
             "Bash",
             {"command": command},
-            project=str(project),
-            resolve=lambda path, at=folder: os.path.realpath(os.path.join(at, path)),  # type: ignore[misc]
+            str(project),
+            lambda path, at=folder: os.path.realpath(os.path.join(at, path)),  # type: ignore[misc]
         )
+        assert not is_granted([RULE], call)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,7 @@ from grants import PROJECT, granted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.policy.permissions import (
-    is_granted,
-)
+from bridge.policy.permissions import Call, is_granted
 
 
 @pytest.mark.parametrize(
@@ -193,6 +191,5 @@ def test_an_impossible_path_is_not_granted():
         path.encode()
         return path
 
-    path = {"file_path": "\ud800"}
-    found = is_granted(["Read(**)"], "Read", path, project=PROJECT, resolve=broken)
-    assert found is False
+    call = Call("Read", {"file_path": "\ud800"}, PROJECT, broken)
+    assert is_granted(["Read(**)"], call) is False
