@@ -24,11 +24,11 @@ def run(arguments: list[str]) -> int:
         summary, usage, rest = (__doc__ or "").split("\n\n", 2)
         sys.stdout.write(f"{usage}\n\n{summary}\n\n{rest}")
         return Exit.OK
-    sys.argv[1:] = arguments
     try:
         from bridge.host.hook import main
 
-        main()
+        event, kind, state = [*arguments, "", ""][:3]
+        main(event, kind, state)
     except Exception:  # noqa: BLE001, S110 - fails open: a session is worth more
         pass
     return Exit.OK
