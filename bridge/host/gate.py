@@ -48,6 +48,11 @@ _UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
 _ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
 # They run commands, too: a skill those in its text, which no hook sees.
 _LIKE_BASH = frozenset({"Monitor", "PowerShell", "Skill"})
+# Modes in which the client asks about fewer calls, or none; and calls that it asks
+# about, in others.
+_UNASKED = frozenset({"acceptEdits", "auto", "bypassPermissions"})
+_ASKED = frozenset({"Bash", "Edit", "MultiEdit", "NotebookEdit", "WebFetch"})
+_ASKED |= _LIKE_BASH | {"WebSearch", "Write"}
 
 
 class _Unread(Exception):
@@ -107,6 +112,7 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         or not tool
         or not permits(run.get("tools"), run.get("blockedTools"), tool)
         or tool == "SendMessage"
+        or is_unasked(run, fields)
         or _has_rule(event, state, fields, tasks, run)
         or not before_tool(agents, fields, run, agent_id, tool)
     )
@@ -245,6 +251,16 @@ def permits(tools: Names, blocked: Names, tool: str) -> bool:
     if _names(blocked, tool) or (tool in _LIKE_BASH and _names(blocked, "Bash")):
         return False
     return tools is None or _names(tools, tool)
+
+
+def is_unasked(run: Json, fields: Json) -> bool:
+    """Whether the session's mode may let a call run that the definition must grant."""
+    tool = str(fields.get("tool_name"))
+    return (
+        fields.get("permission_mode") in _UNASKED
+        and bool(run.get("allow"))
+        and (tool in _ASKED or tool.startswith("mcp__"))
+    )
 
 
 def _names(names: Names, tool: str) -> bool:

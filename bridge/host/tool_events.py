@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from bridge.host import interim, limits, lost_agents, runs, unseen_ends
-from bridge.host.ask_rules import ask_rules
+from bridge.host.gate import is_unasked
 from bridge.host.launch import before_agent
 from bridge.host.output import (
     SILENT,
@@ -18,12 +18,16 @@ from bridge.host.output import (
     refuse_permission,
 )
 from bridge.host.seen_ends import before_handback, subagent_stop
+from bridge.host.user_rules import rules_of
 from bridge.policy.tool_classes import is_own
 from bridge.store.callers import Agent, Caller, note_caller
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from bridge.host.context import HookContext
     from bridge.host.events import HookEvent
+    from bridge.policy.permissions import Call
     from bridge.store.subagent_runs import AgentRun
 
 # What plan mode allows an agent: a grant must not override the user's choice.
@@ -76,7 +80,7 @@ def _tool_call(hook: HookContext, run: AgentRun) -> HookOutput:
     """A tool call in our subagent that the gate did not simply allow."""
     event = hook.event
     unseen_ends.note_bound(hook, run)
-    refused = limits.refuse(hook, run)
+    refused = limits.refuse(hook, run) or _held_to_grants(hook, run)
     if refused is not None:
         return refused
     if event.tool == "SendMessage":
@@ -95,28 +99,65 @@ def permission_request(hook: HookContext) -> HookOutput:
             f"hostbridge: the session is in plan mode, where {tool} is granted to "
             "nobody. Work without it, or answer that you are blocked and by what."
         )
-    from bridge.policy.permissions import Call, is_granted, why_not_granted
+    from bridge.policy.permissions import is_granted
 
-    project = str(hook.store.place.project)
-    cwd = hook.event.text("cwd") or project
-    call = Call(
-        hook.event.tool,
-        hook.event.table("tool_input"),
-        project,
-        lambda path: os.path.realpath(os.path.join(cwd, path)),
-    )
+    call = _call_of(hook)
     if is_granted(run.allow, call):
-        asked = ask_rules(hook.settings.claude_dir, hook.store.place.project)
-        if not is_granted(asked, call):
+        if not is_granted(_rules_of_user(hook, "ask"), call):
             return grant_permission()
         return refuse_permission(
             f"hostbridge: the user's settings ask about this use of {tool}, and nobody "
             "is there to be asked. Work without it, or answer that you are blocked."
         )
+    return refuse_permission(_not_granted(run, call))
+
+
+def _held_to_grants(hook: HookContext, run: AgentRun) -> HookOutput | None:
+    """Why a call may not run that the session's mode may allow; None if it may.
+
+    What the definition does not grant is refused in every mode, unless it only looks
+    or the user's own settings allow it.
+    """
+    if not is_unasked(run.to_data(), hook.event.raw):
+        return None
+    from bridge.policy.looking import only_looks
+    from bridge.policy.permissions import is_granted
+
+    call = _call_of(hook)
+    may = (
+        is_granted(run.allow, call)
+        or (call.tool == "Bash" and only_looks(hook.event.command, call.is_inside))
+        or is_granted(_rules_of_user(hook, "allow"), call)
+    )
+    return None if may else deny(_not_granted(run, call))
+
+
+def _call_of(hook: HookContext) -> Call:
+    """The call that an event is about, and how paths resolve where it is made."""
+    from bridge.policy.permissions import Call
+
+    project = str(hook.store.place.project)
+    cwd = hook.event.text("cwd") or project
+    return Call(
+        hook.event.tool,
+        hook.event.table("tool_input"),
+        project,
+        lambda path: os.path.realpath(os.path.join(cwd, path)),
+    )
+
+
+def _rules_of_user(hook: HookContext, behavior: Literal["allow", "ask"]) -> list[str]:
+    return rules_of(hook.settings.claude_dir, hook.store.place.project, behavior)
+
+
+def _not_granted(run: AgentRun, call: Call) -> str:
+    from bridge.policy.permissions import why_not_granted
+
+    tool = call.tool or "this tool"
     close = why_not_granted(run.allow, call)
     # The reason quotes what a model wrote.
     why = f": {one_line(close, MAX_REASON)}" if close else ""
-    return refuse_permission(
+    return (
         f"hostbridge: {tool} is not granted to this agent{why}. Nobody is there to "
         "ask. Work without it, or answer that you are blocked and by what."
     )

@@ -173,3 +173,31 @@ def test_a_command_that_a_monitor_began_is_no_proof(tmp_path):
         response = world.serve("stream", agent="worker")
 
     assert code_of(response) == "unverified"
+
+
+@pytest.mark.parametrize(
+    "mode", ["default", "acceptEdits", "auto", "bypassPermissions"]
+)
+def test_grants_and_tools_in_every_mode(tmp_path, mode):
+    """In some the client asks about nothing, and would let these run."""
+    write = {"file_path": str(tmp_path / "project" / "written"), "content": "x"}
+    turns = (
+        bash("touch granted"),
+        bash("ls | head -3"),
+        bash("touch granted; touch more"),
+        bash("cp granted copied"),
+        call("Write", **write),
+        reply(GOOD),
+    )
+    # As root the client takes the last mode only there.
+    env = {"IS_SANDBOX": "1"}
+    model = obedient_model(answering(*turns))
+    with host_world(tmp_path, model, env=env) as world:
+        rules = "tools: [Bash, Read]\nallow: ['Bash(touch *)']\n"
+        world.define("worker", WORKER + rules)
+        response = world.serve("stream", agent="worker", mode=mode)
+
+    results = [r for t in world.api.turns("subagent") for r in t.tool_results]
+    assert response.success
+    assert [each.is_error for each in results[:5]] == [False, False, True, True, True]
+    assert made(world) - {".claude"} == {"granted"}

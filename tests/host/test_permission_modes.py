@@ -74,3 +74,63 @@ def test_plan_mode_outranks_a_grant(world, mode, tool, behavior):
 
     assert decision["behavior"] == behavior
     assert ("plan mode" in decision.get("message", "")) is (behavior == "deny")
+
+
+UNASKED = ("acceptEdits", "auto", "bypassPermissions")
+
+
+def denied(world: HookWorld, agent: str, mode: str, tool: str, **arguments: str):
+    said = world.use(agent, tool, permission_mode=mode, tool_input=arguments)
+    return said.get("hookSpecificOutput", {}).get("permissionDecisionReason")
+
+
+@pytest.mark.parametrize("mode", UNASKED)
+@pytest.mark.parametrize(
+    ("tool", "arguments", "is_denied"),
+    [
+        ("Bash", {"command": "pytest -q"}, False),
+        ("Bash", {"command": "pytest --basetemp=/"}, True),
+        ("Bash", {"command": "rm x"}, True),
+        ("Bash", {"command": "ls src | head -3"}, False),
+        ("Bash", {"command": "cat /etc/passwd"}, True),
+        ("Edit", {"file_path": "docs/a.md"}, False),
+        ("Edit", {"file_path": "a.py"}, True),
+        ("NotebookEdit", {"notebook_path": "a.ipynb"}, True),
+        ("WebFetch", {"url": "https://x.org"}, True),
+        ("mcp__git__push", {}, True),
+        ("Skill", {"skill": "x"}, True),
+        ("Read", {"file_path": "a.py"}, False),
+        ("Agent", {"prompt": "x", "description": "d"}, False),
+    ],
+)
+def test_grants_hold_where_the_client_asks_nobody(
+    world, mode, tool, arguments, *, is_denied
+):
+    """A definition means the same in each session, whatever its mode."""
+    agent = granted(world, "Bash(pytest [-q] *)", "Edit(docs/**)")
+
+    reason = denied(world, agent, mode, tool, **arguments)
+
+    assert ("is not granted to this agent" in str(reason)) is is_denied
+    assert denied(world, agent, "default", tool, **arguments) is None
+
+
+def test_what_the_user_allows_stays_allowed(world):
+    agent = granted(world, "Bash(pytest *)")
+    settings = world.project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"permissions": {"allow": ["Bash(make:*)"]}}))
+
+    said = [
+        denied(world, agent, "auto", "Bash", command=command)
+        for command in ("make test", "make; rm x")
+    ]
+
+    assert [reason is None for reason in said] == [True, False]
+
+
+def test_an_agent_without_grants_is_as_free_as_the_session(world):
+    """Nothing was said about what it may do."""
+    _, agent = world.working()
+
+    assert denied(world, agent, "auto", "Bash", command="rm x") is None

@@ -1,8 +1,8 @@
-"""What the user wants to be asked about: the `ask` rules of the client's settings.
+"""What the user allows, or wants to be asked about: rules of the client's settings.
 
-Our "allow" would silently override them (measured on 2.1.330; it does not override deny
-rules, plan mode's own refusals and `dontAsk`). Nobody is there to be asked, so such a
-call is denied.
+Our "allow" would silently override those that ask (measured on 2.1.330; it does not
+override deny rules, plan mode's own refusals and `dontAsk`). Nobody is there to be
+asked, so such a call is denied.
 
 Source: Claude Code settings reference, "Permission settings".
 """
@@ -18,28 +18,31 @@ from bridge.protocol.record import json_object
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import Literal
 
 _MANAGED = "/etc/claude-code/managed-settings.json"
 _MAX_BYTES = 1 << 20
 
 
-def ask_rules(claude_dir: Path, project: Path) -> list[str]:
-    """Every `ask` rule that the client's settings files name for a project."""
+def rules_of(
+    claude_dir: Path, project: Path, behavior: Literal["allow", "ask"]
+) -> list[str]:
+    """Every rule of a kind that the client's settings files name for a project."""
     files = (
         _MANAGED,
         f"{claude_dir}/settings.json",
         f"{project}/.claude/settings.json",
         f"{project}/.claude/settings.local.json",
     )
-    return [rule for file in files for rule in _rules_in(file)]
+    return [rule for file in files for rule in _rules_in(file, behavior)]
 
 
-def _rules_in(file: str) -> Iterator[str]:
+def _rules_in(file: str, behavior: str) -> Iterator[str]:
     """The rules of one file; none if it is missing or cannot be understood."""
     with suppress(OSError):
         with open_plain(file) as opened:
             permissions = json_object(opened.read(_MAX_BYTES)).get("permissions")
-        rules = permissions.get("ask") if isinstance(permissions, dict) else None
+        rules = permissions.get(behavior) if isinstance(permissions, dict) else None
         for rule in rules if isinstance(rules, list) else ():
             if isinstance(rule, str):
                 yield rule
