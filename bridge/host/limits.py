@@ -42,7 +42,12 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
         return _too_deep(hook, run.depth, stop=True)
     request_id = RequestId(run.request_id)
     request = hook.store.find_unfinished(request_id)
-    if request is None:
+    left_ms = request.deadline_ms - hook.now_ms() if request else 0
+    if request is not None and left_ms <= 0:
+        # A tool ran on past the deadline, and nobody has ended the request since.
+        with suppress(StateUnavailable):
+            hook.store.sweep()
+    if request is None or left_ms <= 0:
         with suppress(StateUnavailable):
             subagent_runs.end(hook.store, run)
         return deny("hostbridge: this request has ended; stop working.", stop=True)
@@ -51,7 +56,6 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
             hook.store.give_back(request_id, run.host, lambda held: held)
             subagent_runs.end(hook.store, run)
         return deny("hostbridge was switched off; stop working.", stop=True)
-    left_ms = request.deadline_ms - hook.now_ms()
     # The second for a run that was written down without the first.
     is_late = hook.store.clock.monotonic_s() * 1000 >= run.answer_at
     if is_late and left_ms <= LAST_MS:

@@ -31,6 +31,18 @@ def test_an_agent_is_warned_before_the_deadline(world):
     assert world.code(request) is None
 
 
+def test_an_agent_does_nothing_after_the_deadline(world):
+    """A tool that ran past it was its last, whether or not anybody waits."""
+    request, agent = world.working(timeout_s=60)
+    world.change("agents", agent, answerAt=1)
+    world.change("processing", request, createdAt=1, uptime=None)
+
+    said = world.use(agent)
+
+    assert said["continue"] is False
+    assert world.code(request) == "timeout"
+
+
 def test_an_agent_stops_when_the_user_switches_the_bridge_off(world):
     """Its request waits for another session, or until the bridge is on again."""
     request, agent = world.working()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hostworld import HostWorld, bash, code_of, host_world
-from stage.models import answering, obedient_model
-from stage.replies import reply, tool_use
+from stage.models import answering, launching, obedient_model
+from stage.replies import ToolUse, reply, tool_use
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -201,3 +201,48 @@ def test_grants_and_tools_in_every_mode(tmp_path, mode):
     assert response.success
     assert [each.is_error for each in results[:5]] == [False, False, True, True, True]
     assert made(world) - {".claude"} == {"granted"}
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_the_carrier_changes_no_limit(tmp_path, how):
+    """Nor does what the main thread's model says beside the token."""
+
+    def main(request: ApiRequest) -> Answer:
+        said = launching()(request)
+        beside = {"model": "sonnet", "subagent_type": "Explore"}
+        calls = [
+            tool_use(each.name, {**each.arguments, **beside})
+            for each in said.blocks
+            if isinstance(each, ToolUse)
+        ]
+        return reply(*calls) if calls else said
+
+    turns = (bash("touch made"), call("Read", file_path="/etc/hostname"), reply(GOOD))
+    model = obedient_model(answering(*turns), main=main)
+    with host_world(tmp_path, model) as world:
+        world.allow("Bash", "Read")
+        world.add_agent("carrier", "model: haiku\ntools: Bash, Read, Write\n")
+        rules = "subagent_type: carrier\nmodel: opus\ntools: [Read]\n"
+        world.define("worker", WORKER + rules)
+        response = world.serve(how, agent="worker")
+
+    turn = world.api.turns("subagent")[0]
+    assert response.success
+    assert "opus" in turn.model
+    assert turn.tools & {"Write"} == {"Write"}
+    assert "keeps Bash from it. It has: Read." in world.subagent_words()
+    assert "made" not in made(world)
+
+
+def test_a_tool_that_outlives_the_deadline_is_the_last(tmp_path):
+    """Nobody waits for it here, so nobody else ends the request."""
+    turns = (bash("sleep 9"), bash("touch late"), reply(GOOD))
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
+        world.allow("Bash")
+        with world.stream():
+            request = world.submit(timeout_s=8)
+            response = world.ended(request)
+            world.wait_until_forgotten()
+
+    assert code_of(response) == "timeout"
+    assert "late" not in made(world)
