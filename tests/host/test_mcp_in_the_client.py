@@ -38,7 +38,7 @@ def test_the_only_session_is_told_to_start_the_agent_itself(tmp_path, how):
             with world.stream(greet=False) as session:
                 session.ask("please", timeout_s=90)
         else:
-            with world.terminal() as terminal:
+            with world.terminal(mode="auto") as terminal:
                 terminal.submit("please")
                 wait_until(lambda: len(results(world)) == 3, what="three results")
                 world.wait_until_forgotten()

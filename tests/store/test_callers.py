@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from storeworld import this_process
 
 from bridge.store import sessions
@@ -40,6 +42,19 @@ def test_the_oldest_calls_are_forgotten(store):
     assert caller_of(store, "toolu_4") is None
     assert caller_of(store, "toolu_5") == caller_of(store, "toolu_204")
     assert caller_of(store, "x" * 100_000) is None
+
+
+def test_calls_at_once_are_all_written_down(store):
+    """The hooks of several calls in one message run beside each other."""
+    calls = [f"toolu_{number}" for number in range(100)]
+    with ThreadPoolExecutor(8) as threads:
+        list(
+            threads.map(
+                lambda call: note_caller(store, Caller("s1", MAIN), call), calls
+            )
+        )
+
+    assert all(caller_of(store, call) for call in calls)
 
 
 def test_a_broken_record_names_nobody(store):
