@@ -243,6 +243,18 @@ def test_asking_loads_nothing_that_serves():
     assert not rooms & {"bridge.claude_cli", "bridge.process", "bridge.agent_loop"}
 
 
+def test_only_the_server_imports_the_sdk():
+    """It takes more than a second: no hook and no other command pays for it."""
+    sdk = {"mcp", "mcp_types"}
+    found = {
+        room_of(path)
+        for path in modules()
+        if sdk & {name.partition(".")[0] for name in imported(path)}
+    }
+
+    assert found == {"mcp"}
+
+
 def test_nothing_of_an_extra_is_loaded_before_it_is_used():
     """Without the extras the rest works; what is missing is named where it is used."""
     loaded = loaded_by(

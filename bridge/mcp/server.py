@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp.server.mcpserver import Context
-    from mcp_types import GetPromptResult, InputRequiredResult, Prompt, Resource
+    from mcp_types import GetPromptResult, InputRequiredResult, Prompt, Resource, Tool
 
 INSTRUCTIONS = """\
 hostbridge starts agents and returns their typed, checked answers. In Claude Code these
@@ -129,6 +129,13 @@ class Server(MCPServer[None]):
             if isinstance(cause, BridgeError):
                 return refused(cause)
             raise
+
+    async def list_tools(self) -> list[Tool]:
+        """Our tools; none takes an argument that it does not name."""
+        tools = await super().list_tools()
+        for tool in tools:
+            tool.input_schema["additionalProperties"] = False
+        return tools
 
     async def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
         """Check that a tool has these arguments: the SDK would drop one misspelt."""

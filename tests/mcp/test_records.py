@@ -20,6 +20,30 @@ prompt: "Say {{ arguments.word }} to {{ task }}."
 """
 
 
+def test_tools_say_what_they_take_and_return(world: HookWorld):
+    """A client need not guess, and knows which tools only read."""
+
+    async def steps(client: Client) -> None:
+        tools = {each.name: each for each in (await client.list_tools()).tools}
+        assert all(each.output_schema for each in tools.values())
+        assert all(each.description for each in tools.values())
+        assert not any(
+            each.input_schema["additionalProperties"] for each in tools.values()
+        )
+        start, spawn = tools["start_agent"], tools["spawn_agent"]
+        assert start.input_schema == spawn.input_schema
+        assert start.input_schema["required"] == ["prompt"]
+        reads = {
+            name
+            for name, each in tools.items()
+            if each.annotations and each.annotations.read_only_hint
+        }
+        assert reads == {"wait_for_agent", "status", "get_variables"}
+        assert "ToolSearch" in str(client.instructions)
+
+    run(steps, world.project)
+
+
 def test_a_request_is_a_resource(world: HookWorld):
     """A client can show all of it, whatever became of it."""
     request = world.submit("Count the files.")
