@@ -49,6 +49,8 @@ EVENTS = {
     "SubagentStop": "on_subagent_stop",
     "Stop": "on_stop",
 }
+# It may quote what is wrong, and the way out comes behind it.
+_MAX_CAUSE = 600
 TOOL_EVENTS = frozenset({"on_before_tool", "on_after_tool"})
 
 
@@ -335,7 +337,7 @@ def _change_variables(rule: Json, scope: Json, decision: Decision) -> None:
 def _cannot_be_asked(rule: Json, cause: str) -> str:
     from bridge.policy.rule_mending import how_to_mend
 
-    why = f"the rule {label_of(rule)} cannot be asked: {cause}"
+    why = f"the rule {label_of(rule)} cannot be asked: {cause[:_MAX_CAUSE]}"
     return f"hostbridge: {why}\n{how_to_mend()}"
 
 

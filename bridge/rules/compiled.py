@@ -138,7 +138,10 @@ def _is_whole(data: bytes) -> bool:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return False
-    return isinstance(read_tree(text, Path()).value, dict)
+    value = read_tree(text, Path()).value
+    return isinstance(value, dict) and all(
+        isinstance(value.get(event) or [], list) for event in RULE_EVENTS
+    )
 
 
 def _write(folder: Folder, files: list[RuleFile]) -> None:

@@ -226,6 +226,9 @@ def _parsed(tree: Tree, event: str, below: Below) -> Iterator[Parsed]:
                 value = {**named, "enabled": True, **value}  # noqa: PLW2901
         _, salvaged = check(RuleFields, tree, value, place)
         written = frozenset(value if isinstance(value, dict) else ())
+        for name in sorted(map(str, written)):
+            if value.get(name, "") is None:
+                tree.error((*place, name), "is empty: give it a value, or leave it out")
         if isinstance(value, dict) and not set(EFFECTS) & written:
             effects = f"{', '.join(EFFECTS[:-1])} or {EFFECTS[-1]}"
             tree.error(place, f"does nothing: give it {effects}")
@@ -238,7 +241,8 @@ def _set_by(rules: Iterable[RuleFields]) -> set[str]:
     for fields in rules:
         found |= (fields.set_variable or {}).keys()
         counted = fields.increment_variable
-        found |= {counted} if isinstance(counted, str) else set(counted or ())
+        if isinstance(counted, (str, dict)):
+            found |= {counted} if isinstance(counted, str) else counted.keys()
     return found
 
 
