@@ -122,6 +122,13 @@ class Settings:
         "BRIDGE_MINUTES_PER_SESSION", count(0), "minutes that its agents may work in "
         "all", "session", default=12_000, unit="minutes",
     )  # fmt: skip
+    # A review of a hundred files is an ordinary morning. With four slots it takes more
+    # than half of the agents of an hour: who wants more than that can say so.
+    fan_out: int = setting(
+        "BRIDGE_FAN_OUT", count(1), "requests of one asker at once, and agents below "
+        "one request, before more wait for your yes", "session", "caller", default=100,
+        unit="requests",
+    )  # fmt: skip
     max_depth: int = setting(
         "BRIDGE_MAX_DEPTH", count(0), "how deeply agents may ask agents",
         "session", "caller", default=2, unit="levels",

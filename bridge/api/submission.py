@@ -63,7 +63,9 @@ class Submitter:
         """
         store = store.until(deadline_s)
         try:
-            submitted = store.submit(request, routes=routes)
+            submitted = store.submit(
+                request, routes=routes, fan_out=self.settings.fan_out
+            )
         except LockBusy as exc:
             raise LockBusy(f"nothing was asked: {exc}") from None
         if submitted.is_new:

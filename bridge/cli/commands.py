@@ -9,6 +9,7 @@ GROUPS = {
         "wait": "Wait for requests, and print each as it ends.",
         "cancel": "Cancel requests; a running agent is stopped.",
         "respond": "Answer a request by hand.",
+        "approve": "Say yes to requests that wait for you.",
     },
     "Follow": {
         "status": "What waits, what runs, which sessions are open.",

@@ -142,6 +142,8 @@ def _near(seen: Overview, width: int | None) -> Iterator[Line]:
 def _request(request: LiveRequest) -> Sequence[str]:
     usual = ("normal", "host")
     notes = [n for n in (request.priority, request.route) if n not in usual]
+    if request.held_back and request.held_back.limit == "fan_out":
+        notes.append("held")
     if request.is_abandoned:
         notes.append("its process is gone")
     return (

@@ -159,6 +159,8 @@ def _why_no_session(request: Request, queue: Queue) -> Finding:
         why_none = why_no_host(request, queue.live, queue.project)
         return _no_host(OFF_HERE if is_off else why_none)
     if limit := held_back(request, able, queue.held, queue.now):
+        if limit.limit == "fan_out":
+            return warning("waiting for your yes", limit.why, limit.cure)
         if limit.limit == "slots":
             return ok(f"waiting for a free slot ({limit.why}; more now: {limit.cure})")
         found = f"waiting, and the sessions have used up a budget ({limit.limit})"

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host.budgets import limits_of, news_of
-from bridge.host.output import with_more
+from bridge.host.output import one_line, with_more
 from bridge.store import sessions
 from bridge.store.clock import uptime
+from bridge.store.fan_out import forget, held_requests, sign_of
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
     from bridge.host.output import HookOutput
     from bridge.store.sessions import Session
     from bridge.store.spending import Spending
+    from bridge.store.state import State
 
 
 def with_news(hook: HookContext, output: HookOutput) -> HookOutput:
@@ -39,10 +41,32 @@ def with_news(hook: HookContext, output: HookOutput) -> HookOutput:
 def _look(hook: HookContext) -> tuple[str, Spending] | None:
     """What to tell, and what to write down; None if both is done."""
     session = session_now(hook)
+    warned = session.spending.warned
     line, told = news_of(session, uptime(hook.store.clock))
-    if told == session.spending.warned:
+    with hook.store.state() as state:
+        if sign := sign_of(state):
+            told = (*told, sign)
+        if sign and sign not in warned:
+            line = "; ".join(filter(None, (line, _held(state))))
+    if told == warned:
         return None
     return line, replace(session.spending, warned=told)
+
+
+def _held(state: State) -> str:
+    """What to tell of the requests that wait for a yes."""
+    waiting = held_requests(state)
+    if not waiting:
+        # They have ended, or somebody took them back.
+        forget(state)
+        return ""
+    who = one_line(waiting[0].requester or "a program", 40)
+    others = " and others" if len({r.requester for r in waiting}) > 1 else ""
+    count = "1 request" if len(waiting) == 1 else f"{len(waiting)} requests"
+    return (
+        f"hostbridge: held, until you say yes in a terminal: {count} of {who}{others}; "
+        "hostbridge approve --all"
+    )
 
 
 def session_now(hook: HookContext) -> Session:

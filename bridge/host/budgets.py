@@ -30,6 +30,7 @@ Key = Literal[
     "minutes_per_hour",
     "minutes_per_session",
     "slots",
+    "fan_out",
 ]
 
 # From this share on, the user is warned.
@@ -87,7 +88,7 @@ class HeldBack(Value):
     def wait_s(self) -> float:
         """How long it holds at least: 0 if it may free at any moment, inf for ever."""
         if self.frees_in_s is None:
-            return 0 if self.limit == "slots" else inf
+            return 0 if self.limit in ("slots", "fan_out") else inf
         return self.frees_in_s
 
 
@@ -197,6 +198,8 @@ def held_back(
 
     `able` are the sessions that may take it.
     """
+    if request.held is not None:
+        return _surplus(request, request.held)
     found = []
     for session in able:
         limit = find_limit(session, request, claimed, now)
@@ -204,6 +207,22 @@ def held_back(
             return None
         found.append(limit)
     return min(found, key=lambda limit: limit.wait_s, default=None)
+
+
+def _surplus(request: Request, most: int) -> HeldBack:
+    who = request.requester or "one program"
+    if request.parent_request_id is not None:
+        who = f"the agent of {request.parent_request_id}"
+    return HeldBack(
+        limit="fan_out",
+        session=request.session or "",
+        used=most,
+        most=most,
+        frees_in_s=None,
+        why=f"{who} asked for more than {most} agents at once (fan_out); the others "
+        "wait for a person's yes",
+        cure="hostbridge approve --all",
+    )
 
 
 def about(session: Session, use: Use) -> str:

@@ -90,7 +90,7 @@ def _beside(caller: Caller, spawn: Spawn, definition: Definition | None) -> Told
     if earlier and caller.store.find_unfinished(RequestId(earlier)) is not None:
         return Told("")
     request = caller.request_of(spawn, definition).with_(session=caller.holder)
-    caller.store.submit(request)
+    caller.store.submit(request, fan_out=caller.settings.fan_out)
     note_handover(caller.store, caller.holder, key, request.request_id)
     return Told("")
 

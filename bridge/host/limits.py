@@ -123,7 +123,26 @@ def refuse_nested(hook: HookContext, run: AgentRun) -> HookOutput | None:
         return _too_deep(hook, run.depth + 1)
     if spent := find_spent(session_now(hook), uptime(hook.store.clock)):
         return deny(f"hostbridge: {spent.why}. Do the work yourself.")
+    if wide := _too_wide(hook, run):
+        return deny(wide)
     return refuse(hook, run)
+
+
+def _too_wide(hook: HookContext, run: AgentRun) -> str:
+    """Why the agents of one request are enough; empty if it may have one more."""
+    at_work = sum(
+        each.nested and each.request_id == run.request_id and each.state != "ended"
+        for each in subagent_runs.all_runs(hook.store)
+    )
+    most = hook.settings.fan_out
+    request = hook.store.find_unfinished(RequestId(run.request_id))
+    if at_work < most or (request is not None and request.approved):
+        return ""
+    return (
+        f"hostbridge: {at_work} agents work below this one, and {most} is the limit "
+        "(fan_out). Go on when one of them has ended, or do the work yourself. More "
+        f"at once need a yes of the user: hostbridge approve {run.request_id}"
+    )
 
 
 def _too_deep(hook: HookContext, depth: int, *, stop: bool = False) -> HookOutput:

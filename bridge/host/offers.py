@@ -86,7 +86,7 @@ def judge_for(hook: HookContext) -> Callable[[Request], Verdict]:
     budgets = _Budgets(hook)
 
     def judge(request: Request) -> Verdict:
-        if not may_take(hook.session, request):
+        if request.held is not None or not may_take(hook.session, request):
             return "pass"
         now_ms = hook.now_ms()
         if request.depth > hook.settings.max_depth:

@@ -27,6 +27,7 @@ _HARMLESS = frozenset({"--list", "--revoke", "--help", "-h"})
 _FOR_THE_USER = {
     "trust": _HARMLESS,
     "on": _HARMLESS,
+    "approve": _HARMLESS,
     "config set": _HARMLESS,
     "config unset": _HARMLESS,
     "agents new": _HARMLESS | {"--project"},

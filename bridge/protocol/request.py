@@ -145,7 +145,8 @@ class Request(Record):
     Only `requestId`, `agentType` and `prompt` are required. `timeout` is in
     milliseconds from `createdAt`, which is in milliseconds since 1970. `arguments` and
     `variables` are what the templates of a definition can use beside the prompt;
-    `context` is added after it as data, such as the change to be reviewed.
+    `context` is added after it as data, such as the change to be reviewed. `held` is
+    the limit on agents at once that its asker went beyond: it waits for a person's yes.
     """
 
     request_id: RequestIdField
@@ -175,6 +176,8 @@ class Request(Record):
     answer_to_host: bool = False
     # The route on which its asker serves it if no session takes it in time.
     falls_back_to: OwnRoute | None = None
+    held: Count | None = None
+    approved: bool = False
     claim: Claim | None = None
     declined_by: tuple[str, ...] = ()
     _set_ms = 0

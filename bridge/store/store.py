@@ -30,7 +30,7 @@ from bridge.errors import (
     UnknownRequest,
 )
 from bridge.store import claim as claiming
-from bridge.store import dedup_keys, queries, run_logs
+from bridge.store import dedup_keys, fan_out, queries, run_logs
 from bridge.store import responses as ending
 from bridge.store import submit as asking
 from bridge.store.clock import Clock, SystemClock
@@ -190,6 +190,8 @@ class Store:
             yield
 
     submit = _in_state(asking.submit)
+    approve = _in_state(fan_out.approve, hold=True)
+    held_requests = _in_state(fan_out.held_requests, make=False)
 
     answer_of_key = _if_there(dedup_keys.answer_of_key)
     find = _if_there(queries.find)

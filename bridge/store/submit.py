@@ -9,6 +9,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId
 from bridge.store import Submitted
 from bridge.store.dedup_keys import find_same, remember_key
+from bridge.store.fan_out import is_surplus, mark
 from bridge.store.state import file_of
 
 if TYPE_CHECKING:
@@ -21,13 +22,17 @@ FOLDERS_OF_IDS = ("requests", "processing", "responses", "done")
 
 
 def submit(
-    state: State, request: Request, *, routes: Collection[str] = ()
+    state: State,
+    request: Request,
+    *,
+    routes: Collection[str] = (),
+    fan_out: int | None = None,
 ) -> Submitted:
     """Make a request durable and visible, whole.
 
     If its dedup key stands for another request that asks the same, that one is
     returned. `routes` are those whose answer is acceptable, by default the request's
-    own.
+    own. With `fan_out`, one more at once than so many of its asker is held.
 
     Raises:
         InvalidRequest: the id was used before, its key stands for another question, or
@@ -46,6 +51,11 @@ def submit(
             if any(state[folder].has(file) for folder in FOLDERS_OF_IDS):
                 raise _used(request)
             remember_key(state, request)
+            if fan_out is not None and is_surplus(state, request, fan_out):
+                requests.remove(temporary)
+                request = request.with_(held=fan_out)
+                temporary = requests.prepare(file, _json(request))
+                mark(state)
             try:
                 requests.publish(temporary, file)
             except FileExistsError:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,7 @@ from hostworld import HostWorld, host_world
 from polling import wait_until
 from stage.models import obedient_model
 from stage.replies import reply, tool_use
+from trustworld import Terminal
 
 from bridge.protocol.ids import check_id
 from bridge.store import sessions, wakeups
@@ -164,3 +166,33 @@ def test_more_slots_take_what_waits(tmp_path):
         assert words == ["config", "set", "slots", "4"]
         assert world.ended(waiting).success
         assert world.stage_of(slow) == "running"
+
+
+@pytest.mark.parametrize("word", ["yes", "no"])
+def test_more_at_once_than_is_allowed_needs_a_yes_at_a_terminal(tmp_path, word):
+    """The session says so, and a person decides, in a terminal of their own."""
+    with host_world(tmp_path) as world, world.terminal() as session:
+        run(world, "config", "set", "fan_out", "2")
+        asked = [run(world, "submit", f"number {n}").strip() for n in range(3)]
+        for each in asked[:2]:
+            world.ended(check_id(each))
+        session.wait_for_text("held, until you say yes in a terminal: 1 request of")
+        shown = run(world, "status")
+        person = in_a_terminal(world, "approve", "--all")
+        person.read_until("Type yes to agree: ")
+        person.type(f"{word}\n")
+        code = person.end()
+
+        if word == "yes":
+            assert world.ended(check_id(asked[2])).success
+        else:
+            time.sleep(3)
+            assert world.stage_of(check_id(asked[2])) == "waiting"
+    assert "waiting (held)" in shown
+    assert code == (word != "yes")
+
+
+def in_a_terminal(world: HostWorld, *words: str) -> Terminal:
+    """The command in the user's own terminal."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(world.stage.home)}
+    return Terminal(SimpleNamespace(folder=world.stage.project, env=env), *words)

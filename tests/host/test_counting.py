@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from hookworld import hook_world
+from storeworld import request
 
 from bridge.host import after_hook
+from bridge.protocol.ids import RequestId
 from bridge.store.clock import uptime
 from bridge.store.sessions import all_sessions
 from bridge.store.spending import HOUR_MS
@@ -249,3 +251,54 @@ def test_what_a_stranger_wrote_breaks_no_session(world, spent):
     world.stop(agent)
 
     assert used(world, "agents") == 1
+
+
+def test_what_is_held_is_not_offered_until_it_is_approved(world):
+    now = {"created_at": world.store.now_ms(), "requester": "a"}
+    for number in range(3):
+        world.store.submit(request(f"r{number}", **now), fan_out=2)
+
+    first = world.say("UserPromptSubmit", prompt="hello")
+    again = world.say("UserPromptSubmit", prompt="hello")
+    world.store.approve([RequestId("r2")])
+    freed = world.say("UserPromptSubmit", prompt="hello")
+
+    assert "bridge:r1" in str(first)
+    assert "bridge:r2" not in str((first, again))
+    assert first["systemMessage"] == (
+        "hostbridge: held, until you say yes in a terminal: 1 request of a; hostbridge "
+        "approve --all"
+    )
+    assert "systemMessage" not in again
+    assert "bridge:r2" in str(freed)
+
+
+def test_a_wide_tree_of_agents_needs_a_yes(world, monkeypatch):
+    """The agents that one agent starts at once."""
+    monkeypatch.setenv("BRIDGE_FAN_OUT", "2")
+    request_id, agent = world.working()
+    first = world.nest(agent)
+    world.nest(agent)
+
+    denied = world.call_agent("inner", agent_id=agent)
+    world.store.approve([request_id])
+    allowed = world.call_agent("inner", agent_id=agent)
+
+    assert first
+    assert denied["permissionDecision"] == "deny"
+    assert denied["permissionDecisionReason"].endswith(
+        f"need a yes of the user: hostbridge approve {request_id}"
+    )
+    assert "deny" not in str(allowed)
+
+
+def test_one_more_may_start_when_one_has_ended(world, monkeypatch):
+    monkeypatch.setenv("BRIDGE_FAN_OUT", "1")
+    _, agent = world.working()
+    nested = world.nest(agent)
+    denied = world.call_agent("inner", agent_id=agent)
+
+    world.stop(nested, "done")
+
+    assert denied["permissionDecision"] == "deny"
+    assert "deny" not in str(world.call_agent("inner", agent_id=agent))

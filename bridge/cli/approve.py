@@ -1,0 +1,86 @@
+"""Say yes to requests that wait for you.
+
+A program, a rule or an agent that asks for more agents at once than `fan_out` allows
+waits for your yes: its other requests are held. This shows them, and asks you on the
+terminal. An ID may also be a running request, whose agent then may start more agents of
+its own at once.
+
+Refused inside a Claude Code session: its model must not say yes for its user.
+
+For example:
+  hostbridge approve --all
+  hostbridge status && hostbridge approve 1k0t3fvvgkr-n-hj92wn
+"""
+
+from argparse import Namespace
+
+from bridge.agents.trust import refuse_unless_by_hand
+from bridge.api.bridge import Bridge
+from bridge.cli.exit_codes import Exit
+from bridge.cli.options import IDS, switch
+from bridge.cli.output import complain, counted, tell
+from bridge.cli.terminal import confirm
+from bridge.cli.which_request import which
+from bridge.errors import InvalidRequest
+from bridge.host.open_clients import open_clients
+from bridge.host.output import one_line
+from bridge.host.sweep_and_wake import wake_all
+from bridge.protocol.ids import check_id
+from bridge.protocol.request import Request
+
+USAGE = "ID...|--all"
+OPTIONS = (IDS, switch("--all", help="All that wait for a yes in this project."))
+_SHOWN = 20
+_EXCERPT_CHARS = 60
+
+
+def command(options: Namespace) -> int:
+    """Show, ask, free; returns the exit code."""
+    bridge = Bridge.open()
+    if bool(options.ids) == options.all:
+        raise InvalidRequest(
+            "approve expected an ID, or --all; see `hostbridge status`"
+        )
+    waiting = _meant(bridge, options)
+    if not waiting:
+        tell("no request waits for a yes")
+        return Exit.OK
+    clients = open_clients(bridge.settings, bridge.store)
+    refuse_unless_by_hand(bridge.settings, clients, "hostbridge approve")
+    lines = [_about(each) for each in waiting[:_SHOWN]]
+    more = len(waiting) - _SHOWN
+    lines += [f"and {more:,} more"] if more > 0 else []
+    if not confirm(lines, f"Let {counted(len(waiting), 'request')} go on?"):
+        complain("nothing was changed; only the word yes agrees")
+        return Exit.FAILED
+    freed = bridge.store.approve([check_id(each.request_id) for each in waiting])
+    wake_all(bridge.store)
+    tell(f"approved {counted(freed, 'request')}")
+    return Exit.OK
+
+
+def _meant(bridge: Bridge, options: Namespace) -> list[Request]:
+    """The requests that need a yes, of those that are meant.
+
+    Raises:
+        InvalidRequest: one that was named has ended.
+    """
+    if not bridge.store.exists():
+        return []
+    if options.all:
+        return list(bridge.store.held_requests())
+    meant = []
+    for words in options.ids:
+        request_id = check_id(which(bridge, words))
+        request = bridge.store.find_unfinished(request_id)
+        if request is None:
+            raise InvalidRequest(f"request {request_id} does not wait or run here")
+        if request.held is not None or (request.claim and not request.approved):
+            meant.append(request)
+    return meant
+
+
+def _about(request: Request) -> str:
+    who = request.requester or "a program"
+    prompt = one_line(request.prompt, _EXCERPT_CHARS)
+    return f"{request.request_id}  {request.agent_type}  by {who}: {prompt}"

@@ -1,0 +1,147 @@
+"""`hostbridge approve`: whoever asks for many agents at once waits for a yes."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from fakeclaude import BY_CLAUDE, SERVED
+from sessionworld import in_a_session
+from trustworld import Terminal
+
+SURPLUS = "a test asked for more than 2 agents at once (fan_out)"
+
+
+@pytest.fixture
+def asked(project):
+    """Two requests that may go on, and two that are held."""
+    project.env["BRIDGE_FAN_OUT"] = "2"
+    return [project.run("submit", f"number {n}").out.strip() for n in range(4)]
+
+
+def held(project) -> list[str]:
+    return [each.request_id for each in project.bridge.store.held_requests()]
+
+
+def answer(project, word: str, *words: str) -> Terminal:
+    terminal = Terminal(project, "approve", *words)
+    terminal.read_until("Type yes to agree: ")
+    terminal.type(f"{word}\n")
+    return terminal
+
+
+def test_a_yes_frees_what_is_held(project, asked):
+    assert held(project) == asked[2:]
+
+    terminal = answer(project, "yes", "--all")
+
+    assert terminal.end() == 0
+    assert f"{asked[2]}  general-purpose  by a test: number 2" in terminal.seen
+    assert "Let 2 requests go on?" in terminal.seen
+    assert "approved 2 requests" in terminal.seen
+    assert held(project) == []
+    assert not (project.state / "held").exists()
+
+
+def test_a_no_leaves_it(project, asked):
+    terminal = answer(project, "y", "--all")
+
+    assert terminal.end() == 1
+    assert "nothing was changed; only the word yes agrees" in terminal.seen
+    assert held(project) == asked[2:]
+
+
+def test_one_is_named(project, asked):
+    assert answer(project, "yes", asked[3]).end() == 0
+
+    assert held(project) == [asked[2]]
+
+
+def test_what_was_freed_stays_free_and_the_next_is_held_again(project, asked):
+    assert asked
+    answer(project, "yes", "--all").end()
+
+    fifth = project.run("submit", "number 4").out.strip()
+
+    assert held(project) == [fifth]
+
+
+@pytest.mark.usefixtures("host")
+def test_it_says_why_it_waits(project, asked):
+    """In every place where somebody may look."""
+    status, show = project.run("status"), project.run("show", asked[3])
+    doctor = project.run("doctor")
+    waited = project.run("wait", asked[3], "--timeout", "0.2")
+    (limit,) = {
+        str(each.get("heldBack"))
+        for each in project.run("status", "--json").json["requests"]
+        if each.get("heldBack")
+    }
+
+    assert "waiting (held)" in status.out
+    line = f"held back: {SURPLUS}; the others wait for a person's yes; more now: "
+    assert f"{line}hostbridge approve --all" in " ".join(status.out.split())
+    for ran in (show.out, doctor.out, waited.err):
+        assert SURPLUS in " ".join(ran.split())
+    assert "'limit': 'fan_out'" in limit
+
+
+def test_another_program_is_not_held(project, asked):
+    project.env["BRIDGE_REQUESTER"] = "somebody else"
+
+    project.run("submit", "?")
+
+    assert held(project) == asked[2:]
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_is_held_ends_by_its_deadline(project):
+    late = project.run("submit", "?", "--timeout", "0.2").out.strip()
+
+    project.run("wait", late)
+
+    response = project.response(late)
+    assert response is not None
+    assert response.error is not None
+    assert response.error.code == "timeout"
+
+
+@pytest.mark.usefixtures("claude", "asked", "host")
+def test_what_may_fall_back_does(project):
+    how = ("--fallback-after", "0.5", "--fallback", "claude")
+
+    ran = project.run("ask", "?", *how)
+
+    assert ran == (0, SERVED, BY_CLAUDE)
+
+
+@pytest.mark.parametrize("words", [("--all",), ("ID",)])
+def test_a_session_cannot_say_yes(project, asked, words):
+    """Its model would approve what it asked for itself."""
+    in_a_session(project, os.getpid())
+    named = [asked[2] if word == "ID" else word for word in words]
+
+    terminal = Terminal(project, "approve", *named)
+
+    assert terminal.end() != 0
+    assert "session" in terminal.seen
+    assert "Type yes" not in terminal.seen
+    assert held(project) == asked[2:]
+
+
+def test_without_a_terminal_nobody_can_say_yes(project, asked):
+    ran = project.run("approve", "--all", start_new_session=True)
+
+    assert ran.code != 0
+    assert held(project) == asked[2:]
+
+
+def test_error_nothing_to_approve(project):
+    assert project.run("approve", "--all").out == "no request waits for a yes\n"
+    project.run("approve").fails(
+        2, "approve expected an ID, or --all; see `hostbridge status`"
+    )
+    project.submit()
+    project.run("approve", "nobody").fails(
+        2, "request nobody does not wait or run here"
+    )
