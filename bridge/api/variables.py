@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents.trust import InsideSession, refuse_inside_a_session
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.host.calling_agent import find_caller
+from bridge.host.calling_agent import find_caller, inherited_variables
 from bridge.rules.compiled import declared_variables
 from bridge.store.sessions import live_sessions, open_session
 from bridge.store.variables import (
@@ -64,6 +64,9 @@ class Variables:
         caller = find_caller(store, settings) if session is None else None
         if caller and caller.run and caller.store and caller.is_sure:
             return cls.of_agent(caller.store, settings, caller.run)
+        if caller and caller.store is None and store.exists():
+            begun = inherited_variables(store, None, caller)
+            return cls.of_own_agent(store, settings, caller.request_id, begun)
         try:
             clients = [each.host.pid for each in live_sessions(store)]
             refuse_inside_a_session(settings, clients)
@@ -86,6 +89,15 @@ class Variables:
         first = {} if run.replaces_variables else _declared(store, settings)
         first |= _begun_with(store, settings, run, first)
         return cls(store, Holder.agent(run.agent_id), "model", first)
+
+    @classmethod
+    def of_own_agent(
+        cls, store: Store, settings: Settings, request_id: str, begun: dict[str, Any]
+    ) -> Variables:
+        """Those of an agent that no session runs, for its model."""
+        first = _declared(store, settings)
+        first |= {name: Variable(value, "person") for name, value in begun.items()}
+        return cls(store, Holder.agent(request_id), "model", first)
 
     def known(self) -> dict[str, Variable]:
         """Every variable with its owner, by name, also if nobody has set it."""

@@ -106,7 +106,8 @@ def inherited_variables(
         if caller.run is not None and caller.store is not None:
             return variables_of(caller.store, caller.run)
         found = store.find(RequestId(caller.request_id))
-        return found.request.variables if found and found.request else {}
+        begun = found.request.variables if found and found.request else {}
+        return begun | values_of(store, Holder.agent(caller.request_id))
     if client is None or not store.exists():
         return {}
     known: dict[str, Any] = {}

@@ -163,6 +163,9 @@ def _remove_all(state: State, doomed: list[_Item]) -> list[_Item]:
             return False
         for folder, file in item.files:
             _remove(state[folder], file)
+        # Of an agent that no session ran, and whose process was killed.
+        state["agents"].remove(f"{item.name}.vars")
+        state["sessions"].remove(f"{item.name}.handovers.json")
         return True
 
     return _in_turns(state, doomed, remove)

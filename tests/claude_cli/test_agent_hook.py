@@ -1,12 +1,18 @@
-"""The hook of our own `claude -p` decides by rules that name their options."""
+"""The hook of our own `claude -p`: what is forbidden, ruled, and granted by options."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
+from servingworld import bridge_in
+from storeworld import this_process
 
+from bridge.claude_cli import agent_hook
 from bridge.claude_cli.agent_hook import decision
+from bridge.store import Claimant
 
 RULES = ["Bash(cat [-n] *)"]
 
@@ -33,3 +39,91 @@ def test_paths_must_stay_in_the_project(tmp_path, command, cwd, decided):
 
     output = json.loads(said)["hookSpecificOutput"] if said else {}
     assert output.get("permissionDecision") == decided
+
+
+RUN = {"depth": 0, "above": ["worker"], "replacesVariables": False, "ruleSets": {}}
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Run the hook as the client does; what it says, and how the request stands."""
+    bridge = bridge_in(tmp_path)
+    monkeypatch.setenv("BRIDGE_HOME", str(bridge.settings.home))
+    request = bridge.submit("Go.", route="claude")
+    bridge.store.claim_one(request, Claimant("claude-1", this_process(), "claude"))
+
+    def said(event="PreToolUse", *, rules="", **fields):
+        if rules:
+            (bridge.settings.home / "rules.yaml").write_text(rules)
+        agent = {
+            "requestId": fields.pop("request", request),
+            "place": bridge.store.place.words(),
+            "home": str(bridge.settings.home),
+            "run": RUN,
+            "tools": ["Bash", "mcp__good"],
+            "blockedTools": ["Edit"],
+            "options": RULES,
+        }
+        ended = subprocess.run(
+            [sys.executable, "-I", "-S", agent_hook.__file__, json.dumps(agent)],
+            input=fields.pop("data", json.dumps({"hook_event_name": event, **fields})),
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+        )
+        assert ended.stderr == ""
+        return json.loads(ended.stdout or "{}").get("hookSpecificOutput", {})
+
+    return said
+
+
+@pytest.mark.parametrize(
+    ("tool", "is_denied"),
+    [("Bash", False), ("mcp__good__x", False), ("mcp__bad__x", True), ("Edit", True),
+     ("Read", True), ("StructuredOutput", False), ("ToolSearch", False)],
+)  # fmt: skip
+def test_a_tool_that_the_definition_keeps_from_it(ask, tool, is_denied):
+    """`--tools` says nothing about those of MCP servers."""
+    said = ask(tool_name=tool, tool_input={})
+
+    assert (said.get("permissionDecision") == "deny") is is_denied
+
+
+def test_a_request_that_has_ended_makes_no_calls(ask):
+    said = ask(tool_name="Bash", tool_input={"command": "ls"}, request="gone")
+
+    assert "this request has ended" in said["permissionDecisionReason"]
+
+
+def test_rules_come_before_grants(ask):
+    rules = "on_before_tool: [{when: command == 'cat -n a', block: Not that.}]"
+
+    refused = ask(tool_name="Bash", tool_input={"command": "cat -n a"}, rules=rules)
+    allowed = ask(tool_name="Bash", tool_input={"command": "cat -n b"})
+
+    assert "Not that." in refused["permissionDecisionReason"]
+    assert allowed["permissionDecision"] == "allow"
+
+
+def test_the_agents_end_is_asked_about_once(ask):
+    """Stop follows the answer, and could not stop that."""
+    rules = "on_subagent_stop: [{block: Not yet.}]"
+
+    answer = ask(tool_name="StructuredOutput", tool_input={}, rules=rules)
+
+    assert "Not yet." in answer["permissionDecisionReason"]
+    assert ask("Stop") == {}
+
+
+@pytest.mark.parametrize("data", ["", "{", "[]", "null", "\0" * 1000])
+def test_what_cannot_be_read_is_denied(ask, data):
+    assert ask(data=data)["permissionDecision"] == "deny"
+
+
+def test_a_broken_rule_that_blocks_says_how_to_mend_it(ask):
+    rules = "on_before_tool: [{when: command ==, block: Never.}]"
+
+    said = ask(tool_name="Bash", tool_input={"command": "cat -n b"}, rules=rules)
+
+    assert "hostbridge rules check" in said["permissionDecisionReason"]

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -208,6 +209,44 @@ def test_a_killed_hook_leaves_the_agent_at_work(world, monkeypatch):
     assert not runs
     assert "4 passed" in said
     assert [r["requestId"] for r in responses(world)] == [request]
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0])
+def test_a_hook_that_is_killed_at_any_moment_loses_nothing(world, monkeypatch, after_s):
+    """The same call again has its answer, from one agent at most."""
+    claude(world, monkeypatch, answers(PASSED))
+    world.say("UserPromptSubmit", prompt="hello")
+    event = world.event(
+        "PreToolUse",
+        tool_name="Bash",
+        tool_input={"command": "pytest -q"},
+        tool_use_id="toolu_1",
+    )
+    with subprocess.Popen(
+        hook_words(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as hook:  # fmt: skip
+        hook.stdin.write(json.dumps(event).encode())
+        hook.stdin.close()
+        time.sleep(after_s)
+        os.killpg(hook.pid, signal.SIGKILL)
+
+    runs, said = run(world)
+
+    assert not runs
+    assert "4 passed" in said
+    assert list(world.store.waiting()) == list(world.store.claimed()) == []
+
+
+def test_a_long_answer_is_cut(world, monkeypatch):
+    claude(world, monkeypatch, answers({**PASSED, "summary": "x" * 3_000_000}))
+
+    runs, said = run(world)
+
+    (response,) = responses(world)
+    assert not runs
+    assert len(said) <= 9_000
+    assert said.endswith(f"… all of it: hostbridge show {response['requestId']}")
 
 
 def test_two_hooks_of_one_call_wait_for_one_agent(world, monkeypatch):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -221,3 +223,33 @@ def test_the_loop_cannot_happen_and_the_user_is_told_why(loop):
     assert "exit code 0\nhi" in said
     (line,) = loop.log(response, "rule")
     assert "did not start checker: the call is made in that agent" in line["note"]
+
+
+def test_a_command_of_the_agent_has_the_agents_variables(loop):
+    """Not those of a session that happens to be open."""
+    loop.rules(BLOCK)
+    me = f"{sys.executable} -m bridge -C {loop.bridge.store.place.project}"
+    grant = f"allow: [Bash({sys.executable} *)]\nlifecycle_variables: {{mine: 1}}\n"
+    loop.define("checker", AGENT.partition("allow:")[0] + grant)
+    commands = ("vars set found=it", "vars", "vars set strict:=null")
+
+    loop.run(*(call("run_command", command=f"{me} {c}") for c in commands), submit())
+
+    _, known, refused = loop.model.results()
+    assert ("found" in known, "mine" in known, "strict" in known) == (True,) * 3
+    assert "strict belongs to the person" in refused
+
+
+def test_the_limit_of_depth_holds(loop):
+    loop.define("runner", RUNNER)
+    loop.claude(status="success", summary="done by claude")
+    loop.patch.setenv("BRIDGE_MAX_DEPTH", "0")
+    loop.rules(SPAWN % ("", "runner"))
+    loop.bridge.settings = replace(loop.bridge.settings, max_depth=0)
+
+    response = loop.run(ECHO, submit())
+
+    (said,) = loop.model.results()
+    assert "exit code 0\nhi" in said
+    (line,) = loop.log(response, "rule")
+    assert "1 agents stand above it; 0 is the limit (max_depth)" in line["note"]

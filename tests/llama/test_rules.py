@@ -1,0 +1,75 @@
+"""Rules and the real small model: what holds whatever the model says."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import needs
+import pytest
+from hookworld import hook_world
+
+from bridge.api.bridge import Bridge
+from bridge.config import Settings
+from bridge.protocol.response import RequestFailed
+from bridge.rules.compiled import compile_rules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_rule_keeps_a_local_agent_from_running_anything(tmp_path: Path) -> None:
+    needs.local_model()
+    project, home = tmp_path / "project", tmp_path / "home"
+    project.mkdir()
+    home.mkdir(mode=0o700)
+    (home / "rules.yaml").write_text(
+        "on_before_tool: [{tools: [Bash], block: Nothing runs today.}]"
+    )
+    bridge = Bridge(Settings(home=home), project)
+
+    with pytest.raises(RequestFailed) as ended:
+        bridge.ask(
+            "Run and report: touch made",
+            "validation-runner",
+            route="local",
+            timeout_s=240,
+        )
+
+    log = bridge.store.run_log(ended.value.response.request_id)
+    calls = [e["id"] for e in log if e.get("tool") == "run_command"]
+    results = {e["id"]: e["text"] for e in log if e["event"] == "tool_result"}
+    assert calls
+    assert all("Nothing runs today." in results[call] for call in calls)
+    assert not ended.value.response.run.evidence
+
+
+def test_a_hook_answers_by_a_local_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The denial has its typed answer, and says that it is degraded."""
+    needs.local_model()
+    with hook_world(tmp_path, monkeypatch) as world:
+        home = world.bridge.settings.home
+        (home / "agents").mkdir(mode=0o700, parents=True)
+        (home / "agents" / "runner.yaml").write_text(
+            "name: runner\nmode: headless\nprovider: local\ntools: []\n"
+        )
+        (home / "rules.yaml").write_text(
+            "on_before_tool: [{spawn_agent: {agent: runner, prompt: Say hello.}}]"
+        )
+        compile_rules(world.bridge.settings, world.store)
+        said = world.say(
+            "PreToolUse",
+            tool_name="Bash",
+            tool_input={"command": "pytest"},
+            tool_use_id="toolu_1",
+        )
+
+    output = said["hookSpecificOutput"]
+    assert output["permissionDecision"] == "deny"
+    head, answer = output["permissionDecisionReason"].split("\n", 1)
+    assert "the agent runner, which answered (degraded: by " in head
+    assert json.loads(answer)["status"] in {"success", "partial", "failed", "blocked"}
