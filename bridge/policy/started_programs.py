@@ -19,11 +19,11 @@ from bridge.policy.bash_parser import (
     MAX_LENGTH,
     UNKNOWN,
     Unreadable,
-    here_document,
     text_of,
     word,
 )
 from bridge.policy.command_reading import Reading
+from bridge.policy.here_documents import here_document
 from bridge.policy.wrappers import (
     Argv,
     Opaque,
@@ -315,30 +315,18 @@ class _Walk:
 
     def body_of(self, node: Node) -> tuple[str, list[str]]:
         """A here-document's text, and the commands that a shell runs to fill it in."""
-        start = self.start_of(node)
-        for child in node.children:
-            if child.type == "heredoc_body":
-                text = text_of(child, self.source)
-                if re.search(r"['\"\\]", start):
-                    return text, []
-                try:
-                    return here_document(text)
-                except Unreadable as error:
-                    self.reader.found.problems.append(str(error))
-        return "", []
-
-    def start_of(self, node: Node) -> str:
-        """The word that a here-document ends with, as written."""
-        for child in node.children:
-            if child.type == "heredoc_start":
-                start = text_of(child, self.source)
-                # `<<A; ls` is taken for one word, and `<<é` ends at any letter.
-                if re.search(r"[;|&()<>]|[^\0-\x7f]", start):
-                    self.reader.found.problems.append(
-                        "a here-document is not read right"
-                    )
-                return start
-        return ""
+        parts = {child.type: text_of(child, self.source) for child in node.children}
+        start, body = parts.get("heredoc_start", ""), parts.get("heredoc_body", "")
+        # `<<A; ls` is taken for one word, and `<<é` ends at any letter.
+        if re.search(r"[;|&()<>]|[^\0-\x7f]", start):
+            self.reader.found.problems.append("a here-document is not read right")
+        if re.search(r"['\"\\]", start):
+            return body, []
+        try:
+            return here_document(body)
+        except Unreadable as error:
+            self.reader.found.problems.append(str(error))
+            return "", []
 
     def input_of(self, node: Node, stdin: Any) -> Any:
         """What a command reads: a here-document's text, or UNKNOWN from a pipe."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hookworld import INSTALLED, copy_plugin, hook_world, run_hook
 
+from bridge.host import rule_gate
 from bridge.host.hook_table import HOOKS
 from bridge.rules.compiled import compile_rules
 
@@ -173,3 +174,52 @@ def test_a_rule_set_that_changes_alone_is_in_force_at_the_next_call(world):
 
     assert said == [False, True, False, True]
     assert not (world.store.place.state / "rules" / "sets.json").exists()
+
+
+SETS = {"user": None}
+RUN = {"variables": {"a": 1}, "above": ["x", "y"], "depth": 1, "ruleSets": SETS}
+
+
+@pytest.mark.parametrize(
+    ("fields", "run", "expected"),
+    [
+        ({"session_id": "s"}, None, ({"a": 0, "b": 2}, None, 0, (), {})),
+        ({"session_id": "../s"}, None, ({"a": 0}, None, 0, (), {})),
+        ({"session_id": "s"}, RUN, ({"a": 0, "b": 2}, None, 0, (), {})),
+        (
+            {"session_id": "s", "agent_id": "b1", "agent_type": "Plan"},
+            None,
+            ({"a": 0, "b": 2}, "Plan", 1, ("Plan",), {}),
+        ),
+        (
+            {"session_id": "s", "agent_id": "a1"},
+            RUN,
+            ({"a": 1, "c": 3}, "x", 2, ["x", "y"], SETS),
+        ),
+        (
+            {"session_id": "s", "agent_id": "a2"},
+            {"replacesVariables": True},
+            ({}, None, 1, (), {}),
+        ),
+    ],
+)
+def test_in_whose_name_an_event_happens(tmp_path, fields, run, expected):
+    """A session's variables, or an agent's own: never those of another."""
+    for file, name, value in (
+        ("sessions/s.vars.json", "b", 2),
+        ("s.vars.json", "b", 4),
+        ("agents/a1.vars", "c", 3),
+    ):
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps({"variables": {name: {"value": value}}}))
+
+    whose = rule_gate.whose_of(str(tmp_path), fields, run, {"a": 0})
+
+    assert (
+        whose.variables,
+        whose.agent,
+        whose.depth,
+        whose.above,
+        whose.sets,
+    ) == expected

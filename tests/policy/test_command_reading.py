@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bridge
-from bridge.policy.bash_parser import MAX_LENGTH, BashParser, here_document
+from bridge.policy.bash_parser import MAX_LENGTH, BashParser
 from bridge.policy.condition import MAY
+from bridge.policy.here_documents import here_document
 from bridge.policy.shell_functions import shell
 from bridge.policy.started_programs import read
 
