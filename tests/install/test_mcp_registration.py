@@ -11,6 +11,7 @@ import needs
 import pytest
 from installed import ROOT
 
+from bridge.cli import install
 from bridge.host.hook_table import form_of
 from bridge.host.mcp_registration import entry
 from bridge.shipped import hooks_folder
@@ -113,6 +114,30 @@ def test_without_the_client_the_command_to_type_is_named(world, monkeypatch):
     assert (code, world.local.exists()) == (1, True)
     assert err.startswith("hostbridge: no `claude` on PATH, which keeps the list")
     assert f"in {world.project}: claude mcp add-json --scope local hostbridge '" in err
+
+
+def test_uninstall_without_the_client_says_what_is_left(world, monkeypatch):
+    """The hooks are gone all the same."""
+    monkeypatch.setenv("PATH", str(world.root))
+    ours = entry(form_of("user", hooks_folder(), sys.executable))
+    write(world.home / ".claude.json", "user", world.project, {"hostbridge": ours})
+    world.run("install")
+
+    code, _, err = world.run("uninstall")
+
+    assert (code, world.local.exists()) == (1, False)
+    assert f"in {world.project}: claude mcp remove --scope user hostbridge" in err
+
+
+@pytest.mark.host
+@pytest.mark.usefixtures("client")
+def test_an_install_names_the_package_that_the_server_needs(world, monkeypatch):
+    monkeypatch.setattr(install, "find_spec", lambda _: None)
+
+    code, _, err = world.run("install", "--mcp")
+
+    assert code == 0
+    assert "the server needs the extra `mcp`: " in err
 
 
 def test_what_the_client_answers_is_passed_on(world, monkeypatch):
