@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 
+import needs
 import pytest
 from hostworld import HOOKS, host_world
+from installed import command
 from mcpstage import calling, register, results
 from ruleworld import define_rules
 from stage.models import agent_output, obedient_model
@@ -100,6 +103,22 @@ def test_an_agent_of_ours_has_its_own_variables(tmp_path):
     assert json.loads(got)["variables"]["found"]["value"] == 3
     assert "keeps mcp__hostbridge__status from it" in refused
     assert of_sessions == []
+
+
+@pytest.mark.parametrize("scope", ["local", "user", "project"])
+def test_what_an_install_registers_is_there_for_the_model(tmp_path, scope):
+    """With a blank in a path that the client fills in itself."""
+    home = str(tmp_path / "home" / "our own")
+    path = f"{needs.client().parent}:{os.environ['PATH']}"
+    env = {"PATH": path, "BRIDGE_HOME": home}
+    main = obedient_model(main=calling(("status", {})))
+    with host_world(tmp_path, main, kinds=(), env=env) as world:
+        command(world.stage, "install", f"--{scope}", "--mcp")
+        allowed = ["--allowedTools", "mcp__hostbridge"]
+        run_print(world.stage, "please", args=allowed)
+        (got,) = results(world)
+
+    assert len(json.loads(got)["sessions"]) == 1
 
 
 def test_without_a_grant_the_client_asks_as_for_any_tool(tmp_path):
