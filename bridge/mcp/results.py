@@ -131,7 +131,7 @@ def agent_of(
         next=too_long,
         success=response.success,
         answer=answer,
-        trusted=result.trusted,
+        trusted=None if result.parsed is None else result.trusted,
         route=response.route,
         model=response.model,
         duration_s=result.duration_s,

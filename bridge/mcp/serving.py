@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from bridge.api.wait import Waiter, cancel
@@ -11,6 +13,8 @@ from bridge.errors import BridgeError, WaitTimeout
 from bridge.protocol.status import Stage, ignore
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bridge.api.project import Project
     from bridge.protocol.ids import RequestId
     from bridge.worker.worker import Worker
@@ -32,6 +36,18 @@ class Serving:
         until_s = project.store.clock.monotonic_s() + timeout_s
         self._begun[request_id] = project
         self._threads.submit(self._serve, project, worker, request_id, until_s)
+
+    @contextmanager
+    def waiting(self, project: Project, request_id: RequestId) -> Iterator[None]:
+        """While its caller waits for a request: nobody else wants the answer."""
+        self._begun[request_id] = project
+        try:
+            yield
+        except asyncio.CancelledError:
+            cancel(project.quick, request_id)
+            raise
+        finally:
+            self._begun.pop(request_id, None)
 
     def end(self) -> None:
         """Cancel what was begun and has not ended, and wait until nothing runs."""

@@ -26,6 +26,7 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage
 from bridge.protocol.wording import quoted
 from bridge.routes import OWN
+from bridge.store.handovers import callers
 from bridge.worker.executors import open_worker
 
 if TYPE_CHECKING:
@@ -131,11 +132,16 @@ def next_step(project: Project, found: Found, caller: Caller) -> str | None:
     A request that only the caller's own session could take would wait for the caller.
     """
     request = found.request
-    is_open = request is not None and request.stage in (Stage.WAITING, Stage.OFFERED)
-    if request is None or found.response is not None or not is_open:
+    if request is None or found.response is not None or request.route != "host":
         return None
-    if request.route != "host" or not is_own_host(project.hosts, request, caller):
+    is_open = request.stage in (Stage.WAITING, Stage.OFFERED)
+    if not is_open or not is_own_host(project.hosts, request, caller):
         return None
+    if caller.session is not None and caller.agent_id:
+        # What others have asked is for the main thread, which is free.
+        known = callers(project.store, caller.session.session_id)
+        if known.get(request.request_id) != caller.agent_id:
+            return None
     return instruction([request.request_id])
 
 

@@ -125,12 +125,9 @@ class Tools:
         if started.offer is not None or not wait:
             found = await asyncio.to_thread(bridge.status, request_id)
             return _result(agent_of(found, then=started.offer))
-        try:
+        with self._serving.waiting(bridge, request_id):
             wait_s = started.timeout_s + _GRACE_S
             return _result(await wait_for(bridge, request_id, wait_s, ctx))
-        except asyncio.CancelledError:
-            bridge.cancel(request_id)
-            raise
 
     async def wait_for_agent(
         self,

@@ -188,6 +188,23 @@ def test_a_signal_ends_what_was_started(world: HookWorld, claude: Path, number):
     assert statuses(world) == ["cancelled"]
 
 
+def test_a_signal_ends_what_a_caller_waits_for(world: HookWorld):
+    """Nobody wants the answer of the session any more."""
+
+    async def steps(client: Client) -> None:
+        async with anyio.create_task_group() as group:
+            task = {"prompt": "Count."}
+            group.start_soon(client.call_tool, "start_agent", task)
+            waiting = lambda: world.bridge.overview().requests  # noqa: E731
+            await anyio.to_thread.run_sync(wait_until, waiting)
+            os.kill(server_pid(), signal.SIGTERM)
+            ended = lambda: statuses(world) == ["cancelled"]  # noqa: E731
+            await anyio.to_thread.run_sync(wait_until, ended)
+            group.cancel_scope.cancel()
+
+    run(steps, world.project, CLAUDE_PID="")
+
+
 @pytest.mark.slow
 def test_a_local_model_answers(world: HookWorld, tmp_path: Path):
     """The same call on another route: a model file of this machine."""
