@@ -61,9 +61,9 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
         tool_input = fields.get("tool_input")
         said = tool_input.get("command") if isinstance(tool_input, dict) else ""
         line["command"] = said[:MAX_COMMAND] if isinstance(said, str) else ""
-    _write(notes, json.dumps(line) + "\n", os.O_APPEND)
+    write(notes, json.dumps(line) + "\n", os.O_APPEND)
     if not has_turns(agents, run, agent_id, call_id):
-        _write(notes, json.dumps({"id": call_id, "refused": True}) + "\n", os.O_APPEND)
+        write(notes, json.dumps({"id": call_id, "refused": True}) + "\n", os.O_APPEND)
         return False
     if tool == "Bash":
         open_call = {
@@ -74,7 +74,7 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
             "host": run.get("host"),
             "command": line["command"],
         }
-        _write(f"{agents}{call_id}.bash", json.dumps(open_call), os.O_EXCL)
+        write(f"{agents}{call_id}.bash", json.dumps(open_call), os.O_EXCL)
     return True
 
 
@@ -100,7 +100,7 @@ def after_bash(agents: str, fields: Json, agent_id: str, *, ok: bool) -> None:
     if task is not None:
         # Only its start was seen; the agent will be told of its end.
         line |= {"ok": None, "task": task}
-    _write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
+    write(f"{agents}{agent_id}.calls", json.dumps(line) + "\n", os.O_APPEND)
 
 
 def load(path: str, most: int = MAX_RECORD) -> Json | None:
@@ -117,7 +117,7 @@ def load(path: str, most: int = MAX_RECORD) -> Json | None:
     return value if isinstance(value, dict) else None
 
 
-def _write(path: str, text: str, how: int) -> None:
+def write(path: str, text: str, how: int) -> None:
     """Append to a note of ours; a failure to write must not stop the call."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | how
     try:

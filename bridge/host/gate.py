@@ -9,6 +9,7 @@ imports are what a tool call costs. It reads the agent's record and the client's
     PostToolUse         notes the end of a Bash call
     PostToolUseFailure  the same
     PermissionRequest   hands on what an agent of ours asks
+    SubagentStart       sees that one is continued after its end, and notes that
 
 If this or the full hook fails, calls of our agents are denied: see `last_word`.
 """
@@ -20,7 +21,14 @@ import os
 import re
 import time
 
-from bridge.host.call_notes import after_bash, before_tool, is_name, load, name_of
+from bridge.host.call_notes import (
+    after_bash,
+    before_tool,
+    is_name,
+    load,
+    name_of,
+    write,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +102,9 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         return False
     agents = state + "/agents/"
     run = load(agents + agent_id + ".json")
+    if event == "SubagentStart":
+        _hold_continued(agents, fields, agent_id)
+        return False
     if event not in _ASKS:
         after_bash(agents, fields, agent_id, ok=event == "PostToolUse")
         return _has_rule(event, state, fields, tasks, run)
@@ -224,12 +235,10 @@ def is_ours(agents: str, fields: Json, agent_id: str) -> bool:
 
     Source: measured on Claude Code 2.1.330, `agent-<id>.meta.json`.
     """
-    transcript = fields.get("transcript_path")
-    folder = transcript.removesuffix(".jsonl") if isinstance(transcript, str) else ""
     for _ in range(_MAX_DEPTH):
         if os.path.lexists(f"{agents}{agent_id}.json"):
             return True
-        meta = load(f"{folder}/subagents/agent-{agent_id}.meta.json")
+        meta = _meta(fields, agent_id)
         if meta is None:
             return any(name.startswith("call-") for name in os.listdir(agents))
         call = name_of(meta.get("toolUseId"))
@@ -241,6 +250,27 @@ def is_ours(agents: str, fields: Json, agent_id: str) -> bool:
         if not is_name(agent_id):
             break
     return False
+
+
+def _hold_continued(agents: str, fields: Json, agent_id: str) -> None:
+    """Note an agent of ours that begins again after its end, by an empty record.
+
+    Otherwise its calls would pass unseen: with no agent on record, no hook looks at
+    any. The full hook denies what has no more than that (`lost_agents`). Of a new agent
+    the client has not written down anything, or its call is on record.
+    """
+    meta = _meta(fields, agent_id)
+    call = name_of((meta or {}).get("toolUseId"))
+    is_known = call and os.path.lexists(f"{agents}call-{call}.json")
+    if meta is not None and not is_known and is_ours(agents, fields, agent_id):
+        write(f"{agents}{agent_id}.json", "{}", os.O_EXCL)
+
+
+def _meta(fields: Json, agent_id: str) -> Json | None:
+    """What the client has written down about a subagent."""
+    transcript = fields.get("transcript_path")
+    folder = transcript.removesuffix(".jsonl") if isinstance(transcript, str) else ""
+    return load(f"{folder}/subagents/agent-{agent_id}.meta.json")
 
 
 def permits(tools: Names, blocked: Names, tool: str) -> bool:

@@ -103,6 +103,7 @@ HOOKS = (
     Hook("PostToolUseFailure", "tool-end", matcher=matcher_of("edit", "read", OTHER)),
     Hook("PostToolUseFailure", "agent-event", matcher="Agent", tools="agent"),
     Hook("PermissionRequest", "dialog", matcher="*"),
+    Hook("SubagentStart", "dialog"),
     Hook("SubagentStop", "agent-event"),
     Hook("StopFailure", "turn"),
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from hostworld import HostWorld, bash, code_of, host_world
+from polling import wait_until
 from stage.models import answering, launching, obedient_model
 from stage.replies import ToolUse, reply, tool_use
 
@@ -232,6 +234,38 @@ def test_the_carrier_changes_no_limit(tmp_path, how):
     assert turn.tools & {"Write"} == {"Write"}
     assert "keeps Bash from it. It has: Read." in world.subagent_words()
     assert "made" not in made(world)
+
+
+def test_an_agent_that_is_continued_after_its_answer(tmp_path):
+    """Its record is gone with its request: it may do nothing more."""
+
+    def ends(agent_id: str | None) -> int:
+        notices = [e["prompt"] for e in world.events if "<task-id>" in e["prompt"]]
+        return sum(str(agent_id) in notice for notice in notices)
+
+    def main(request: ApiRequest) -> Answer:
+        named = re.search(r"continue (a[0-9a-f]{9,})", json.dumps(request.messages))
+        if named is None:
+            return launching()(request)
+        calls = [each["name"] for each in request.own_calls]
+        if "SendMessage" in calls:
+            return reply("ok")
+        if "ToolSearch" not in calls:
+            return load("SendMessage")
+        return call("SendMessage", to=named[1], message="go on", summary="go on")
+
+    turns = (bash("touch first"), reply(GOOD), bash("touch second"), reply("bye"))
+    model = obedient_model(answering(*turns), main=main)
+    with host_world(tmp_path, model, record=["UserPromptSubmit"]) as world:
+        world.allow("Bash")
+        world.define("worker", f"{WORKER}tools: [Bash]\n")
+        with world.stream() as session:
+            answer = world.ended(world.submit(agent="worker"))
+            world.wait_until_forgotten()
+            session.send(f"continue {answer.agent_id}")
+            wait_until(lambda: ends(answer.agent_id) == 2, what="its second end")
+
+    assert made(world) & {"first", "second"} == {"first"}
 
 
 def test_a_tool_that_outlives_the_deadline_is_the_last(tmp_path):

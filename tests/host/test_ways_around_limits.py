@@ -230,6 +230,29 @@ def test_somebody_elses_agent_waits_for_nobody(world):
     assert world.use("other", "Bash") == {}
 
 
+def test_an_agent_that_is_continued_after_its_end(world):
+    """With no agent on record, no hook would look at its calls."""
+    start = next(h for h in HOOKS if h.event == "SubagentStart")
+    request, _, agent = world.begin()
+    begun = world.event("SubagentStart", agent_id=agent, agent_type="x")
+    run_hook(start, begun)
+    names = [run.agent_id for run in world.runs()]
+    world.use(agent)
+    world.stop(agent, GOOD)
+    world.notice(agent)
+
+    others = world.event("SubagentStart", agent_id=world.start("other"))
+    run_hook(start, others)
+    run_hook(start, begun)
+    said = world.use(agent)
+
+    assert (names, world.code(request), world.runs()) == ([""], "success", [])
+    assert said["continue"] is False
+    assert "no record" in said["hookSpecificOutput"]["permissionDecisionReason"]
+    folder = world.store.place.state / "agents"
+    assert [file.name for file in folder.iterdir()] == []
+
+
 def test_granted_writing_does_not_reach_our_own_state(world):
     """The record of the agent's own limits is there."""
     define(world, "allow: [Write, 'Edit(//**)']\n")
