@@ -62,11 +62,12 @@ class ClaudeExecutor:
         """Run the client to its end, or to the request's."""
         rules = self.bound(request, definition)
         try:
-            return self._answer(request, definition, control, rules)
+            outcome = self._answer(request, definition, control, rules)
         finally:
-            if notes := rules.notes():
-                control.on_progress(Progress(note="\n".join(notes)))
             rules.forget()
+        if notes := rules.notes():
+            control.on_progress(Progress(note="\n".join(notes)))
+        return outcome
 
     def _answer(
         self,

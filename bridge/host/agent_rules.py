@@ -6,6 +6,7 @@ not do is written into the log of the run, for the user to read.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -161,16 +162,23 @@ class AgentRules:
 
     def _log(self, event: str, note: str) -> None:
         line = {"at": self.store.now_ms(), "event": event, "note": note}
-        self.store.log_run(self.request_id, orjson.dumps(line))
+        with suppress(BridgeError, OSError):
+            self.store.log_run(self.request_id, orjson.dumps(line))
 
     def notes(self) -> list[str]:
         """What rules could not do, said so far."""
-        return rule_notes(self.store, self.request_id)
+        with suppress(BridgeError, OSError), self.store.open(make=False) as store:
+            return rule_notes(store, self.request_id)
+        return []
 
     def forget(self) -> None:
-        """Remove what rules have set and given away in the agent: it has ended."""
-        subagent_runs.forget_agent(self.store, self.request_id)
-        forget_handovers(self.store, self.request_id)
+        """Remove what rules have set and given away in the agent: it has ended.
+
+        Its answer counts even if that fails; `prune` removes the rest.
+        """
+        with suppress(BridgeError, OSError), self.store.open(make=False) as store:
+            subagent_runs.forget_agent(store, self.request_id)
+            forget_handovers(store, self.request_id)
 
 
 def nested(run: Json, inside: str) -> Json:

@@ -240,6 +240,17 @@ def test_a_command_of_the_agent_has_the_agents_variables(loop):
     assert "strict belongs to the person" in refused
 
 
+def test_an_agent_that_ends_makes_no_state_again(loop):
+    """Somebody has removed it: that is no reason to lose an answer, or to undo it."""
+    store, state = loop.bridge.store, loop.bridge.store.place.state
+    rules = AgentRules(loop.bridge.settings, store, "gone", {"above": ["x"]})
+
+    rules.forget()
+
+    assert rules.notes() == []
+    assert not state.exists()
+
+
 def test_the_limit_of_depth_holds(loop):
     loop.define("runner", RUNNER)
     loop.claude(status="success", summary="done by claude")
