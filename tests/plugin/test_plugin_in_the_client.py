@@ -20,8 +20,11 @@ from installed import (
     stage_at,
 )
 from pinworld import kinds_at_work
+from polling import wait_until
+from ruleworld import SEED, calling, verified
 from stage.api import ScriptedApi
 from stage.models import obedient_model
+from stage.oneshot import run_print
 from stage.replies import reply
 from stage.stream import StreamSession
 from stage.terminal import TerminalSession
@@ -135,6 +138,39 @@ def test_the_plugin_brings_an_agent_that_searches(tmp_path, plugin):
     names = {tool["name"] for tool in turn.body["tools"]}
     assert {"Read", "Grep", "Glob"} <= names
     assert "Bash" not in names
+
+
+@pytest.mark.parametrize(
+    ("how", "mode"), [("print", "default"), ("stream", "auto"), ("terminal", "auto")]
+)
+def test_a_rule_hands_work_over_with_the_plugin(tmp_path, plugin, how, mode):
+    """Seed 000's rule: refused, run inside, and answered into the same turn."""
+    make_environment(plugin / ".venv")
+    model = obedient_model(verified("touch made # pytest"), main=calling("pytest -q"))
+
+    with ScriptedApi(model) as api:
+        stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
+        stage.settings({"permissions": {"allow": ["Bash"]}})
+        home = stage.home / ".hostbridge"
+        home.mkdir(mode=0o700)
+        (home / "rules.yaml").write_text(SEED)
+        args = ["--permission-mode", mode, "--plugin-dir", str(plugin)]
+        if how == "print":
+            assert run_print(stage, "go", args=args).exit_code == 0
+        elif how == "stream":
+            with StreamSession(stage, args=args) as session:
+                session.ask("go", timeout_s=90)
+        else:
+            needs.tool("tmux")
+            with TerminalSession(stage, mode=mode, args=args[2:]) as terminal:
+                terminal.submit("go")
+                wait_until(lambda: len(api.turns("main")) == 3, what="the third turn")
+
+    assert (stage.project / "made").exists()
+    refused, answered = api.turns("main")[1:3]
+    assert refused.contains("gives this to the agent validation-runner")
+    assert answered.contains("all passed")
+    assert complaints(stage) == ""
 
 
 def test_plugin_and_settings_do_everything_once(tmp_path, plugin):
