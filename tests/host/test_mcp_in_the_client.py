@@ -98,7 +98,8 @@ def test_a_headless_agent_answers_the_call(tmp_path):
 
 def test_a_headless_agent_may_call_the_server_as_well(tmp_path):
     """No hook serves the queue there; its own server knows whose agent it is."""
-    agent = calling(("start_agent", {"prompt": "Look."}), word="Count the")
+    calls = ("get_variables", {}), ("start_agent", {"prompt": "Look."})
+    agent = calling(*calls, word="Count the")
 
     def agents(request):
         if "Count the modules" not in request.prompt:
@@ -114,7 +115,11 @@ def test_a_headless_agent_may_call_the_server_as_well(tmp_path):
         world.allow("mcp__hostbridge")
         assert world.print("please").exit_code == 0
 
-    assert given[0].startswith("depth: 1 agents stand above this request")
+        (response,) = world.responses()
+
+    known, refused = (each for each in given if each != "Tool loaded.")
+    assert json.loads(known)["of"] == f"agent {response.request_id}"
+    assert refused.startswith("depth: 1 agents stand above this request")
 
 
 def test_a_long_call_goes_on_in_the_background(tmp_path):
