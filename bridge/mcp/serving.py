@@ -28,6 +28,7 @@ class Serving:
     def __init__(self, slots: int) -> None:
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="headless")
         self._begun: dict[RequestId, Project] = {}
+        self._awaited: dict[RequestId, Project] = {}
 
     def begin(
         self, project: Project, worker: Worker, request_id: RequestId, timeout_s: float
@@ -40,18 +41,18 @@ class Serving:
     @contextmanager
     def waiting(self, project: Project, request_id: RequestId) -> Iterator[None]:
         """While its caller waits for a request: nobody else wants the answer."""
-        self._begun[request_id] = project
+        self._awaited[request_id] = project
         try:
             yield
         except asyncio.CancelledError:
             cancel(project.quick, request_id)
             raise
         finally:
-            self._begun.pop(request_id, None)
+            del self._awaited[request_id]
 
     def end(self) -> None:
-        """Cancel what was begun and has not ended, and wait until nothing runs."""
-        for request_id, project in list(self._begun.items()):
+        """Cancel what was begun or is awaited, and wait until nothing runs."""
+        for request_id, project in (self._begun | self._awaited).items():
             try:
                 cancel(project.quick, request_id)
             except BridgeError as exc:

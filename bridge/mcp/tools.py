@@ -7,6 +7,7 @@ import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
+import anyio
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 from pydantic import Field
@@ -120,14 +121,18 @@ class Tools:
         }
         wanted = Wanted(prompt, agent, mode, workflow, schema, options)
         bridge, caller = await asyncio.to_thread(self._open, ctx)
-        started = await asyncio.to_thread(start, bridge, caller, wanted, self._serving)
+        # A cancelled call has its agent cancelled as soon as there is one.
+        with anyio.CancelScope(shield=True):
+            started = await asyncio.to_thread(
+                start, bridge, caller, wanted, self._serving
+            )
         request_id = started.request_id
-        if started.offer is not None or not wait:
+        with self._serving.waiting(bridge, request_id):
+            if started.offer is None and wait:
+                wait_s = started.timeout_s + _GRACE_S
+                return _result(await wait_for(bridge, request_id, wait_s, ctx))
             found = await asyncio.to_thread(bridge.status, request_id)
             return _result(agent_of(found, then=started.offer))
-        with self._serving.waiting(bridge, request_id):
-            wait_s = started.timeout_s + _GRACE_S
-            return _result(await wait_for(bridge, request_id, wait_s, ctx))
 
     async def wait_for_agent(
         self,

@@ -103,6 +103,26 @@ def test_a_call_that_is_cancelled_cancels_the_agent(world: HookWorld, claude: Pa
     run(steps, world.project)
 
 
+def test_a_call_that_is_cancelled_at_once_leaves_nothing(
+    world: HookWorld, claude: Path
+):
+    """Whatever the server was doing when it heard of it."""
+    fake_claude(claude, WAITING)
+
+    async def steps(client: Client) -> None:
+        for tenths in (0.02, 0.05, 0.1, 0.2, 0.4):
+            with anyio.move_on_after(tenths):
+                await call_from(world, client, "start_agent", {**HAIKU, "wait": True})
+        # The server answers one after the other: the last start is over.
+        await anyio.sleep(1)
+        await anyio.to_thread.run_sync(
+            wait_until, lambda: not world.bridge.overview().requests
+        )
+        assert set(statuses(world)) <= {"cancelled"}
+
+    run(steps, world.project)
+
+
 def test_a_wait_that_is_cancelled_leaves_the_agent(world: HookWorld, claude: Path):
     fake_claude(claude, WAITING)
 
