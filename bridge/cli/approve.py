@@ -9,7 +9,7 @@ Refused inside a Claude Code session: its model must not say yes for its user.
 
 For example:
   hostbridge approve --all
-  hostbridge status && hostbridge approve 1k0t3fvvgkr-n-hj92wn
+  hostbridge status
 """
 
 from argparse import Namespace

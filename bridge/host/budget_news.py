@@ -10,6 +10,7 @@ from bridge.errors import StateUnavailable
 from bridge.host.budgets import limits_of, news_of
 from bridge.host.output import one_line, with_more
 from bridge.store import sessions
+from bridge.store.charges import note_spent
 from bridge.store.clock import uptime
 from bridge.store.fan_out import forget, held_requests, sign_of
 
@@ -33,7 +34,7 @@ def with_news(hook: HookContext, output: HookOutput) -> HookOutput:
                 news = _look(hook)
                 if news is not None:
                     line, spent = news
-                    sessions.note_spent(hook.store, hook.session, spent)
+                    note_spent(hook.store, hook.session.host, spent)
                     return with_more(output, line)
     return output
 

@@ -42,6 +42,7 @@ from bridge.protocol.record import LATEST_MS
 from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
 from bridge.store import sessions, subagent_runs
+from bridge.store.charges import note_no_launch
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
 def _take_back(hook: HookContext, run: AgentRun) -> None:
     """The call starts no agent after all."""
     subagent_runs.drop(hook.store, run)
-    sessions.note_no_launch(hook.store, hook.session, run.tool_use_id)
+    note_no_launch(hook.store, hook.session.host, run.tool_use_id)
 
 
 def agents_above(store: Store, request: Request) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from bridge.host.output import SILENT, HookOutput, swallow
 from bridge.host.request_tokens import described_ids
 from bridge.host.unseen_ends import code_of
 from bridge.store import subagent_runs
+from bridge.store.charges import note_tokens
 
 if TYPE_CHECKING:
     from bridge.host.context import HookContext
@@ -105,7 +106,7 @@ def take_notice(hook: HookContext, notice: Notice) -> HookOutput | None:
     if run is None and notice.tool_use_id:
         run = subagent_runs.find_call(hook.store, notice.tool_use_id)
     call = run.tool_use_id if run else notice.tool_use_id
-    subagent_runs.note_tokens(hook.store, hook.session.host, call, notice.tokens)
+    note_tokens(hook.store, hook.session.host, call, notice.tokens)
     if run is None:
         return None
     if run.nested:

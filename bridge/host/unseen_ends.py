@@ -23,6 +23,7 @@ from bridge.protocol.contract import prompt_digest
 from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs
+from bridge.store.charges import note_tokens
 
 if TYPE_CHECKING:
     from typing import Any
@@ -72,7 +73,7 @@ def after_agent(hook: HookContext) -> HookOutput:
     if in_background:
         return SILENT if run.nested else _launched(result)
     tokens = result.get("totalTokens")
-    subagent_runs.note_tokens(hook.store, run.host, run.tool_use_id, tokens)
+    note_tokens(hook.store, run.host, run.tool_use_id, tokens)
     if run.nested:
         subagent_runs.drop(hook.store, run)
         return SILENT

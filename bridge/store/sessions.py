@@ -20,10 +20,9 @@ while it is open elsewhere, two processes have one session id.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import InvalidRequest, StateUnavailable
+from bridge.errors import InvalidRequest
 from bridge.protocol.ids import is_id
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
@@ -216,29 +215,6 @@ def note_launch(store: Store, session: Session, call: str, *, left_ms: int) -> N
         return current.with_(spent=spent.to_data(), stop_offers=0)
 
     _change(store, session, counted)
-
-
-def note_no_launch(store: Store, session: Session, call: str) -> None:
-    """No agent came of a call after all."""
-    with store.state() as state, state.hold():
-        change_spending(state["sessions"], session.host, lambda s: s.without(call))
-
-
-def note_spent(store: Store, session: Session, spent: Spending) -> None:
-    """Write down what it has used."""
-    with store.state() as state, state.hold():
-        change_spending(state["sessions"], session.host, lambda _: spent)
-
-
-def settle(store: Store, call: str, tokens: int | None) -> None:
-    """The agent of a request that a process of ours served is over."""
-    if not store.exists():
-        return
-    now = uptime(store.clock)
-    with suppress(StateUnavailable), store.state() as state, state.hold_if_free():
-        change_spending(
-            state["sessions"], None, lambda s: s.ended(call, now).told(call, tokens)
-        )
 
 
 def change_spending(

@@ -23,11 +23,10 @@ from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess
 from bridge.store import tool_calls
-from bridge.store.clock import uptime
+from bridge.store.charges import note_end
 from bridge.store.directory import NotAPlainFile
 from bridge.store.lease import host_is_gone
 from bridge.store.records import read_all, read_quietly
-from bridge.store.sessions import change_spending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -172,18 +171,7 @@ def end(store: Store, run: AgentRun) -> None:
 
     if run.state != "ended":
         change(store, run, ended)
-        _charge(store, run, again=True)
-
-
-def _charge(store: Store, run: AgentRun, *, again: bool = False) -> None:
-    """Note in what its session has used that the agent works no more."""
-    now = uptime(store.clock)
-    with store.state() as state, state.hold_if_free():
-        change_spending(
-            state["sessions"],
-            run.host,
-            lambda spent: spent.ended(run.tool_use_id, now, again=again),
-        )
+        note_end(store, run.host, run.tool_use_id, again=True)
 
 
 @contextmanager
@@ -229,15 +217,7 @@ def drop(store: Store, run: AgentRun) -> None:
             folder.remove(run.tool_use_id + sign)
         if run.agent_id:
             _forget(folder, run.agent_id)
-    _charge(store, run)
-
-
-def note_tokens(store: Store, host: HostProcess, call: str, tokens: object) -> None:
-    """Note what the client tells of the tokens of an agent, if it does."""
-    if tokens is None:
-        return
-    with store.state() as state, state.hold_if_free():
-        change_spending(state["sessions"], host, lambda spent: spent.told(call, tokens))
+    note_end(store, run.host, run.tool_use_id)
 
 
 def forget_agent(store: Store, agent_id: str) -> None:

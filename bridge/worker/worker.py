@@ -25,10 +25,11 @@ from bridge.protocol.outcome import Control, Outcome
 from bridge.protocol.response import answered, failed
 from bridge.protocol.status import Stage, ignore
 from bridge.store import Claimant
+from bridge.store.charges import settle
 from bridge.store.clock import uptime
 from bridge.store.host_process import identify
 from bridge.store.lifecycle import expired
-from bridge.store.sessions import find_session, note_launch, settle
+from bridge.store.sessions import find_session, note_launch
 from bridge.worker.heartbeat import Watch
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from bridge.config import DEFAULTS
 from bridge.protocol.ids import new_request_id
 
 
@@ -66,6 +67,13 @@ def test_sessions_requests_and_results(project, host):
     )
 
 
+BUDGETS = [
+    f"{what}_per_{window}"
+    for window in ("session", "hour")
+    for what in ("agents", "tokens", "minutes")
+]
+
+
 @pytest.mark.usefixtures("host")
 def test_json_has_the_same_facts(project):
     """For machines; lengths of time in seconds."""
@@ -94,6 +102,10 @@ def test_json_has_the_same_facts(project):
                 "cwd": str(project.folder),
                 "started": 0,
                 "agentsPerHour": 200,
+                "budgets": [
+                    {"key": key, "used": 0, "most": DEFAULTS[key]} for key in BUDGETS
+                ],
+                "untold": 0,
                 "offS": None,
             }
         ],

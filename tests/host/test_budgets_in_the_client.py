@@ -19,7 +19,8 @@ from stage.replies import reply, tool_use
 from trustworld import Terminal
 
 from bridge.protocol.ids import check_id
-from bridge.store import sessions, wakeups
+from bridge.store import wakeups
+from bridge.store.charges import note_spent
 from bridge.store.spending import HOUR_MS
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def test_an_hour_later_what_waits_is_taken(tmp_path):
         }
         spent = replace(session.spending, charges=charges)
 
-        sessions.note_spent(world.store, session, spent)
+        note_spent(world.store, session.host, spent)
         run(world, "wait", waiting, "--timeout", "60")
 
         assert world.ended(waiting, timeout_s=0).success

@@ -1,0 +1,56 @@
+"""Charge a session for what its agents took, by their calls (see `store.spending`)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateUnavailable
+from bridge.store.clock import uptime
+from bridge.store.sessions import change_spending
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.protocol.request import HostProcess
+    from bridge.store.spending import Spending
+    from bridge.store.store import Store
+
+
+def note_no_launch(store: Store, host: HostProcess, call: str) -> None:
+    """No agent came of a call after all."""
+    _change(store, host, lambda spent: spent.without(call))
+
+
+def note_spent(store: Store, host: HostProcess, now: Spending) -> None:
+    """Write down what the session of a process has used."""
+    _change(store, host, lambda _: now)
+
+
+def note_end(
+    store: Store, host: HostProcess, call: str, *, again: bool = False
+) -> None:
+    """The agent of a call works no more; `again` if it may have ended before."""
+    now = uptime(store.clock)
+    _change(store, host, lambda spent: spent.ended(call, now, again=again))
+
+
+def note_tokens(store: Store, host: HostProcess, call: str, tokens: object) -> None:
+    """The client tells the tokens of an agent; None if it does not."""
+    if tokens is not None:
+        _change(store, host, lambda spent: spent.told(call, tokens))
+
+
+def settle(store: Store, call: str, tokens: int | None) -> None:
+    """The agent of a request that a process of ours served is over."""
+    if store.exists():
+        now = uptime(store.clock)
+        with suppress(StateUnavailable):
+            _change(store, None, lambda s: s.ended(call, now).told(call, tokens))
+
+
+def _change(
+    store: Store, host: HostProcess | None, change: Callable[[Spending], Spending]
+) -> None:
+    with store.state() as state, state.hold_if_free():
+        change_spending(state["sessions"], host, change)
