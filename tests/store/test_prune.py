@@ -17,12 +17,14 @@ from storeworld import (
     path_of,
     place_in,
     request,
+    this_process,
     tree,
 )
 
-from bridge.store import prune
+from bridge.store import prune, sessions
 from bridge.store.directory import Folder
 from bridge.store.prune import Pruned
+from bridge.store.sessions import Session
 from bridge.store.state import State
 from bridge.store.store import Store
 from bridge.store.variables import Holder, read_variables, set_variables
@@ -241,3 +243,22 @@ def test_variables_stay_until_nobody_has_changed_them_for_a_month(store, tmp_pat
 
     assert after(29)
     assert not after(31)
+
+
+def test_so_does_what_a_session_has_used(store, tmp_path):
+    """Resumed, it goes on counting."""
+    session = Session(
+        session_id="s-1", host=this_process(), registered_at=1, spent={"agents": 3}
+    )
+    sessions.save(store, session)
+    sessions.remove(store, session)
+
+    def after(days):
+        clock = FakeClock(time.time_ns() // 1000 + days * DAY * 1_000_000)
+        Store(place_in(tmp_path), clock=clock).prune(older_than_days=1)
+        return sessions.same_id(store, "s-1")
+
+    kept = after(29)
+    assert kept is not None
+    assert kept.spending.agents == 3
+    assert after(31) is None
