@@ -80,6 +80,7 @@ PLAIN = [
     Tricky("X=1 Y='a b' pytest", "pytest"),
     Tricky(">out pytest 2>&1", "pytest"),
     Tricky("<ruff.toml >out pytest 2>&1", "pytest"),
+    Tricky("$'\\x70ytest'; $'\\162uff'; $'\\u006dypy\\t'", "pytest ruff"),
     Tricky("pytest>out;ruff<out", "pytest ruff"),
     Tricky("py\\\ntest -q", may="pytest", real="pytest"),
     Tricky("# a comment \\\npytest", "pytest"),
