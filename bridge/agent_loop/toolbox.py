@@ -14,7 +14,8 @@ from bridge.agent_loop.command_tool import Ran, run_command
 from bridge.agent_loop.file_tools import Reader, reading_tools
 from bridge.agent_loop.tool import Tool, ToolResult, clipped, object_schema
 from bridge.agents.syntax_node import NODE_NAMES, node_scope
-from bridge.policy.tool_names import LOCAL_NAMES, SUBMIT
+from bridge.host.gate import permits
+from bridge.policy.tool_names import HOST_NAMES, SUBMIT, on_host
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,8 +45,8 @@ class Toolbox:
         if self._grants:
             tools["run_command"] = self._command_tool()
         if definition.tools is not None:
-            allowed = _names(definition.tools)
-            tools = {name: tools[name] for name in tools if name in allowed}
+            allowed = on_host(definition.tools)
+            tools = {name: tools[name] for name in tools if _may(name, allowed)}
         for script in definition.script_tools:
             # It replaces the route's tool of that name, and is listed after the others.
             tools.pop(script.name, None)
@@ -55,8 +56,8 @@ class Toolbox:
             )
         submit = tools.pop(SUBMIT, None)
         self.check = None if submit is None else submit.call
-        blocked = _names(definition.blocked_tools)
-        self.tools = {name: tools[name] for name in tools if name not in blocked}
+        blocked = on_host(definition.blocked_tools)
+        self.tools = {name: tools[name] for name in tools if _may(name, None, blocked)}
 
     def _command_tool(self) -> Tool:
         is_held = self._job.policy.is_held_to_rules
@@ -145,5 +146,7 @@ class Toolbox:
         return str(path.relative_to(folder) if inside else path)
 
 
-def _names(written: tuple[str, ...]) -> set[str]:
-    return {LOCAL_NAMES.get(name, name) for name in written}
+def _may(
+    name: str, tools: tuple[str, ...] | None, blocked: tuple[str, ...] = ()
+) -> bool:
+    return permits(tools, blocked, HOST_NAMES.get(name, name))

@@ -19,13 +19,14 @@ READING = ["read_file", "list_files", "search_text"]
         ({"tools": ()}, []),
         ({"tools": ("Read", "Grep", "Edit")}, ["read_file", "search_text"]),
         ({"blocked_tools": ("Grep", "Glob")}, ["read_file"]),
+        ({"blocked_tools": ("Gl*",)}, ["read_file", "search_text"]),
         ({"allow": ("Bash(ls)",)}, [*READING, "run_command"]),
         ({"allow": ("Bash(ls)",), "tools": ("Read",)}, ["read_file"]),
         ({"allow": ("Bash(ls)",), "tools": ("Bash",)}, ["run_command"]),
         ({"tools": ("run_command",)}, []),
     ],
     ids=[
-        *("default", "none", "client-names", "blocked"),
+        *("default", "none", "client-names", "blocked", "pattern"),
         *("granted", "not-listed", "listed", "not-granted"),
     ],
 )

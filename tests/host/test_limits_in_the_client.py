@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hostworld import HostWorld, bash, code_of, host_world
+from mcpserver import SERVER
 from polling import wait_until
 from stage.models import answering, launching, obedient_model
 from stage.replies import ToolUse, reply, tool_use
@@ -24,29 +25,6 @@ pytestmark = pytest.mark.host
 HOWS = ("one-shot", "stream")
 GOOD = '{"status": "success", "summary": "s"}'
 WORKER = "prompt: 'As told: {{ task }}'\n"
-# A server with two tools, which notes what was called.
-SERVER = """\
-import json, sys
-for line in sys.stdin:
-    asked = json.loads(line)
-    result = {}
-    if asked["method"] == "initialize":
-        version = asked["params"]["protocolVersion"]
-        about = {"name": "git", "version": "1"}
-        result = {"protocolVersion": version, "capabilities": {"tools": {}}}
-        result["serverInfo"] = about
-    elif asked["method"] == "tools/list":
-        form = {"type": "object"}
-        names = ("log", "push")
-        result = {"tools": [{"name": n, "inputSchema": form} for n in names]}
-    elif asked["method"] == "tools/call":
-        name = asked["params"]["name"]
-        open(f"called-{name}", "w").close()
-        result = {"content": [{"type": "text", "text": "done"}]}
-    if "id" in asked:
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}))
-        sys.stdout.flush()
-"""
 
 
 def call(tool: str, **arguments: object) -> Reply:

@@ -1,0 +1,57 @@
+"""`claude -p` of ours: what a definition forbids, in the real client."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from claudeworld import SUCCESS, answered, ask, runs, submits, turns
+from hostworld import host_world
+from mcpserver import SERVER
+from stage.replies import reply, tool_use
+
+if TYPE_CHECKING:
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+pytestmark = pytest.mark.host
+
+
+@pytest.mark.parametrize(
+    ("limits", "may"),
+    [
+        ("", {"called-log", "outer", "inner"}),
+        ("tools: [Read, Agent]\n", set()),
+        ("tools: [Read, Agent, mcp__git__push]\n", set()),
+        ("blocked_tools: ['*__log', Bash]\n", set()),
+    ],
+    ids=["none", "tools", "another tool", "blocked"],
+)
+def test_tools_of_servers_and_in_agents_that_it_starts(tmp_path, limits, may):
+    """The client's own list of tools leaves those of servers out."""
+    load = reply(tool_use("ToolSearch", {"query": "select:mcp__git__log"}))
+    log = reply(tool_use("mcp__git__log", {}))
+    inner = {"prompt": "In", "description": "d", "run_in_background": False}
+    start = reply(tool_use("Agent", inner))
+    own = turns(load, log, runs("touch outer"), start, submits(SUCCESS), reply("ok"))
+    below = turns(load, log, runs("touch inner"), reply("in"))
+
+    def script(request: ApiRequest) -> Answer:
+        return (below if request.role == "subagent" else own)(request)
+
+    with host_world(tmp_path, script) as world:
+        (tmp_path / "server.py").write_text(SERVER)
+        entry = {"command": sys.executable, "args": [str(tmp_path / "server.py")]}
+        file = world.stage.home / ".claude.json"
+        known = json.loads(file.read_text())
+        file.write_text(json.dumps({**known, "mcpServers": {"git": entry}}))
+        world.allow("mcp__git", "Bash")
+        world.define("worker", f"prompt: '{{{{ task }}}}'\n{limits}")
+        ran = ask(world, "worker", "Do it.")
+
+    made = {path.name for path in world.stage.project.iterdir()}
+    assert answered(ran)["success"], ran
+    assert made & {"called-log", "outer", "inner"} == may
+    assert len(world.api.turns("subagent")) > 1
