@@ -24,62 +24,60 @@ def _short(value: object) -> str:
     return repr(value)[:40]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"prompt": "x" * 10_000_001},
-        {"prompt": None},
-        {"prompt": ["a"]},
-        {"agent": "x" * 100_000},
-        {"agent": "a\nb"},
-        {"agent": "../../../etc/passwd"},
-        {"model": "\x00"},
-        {"mode": "root"},
-        {"timeout_s": 1e300},
-        {"timeout_s": "soon"},
-        {"task_id": "x" * 100_000},
-        {"variables": []},
-        {"variables": {"x": 10**400}},
-        {"schema": {"$ref": "file:///etc/passwd"}},
-        {"x" * 100_000: 1},
-    ],
-    ids=_short,
-)
-def test_error_arguments_of_start_agent(world: HookWorld, arguments):
+# One server for each list: starting one takes longer than all of its calls.
+ARGUMENTS: list[dict[str, Any]] = [
+    {"prompt": "x" * 10_000_001},
+    {"prompt": None},
+    {"prompt": ["a"]},
+    {"agent": "x" * 100_000},
+    {"agent": "a\nb"},
+    {"agent": "../../../etc/passwd"},
+    {"model": "\x00"},
+    {"mode": "root"},
+    {"timeout_s": 1e300},
+    {"timeout_s": "soon"},
+    {"task_id": "x" * 100_000},
+    {"variables": []},
+    {"variables": {"x": 10**400}},
+    {"schema": {"$ref": "file:///etc/passwd"}},
+    {"x" * 100_000: 1},
+]
+VALUES: list[Any] = [
+    {"tool_name": "Bash"},
+    {"x": 10**400},
+    {"x": "a" * 2_000_000},
+    {f"n{at}": 1 for at in range(1001)},
+    [],
+    "x",
+]
+CALLS: list[Any] = ["", "../../x", "x" * 1_000_000, 7, {"a": 1}, [], "toolu_\x00"]
+
+
+def test_error_arguments_of_start_agent(world: HookWorld):
     """A short error, no request, and the next call works."""
 
     async def steps(client: Client) -> None:
-        task = {"prompt": "Count.", **arguments}
-        refused = await call_from(world, client, "start_agent", task)
-        assert refused.is_error, text_of(refused)
-        assert len(text_of(refused)) < MAX_TEXT
-        assert "Traceback" not in text_of(refused)
+        for arguments in ARGUMENTS:
+            task = {"prompt": "Count.", **arguments}
+            refused = await call_from(world, client, "start_agent", task)
+            assert refused.is_error, _short(arguments)
+            assert len(text_of(refused)) < MAX_TEXT, _short(arguments)
+            assert "Traceback" not in text_of(refused)
         assert world.bridge.overview().requests == ()
         assert not (await call_from(world, client, "status", {})).is_error
 
     run(steps, world.project)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"tool_name": "Bash"},
-        {"x": 10**400},
-        {"x": "a" * 2_000_000},
-        {f"n{at}": 1 for at in range(1001)},
-        [],
-        "x",
-    ],
-    ids=_short,
-)
-def test_error_variables(world: HookWorld, values):
+def test_error_variables(world: HookWorld):
     """Nothing is set."""
 
     async def steps(client: Client) -> None:
-        setting = {"values": values}
-        refused = await call_from(world, client, "set_variables", setting)
-        assert refused.is_error
-        assert len(text_of(refused)) < MAX_TEXT
+        for values in VALUES:
+            setting = {"values": values}
+            refused = await call_from(world, client, "set_variables", setting)
+            assert refused.is_error, _short(values)
+            assert len(text_of(refused)) < MAX_TEXT, _short(values)
 
     run(steps, world.project)
     known = Variables.of_session(
@@ -100,33 +98,29 @@ def test_variables_may_have_odd_names(world: HookWorld):
     run(steps, world.project)
 
 
-@pytest.mark.parametrize(
-    "call", ["", "../../x", "x" * 1_000_000, 7, {"a": 1}, [], "toolu_\x00"], ids=_short
-)
-def test_error_an_id_that_is_none(world: HookWorld, call):
+def test_error_an_id_that_is_none(world: HookWorld):
     """Nobody acts in the name of a session by a guess."""
 
     async def steps(client: Client) -> None:
-        meta: Any = {"claudecode/toolUseId": call}
-        refused = await client.call_tool("get_variables", {}, meta=meta)
-        assert refused.is_error
-        assert text_of(refused).startswith("unknown_caller: ")
+        for call in CALLS:
+            meta: Any = {"claudecode/toolUseId": call}
+            refused = await client.call_tool("get_variables", {}, meta=meta)
+            assert refused.is_error, _short(call)
+            assert text_of(refused).startswith("unknown_caller: "), _short(call)
 
     run(steps, world.project)
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"",
-        b"\xff\xfe\x00\n",
-        b"{\n",
-        b"[" * 100_000 + b"\n",
-        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}\n',
-        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"a":',
-    ],
-    ids=_short,
+GARBAGE = (
+    b"\xff\xfe\x00\n",
+    b"{\n",
+    b"[" * 100_000 + b"\n",
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}\n',
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"a":',
 )
+
+
+@pytest.mark.parametrize("sent", [b"", b"".join(GARBAGE)], ids=["nothing", "garbage"])
 def test_whatever_is_sent_the_end_of_stdin_ends_it(world: HookWorld, sent: bytes):
     """Nothing but the protocol is on stdout."""
     done = subprocess.run(
