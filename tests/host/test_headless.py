@@ -342,3 +342,23 @@ def test_an_agent_of_a_project_that_is_not_trusted_does_not_run(world, monkeypat
     assert runs
     assert "could not start runner" in said
     assert not (folder / "argv").exists()
+
+
+@pytest.mark.parametrize("kind", ["Explore", "general-purpose"])
+def test_an_agent_without_the_tool_agent_is_answered_too(world, monkeypatch, kind):
+    """No model starts anything, so it needs no tool for that."""
+    claude(world, monkeypatch, answers(PASSED))
+
+    runs, said = run(world, agent_id="a1", agent_type=kind)
+
+    assert not runs
+    assert "4 passed" in said
+
+
+def test_in_the_agent_itself_nothing_is_handed_over(world, monkeypatch):
+    folder = claude(world, monkeypatch, answers(PASSED))
+
+    runs, _ = run(world, agent_id="a1", agent_type="runner")
+
+    assert runs
+    assert not (folder / "argv").exists()
