@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.host import runs
-from bridge.host.output import MAX_NOTE, HookOutput, one_line, with_line
+from bridge.host.output import MAX_NOTE, HookOutput, one_line, with_more
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,15 +46,14 @@ def tell_later(hook: HookContext, notes: Iterable[str]) -> None:
 def with_notes(hook: HookContext, output: HookOutput) -> HookOutput:
     """The answer to an event of the main conversation, with what was kept."""
     event = hook.event
-    # Beside a notice that is blocked, the client shows no line.
-    if event.agent_id or event.name not in _EVENTS or b'"decision"' in output.stdout:
+    if event.agent_id or event.name not in _EVENTS:
         return output
     if not os.path.lexists(f"{hook.store.place.state}/sessions/{_file(hook)}"):
         return output
     with suppress(BridgeError, OSError), hook.store.folder("sessions") as folder:
         kept = (folder.read(_file(hook)) or b"").decode("utf-8", "replace")
         folder.remove(_file(hook))
-        return with_line(output, f"hostbridge: {'; '.join(kept.splitlines())}")
+        return with_more(output, f"hostbridge: {'; '.join(kept.splitlines())}")
     return output
 
 
