@@ -307,17 +307,15 @@ def run_hook(
     form: Form = INSTALLED,
     *,
     below: tuple[str, ...] = (),
-    text: str = "",
     **how: Any,
 ) -> tuple[int, bytes, bytes]:
     """Run a hook as the client does; its exit code, stdout and stderr.
 
-    `below` is a program that runs the hook, with its arguments; `text` is what the hook
-    reads in place of the event.
+    `below` is a program that runs the hook, with its arguments.
     """
     done = subprocess.run(
         [*below, "/bin/sh", *form.arguments(hook)],
-        input=(text or json.dumps(event)).encode(),
+        input=json.dumps(event).encode(),
         capture_output=True,
         timeout=60,
         check=False,

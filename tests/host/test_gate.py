@@ -298,3 +298,43 @@ def test_what_a_definition_keeps_from_an_agent_is_left_to_the_full_hook(
     event = {"agent_id": "a1", "tool_name": tool, "tool_use_id": "t2"}
 
     assert fire("PreToolUse", tool_input={}, **event) == started
+
+
+def test_error_a_call_that_cannot_be_read(agents, monkeypatch):
+    """Its name is not known, so it may be a tool that is blocked."""
+    text = '{"agent_id": "a1", "tool_name": "Read", "tool_input": ' + "[" * 99_999
+    monkeypatch.setattr(gate, "read_all", text.encode)
+    started: list[str] = []
+
+    def become(event: str, *_: object) -> None:
+        started.append(event)
+
+    gate.main(become, "PreToolUse", str(agents.parent))
+
+    assert started == ["PreToolUse"]
+
+
+@pytest.mark.parametrize(
+    ("meta", "has_record"),
+    [
+        ({"toolUseId": "c1", "description": "hostbridge: b [r-1]"}, True),
+        ({"parentAgentId": "a1"}, True),
+        ({"toolUseId": "c2", "description": "hostbridge: b [r-2]"}, False),
+        ({"toolUseId": "c3", "description": "d"}, False),
+        (None, False),
+    ],
+    ids=["ours", "below-ours", "new", "somebody-elses", "not-named-yet"],
+)
+def test_an_agent_that_begins_again_after_its_end(fire, agents, meta, has_record):
+    """With no agent on record, no hook would look at its calls."""
+    (agents / "call-c2.json").write_text("{}")
+    folder = agents.parent / "s" / "subagents"
+    folder.mkdir(parents=True)
+    if meta is not None:
+        (folder / "agent-a2.meta.json").write_text(json.dumps(meta))
+    transcript = str(agents.parent / "s.jsonl")
+
+    full = fire("SubagentStart", agent_id="a2", transcript_path=transcript)
+    known = [(agents / f"{each}.json").exists() for each in ("a1", "a2")]
+
+    assert (full, known) == (None, [True, has_record])

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from defining import define, started, use
-from hookworld import GOOD, run_hook
+from hookworld import GOOD
 
 from bridge.host.call_notes import after_bash, before_tool
 from bridge.host.gate import permits
-from bridge.host.hook_table import HOOKS
 from bridge.store import tool_calls
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
-
-AT_OTHER_TOOLS = next(h for h in HOOKS if (h.event, h.tools) == ("PreToolUse", "other"))
 
 
 def agents_of(world: HookWorld) -> str:
@@ -67,19 +64,6 @@ def test_a_tool_by_its_older_name(world, name, tool):
     agent = started(world)
 
     assert f"keeps {tool} from it" in use(world, agent, tool)[0]
-
-
-def test_a_call_that_cannot_be_read(world):
-    """Its name is not known, so it may be a tool that is blocked."""
-    define(world, "blocked_tools: [mcp__db]\n")
-    agent = started(world)
-    use(world, agent, "Read")
-    event = world.event("PreToolUse", agent_id=agent, tool_name="mcp__db__drop")
-    text = json.dumps(event)[:-1] + ', "tool_input": ' + "[" * 9_999 + "]" * 9_999 + "}"
-
-    _, said, _ = run_hook(AT_OTHER_TOOLS, event, text=text)
-
-    assert "could not look at this call" in said.decode()
 
 
 # Turns
@@ -228,29 +212,6 @@ def test_somebody_elses_agent_waits_for_nobody(world):
     world.working()
 
     assert world.use("other", "Bash") == {}
-
-
-def test_an_agent_that_is_continued_after_its_end(world):
-    """With no agent on record, no hook would look at its calls."""
-    start = next(h for h in HOOKS if h.event == "SubagentStart")
-    request, _, agent = world.begin()
-    begun = world.event("SubagentStart", agent_id=agent, agent_type="x")
-    run_hook(start, begun)
-    names = [run.agent_id for run in world.runs()]
-    world.use(agent)
-    world.stop(agent, GOOD)
-    world.notice(agent)
-
-    others = world.event("SubagentStart", agent_id=world.start("other"))
-    run_hook(start, others)
-    run_hook(start, begun)
-    said = world.use(agent)
-
-    assert (names, world.code(request), world.runs()) == ([""], "success", [])
-    assert said["continue"] is False
-    assert "no record" in said["hookSpecificOutput"]["permissionDecisionReason"]
-    folder = world.store.place.state / "agents"
-    assert [file.name for file in folder.iterdir()] == []
 
 
 def test_granted_writing_does_not_reach_our_own_state(world):
