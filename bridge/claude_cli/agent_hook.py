@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import site
 import sys
 
 TYPE_CHECKING = False
@@ -46,6 +45,8 @@ def main(argument: str) -> None:
             said = denial(refused)
         elif _is_concerned(agent, fields):
             # From here on, with all that is installed.
+            import site
+
             site.main()
             said = ruled(agent, fields)
         else:
@@ -77,13 +78,17 @@ def refusal(agent: Json, fields: Json) -> str | None:
 
 def _is_concerned(agent: Json, fields: Json) -> bool:
     """Whether a rule has something to say, or the rules must be read first."""
-    from bridge.host.call_notes import load
-    from bridge.host.rule_gate import fires
-    from bridge.rules.freshness import is_fresh
+    from bridge.rules.freshness import FOLDER, is_fresh
 
     if not is_fresh(_Files(agent), _Files(agent)):  # type: ignore[arg-type]
         return True
     event = _event(fields)
+    # The sign that any rule is about it.
+    if not os.path.lexists(f"{agent['place'][1]}/{FOLDER}/{event}"):
+        return False
+    from bridge.host.call_notes import load
+    from bridge.host.rule_gate import fires
+
     request = load(_record(agent)) or {}
     run = {**agent["run"], "variables": request.get("variables")}
     inside = _inside(fields)
