@@ -66,8 +66,15 @@ def said(request: ApiRequest) -> str:
 
 def results(world: HostWorld) -> list[str]:
     """What the main thread's calls gave, oldest first, without searches for tools."""
-    found = [each for turn in world.api.turns("main") for each in turn.tool_results]
-    return [each.text for each in found if each.text]
+    return results_of(world.api.turns("main"))
+
+
+def results_of(turns: list[ApiRequest]) -> list[str]:
+    """The same of these turns of a model."""
+    calls = [call for turn in turns for call in turn.own_calls]
+    searches = {call["id"] for call in calls if call["name"] == "ToolSearch"}
+    found = [result for turn in turns for result in turn.tool_results]
+    return [each.text for each in found if each.call_id not in searches]
 
 
 def request_id(request: ApiRequest) -> str:

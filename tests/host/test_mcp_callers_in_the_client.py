@@ -9,7 +9,7 @@ import needs
 import pytest
 from hostworld import HOOKS, host_world
 from installed import command
-from mcpstage import calling, register, results
+from mcpstage import calling, register, results, results_of
 from ruleworld import define_rules
 from stage.models import agent_output, obedient_model
 from stage.oneshot import run_print
@@ -82,10 +82,8 @@ default_variables: {mine: 1}
 def test_an_agent_of_ours_has_its_own_variables(tmp_path):
     """One server for all: what an agent sets, its session does not see."""
     agent = calling(setting(found=3), GET, ("status", {}), word="Task:")
-    given = []
 
     def answers(_prompt, request):
-        given.extend(result.text for result in request.tool_results)
         said = agent(request)
         return agent_output() if said.reason == "end_turn" else said
 
@@ -96,7 +94,7 @@ def test_an_agent_of_ours_has_its_own_variables(tmp_path):
             response = world.ended(world.submit("Look.", agent="worker"))
         of_sessions = list(world.store.place.state.glob("sessions/*.vars.json"))
 
-    _, got, refused = [each for each in given if each != ""]
+    _, got, refused = results_of(world.api.turns("subagent"))
     assert response.success
     assert json.loads(got)["of"].startswith("agent ")
     assert json.loads(got)["variables"]["mine"]["value"] == 1

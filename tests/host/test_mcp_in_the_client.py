@@ -7,7 +7,7 @@ import json
 import needs
 import pytest
 from hostworld import host_world
-from mcpstage import calling, register, request_id, results, said
+from mcpstage import calling, register, request_id, results, results_of, said
 from polling import wait_until
 from stage.models import obedient_model
 from stage.replies import Reply, reply, tool_use
@@ -105,10 +105,10 @@ def test_a_headless_agent_may_call_the_server_as_well(tmp_path):
         if "Count the modules" not in request.prompt:
             return main(request)
         answer = agent(request)
-        given.extend(each.text for each in request.tool_results if each.text)
+        turns.append(request)
         return answer if answer.reason == "tool_use" else reply('{"modules": []}')
 
-    given, main = [], calling(IN_A_PROCESS)
+    turns, main = [], calling(IN_A_PROCESS)
     env = claude(BRIDGE_MAX_DEPTH="0")
     with host_world(tmp_path, agents, env=env) as world:
         register(world)
@@ -117,7 +117,7 @@ def test_a_headless_agent_may_call_the_server_as_well(tmp_path):
 
         (response,) = world.responses()
 
-    known, refused = (each for each in given if each != "Tool loaded.")
+    known, refused = results_of(turns)
     assert json.loads(known)["of"] == f"agent {response.request_id}"
     assert refused.startswith("depth: 1 agents stand above this request")
 
