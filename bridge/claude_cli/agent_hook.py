@@ -175,13 +175,13 @@ def ruled(agent: Json, fields: Json) -> bytes:
 
 def decision(event: Json, project: str, rules: list[str]) -> bytes:
     """What grants that name their options say about a call; nothing about others."""
-    from bridge.host.gate import denial
-    from bridge.policy.permissions import Call, is_granted, why_not_granted
-
     tool, tool_input = event.get("tool_name"), event.get("tool_input")
     is_call = event.get("hook_event_name", "PreToolUse") == "PreToolUse"
     if not rules or not is_call or tool != "Bash" or not isinstance(tool_input, dict):
         return b""
+    from bridge.host.gate import denial
+    from bridge.policy.permissions import Call, is_granted, why_not_granted
+
     cwd = event.get("cwd")
     start = cwd if isinstance(cwd, str) and cwd else project
     call = Call(
