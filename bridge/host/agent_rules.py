@@ -98,9 +98,8 @@ class AgentRules:
             "hook_event_name": event,
             "agent_id": self.request_id,
         }
-        decision, whose = decide(
-            str(self.store.place.state), raw, nested(self.run, inside)
-        )
+        run = nested(self.run, inside)
+        decision, whose = decide(self.settings, self.store, raw, run)
         if decision.is_empty:
             return Ruling()
         block, notes = decision.block, decision.notes

@@ -9,6 +9,7 @@ Whatever fails while a rule that blocks is asked, blocks: see `policy.rule_set`.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import rule_gate, runs
 from bridge.host.gate import is_off
 from bridge.host.handover import hand_over
-from bridge.host.hook_log import log_text
+from bridge.host.hook_log import log_failure, log_text
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.output import (
     MAX_CONTEXT,
@@ -31,8 +32,16 @@ from bridge.host.output import (
     with_line,
 )
 from bridge.host.told_later import tell_later
-from bridge.policy.rule_set import Decision, decide_event, label_of
-from bridge.policy.tool_classes import HANDBACK, is_own
+from bridge.policy.rule_mending import NOT_BLOCKED, is_mending
+from bridge.policy.rule_set import (
+    Decision,
+    Whose,
+    decide_event,
+    label_of,
+    scope_of,
+)
+from bridge.policy.tool_classes import HANDBACK, class_of, is_own
+from bridge.rules.freshness import FOLDER
 from bridge.rules.rule_text import filled_in
 from bridge.store import sessions, subagent_runs
 from bridge.store.variables import Holder, set_variables
@@ -40,13 +49,16 @@ from bridge.store.variables import Holder, set_variables
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bridge.config import Settings
     from bridge.host.context import HookContext
     from bridge.host.events import HookEvent
-    from bridge.policy.rule_set import Whose
+    from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun
 
     Json = dict[str, Any]
     Handler = Callable[[HookContext], HookOutput]
+
+_WAY_OUT = f"`hostbridge rules check` compiles them, or says why not; {NOT_BLOCKED}"
 
 
 def answer_with_rules(hook: HookContext, handler: Handler) -> HookOutput:
@@ -78,14 +90,53 @@ def answer_with_rules(hook: HookContext, handler: Handler) -> HookOutput:
 def _decide(hook: HookContext) -> tuple[Decision, Whose]:
     run = runs.find_run(hook.store, hook.event)
     data = run.to_data() if run else None
-    return decide(str(hook.store.place.state), hook.event.raw, data)
+    return decide(hook.settings, hook.store, hook.event.raw, data)
 
 
-def decide(state: str, raw: Json, run: Json | None) -> tuple[Decision, Whose]:
+def decide(
+    settings: Settings, store: Store, raw: Json, run: Json | None
+) -> tuple[Decision, Whose]:
     """What the rules in a state say about an event, and in whose name it happens.
 
-    `run` is the record of the agent of ours in which it happened.
+    `run` is the record of the agent of ours in which it happened. Compiled rules that
+    are damaged are made again.
     """
+    state = str(store.place.state)
+    try:
+        return _decided(state, raw, run)
+    except Exception:  # noqa: BLE001 - a file of any content
+        log_failure("rules")
+    try:
+        from bridge.rules.compiled import compile_rules
+
+        compile_rules(settings, store)
+        return _decided(state, raw, run)
+    except Exception as error:  # noqa: BLE001 - a rule that blocks may be lost
+        log_failure("rules")
+        return _undecided(state, raw, error), Whose({})
+
+
+def _undecided(state: str, raw: Json, error: Exception) -> Decision:
+    """Refuse what a lost rule may block: a call of a class with a sign, a prompt.
+
+    Not the end of a turn: it would begin again for ever where nothing can be written.
+    """
+    decision = Decision()
+    event = str(raw.get("hook_event_name"))
+    sign = f"{state}/{FOLDER}/{event}"
+    if event == "PreToolUse":
+        sign += f".{class_of(str(raw.get('tool_name')))}"
+    if is_off(state, raw) or not os.path.lexists(sign):
+        return decision
+    why = f"the rules cannot be read, and not be compiled again: {error}"
+    if event not in ("PreToolUse", "UserPromptSubmit"):
+        decision.notes.append(why)
+    elif not is_mending(scope_of(raw, Whose({}))):
+        decision.block = f"hostbridge: {why}\n{_WAY_OUT}"
+    return decision
+
+
+def _decided(state: str, raw: Json, run: Json | None) -> tuple[Decision, Whose]:
     compiled = rule_gate.load_rules(state, str(raw.get("hook_event_name")))
     defaults = compiled["variables"] if compiled else {}
     whose = rule_gate.whose_of(state, raw, run, defaults)

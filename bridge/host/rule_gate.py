@@ -6,6 +6,8 @@ fires, the full hook decides again and acts. What decides is `bridge.policy.rule
 
 from __future__ import annotations
 
+import os
+
 from bridge.host.call_notes import is_name, load
 from bridge.policy.rule_set import EVENTS, Whose, any_fires, is_blocking, scope_of
 from bridge.policy.tool_classes import HANDBACK
@@ -26,25 +28,44 @@ def fires(event: str, state: str, fields: Json, run: Json | None) -> bool:
 
     `run` is the record of the agent of ours in which it happened.
     """
-    compiled = load_rules(state, event)
-    if compiled is None or fields.get("tool_name") == HANDBACK:
+    if fields.get("tool_name") == HANDBACK:
         return False
-    whose = whose_of(state, fields, run, compiled["variables"])
-    scope = scope_of(fields, whose)
-    return any_fires(compiled["rules"], scope, whose, shell(compiled.get("parser")))
+    try:
+        compiled = load_rules(state, event)
+        if compiled is None:
+            return False
+        whose = whose_of(state, fields, run, compiled["variables"])
+        scope = scope_of(fields, whose)
+        return any_fires(compiled["rules"], scope, whose, shell(compiled.get("parser")))
+    except Exception:  # noqa: BLE001 - damaged: the full hook compiles them again
+        return True
 
 
 def may_block(event: str, state: str) -> bool:
     """Whether any rule about an event could block it."""
-    compiled = load_rules(state, event)
-    return compiled is not None and any(map(is_blocking, compiled["rules"]))
+    try:
+        compiled = load_rules(state, event)
+        return compiled is not None and any(map(is_blocking, compiled["rules"]))
+    except Exception:  # noqa: BLE001 - damaged: one of them may
+        return True
 
 
 def load_rules(state: str, event: str) -> Json | None:
-    """The compiled rules of an event; None if there are none."""
+    """The compiled rules of an event; None if there are none.
+
+    Raises:
+        ValueError: there are some, by their sign, and they cannot be read.
+    """
     if event not in EVENTS:
         return None
-    return load(f"{state}/rules/{EVENTS[event]}.json", _MAX_BYTES)
+    file = f"{state}/rules/{EVENTS[event]}.json"
+    compiled = load(file, _MAX_BYTES)
+    rules = compiled and compiled.get("rules")
+    if rules and isinstance(rules, list):
+        return compiled
+    if os.path.lexists(f"{state}/rules/{event}"):
+        raise ValueError(f"{file} does not hold the rules that are in force")
+    return None
 
 
 def shell(folders: list[str] | None) -> Shell:

@@ -17,12 +17,17 @@ _PATHS = ("file_path", "notebook_path", "path")
 _FOLDERS = frozenset({".bridge", ".hostbridge"})
 
 
+NOT_BLOCKED = (
+    "files under .bridge/ and ~/.hostbridge/, and the command hostbridge, are not "
+    "blocked."
+)
+
+
 def how_to_mend() -> str:
     """What the model is told beside the cause."""
     return (
         "Until it is mended it blocks this. `hostbridge rules check` shows the place; "
-        "files under .bridge/ and ~/.hostbridge/, and the command hostbridge, are not "
-        "blocked. `on_error: skip` would let such calls pass."
+        f"{NOT_BLOCKED} `on_error: skip` would let such calls pass."
     )
 
 

@@ -25,6 +25,7 @@ from bridge.agents.yaml_source import read_tree
 from bridge.policy.bash_parser import parser_folders
 from bridge.policy.rule_set import EVENTS, TOOL_EVENTS
 from bridge.policy.tool_classes import CLASSES
+from bridge.protocol.record import json_object
 from bridge.rules.freshness import (
     FOLDER,
     PROBLEMS,
@@ -114,8 +115,12 @@ def declared_variables(settings: Settings, store: Store) -> dict[str, Any]:
         compile_rules(settings, store)
     with store.folder(FOLDER) as folder:
         data = folder.read(VARIABLES)
-    found = orjson.loads(data)["variables"] if data else {}
-    return dict(found)
+        found = json_object(data).get("variables")
+        if data is not None and not isinstance(found, dict):
+            # Damaged.
+            compile_rules(settings, store)
+            found = json_object(folder.read(VARIABLES)).get("variables")
+    return dict(found or {})
 
 
 def _in_force(source: Source, folder: Folder) -> bytes | None:
