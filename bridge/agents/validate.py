@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.yaml_source import UNCLEAR
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -52,8 +53,12 @@ def check(
         errors = exc.errors(include_url=False)
     else:
         return whole, whole
+    said = {problem.place for problem in tree.problems}
     for error in errors:
-        tree.error((*at, *_place_in(value, error["loc"])), _message(model, error))
+        place = (*at, *_place_in(value, error["loc"]))
+        # Of `yes` the reader has said already what to write.
+        if place not in said or str(error["input"]).lower() not in UNCLEAR:
+            tree.error(place, _message(model, error))
     bad = {error["loc"][0] for error in errors if error["loc"]}
     return None, _salvaged(model, {k: v for k, v in present.items() if k not in bad})
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from bridge.agents.diagnostic import Diagnostic, Place, nearest_line
+from bridge.agents.yaml_places import aligned, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,13 +33,13 @@ _BOOL = {"true": True, "false": False}
 _BOOL |= {
     word: value for w, value in _BOOL.items() for word in (w, w.title(), w.upper())
 }
-# Booleans in YAML 1.1, strings in YAML 1.2.
-_UNCLEAR = frozenset({"yes", "no", "on", "off"})
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
 _FLOAT = re.compile(
     r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?\Z"
 )
 _MAX_DIGITS = 18
+# Booleans in YAML 1.1, strings in YAML 1.2.
+UNCLEAR = frozenset({"yes", "no", "on", "off"})
 
 
 @dataclass(slots=True)
@@ -64,9 +65,17 @@ class Tree:
         """The line of a value, or of the nearest one around it."""
         return nearest_line(self.lines, place)
 
-    def error(self, place: Place, message: str, *, line: int | None = None) -> None:
-        """Add an error."""
-        column = None if line or self.source is None else self._column_of(place)
+    def error(
+        self,
+        place: Place,
+        message: str,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        """Add an error, at a place or where else it is."""
+        if not line and self.source is not None:
+            column = self._column_of(place)
         line = line or self.line_of(place)
         found = Diagnostic(self.file, line, place, message, column=column)
         self.problems.append(found)
@@ -85,13 +94,13 @@ class Tree:
             self.error(place, message)
             return
         start, end = self.spans[place]
-        index = start + _aligned(source[start:end], str(self._value_at(place)), at)
+        index = start + aligned(source[start:end], str(self._value_at(place)), at)
         line = source.count("\n", 0, index) + 1
         column = index - (source.rfind("\n", 0, index) + 1)
         text = source.split("\n")[line - 1]
         found = Diagnostic(
             self.file, line, place, message, column=column + 1,
-            quoted=_quoted(text, column),
+            quoted=quoted(text, column),
         )  # fmt: skip
         self.problems.append(found)
 
@@ -105,34 +114,6 @@ class Tree:
         return value
 
 
-def _aligned(raw: str, value: str, at: int) -> int:
-    """Where a character of a scalar's value stands in the scalar as it is written.
-
-    Blocks are indented, folded lines end in a space, quotes are doubled or escaped:
-    every other character of the value stands there too, in the same order.
-    """
-    index = -1
-    if raw[:1] in ("|", ">"):
-        index = raw.find("\n")
-    elif raw[:1] in ("'", '"'):
-        index = 0
-    for sign in value[: at + 1]:
-        if not sign.isspace():
-            found = raw.find(sign, index + 1)
-            if found < 0:
-                break
-            index = found
-    # A place after the last sign is the one behind it.
-    return index + 1 if at >= len(value.rstrip()) else max(index, 0)
-
-
-def _quoted(text: str, column: int) -> str:
-    """A line and a caret below it; of a long line, what is around the place."""
-    start = max(0, column - 60)
-    shown = text[start : start + 80].replace("\t", " ")
-    return f"    {shown}\n    {' ' * (column - start)}^"
-
-
 class _TooMuch(Exception):
     """The file is too large or too deep for a definition."""
 
@@ -144,24 +125,32 @@ def read_tree(
     first_line: int = 1,
     last_counts: bool = False,
     keeps_source: bool = False,
+    may_be_empty: bool = False,
 ) -> Tree:
     """Read one document; problems are in the tree, never raised.
 
     `text` begins on line `first_line` of the file. Of a duplicate key the first counts,
     or the last with `last_counts`; it is an error either way. With `keeps_source`
-    problems have columns, too.
+    problems have columns, too. A file without a value is an error, or an empty mapping
+    if it `may_be_empty`.
     """
     tree = Tree(file, source=text if keeps_source else None)
     reader = _Reader(tree, first_line, last_counts=last_counts)
+    reader.may_be_empty = may_be_empty
     try:
         reader.read(_events(text))
+        if may_be_empty and tree.value is None and not tree.problems:
+            tree.value = {}
     except yaml.YAMLError as exc:
         mark = getattr(exc, "problem_mark", None)
         # A file that ends too early fails on the line after the last.
-        line = first_line + min(mark.line if mark else 0, text.count("\n"))
+        at = mark.line if mark else 0
+        line = first_line + min(at, text.count("\n"))
+        is_inside = keeps_source and line == first_line + at
+        column = mark.column + 1 if mark and is_inside else None
         what = getattr(exc, "problem", None) or getattr(exc, "reason", None) or exc
         tree.value = None
-        tree.error((), f"not YAML: {what}", line=line)
+        tree.error((), f"not YAML: {what}", line=line, column=column)
     except _TooMuch as exc:
         tree.value = None
         tree.error((), str(exc), line=reader.line)
@@ -182,6 +171,7 @@ class _Reader:
         self.first_line = first_line
         self.line = first_line
         self.count = 0
+        self.may_be_empty = False
         # For each anchor its value and size, or None while it is being read.
         self.anchors: dict[str, tuple[Any, int] | None] = {}
 
@@ -198,7 +188,7 @@ class _Reader:
                     self.tree.error((), message, line=self.line)
                     return
                 self.tree.value = self._value(next(events), (), 0)
-        if not documents:
+        if not documents and not self.may_be_empty:
             self.tree.error((), "the file is empty")
 
     def _at(self, event: yaml.Event, place: Place | None = None) -> int:
@@ -306,7 +296,7 @@ class _Reader:
             return None
         if text in _BOOL:
             return _BOOL[text]
-        if text.lower() in _UNCLEAR:
+        if text.lower() in UNCLEAR:
             message = f"{text}: write true or false, or put the word in quotes"
             self.tree.error(place, message)
         elif _INT.match(text) and len(text) <= _MAX_DIGITS:

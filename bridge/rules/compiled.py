@@ -143,7 +143,7 @@ def _is_whole(data: bytes) -> bool:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return False
-    value = read_tree(text, Path()).value
+    value = read_tree(text, Path(), may_be_empty=True).value
     return isinstance(value, dict) and all(
         isinstance(value.get(event) or [], list) for event in RULE_EVENTS
     )

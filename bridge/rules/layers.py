@@ -131,7 +131,7 @@ def read_all(
             )
         except UnicodeDecodeError as exc:
             line = data.count(b"\n", 0, exc.start) + 1
-            read = unread(source.file, source.layer, f"not UTF-8, on line {line}")
+            read = unread(source.file, source.layer, "not UTF-8", line)
         if source.layer == "user":
             user |= read.variables
         found.append(replace(read, digests=digests))

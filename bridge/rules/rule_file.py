@@ -152,7 +152,7 @@ def read_rules(
         rule_set: the set that the rules belong to; the usual one is empty.
         check_agent: what is wrong with the name of an agent; None if nothing is.
     """
-    tree = read_tree(text, file, keeps_source=True)
+    tree = read_tree(text, file, keeps_source=True, may_be_empty=True)
     _, salvaged = check(RulesFile, tree)
     if not isinstance(tree.value, dict):
         return RuleFile(file, layer, is_read=False, problems=tuple(tree.problems))
@@ -302,7 +302,7 @@ def _broken(parsed: Parsed, problems: Sequence[Diagnostic]) -> Json | None:
     return code
 
 
-def unread(file: Path, layer: Layer, why: str) -> RuleFile:
+def unread(file: Path, layer: Layer, why: str, line: int = 1) -> RuleFile:
     """A rules file that cannot be read at all."""
-    problem = Diagnostic(file, 1, (), why)
+    problem = Diagnostic(file, line, (), why)
     return RuleFile(file, layer, is_read=False, problems=(problem,))

@@ -98,9 +98,9 @@ def test_a_project_may_ask_about_the_users_variables_not_set_them(settings, plac
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"\xff", "not UTF-8, on line 1"),
+        (b"on_stop:\n# \xff", "rules.yaml:2: not UTF-8"),
+        (b"on_stop:\n\t- x", "rules.yaml:2:1: not YAML: "),
         (b"x" * 300_000, "larger than 256 KiB"),
-        (b"", "the file is empty"),
     ],
 )
 def test_error_a_file_that_cannot_be_read(settings, place, data, said):
@@ -110,6 +110,19 @@ def test_error_a_file_that_cannot_be_read(settings, place, data, said):
 
     assert said in str(problem)
     assert names(compile_rules(settings, Store(place))) == []
+
+
+@pytest.mark.parametrize("text", ["", "# later\n", "---\n# on_stop:\n", "null\n"])
+def test_an_emptied_file_has_no_rules(settings, place, text):
+    """Whoever comments every line out wants none of them."""
+    file = write(place.guard, MINE)
+    store = Store(place)
+    compile_rules(settings, store)
+
+    file.write_text(text)
+
+    assert names(compile_rules(settings, store)) == []
+    assert [p for f in live(sources(settings, place)) for p in f.problems] == []
 
 
 def test_half_a_file_leaves_the_whole_one_in_force(settings, place):

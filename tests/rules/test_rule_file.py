@@ -99,10 +99,16 @@ def test_error_a_field_of_the_wrong_kind(field, said):
     assert problem.column
 
 
+def test_error_yes_is_one_problem():
+    """It is not YAML 1.2's word for true, and what to write is said once."""
+    (said,) = problems("on_stop: [{block: x, required: yes}]")
+
+    assert "1:22: on_stop[0].required: yes: write true or false" in said
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "rules.yaml:1:1: the file is empty"),
         ("- x", "rules.yaml:1:1: expected a mapping of fields, got a list"),
         ("on_stop: x", "rules.yaml:1:1: on_stop: expected a list, got a string ('x')"),
         ("on_stop: [x]", "rules.yaml:1:11: on_stop[0]: expected a mapping of fields"),
