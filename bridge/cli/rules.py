@@ -45,9 +45,7 @@ OPTIONS = (
         "--event", metavar="FILE|-", help="For test: an event as Claude Code sends it."
     ),
     option("--tool", metavar="NAME", help="For test: a call of this tool."),
-    option(
-        "--command", metavar="TEXT", help="For test: the command of a call of Bash."
-    ),
+    option("--command", metavar="TEXT", help="For test: the shell command of a call."),
     option("--file", metavar="PATH", help="For test: the file of a call such as Edit."),
     option("--prompt", metavar="TEXT", help="For test: a prompt of yours."),
     option("--in", dest="agent", metavar="AGENT", help="For test: inside this agent."),

@@ -99,7 +99,7 @@ HOOKS = (
     *_by_class("PostToolUse", "tool-end"),
     Hook("PostToolUse", "agent-event", matcher="Agent", tools="agent"),
     Hook("PostToolUse", "agent-wait", matcher="Agent"),
-    Hook("PostToolUseFailure", "tool-end", matcher="Bash", tools="bash"),
+    Hook("PostToolUseFailure", "tool-end", matcher=matcher_of("bash"), tools="bash"),
     Hook("PostToolUseFailure", "tool-end", matcher=matcher_of("edit", "read", OTHER)),
     Hook("PostToolUseFailure", "agent-event", matcher="Agent", tools="agent"),
     Hook("PermissionRequest", "dialog", matcher="*"),

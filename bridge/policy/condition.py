@@ -58,6 +58,17 @@ class May:
 MAY = May()
 
 
+class ForeignCommand(str):
+    """A command of a shell that is not bash: it is not read."""
+
+    __slots__ = ()
+
+    def names(self, text: str) -> bool:
+        """Whether all words of a text stand in it, in upper or lower case."""
+        plain = _unquoted(self).replace("`", "").lower()
+        return all(word in plain for word in text.lower().split())
+
+
 class ConditionError(Exception):
     """A condition met a value that it cannot be asked about.
 
@@ -294,18 +305,24 @@ def _runs(shell: Shell, command: Any, *names: Any) -> Any:
     for name in wanted:
         if not isinstance(name, str) or not name.split():
             raise TypeError(f"'runs' takes names of programs, not {kind(name)}")
+    if isinstance(command, ForeignCommand):
+        return MAY if any(map(command.names, wanted)) else False
     if not _may_have(command, (name.split()[0] for name in wanted), "runs"):
         return False
     return _asked(shell, "runs")(command, *wanted)
 
 
 def _words(shell: Shell, command: Any) -> Any:
+    if isinstance(command, ForeignCommand):
+        return MAY
     return _asked(shell, "words")(command) if _is_command(command, "words") else None
 
 
 def _has_word(shell: Shell, word: Any, command: Any) -> Any:
     if not isinstance(word, str):
         return False
+    if isinstance(command, ForeignCommand):
+        return MAY if command.names(word) else False
     if not _may_have(command, [word], "words"):
         return False
     words = _asked(shell, "words")(command)

@@ -24,10 +24,12 @@ from bridge.policy.condition import (
     MAY,
     NO_SHELL,
     ConditionError,
+    ForeignCommand,
     decide,
     evaluate,
     matches,
 )
+from bridge.policy.tool_classes import tools_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +149,6 @@ def scope_of(raw: Json, whose: Whose) -> Json:
     event = str(raw.get("hook_event_name"))
     tool_input = raw.get("tool_input")
     tool_input = tool_input if isinstance(tool_input, dict) else None
-    is_shell = raw.get("tool_name") == "Bash"
     source = raw.get("source")
     return {
         **whose.variables,
@@ -159,8 +160,7 @@ def scope_of(raw: Json, whose: Whose) -> Json:
         "tool_name": raw.get("tool_name"),
         "tool_input": tool_input,
         "tool_output": raw.get("tool_response", raw.get("error")),
-        # Of a shell; that of any other tool is tool_input.command.
-        "command": tool_input.get("command") if tool_input and is_shell else None,
+        "command": _command_of(raw.get("tool_name"), tool_input or {}),
         "prompt": raw.get("prompt"),
         "agent": whose.agent,
         "depth": whose.depth,
@@ -173,6 +173,13 @@ def scope_of(raw: Json, whose: Whose) -> Json:
         "workflow": None,
         "current_step": None,
     }
+
+
+def _command_of(tool: object, tool_input: Json) -> Any:
+    """The command of a shell; that of any other tool is tool_input.command."""
+    command = tool_input.get("command") if tool in tools_of("bash") else None
+    is_foreign = tool == "PowerShell" and isinstance(command, str)
+    return ForeignCommand(command) if is_foreign else command
 
 
 def place_of(rule: Json) -> str:

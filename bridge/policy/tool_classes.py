@@ -7,7 +7,8 @@ concerns the call without reading the event. Every tool is in one class.
 from __future__ import annotations
 
 _NAMED = {
-    "bash": ("Bash",),
+    # Whatever has its command run by a shell.
+    "bash": ("Bash", "Monitor", "PowerShell"),
     "edit": ("Edit", "MultiEdit", "NotebookEdit", "Write"),
     "read": ("Glob", "Grep", "LS", "NotebookRead", "Read"),
     "agent": ("Agent", "Task"),

@@ -50,6 +50,33 @@ def test_a_blocked_call_does_not_run(tmp_path, how, mode):
     assert world.complaints() == ""
 
 
+def test_a_command_of_a_monitor_is_one_of_a_shell(tmp_path):
+    """Which runs no call of Bash, though the client shows its beginning as one."""
+    more = {"description": "d", "timeout_ms": 5000}
+    turns = [
+        tool_use("ToolSearch", {"query": "select:Monitor", "max_results": 9}),
+        tool_use("Monitor", {"command": "git push; touch made", **more}),
+        tool_use("Monitor", {"command": "echo x", **more}),
+    ]
+    seen = 'set_variable: {seen: "${{ tool_name }}"}'
+    after = f"on_after_tool: [{{when: 'runs(command, \"echo\")', {seen}}}]\n"
+
+    def script(_request):
+        return reply(turns.pop(0)) if turns else reply("ok")
+
+    with host_world(tmp_path, obedient_model(main=script)) as world:
+        define_rules(world, PUSH + after)
+        world.allow("Bash", "Monitor")
+        assert world.print("go").exit_code == 0
+        words = world.main_words()
+        known = variables_of(world)
+
+    assert not (world.stage.project / "made").exists()
+    assert "Ask before git push; touch made." in words
+    assert known == {"seen": "Monitor"}
+    assert world.complaints() == ""
+
+
 EVERYWHERE = """
 on_session_start:
   - inject_context: Say please. [start {{ event.source }}]

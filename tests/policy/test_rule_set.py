@@ -135,6 +135,47 @@ def test_a_name_of_the_event_is_never_a_variable():
     assert scope["variables"] == {"command": "x", "depth": 9, "mine": 1}
 
 
+PUSH = 'runs(command, "git push")'
+
+
+@pytest.mark.parametrize(
+    ("tool", "command", "how"),
+    [
+        ("Bash", "cd x; git push", "yes"),
+        ("Monitor", "cd x; git push", "yes"),
+        ("Monitor", "echo git push", None),
+        ("PowerShell", "cd x; Git.exe Pu`sh", "may"),
+        ("PowerShell", "echo 'git push'", "may"),
+        ("PowerShell", "git commit", None),
+        ("mcp__x__y", "git push", None),
+        (["Bash"], "git push", None),
+    ],
+)
+def test_every_tool_that_has_a_shell_run_a_command_is_asked(tool, command, how):
+    """PowerShell's language is not bash: what stands in it may run."""
+    decision = decided([rule(PUSH, block="no")], call(command, tool_name=tool))
+
+    assert [one.how for one in decision.fired] == ([how] if how else [])
+
+
+@pytest.mark.parametrize(
+    ("when", "how"),
+    [
+        ('command.startswith("git")', "yes"),
+        ('"push" in command', "yes"),
+        ('"push" in words(command)', "may"),
+        ('"pull" in words(command)', None),
+        ("len(words(command)) > 9", "may"),
+    ],
+)
+def test_a_command_of_powershell_is_a_text_as_any_other(when, how):
+    raw = call("git push", tool_name="PowerShell")
+
+    decision = decided([rule(when, block="no")], raw)
+
+    assert [one.how for one in decision.fired] == ([how] if how else [])
+
+
 def test_what_may_run_counts_where_a_rule_blocks():
     asked = 'runs(command, "pytest")'
     raw = call('$TOOL pytest "$(x)"')

@@ -21,9 +21,10 @@ CONDITIONS = {
     'tool_input.command.startswith("git push")': "bash edit read agent other",
     'tool_name in ["Edit", "Write"] and not variables.task': "edit",
     'tool_name == "Bash" or tool_name == "TodoWrite"': "bash other",
+    'tool_name == "Monitor"': "bash",
     'tool_name.startswith("mcp__")': "other",
-    'tool_name != "Bash"': "edit read agent other",
-    'not tool_name in ["Bash", "Read"]': "edit read agent other",
+    'tool_name != "Bash"': "bash edit read agent other",
+    'not tool_name in ["Bash", "Read"]': "bash edit read agent other",
     "depth > 0": "bash edit read agent other",
     "false": "",
     'matches(tool_name, "mcp__git__*")': "other",
@@ -59,7 +60,18 @@ def test_a_broken_rule_is_about_all_it_may_be_about():
     assert classes_of({"broken": "x", "tools": ["Bash"]}) == ["bash"]
 
 
-NAMES = ["Bash", "Edit", "Read", "Agent", "Task", "mcp__a__b", "WebFetch", "TodoWrite"]
+NAMES = [
+    "Bash",
+    "Monitor",
+    "PowerShell",
+    "Edit",
+    "Read",
+    "Agent",
+    "Task",
+    "mcp__a__b",
+    "WebFetch",
+    "TodoWrite",
+]
 
 
 @pytest.mark.parametrize("tool", NAMES)
