@@ -76,7 +76,10 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
         files = read_all(texts)
         _write(folder, files)
         is_whole = all(texts.get(s) == s.data and not s.why for s in found)
-        read = files if is_whole else live(found)
+        # A file that is not trusted is digested, and not parsed: it may be anybody's,
+        # and a hook has little time.
+        looked_at = [s for s in found if s.why or s.is_admitted]
+        read = files if is_whole else live(looked_at)
         _write_or_remove(folder, PROBLEMS, _problems(read, found))
         for layer, facts in looked.items():
             _stamp(folder, layer, facts)

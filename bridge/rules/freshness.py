@@ -24,6 +24,9 @@ FOLDER = "rules"
 SETS = "sets.json"
 # Errors in the files, and files that wait for trust, if there are any.
 PROBLEMS = "problems.json"
+# How many rule sets a layer may have; the files are read at the first event after a
+# change, whoever wrote them.
+MAX_SETS = 64
 
 
 def is_fresh(settings: Settings, place: Place) -> bool:
@@ -47,12 +50,20 @@ def times_of_sets(layers: Iterable[str]) -> dict[str, int | None]:
     """The times of the files of rule sets, by path."""
     found = {}
     for layer in layers:
-        with suppress(OSError):
-            for name in os.listdir(f"{layer}/rules"):
-                if name.endswith(".yaml") and name[0] != ".":
-                    path = f"{layer}/rules/{name}"
-                    found[path] = _time_of(path)
+        for name in names_of_sets(layer):
+            path = f"{layer}/rules/{name}"
+            found[path] = _time_of(path)
     return found
+
+
+def names_of_sets(layer: str | Path) -> list[str]:
+    """The files of a layer's rule sets, in order: at most one more than it may have."""
+    try:
+        names = os.listdir(f"{layer}/rules")
+    except OSError:
+        return []
+    found = [name for name in names if name.endswith(".yaml") and name[0] != "."]
+    return sorted(found)[: MAX_SETS + 1]
 
 
 def is_set_changed(state: str) -> bool:

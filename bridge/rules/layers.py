@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.files import Unreadable, read_bytes
 from bridge.agents.trust import Trust
 from bridge.agents.yaml_source import read_tree
+from bridge.rules.freshness import MAX_SETS, names_of_sets
 from bridge.rules.rule_file import (
     RULE_EVENTS,
     Below,
@@ -73,12 +74,14 @@ def folders_of(settings: Settings, place: Place) -> dict[Layer, Path]:
 
 def sources(settings: Settings, place: Place) -> list[Source]:
     """Every rules file of user and project, those of sets too."""
-    found = []
+    found: list[Source] = []
     for layer, folder in folders_of(settings, place).items():
         is_projects = layer == "project"
         trust = Trust.read(settings.home, place.owner) if is_projects else None
         for rule_set, file in _files(folder):
-            data, why = _read(file, follow_links=not is_projects)
+            data, why = None, f"is one of more than {MAX_SETS} rule sets; remove some"
+            if sum(source.layer == layer for source in found) <= MAX_SETS:
+                data, why = _read(file, follow_links=not is_projects)
 
             def admits(data: bytes, file: Path = file, trust: Any = trust) -> bool:
                 return trust is None or trust.admits(file, data)
@@ -89,9 +92,9 @@ def sources(settings: Settings, place: Place) -> list[Source]:
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     yield "", folder / FILE
-    for file in sorted((folder / SETS).glob("*.yaml")):
-        if file.name[0] != ".":
-            yield file.stem, file
+    for name in names_of_sets(folder):
+        file = folder / SETS / name
+        yield file.stem, file
 
 
 def _read(file: Path, *, follow_links: bool) -> tuple[bytes | None, str]:

@@ -8,8 +8,11 @@ import pytest
 
 from bridge.agents import trust
 from bridge.config import Settings
+from bridge.rules import layers
 from bridge.rules.compiled import compile_rules, declared_variables, rules_in_order
+from bridge.rules.freshness import MAX_SETS, is_fresh
 from bridge.rules.layers import live, sources, untrusted
+from bridge.rules.rule_file import read_rules
 from bridge.store.location import Place
 from bridge.store.store import Store
 
@@ -137,6 +140,40 @@ def test_half_a_file_leaves_the_whole_one_in_force(settings, place):
 
     assert (half, gone) == (["first", "low"], [])
     assert {f.name for f in (place.state / "rules").iterdir()} == {"variables.json"}
+
+
+def test_what_is_not_trusted_is_not_parsed(settings, place, monkeypatch):
+    """It may be anybody's, and take long: a hook has little time."""
+    mine = write(place.guard, MINE)
+    theirs = write(place.owner / ".bridge", THEIRS)
+    read = []
+
+    def reading(text, file, *more, **options):
+        read.append(file)
+        return read_rules(text, file, *more, **options)
+
+    monkeypatch.setattr(layers, "read_rules", reading)
+    compile_rules(settings, Store(place))
+
+    assert mine in read
+    assert theirs not in read
+
+
+@pytest.mark.parametrize("kind", ["user", "project"])
+def test_error_more_sets_than_a_layer_may_have(settings, place, kind):
+    folder = {"user": place.guard, "project": place.owner / ".bridge"}[kind]
+    mine = write(place.guard, MINE)
+    (folder / "rules").mkdir(parents=True)
+    for number in range(1000, 1000 + MAX_SETS + 20):
+        (folder / "rules" / f"{number}.yaml").write_text("on_stop: []")
+
+    files = compile_rules(settings, Store(place))
+
+    (last,) = [s for s in sources(settings, place) if s.why]
+    assert last.file.name == f"{1000 + MAX_SETS}.yaml"
+    assert last.why == "is one of more than 64 rule sets; remove some"
+    assert mine in [file.file for file in files]
+    assert is_fresh(settings, place)
 
 
 def test_a_rules_file_may_be_a_link_of_the_users(settings, place, tmp_path):
