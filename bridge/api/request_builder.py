@@ -135,6 +135,7 @@ def draft(
         BadDefinition, NotTrusted: its definition cannot be used.
         InvalidRequest: the schema, the prompt, the node, the id or a number is not
             acceptable.
+        NotYours: a model asks, and gives a variable that is not its own.
         DepthExceeded: too many agents stand above it.
     """
     from bridge.agents.known_agents import Agents
@@ -161,7 +162,12 @@ def draft(
     from bridge.host.calling_agent import asking_process
     from bridge.protocol.failure_codes import CURES
 
-    asking = asking or asking_process(store, settings)
+    if asking is None:
+        if given := fields.get("variables"):
+            from bridge.api.variables import check_given
+
+            check_given(store, settings, given)
+        asking = asking_process(store, settings)
     depth = asking.depth
     if depth > settings.max_depth:
         raise DepthExceeded(

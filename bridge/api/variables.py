@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.trust import InsideSession, refuse_inside_a_session
+from bridge.agents.trust import InsideSession, refuse_unless_by_hand
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import find_caller, inherited_variables
-from bridge.rules.compiled import declared_variables
+from bridge.rules.compiled import declared_variables, kept_variables
 from bridge.store.sessions import live_sessions, open_session
 from bridge.store.variables import (
     Holder,
+    Kept,
     Owner,
     Variable,
+    check_owner,
     read_variables,
     set_variables,
 )
@@ -38,15 +40,27 @@ class Variables:
     """The variables of one session, or of one agent.
 
     `first` are those that nobody has set there: declared, or the agent began with them.
+    `kept` are no model's, whether anybody has set them or not.
     """
 
     def __init__(
-        self, store: Store, holder: Holder, owner: Owner, first: Mapping[str, Variable]
+        self,
+        store: Store,
+        holder: Holder,
+        owner: Owner,
+        first: Mapping[str, Variable],
+        kept: Mapping[str, Kept],
     ) -> None:
+        begun = {
+            name: Kept(each.owner, f"the {each.owner} (the agent began with it)")
+            for name, each in first.items()
+            if each.owner != "model"
+        }
         self.store = store
         self.holder = holder
         self.owner = owner
         self.first = first
+        self.kept = {**begun, **kept}
 
     @classmethod
     def open(
@@ -61,34 +75,38 @@ class Variables:
         Raises:
             InvalidRequest: it is not open, or there are none, or several.
         """
-        caller = find_caller(store, settings) if session is None else None
+        if session is None and (own := cls._of_this_agent(store, settings)):
+            return own
+        if _is_models(store, settings):
+            owner = "model"
+        found = _session(store, settings, session)
+        return cls.of_session(store, settings, found.session_id, owner)
+
+    @classmethod
+    def _of_this_agent(cls, store: Store, settings: Settings) -> Variables | None:
+        caller = find_caller(store, settings)
         if caller and caller.run and caller.store and caller.is_sure:
             return cls.of_agent(caller.store, settings, caller.run)
         if caller and caller.store is None and store.exists():
             begun = inherited_variables(store, None, caller)
             return cls.of_own_agent(store, settings, caller.request_id, begun)
-        try:
-            clients = [each.host.pid for each in live_sessions(store)]
-            refuse_inside_a_session(settings, clients)
-        except InsideSession:
-            owner = "model"
-        found = _session(store, settings, session)
-        return cls.of_session(store, settings, found.session_id, owner)
+        return None
 
     @classmethod
     def of_session(
         cls, store: Store, settings: Settings, session_id: str, owner: Owner
     ) -> Variables:
         """Those of a session."""
-        first = _declared(store, settings)
-        return cls(store, Holder.session(session_id), owner, first)
+        first, kept = _declared(store, settings), kept_variables(settings, store)
+        return cls(store, Holder.session(session_id), owner, first, kept)
 
     @classmethod
     def of_agent(cls, store: Store, settings: Settings, run: AgentRun) -> Variables:
         """Those of an agent in a session, for its model."""
         first = {} if run.replaces_variables else _declared(store, settings)
-        first |= _begun_with(store, settings, run, first)
-        return cls(store, Holder.agent(run.agent_id), "model", first)
+        kept = kept_variables(settings, store)
+        first |= _begun_with(store, settings, run, kept)
+        return cls(store, Holder.agent(run.agent_id), "model", first, kept)
 
     @classmethod
     def of_own_agent(
@@ -97,7 +115,8 @@ class Variables:
         """Those of an agent that no session runs, for its model."""
         first = _declared(store, settings)
         first |= {name: Variable(value, "person") for name, value in begun.items()}
-        return cls(store, Holder.agent(request_id), "model", first)
+        kept = kept_variables(settings, store)
+        return cls(store, Holder.agent(request_id), "model", first, kept)
 
     def known(self) -> dict[str, Variable]:
         """Every variable with its owner, by name, also if nobody has set it."""
@@ -136,15 +155,54 @@ class Variables:
 
         for problem in shadowed(values):
             raise InvalidRequest(problem)
-        theirs = [name for name, each in self.first.items() if each.owner != "model"]
         set_variables(
             self.store,
             self.holder,
             values,
             self.owner,
             unset=unset,
-            declared=theirs,
+            kept=self.kept,
         )
+
+    def check_given(self, names: Collection[str]) -> None:
+        """Check that a model may give variables to an agent: those it may set itself.
+
+        Raises:
+            NotYours: one belongs to somebody else.
+        """
+        check_owner(read_variables(self.store, self.holder), names, self.kept)
+
+
+def check_given(
+    store: Store, settings: Settings, names: Collection[str], *, is_models: bool = False
+) -> None:
+    """Check that what asks here may give these variables to an agent.
+
+    A person or a program may give any. A model may be behind it inside a session, and
+    is for `is_models`.
+
+    Raises:
+        NotYours: a model asks, and one belongs to somebody else.
+    """
+    own = Variables._of_this_agent(store, settings)  # noqa: SLF001
+    if own is not None:
+        own.check_given(names)
+    elif is_models or _is_models(store, settings):
+        kept = kept_variables(settings, store)
+        check_owner({}, names, kept)
+        for session in _nearest(store, settings):
+            holder = Holder.session(session.session_id)
+            check_owner(read_variables(store, holder), names, kept)
+
+
+def _is_models(store: Store, settings: Settings) -> bool:
+    """Whether a model may be behind this process."""
+    try:
+        clients = [each.host.pid for each in live_sessions(store)]
+        refuse_unless_by_hand(settings, clients)
+    except InsideSession:
+        return True
+    return False
 
 
 def _declared(store: Store, settings: Settings) -> dict[str, Variable]:
@@ -153,7 +211,7 @@ def _declared(store: Store, settings: Settings) -> dict[str, Variable]:
 
 
 def _begun_with(
-    store: Store, settings: Settings, run: AgentRun, declared: Mapping[str, Variable]
+    store: Store, settings: Settings, run: AgentRun, kept: Collection[str]
 ) -> dict[str, Variable]:
     """What an agent began with: a model's only if it came from a model above it."""
     from bridge.store.subagent_runs import all_runs
@@ -170,7 +228,7 @@ def _begun_with(
     found = {}
     for name, value in run.variables.items():
         is_models = (name, value) in models and defined is not None
-        is_models = is_models and name not in {*declared, *(defined or ())}
+        is_models = is_models and name not in {*kept, *(defined or ())}
         found[name] = Variable(value, "model" if is_models else "person")
     return found
 
@@ -191,12 +249,16 @@ def _defined(store: Store, settings: Settings, run: AgentRun) -> set[str] | None
     return found
 
 
+def _nearest(store: Store, settings: Settings) -> list[Session]:
+    """The session this runs in; if it runs in none, all that are open."""
+    alive = live_sessions(store)
+    return [each for each in alive if each.host.pid == settings.host_pid] or alive
+
+
 def _session(store: Store, settings: Settings, session: str | None) -> Session:
     if session is not None:
         return open_session(store, session)
-    alive = live_sessions(store)
-    here = [each for each in alive if each.host.pid == settings.host_pid]
-    found = here or alive
+    found = _nearest(store, settings)
     if len(found) == 1:
         return found[0]
     if not found:

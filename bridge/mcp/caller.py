@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bridge.api.variables import Variables
+from bridge.api.variables import Variables, check_given
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import Asking, asking_process
 from bridge.host.handover import can_start
@@ -94,6 +94,20 @@ def _in_session(project: Project, seen: SeenCaller) -> Caller:
         asking = Asking(run.request_id, run.depth + 1, variables_of(store, run))
     able = can_start(seen.agent.agent_type, run, asking.depth)
     return Caller(asking, session, seen.agent.agent_id, run, can_start=able)
+
+
+def check_variables(
+    project: Project, caller: Caller, given: Mapping[str, Any] | None
+) -> None:
+    """Check that a caller may give these variables to an agent.
+
+    Raises:
+        NotYours: one belongs to a person, a rule or a tool.
+    """
+    if given and caller.session is not None:
+        variables_for(project, caller, None).check_given(given)
+    elif given:
+        check_given(project.store, project.settings, given, is_models=True)
 
 
 def variables_for(project: Project, caller: Caller, session: str | None) -> Variables:

@@ -22,6 +22,7 @@ from bridge.host.events import HookEvent
 from bridge.host.handover import offer_to_caller
 from bridge.host.offer_text import instruction
 from bridge.host.rule_request import NotPossible
+from bridge.mcp.caller import check_variables
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage
 from bridge.protocol.wording import quoted
@@ -76,6 +77,7 @@ def start(
     given = checked("submit", wanted.options)
     submitter = Submitter(project.store, settings)
     with submitter.opened() as store:
+        check_variables(project, caller, given.get("variables"))
         begun = draft(
             store, settings, wanted.prompt, wanted.agent, wanted.schema, given,
             caller.asking,

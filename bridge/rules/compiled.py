@@ -2,7 +2,7 @@
 
     <event>.json             the rules of an event, in their order, and the variables
     <Event>, <Event>.<class> empty signs for the shell: some rule may be about this
-    variables.json           the variables of the files
+    variables.json           the variables of the files, and whose they are
     <layer>[.<set>].yaml     a copy of each file in force
     <layer>.stamp            has the time of a layer's file at the last look
     sets.json                the times of the files of rule sets, if there are any
@@ -16,6 +16,7 @@ stamp that does not fit its file has it done again.
 from __future__ import annotations
 
 import hashlib
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ import orjson
 
 from bridge.agents.yaml_source import read_tree
 from bridge.policy.bash_parser import parser_folders
-from bridge.policy.rule_set import EVENTS, TOOL_EVENTS
+from bridge.policy.rule_set import EVENTS, TOOL_EVENTS, label_of
 from bridge.policy.tool_classes import CLASSES
 from bridge.protocol.record import json_object
 from bridge.rules.freshness import (
@@ -37,6 +38,7 @@ from bridge.rules.freshness import (
 from bridge.rules.layers import FILE, folders_of, live, read_all, sources
 from bridge.rules.rule_file import RULE_EVENTS
 from bridge.rules.signs import classes_of
+from bridge.store.variables import Kept, forget_models
 
 if TYPE_CHECKING:
     import os
@@ -84,6 +86,7 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
         for layer, facts in looked.items():
             _stamp(folder, layer, facts)
         _write_or_remove(folder, SETS, sets)
+    forget_models(store, _kept_by(files))
     return files
 
 
@@ -112,18 +115,41 @@ def _write_or_remove(folder: Folder, name: str, record: dict[str, Any]) -> None:
 
 def declared_variables(settings: Settings, store: Store) -> dict[str, Any]:
     """The variables that rules files in force declare, with their first values."""
+    return dict(_known(settings, store).get("variables", {}))
+
+
+def kept_variables(settings: Settings, store: Store) -> dict[str, Kept]:
+    """The variables that rules files in force declare or set: no model's."""
+    found = _known(settings, store).get("kept", {})
+    return {name: Kept(*each) for name, each in found.items()}
+
+
+def _kept_by(files: list[RuleFile]) -> dict[str, Kept]:
+    found: dict[str, Kept] = {}
+    for rule in chain.from_iterable(rules_in_order(files).values()):
+        whose = f"the rule {label_of(rule)}"
+        names = {**rule.get("set_variable", {}), **rule.get("increment_variable", {})}
+        found |= dict.fromkeys(names, Kept("rule", whose))
+    for file in files:
+        whose = f"the person ({file.file})"
+        found |= dict.fromkeys(file.variables, Kept("person", whose))
+    return found
+
+
+def _known(settings: Settings, store: Store) -> dict[str, Any]:
     if not store.exists():
         return {}
     if not is_fresh(settings, store.place):
         compile_rules(settings, store)
     with store.folder(FOLDER) as folder:
         data = folder.read(VARIABLES)
-        found = json_object(data).get("variables")
-        if data is not None and not isinstance(found, dict):
+        found = json_object(data)
+        parts = (found.get("variables"), found.get("kept"))
+        if data is not None and not all(isinstance(part, dict) for part in parts):
             # Damaged.
             compile_rules(settings, store)
-            found = json_object(folder.read(VARIABLES)).get("variables")
-    return dict(found or {})
+            found = json_object(folder.read(VARIABLES))
+    return found
 
 
 def _in_force(source: Source, folder: Folder) -> bytes | None:
@@ -165,7 +191,8 @@ def _write(folder: Folder, files: list[RuleFile]) -> None:
         if rules[event]:
             data = orjson.dumps({**common, "rules": rules[event]})
             folder.replace(f"{event}.json", data, durable=False)
-    known = {"version": VERSION, "variables": variables}
+    kept = {name: list(each) for name, each in _kept_by(files).items()}
+    known = {"version": VERSION, "variables": variables, "kept": kept}
     folder.replace(VARIABLES, orjson.dumps(known), durable=False)
     wanted = _signs(rules)
     for sign in wanted:

@@ -4,17 +4,16 @@
     agents/<agent_id>.vars      what was set in an agent of ours
 
 A session's outlive its hooks, `/clear`, compaction and `--resume`; `prune` removes them
-once nobody has touched them for long. Each value has an owner. Who is further left may
-change what belongs to those further right, never the other way round:
-
-    person  rule  tool  model
-
-Variables that a rules file declares belong to the person. `null` is a value: off.
+once nobody has touched them for long. Each value has an owner: a person, a rule, a tool
+or a model. A model changes only what models have set; who else sets a model's variable
+takes it over. What a rules file declares belongs to the person, what its rules set to
+the rule, from the beginning. `null` is a value: off.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import orjson
@@ -66,6 +65,13 @@ class Variable(NamedTuple):
     owner: Owner
 
 
+class Kept(NamedTuple):
+    """Whose a variable is before anybody has set it; `whose` names him and the file."""
+
+    owner: Owner
+    whose: str
+
+
 def read_variables(store: Store, holder: Holder) -> dict[str, Variable]:
     """The variables that were set; none if there is no such file, or it is broken."""
     if not store.exists():
@@ -91,13 +97,13 @@ def set_variables(
     owner: Owner,
     *,
     unset: Collection[str] = (),
-    declared: Collection[str] = (),
+    kept: Mapping[str, Kept] = MappingProxyType({}),
     call: str = "",
 ) -> dict[str, Variable]:
     """Set variables, and forget those in `unset`; returns all as they are then.
 
-    `declared` are the variables of rules files: the person's. A `call` whose changes
-    are in already changes nothing.
+    `kept` says which are somebody's already. A `call` whose changes are in already
+    changes nothing.
 
     Raises:
         NotYours: one belongs to somebody else; nothing is changed.
@@ -108,40 +114,60 @@ def set_variables(
         known, applied = _load(folder, holder.file)
         if call and call in applied:
             return known
-        _check_owner(known, {*changes, *unset}, owner, declared)
-        kept = {name: each for name, each in known.items() if name not in unset}
+        if owner == "model":
+            check_owner(known, {*changes, *unset}, kept)
+        after = {name: each for name, each in known.items() if name not in unset}
         for name, value in changes.items():
-            kept[name] = Variable(value, _owner_of(kept, name, owner, declared))
-        data = _data(kept, [*applied, call][-_MAX_APPLIED:] if call else applied)
+            after[name] = Variable(value, _owner_of(known, name, owner, kept))
+        data = _data(after, [*applied, call][-_MAX_APPLIED:] if call else applied)
         folder.replace(holder.file, data, durable=False)
-    return kept
+    return after
 
 
 def _owner_of(
-    known: Mapping[str, Variable], name: str, owner: Owner, declared: Collection[str]
+    known: Mapping[str, Variable], name: str, owner: Owner, kept: Mapping[str, Kept]
 ) -> Owner:
-    """Who keeps a variable: setting it does not make it one's own."""
-    if name in known:
+    """Who keeps a variable: setting it makes only a model's one's own."""
+    if name in known and known[name].owner != "model":
         return known[name].owner
-    return "person" if name in declared else owner
+    return kept[name].owner if name in kept else owner
 
 
-def _check_owner(
-    known: Mapping[str, Variable],
-    names: Collection[str],
-    owner: Owner,
-    declared: Collection[str],
+def check_owner(
+    known: Mapping[str, Variable], names: Collection[str], kept: Mapping[str, Kept]
 ) -> None:
-    if owner != "model":
-        return
+    """Check that a model may set these variables.
+
+    Raises:
+        NotYours: one belongs to somebody else.
+    """
     for name in sorted(names):
-        theirs = _owner_of(known, name, owner, declared)
-        if OWNERS.index(theirs) < OWNERS.index(owner):
+        owner = _owner_of(known, name, "model", kept)
+        if owner != "model":
+            whose = kept[name].whose if name in kept else f"the {owner}"
             raise NotYours(
-                f"{name} belongs to the {theirs}: a model can change only what models "
-                "have set. Set it in a terminal of your own: "
+                f"{name} belongs to {whose}: a model can change only what models have "
+                "set. Set it in a terminal of your own: "
                 f"hostbridge vars set {name}=…"
             )
+
+
+def forget_models(store: Store, names: Collection[str]) -> None:
+    """Forget what models had set before these variables became somebody else's."""
+    for folder, suffix in (("sessions", ".vars.json"), ("agents", ".vars")):
+        with store.state() as state:
+            for stem in state[folder].names(suffix):
+                if _of_models(_load(state[folder], stem + suffix)[0], names):
+                    with state.hold():
+                        known, applied = _load(state[folder], stem + suffix)
+                        for name in _of_models(known, names):
+                            del known[name]
+                        data = _data(known, applied)
+                        state[folder].replace(stem + suffix, data, durable=False)
+
+
+def _of_models(known: Mapping[str, Variable], names: Collection[str]) -> list[str]:
+    return [name for name in names if name in known and known[name].owner == "model"]
 
 
 def _load(folder: Folder, file: str) -> tuple[dict[str, Variable], list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 import pytest
@@ -9,12 +10,20 @@ import pytest
 from bridge.store import sessions
 from bridge.store.host_process import identify
 
+RULES = """
+variables: {switch: haiku, limit: 3}
+on_stop:
+  - name: test-first
+    when: variables.untested
+    increment_variable: reminded
+"""
+
 
 @pytest.fixture
 def home(project):
     folder = project.bridge.settings.home
     folder.mkdir(mode=0o700, parents=True)
-    (folder / "rules.yaml").write_text("variables: {switch: haiku, limit: 3}\n")
+    (folder / "rules.yaml").write_text(RULES)
     return folder
 
 
@@ -91,14 +100,16 @@ def test_a_name_that_conditions_use_is_refused(project, name):
 
 def test_what_a_session_asks_has_its_variables(project, client):
     """Parent ⊕ definition ⊕ call; null survives."""
-    project.run("vars", "set", "a=session", "b=session", "c=session")
+    inside = {"CLAUDE_PID": str(client.pid)}
+    project.run("vars", "set", "a=session", "b=session")
+    project.run("vars", "set", "c=session", env=inside)
     folder = project.bridge.settings.home / "agents"
     folder.mkdir()
     text = "name: child\nlifecycle_variables: {b: null}\n"
     (folder / "child.yaml").write_text(text)
 
     words = ("submit", "child", "Go.", "--var", "c=call")
-    inside = project.run(*words, env={"CLAUDE_PID": str(client.pid)})
+    inside = project.run(*words, env=inside)
     outside = project.run(*words)
 
     def variables(ran):
@@ -106,3 +117,45 @@ def test_what_a_session_asks_has_its_variables(project, client):
 
     assert variables(inside) == {"a": "session", "b": None, "c": "call"}
     assert variables(outside) == {"b": None, "c": "call"}
+
+
+THEIRS = {
+    "switch": r"switch belongs to the person \(.*/rules.yaml\):",
+    "reminded": r"reminded belongs to the rule test-first \(.*/rules.yaml:4\):",
+    "checked": "checked belongs to the person:",
+}
+
+
+@pytest.mark.parametrize("name", THEIRS)
+@pytest.mark.parametrize(
+    "words", [("submit", "Go.", "--var"), ("ask", "Go.", "--var"), ("vars", "set")]
+)
+def test_error_a_model_gives_an_agent_what_it_may_not_set(project, client, words, name):
+    """Neither to itself nor to an agent: a rule that binds it would not."""
+    project.run("vars", "set", "checked=no")
+    given = f"{name}:=null"
+    refused = project.run(*words, given, env={"CLAUDE_PID": str(client.pid)})
+
+    assert refused.code == 1
+    assert re.search(THEIRS[name], refused.err)
+    assert project.bridge.overview().requests == ()
+
+
+@pytest.mark.usefixtures("client")
+def test_a_person_gives_an_agent_anything(project):
+    ran = project.run("submit", "Go.", "--var", "switch:=null", "--var", "reminded=9")
+
+    request = project.bridge.status(ran.out.strip()).request
+    assert request.variables == {"switch": None, "reminded": "9"}
+
+
+def test_what_a_model_had_set_does_not_count_once_a_person_declares_it(
+    project, client, home
+):
+    """The rules come later than the model's own value."""
+    inside = {"CLAUDE_PID": str(client.pid)}
+    project.run("vars", "set", "later:=null", "mine=1", env=inside)
+    (home / "rules.yaml").write_text("variables: {later: true}\n")
+    known = project.bridge.variables().all()
+
+    assert (known["later"], known["mine"]) == (True, "1")

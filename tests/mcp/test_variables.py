@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from mcpworld import call_from, run, text_of
 
 from bridge.api.variables import Variables
@@ -83,3 +84,58 @@ def test_another_program_is_a_model_too(world: HookWorld):
         assert text_of(done) == 'phase = "red" (model)\nstrict = true (person)'
 
     run(steps, world.project, CLAUDE_PID="")
+
+
+RULES = """
+variables: {strict: true}
+on_after_tool:
+  - {when: variables.never, set_variable: {untested: true}}
+"""
+WORKER = "name: worker\nprompt: 'Go.'\nlifecycle_variables: {strict: null}\n"
+REFUSED = {
+    "strict": "strict belongs to the person (",
+    "untested": "untested belongs to the rule on_after_tool[0] (",
+    "checked": "checked belongs to the ",
+}
+
+
+@pytest.mark.parametrize("who", ["session", "agent", "another program"])
+def test_error_a_model_gives_an_agent_what_it_may_not_set(world: HookWorld, who):
+    """`start_agent` would be the way around `set_variables`."""
+    world.home.joinpath(".hostbridge").mkdir(mode=0o700, exist_ok=True)
+    (world.home / ".hostbridge" / "rules.yaml").write_text(RULES)
+    of_session(world, "tool").set(checked=False)
+    agent = world.working()[1] if who == "agent" else ""
+    before = len(world.bridge.overview().requests)
+
+    async def steps(client: Client) -> None:
+        for name, why in REFUSED.items():
+            asked = {"prompt": "Go.", "variables": {"mine": 1, name: None}}
+            if who == "another program":
+                done = await client.call_tool("start_agent", asked)
+            else:
+                done = await call_from(world, client, "start_agent", asked, agent=agent)
+            assert done.is_error
+            assert why in text_of(done)
+
+    run(steps, world.project, **({"CLAUDE_PID": ""} if "program" in who else {}))
+    assert len(world.bridge.overview().requests) == before
+
+
+def test_a_definition_still_switches_a_rule_off_for_its_agent(world: HookWorld):
+    """A person has written it, or trusts it."""
+    agents = world.home / ".hostbridge" / "agents"
+    agents.mkdir(mode=0o700, parents=True)
+    (agents.parent / "rules.yaml").write_text(RULES)
+    (agents / "worker.yaml").write_text(WORKER)
+
+    async def steps(client: Client) -> None:
+        asked = {"prompt": "Go.", "agent": "worker", "variables": {"phase": "red"}}
+        done = await call_from(world, client, "start_agent", asked)
+        assert not done.is_error, text_of(done)
+
+    run(steps, world.project)
+    (begun,) = world.bridge.overview().requests
+    request = world.bridge.status(begun.request_id).request
+    assert request is not None
+    assert request.variables == {"strict": None, "phase": "red"}

@@ -7,8 +7,10 @@ import pytest
 from bridge.errors import InvalidRequest
 from bridge.store.variables import (
     Holder,
+    Kept,
     NotYours,
     Variable,
+    forget_models,
     read_variables,
     set_variables,
 )
@@ -44,11 +46,14 @@ def test_a_model_cannot_change_what_is_not_a_models(store, owner):
     assert read_variables(store, HOLDER) == {"theirs": Variable(1, owner)}
 
 
-def test_a_declared_variable_is_the_persons(store):
-    with pytest.raises(NotYours, match="belongs to the person"):
-        set_variables(store, HOLDER, {"switch": None}, "model", declared=["switch"])
+KEPT = {"switch": Kept("person", "the person (rules.yaml)")}
 
-    set_variables(store, HOLDER, {"switch": 2}, "rule", declared=["switch"])
+
+def test_a_declared_variable_is_the_persons(store):
+    with pytest.raises(NotYours, match=r"to the person \(rules.yaml\):"):
+        set_variables(store, HOLDER, {"switch": None}, "model", kept=KEPT)
+
+    set_variables(store, HOLDER, {"switch": 2}, "rule", kept=KEPT)
 
     assert read_variables(store, HOLDER) == {"switch": Variable(2, "person")}
 
@@ -58,6 +63,26 @@ def test_setting_a_variable_does_not_make_it_ones_own(store):
     set_variables(store, HOLDER, {"count": 0}, "person")
 
     assert read_variables(store, HOLDER) == {"count": Variable(0, "rule")}
+
+
+@pytest.mark.parametrize("owner", ["person", "rule", "tool"])
+def test_who_sets_a_models_variable_takes_it_over(store, owner):
+    """A model must not own what a rule counts on by being the first to set it."""
+    set_variables(store, HOLDER, {"untested": False}, "model")
+    set_variables(store, HOLDER, {"untested": True}, owner)
+
+    with pytest.raises(NotYours, match=f"untested belongs to the {owner}"):
+        set_variables(store, HOLDER, {"untested": False}, "model")
+
+
+def test_what_a_model_had_set_is_forgotten_once_it_is_somebody_elses(store):
+    agent = Holder.agent("a-1")
+    for holder in (HOLDER, agent):
+        set_variables(store, holder, {"switch": None, "task": "x"}, "model")
+    forget_models(store, KEPT)
+
+    for holder in (HOLDER, agent):
+        assert read_variables(store, holder) == {"task": Variable("x", "model")}
 
 
 def test_a_call_counts_once_however_many_hooks_see_it(store):
