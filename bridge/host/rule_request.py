@@ -93,6 +93,10 @@ class Caller(NamedTuple):
 
             fields = choices(definition)
         if spawn.model is not None:
+            if "route" not in more:
+                from bridge.agents.known_agents import check_model
+
+                check_model(spawn.model)
             fields["model"] = spawn.model
         now_us = self.store.clock.now_us()
         priority = fields.pop("priority", "high")

@@ -152,9 +152,12 @@ def _rules_of_user(hook: HookContext, behavior: Literal["allow", "ask"]) -> list
 
 def _not_granted(run: AgentRun, call: Call) -> str:
     from bridge.policy.permissions import why_not_granted
+    from bridge.policy.shell_signs import shell_sign
 
     tool = call.tool or "this tool"
     close = why_not_granted(run.allow, call)
+    if close is None and (sign := shell_sign(call.command or "")):
+        close = f"a grant covers one plain command, not {sign!r}"
     # The reason quotes what a model wrote.
     why = f": {one_line(close, MAX_REASON)}" if close else ""
     return (

@@ -2,7 +2,8 @@
 
     Read                    every call of the tool
     Bash(pytest *)          commands; `*` stands for anything
-    Bash(pytest [-q] *)     commands with these options only (command_options.py)
+    Bash(pytest [-q] *)     commands with these options only (command_options.py), also
+                            after `cd FOLDER &&` in the project
     Edit(src/**)            files below the project; `*` stays in one folder
     WebFetch(domain:x.org)  one host
     mcp__server             every tool of a server
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from unicodedata import is_normalized
@@ -61,6 +62,7 @@ _PATH_KEYS = {
 # The tools that search a folder, and the keys with their patterns for paths.
 _SEARCHES = {"Grep": ("glob",), "Glob": ("pattern",), "LS": ()}
 _GOVERNING = frozenset({".claude", ".git", ".bridge", ".hostbridge"})
+_CD = re.compile(r"\s*cd +(?!-)([\w./-]+) +&& +(.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,18 @@ class Call:
     def is_inside(self, path: str) -> bool:
         """Whether a path of the tool's leads into the project."""
         return PurePosixPath(self.resolve(path)).is_relative_to(self.project)
+
+    def after_cd(self) -> Call:
+        """The call that a leading `cd FOLDER &&` leaves to be made in that folder."""
+        moved = _CD.fullmatch(self.command or "")
+        if moved is None:
+            return self
+        folder, command = moved.groups()
+        return replace(
+            self,
+            tool_input={**self.tool_input, "command": command},
+            resolve=lambda path: self.resolve(posixpath.join(folder, path)),
+        )
 
 
 def parse_rule(text: str) -> Rule | str:
@@ -145,8 +159,9 @@ def why_not_granted(rules: Iterable[str], call: Call) -> str | None:
     if call.tool != "Bash" or call.command is None:
         return None
     specs = filter(None, command_specs(rules))
+    call = call.after_cd()
     try:
-        return why_no_rule_covers(specs, call.command, call.is_inside)
+        return why_no_rule_covers(specs, call.command or "", call.is_inside)
     except ValueError:
         return None
 
@@ -201,6 +216,9 @@ def _grants_command(spec: str | None, call: Call) -> bool:
     # A rule that names options does not cover its own text as a command.
     if spec is None or (named is None and command == spec):
         return True
+    if isinstance(named, NamedOptions):
+        call = call.after_cd()
+        command = call.command or ""
     if isinstance(named, str) or shell_sign(command) is not None:
         return False
     if named is not None:

@@ -320,7 +320,9 @@ def _spawn(
         )
         return
     prompt = render(rule["spawn_agent"]["prompt"], scope)
-    decision.spawns.append(Spawn(rule, prompt, is_handover=hands_over(rule)))
+    spawn = Spawn(rule, prompt, is_handover=hands_over(rule))
+    spawn.model = spawn.model and render(spawn.model, scope)
+    decision.spawns.append(spawn)
 
 
 def _change_variables(rule: Json, scope: Json, decision: Decision) -> None:

@@ -15,6 +15,7 @@ from bridge.policy.condition_compiler import (
 from bridge.policy.condition_problem import InvalidCondition
 from bridge.policy.condition_text import compile_text
 from bridge.policy.rule_set import TOOL_EVENTS
+from bridge.protocol.names import MODEL_NAMES, is_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -202,10 +203,16 @@ class RuleReader:
             message = f"{self.event} has no call that an agent could take over"
             self.error("spawn_agent", message, "block")
         blocks = can_block if wanted.block is None else wanted.block
+        model = wanted.model
+        if model is not None:
+            model = self.template("spawn_agent", model, "model")
+            if "{{" not in model and not is_model(model):
+                near = did_you_mean(model, MODEL_NAMES)
+                self.error("spawn_agent", f"no model is named {model!r}{near}", "model")
         return {
             "agent": wanted.agent,
             "prompt": self.template("spawn_agent", wanted.prompt, "prompt"),
             "arguments": wanted.arguments,
-            "model": wanted.model,
+            "model": model,
             "block": blocks,
         }

@@ -94,6 +94,25 @@ def test_the_prompt_has_the_command_byte_for_byte(world):
     assert request.prompt == f"Run {command}"
 
 
+def test_a_variable_names_the_model(world):
+    home = world.bridge.settings.home
+    text = (
+        "variables: {validation_model: %s}\non_before_tool: [{name: delegate-checks}]"
+    )
+    said = {}
+    for model in ("opus", "opsu"):
+        (home / "rules.yaml").write_text(text % model)
+        compile_rules(world.bridge.settings, world.store)
+        said[model] = run(world, f"pytest {model}")
+
+    (request,) = world.store.claimed()
+    assert request.model == "opus"
+    assert said["opsu"][0], "the call runs"
+    assert (
+        "an open session knows no model 'opsu'; did you mean opus?" in (said["opsu"][1])
+    )
+
+
 def answered(world, words=GOOD):
     request = offered(world)[0]
     agent = world.start(world.launch(request))

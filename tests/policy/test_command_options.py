@@ -255,3 +255,33 @@ def test_a_shell_passes_on_the_words_that_were_checked(shell, words, tmp_path):
 
     argv = shlex.split(command)[1:]
     assert ran.stdout.decode() == ("\0".join([*argv, ""]) if argv else "\0")
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("cd src && pytest -q ../tests", None),
+        (f"cd {PROJECT}/src  &&  pytest", None),
+        ("cd .. && pytest", "it would start outside the project"),
+        ("cd src && pytest ../../x", "'../../x' lies outside the project"),
+        ("cd src && pytest -o x=y", ("the option -o is not granted; a rule for it: "
+         "Bash(pytest [… -o] *)")),
+    ],
+)  # fmt: skip
+def test_a_rule_covers_its_command_in_a_folder_of_the_project(command, why):
+    call = Call("Bash", {"command": command}, PROJECT, resolve)
+
+    assert is_granted([RULE], call) is (why is None)
+    assert why_not_granted([RULE], call) == why
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd - && pytest", "cd && pytest", "cd src && pytest && rm x", "cd $X && pytest",
+        "cd src; pytest", "cd src && cd .. && pytest", "cd ~ && pytest",
+        "cd src && env pytest", "cd src &&\npytest", "cd src || pytest",
+    ],
+)  # fmt: skip
+def test_nothing_else_stands_before_or_behind_a_command(command):
+    assert not granted(RULE, tool="Bash", command=command)

@@ -57,6 +57,24 @@ def test_error_every_problem_at_once():
     assert said + "\n" == (SAMPLES / "many.txt").read_text()
 
 
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("haiku", []),
+        ("'{{ variables.x }}'", []),
+        ("hiaku", ["no model is named 'hiaku'; did you mean 'haiku'?"]),
+        (
+            "'{{ tool_nam }}'",
+            ["unknown name 'tool_nam'; did you mean 'tool_name' or 'tool_input'?"],
+        ),
+    ],
+)
+def test_the_model_of_an_agent_is_checked(model, said):
+    found = read(SEED + f"      model: {model}\n").problems
+
+    assert [(each.line, each.message) for each in found] == [(6, one) for one in said]
+
+
 def test_a_broken_rule_blocks_only_if_it_was_to_block():
     codes = {rule.name: rule.code for rule in read(MANY).rules}
 
