@@ -20,7 +20,6 @@ from bridge.store.sessions import live_sessions, open_session
 from bridge.store.variables import (
     Holder,
     Kept,
-    Owner,
     Variable,
     check_owner,
     read_variables,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from bridge.config import Settings
+    from bridge.policy.variable_record import Owner
     from bridge.store.sessions import Session
     from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun

@@ -11,6 +11,7 @@ import os
 from bridge.host.call_notes import is_name, load
 from bridge.policy.rule_set import EVENTS, Whose, any_fires, is_blocking, scope_of
 from bridge.policy.tool_classes import HANDBACK
+from bridge.policy.variable_record import owned_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,9 +104,5 @@ def whose_of(state: str, fields: Json, run: Json | None, defaults: Json) -> Whos
 
 def _set(path: str) -> Json:
     """The variables that were set, by name."""
-    found = (load(path, _MAX_BYTES) or {}).get("variables")
-    return {
-        name: each.get("value")
-        for name, each in (found if isinstance(found, dict) else {}).items()
-        if isinstance(each, dict)
-    }
+    found = owned_in(load(path, _MAX_BYTES))
+    return {name: each.get("value") for name, each in found.items()}

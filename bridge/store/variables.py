@@ -14,22 +14,22 @@ from __future__ import annotations
 
 from contextlib import suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
 
 from bridge.errors import InvalidRequest
+from bridge.policy.variable_record import OWNERS, owned_in
 from bridge.store.directory import NotAPlainFile
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from bridge.policy.variable_record import Owner
     from bridge.store.directory import Folder
     from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun
 
-Owner = Literal["person", "rule", "tool", "model"]
-OWNERS: tuple[Owner, ...] = get_args(Owner)
 VERSION = 1
 MAX_BYTES = 1024 * 1024
 MAX_VARIABLES = 1000
@@ -173,12 +173,10 @@ def _of_models(known: Mapping[str, Variable], names: Collection[str]) -> list[st
 def _load(folder: Folder, file: str) -> tuple[dict[str, Variable], list[str]]:
     with suppress(NotAPlainFile, orjson.JSONDecodeError):
         record = orjson.loads(folder.read(file, MAX_BYTES) or b"{}")
-        found = record.get("variables") if isinstance(record, dict) else None
-        if isinstance(found, dict):
+        if isinstance(record, dict):
             variables = {
                 name: Variable(each.get("value"), each["owner"])
-                for name, each in found.items()
-                if isinstance(each, dict) and each.get("owner") in OWNERS
+                for name, each in owned_in(record).items()
             }
             return variables, [str(one) for one in record.get("applied") or ()]
     return {}, []

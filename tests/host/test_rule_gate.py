@@ -212,7 +212,9 @@ def test_in_whose_name_an_event_happens(tmp_path, fields, run, expected):
     ):
         path = tmp_path / file
         path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps({"variables": {name: {"value": value}}}))
+        path.write_text(
+            json.dumps({"variables": {name: {"value": value, "owner": "rule"}}})
+        )
 
     whose = rule_gate.whose_of(str(tmp_path), fields, run, {"a": 0})
 
@@ -223,3 +225,17 @@ def test_in_whose_name_an_event_happens(tmp_path, fields, run, expected):
         whose.above,
         whose.sets,
     ) == expected
+
+
+@pytest.mark.parametrize("owner", [{}, {"owner": None}, {"owner": "root"}])
+def test_a_variable_without_an_owner_is_none(world, owner):
+    """No writer of ours makes one; `vars` shows that the rule's switch is on."""
+    write(
+        world,
+        "variables: {strict: true}\n" + PUSH.replace("when: ", "when: strict and "),
+    )
+    text = json.dumps({"variables": {"strict": {"value": None, **owner}}})
+    name = f"{world.event('Stop')['session_id']}.vars.json"
+    (world.store.place.state / "sessions" / name).write_text(text)
+
+    assert call(world, "git push")["permissionDecision"] == "deny"
