@@ -3,8 +3,9 @@
 Standard library only, since it may wait for minutes. At a terminal every agent runs in
 the background, and the client goes on at once; what holds it is that this hook has not
 ended. A launch of handed-over work leaves a note, `agents/<tool_use_id>.wait`, with the
-request and how long to wait. `<tool_use_id>.told` says that the answer was delivered
-here, so that the notice of the agent's end need not carry it.
+request and until when to wait, in milliseconds since the machine was started.
+`<tool_use_id>.told` says that the answer was delivered here, so that the notice of the
+agent's end need not carry it.
 
 Source: measured on Claude Code 2.1.330: the context reaches the same turn, in subagents
 too, and costs no request. Esc ends the wait and the turn; the agent goes on, and its
@@ -43,11 +44,9 @@ def wait(state: str, fields: Json) -> bytes:
     if not isinstance(result, dict) or result.get("isAsync") is not True:
         # The call itself has waited, and its result is the answer.
         return b""
-    left_s = known.get("until", 0) / 1000 - time.time()
+    # On the monotonic clock, as the store: the other one may be set meanwhile.
+    left_s = known.get("until", 0) / 1000 - time.monotonic()
     response = _answer(f"{state}/responses/{request}.json", left_s)
-    if response is None and left_s <= MAX_WAIT_S:
-        # Whoever looks next writes it down.
-        response = {"error": {"code": "timeout", "message": "its time is over"}}
     try:
         if response is None:
             os.unlink(note)
@@ -56,6 +55,9 @@ def wait(state: str, fields: Json) -> bytes:
     except OSError:
         # Then the notice tells it, perhaps again.
         pass
+    if response is None and left_s <= MAX_WAIT_S:
+        # Whoever looks next writes it down.
+        response = {"error": {"code": "timeout", "message": "its time is over"}}
     agent = known.get("agent")
     text = _told(str(agent), str(request), response)
     output = {"hookEventName": "PostToolUse", "additionalContext": text}

@@ -200,14 +200,15 @@ def note_wait(hook: HookContext, request: Request) -> None:
     """
     if hook.session.one_shot:
         return
-    if request.request_id not in callers(hook.store, hook.session.session_id):
+    store = hook.store
+    if request.request_id not in callers(store, hook.session.session_id):
         return
     note = {
         "requestId": request.request_id,
         "agent": request.agent_type,
-        "until": request.deadline_ms,
+        "until": uptime(store.clock).ms + request.deadline_ms - store.now_ms(),
     }
-    with hook.store.folder("agents") as folder:
+    with store.folder("agents") as folder:
         name = f"{hook.event.tool_use_id}.wait"
         folder.replace(name, json.dumps(note).encode(), durable=False)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import orjson
 
 from bridge.errors import InvalidRequest
-from bridge.policy.variable_record import OWNERS, owned_in
+from bridge.policy.variable_record import owned_in
 from bridge.store.directory import NotAPlainFile
 
 if TYPE_CHECKING:

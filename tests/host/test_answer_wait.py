@@ -23,7 +23,7 @@ def state(tmp_path):
 
 def note(state, seconds=30.0, **fields):
     known = {"requestId": "r-1", "agent": "checker"}
-    known |= {"until": (time.time() + seconds) * 1000, **fields}
+    known |= {"until": (time.monotonic() + seconds) * 1000, **fields}
     (state / "agents" / "toolu_1.wait").write_text(json.dumps(known))
 
 
@@ -61,8 +61,16 @@ def test_at_the_deadline_the_agent_has_not_answered(state, seconds):
         "hostbridge: checker did not answer (timeout): its time is over\n"
         "If you call it again, the command runs, once."
     )
-    # What the agent still says is no news.
-    assert [file.name for file in (state / "agents").iterdir()] == ["toolu_1.told"]
+    # If it has an answer after all, the notice of its end tells that.
+    assert list((state / "agents").iterdir()) == []
+
+
+def test_a_wall_clock_that_is_set_ends_no_wait(state, monkeypatch):
+    note(state)
+    monkeypatch.setattr(time, "time", lambda: 1e12)
+    threading.Timer(0.3, answer, [state], {"parsedOutput": {}}).start()
+
+    assert "answered" in told(state)
 
 
 def test_it_never_waits_longer_than_its_own_bound(state, monkeypatch):

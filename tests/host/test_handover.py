@@ -9,6 +9,7 @@ import pytest
 from hookworld import GOOD, hook_world, running
 
 from bridge.rules.compiled import compile_rules
+from bridge.store.clock import uptime
 from bridge.store.subagent_runs import all_runs
 
 if TYPE_CHECKING:
@@ -351,4 +352,8 @@ def test_the_turn_waits_for_work_that_was_handed_over(world):
     call = world.launch(request)
 
     note = world.store.place.state / "agents" / f"{call}.wait"
-    assert json.loads(note.read_bytes())["requestId"] == request
+    known = json.loads(note.read_bytes())
+    assert known["requestId"] == request
+    left_ms = known["until"] - uptime(world.store.clock).ms
+    asked = world.store.find_unfinished(request)
+    assert 0 < left_ms <= asked.timeout
