@@ -20,15 +20,22 @@ from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_json, read_pairs
 from bridge.cli.options import AS_JSON, option
-from bridge.cli.output import counted, say, say_json, say_result, visible
-from bridge.cli.rules_text import list_lines, rule_value, trial_text, trial_value
+from bridge.cli.output import complain, counted, say, say_json, say_result, visible
+from bridge.cli.rules_text import (
+    list_lines,
+    listed,
+    rule_value,
+    trial_text,
+    trial_value,
+)
 from bridge.cli.screen import screen_of
-from bridge.errors import InvalidRequest
+from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.definition_in_session import rule_sets_of
-from bridge.policy.rule_set import EVENTS, Whose
+from bridge.host.rule_request import not_started
+from bridge.policy.rule_set import EVENTS, Decision, Whose
 from bridge.rules.agents_named import agent_check
 from bridge.rules.compiled import compile_rules
-from bridge.rules.layers import live, sources, untrusted
+from bridge.rules.in_force import Rules, variables_of
 from bridge.rules.rule_file import RuleFile
 from bridge.rules.trial import try_event
 
@@ -65,23 +72,31 @@ def command(options: Namespace) -> int:
     bridge = Bridge.open()
     place = bridge.store.place
     check_agent = agent_check(bridge.settings, place.project)
-    found = sources(bridge.settings, place)
-    files, outside = live(found, check_agent), untrusted(found)
-    if options.what == "test":
-        return _test(bridge, files, options)
+    rules = Rules.look(bridge.settings, bridge.store)
+    files = rules.live(check_agent)
     if options.what == "check":
-        return _check(bridge, files, outside, options)
-    if options.as_json:
-        for file in files:
-            for rule in file.rules:
-                say_json(rule_value(file, rule, outside))
+        return _check(bridge, files, rules, options)
+    if options.what == "test":
+        code = _test(bridge, rules, options)
     else:
-        say(*list_lines(files, outside, screen_of(sys.stdout).width))
-    return _code(files)
+        rows = listed(rules, check_agent)
+        if options.as_json:
+            for row in rows:
+                say_json(rule_value(*row))
+        else:
+            say(*list_lines(rows, screen_of(sys.stdout).width))
+        code = _code(files)
+    # What is shown is what holds; here is why it is not what the files say.
+    for note in rules.notes():
+        complain(note)
+    if code == Exit.FAILED:
+        errors = sum(len(file.errors) for file in files)
+        complain(f"{counted(errors, 'error')} in rules; see: hostbridge rules check")
+    return code
 
 
 def _check(
-    bridge: Bridge, files: list[RuleFile], outside: list[Any], options: Namespace
+    bridge: Bridge, files: list[RuleFile], rules: Rules, options: Namespace
 ) -> int:
     own = [file for file in files if file.layer != "built-in"]
     problems = [p for file in own for p in file.problems]
@@ -93,34 +108,52 @@ def _check(
         compile_rules(bridge.settings, bridge.store)
     if not options.as_json:
         errors = sum(problem.level == "error" for problem in problems)
-        rules = sum(len(file.rules) for file in own)
+        count = sum(len(file.rules) for file in own)
         counts = f"{counted(errors, 'error')}, "
         counts += counted(len(problems) - errors, "warning")
-        say(f"{counted(rules, 'rule')} in {counted(len(own), 'file')}: {counts}")
-        for file in outside:
-            say(f"not trusted: {visible(str(file))}; look with: hostbridge trust")
+        say(f"{counted(count, 'rule')} in {counted(len(own), 'file')}: {counts}")
+        for note in rules.notes():
+            say(visible(note))
     return _code(files)
 
 
-def _test(bridge: Bridge, files: list[RuleFile], options: Namespace) -> int:
+def _test(bridge: Bridge, rules: Rules, options: Namespace) -> int:
     raw = _event(options)
     if EVENTS.get(str(raw.get("hook_event_name"))) is None:
         raise InvalidRequest(
             f"no rule is about {raw.get('hook_event_name')!r}; hook_event_name is one "
             f"of {', '.join(EVENTS)}"
         )
-    trial = try_event(files, raw, _whose(bridge, files, options))
-    say_result(options, trial_value(trial), trial_text(trial))
+    agents = Agents.open(bridge.settings, bridge.store.place.project)
+    files, waiting = rules.files(), rules.waiting()
+    trial = try_event(files, raw, _whose(agents, files, options))
+    _start(agents, trial.decision)
+    whose = _whose(agents, [*files, *waiting], options)
+    would = try_event(waiting, raw, whose).rules
+    say_result(options, trial_value(trial, would), trial_text(trial, would))
     return Exit.OK
 
 
-def _whose(bridge: Bridge, files: list[RuleFile], options: Namespace) -> Whose:
+def _start(agents: Agents, decision: Decision) -> None:
+    """What becomes of agents that cannot be started, as in a session."""
+    for spawn in [*decision.spawns]:
+        try:
+            agents.find(spawn.agent)
+        except BridgeError as error:
+            decision.spawns.remove(spawn)
+            told = not_started(spawn, error)
+            if told.is_refusal:
+                decision.block = told.text
+            else:
+                decision.notes.append(told.text)
+
+
+def _whose(agents: Agents, files: list[RuleFile], options: Namespace) -> Whose:
     """The main conversation, or an agent with the variables of its definition."""
-    variables = {name: v for file in files for name, v in file.variables.items()}
+    variables = variables_of(files)
     given = read_pairs("--var", options.variables)
     if options.agent is None:
         return Whose({**variables, **given})
-    agents = Agents.open(bridge.settings, bridge.store.place.project)
     definition = agents.find(options.agent)
     if definition is not None:
         own = {**definition.default_variables, **definition.lifecycle_variables}

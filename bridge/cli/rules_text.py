@@ -11,13 +11,15 @@ from bridge.policy.rule_set import hands_over, place_of
 from bridge.rules.rule_file import EFFECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from bridge.cli.screen import Line
     from bridge.policy.rule_set import Decision
+    from bridge.rules.in_force import Rules
     from bridge.rules.rule_file import Rule, RuleFile
     from bridge.rules.trial import Trial, Tried
+
+    Row = tuple[RuleFile, Rule, str]
 
 _NONE = """\
 no rules yet. They go into ~/.hostbridge/rules.yaml, or into a project's
@@ -39,15 +41,24 @@ _COLUMNS = (
 )
 
 
-def list_lines(
-    files: list[RuleFile], outside: Collection[Path], width: int | None
-) -> Iterator[Line]:
-    """Every rule on a line, by event; without any of one's own, how to begin."""
-    named = {(r.event, r.name) for f in files if f.layer != "built-in" for r in f.rules}
-    rows = [
-        _row(file, rule, outside)
-        for file in files
+def listed(rules: Rules, check_agent: Callable[[str], str | None]) -> list[Row]:
+    """Every rule with its file and its state: those that hold, and those that wait."""
+    before = rules.before()
+    held = [
+        (file, rule, _state_of(file, rule, is_before=(file.file, rule.name) in before))
+        for file in rules.files(check_agent)
         for rule in file.rules
+    ]
+    wait = [(f, rule, "not trusted") for f in rules.waiting() for rule in f.rules]
+    return held + wait
+
+
+def list_lines(rules: list[Row], width: int | None) -> Iterator[Line]:
+    """Every rule on a line, by event; without any of one's own, how to begin."""
+    named = {(r.event, r.name) for f, r, _ in rules if f.layer != "built-in"}
+    rows = [
+        _row(file, rule, state)
+        for file, rule, state in rules
         if file.layer != "built-in" or (rule.event, rule.name) not in named
     ]
     rows.sort(key=lambda row: row[0])
@@ -56,12 +67,10 @@ def list_lines(
         yield from ("", *_NONE.splitlines())
 
 
-def _row(
-    file: RuleFile, rule: Rule, outside: Collection[Path]
-) -> tuple[str, str, str, str, str]:
+def _row(file: RuleFile, rule: Rule, state: str) -> tuple[str, str, str, str, str]:
     where = "built-in" if file.layer == "built-in" else f"{file.file}:{rule.line}"
     name, where = visible(rule.name), visible(where)
-    return rule.event, name, _effects(rule), state_of(file, rule, outside), where
+    return rule.event, name, _effects(rule), state, where
 
 
 def _effects(rule: Rule) -> str:
@@ -73,18 +82,18 @@ def _effects(rule: Rule) -> str:
     )
 
 
-def state_of(file: RuleFile, rule: Rule, outside: Collection[Path]) -> str:
-    """Whether a rule is in force, in one word or two."""
+def _state_of(file: RuleFile, rule: Rule, *, is_before: bool) -> str:
+    """Whether a rule is in force, in a few words."""
     if file.layer == "built-in" or not rule.fields.enabled:
         return "off"
-    if file.file in outside:
-        return "not trusted"
     if rule.code is None or "broken" in rule.code:
         return "broken"
-    return "on"
+    if rule.lacks:
+        return "no agent"
+    return "on (as before)" if is_before else "on"
 
 
-def rule_value(file: RuleFile, rule: Rule, outside: Collection[Path]) -> dict[str, Any]:
+def rule_value(file: RuleFile, rule: Rule, state: str) -> dict[str, Any]:
     """A rule as JSON."""
     return {
         "event": rule.event,
@@ -92,20 +101,25 @@ def rule_value(file: RuleFile, rule: Rule, outside: Collection[Path]) -> dict[st
         "layer": file.layer,
         "file": str(file.file),
         "line": rule.line,
-        "state": state_of(file, rule, outside),
+        "state": state,
         "priority": rule.fields.priority,
         **rule.fields.model_dump(exclude_none=True, exclude={"name", "priority"}),
     }
 
 
-def trial_text(trial: Trial) -> str:
-    """Each rule with the parts of its condition, and what would be answered."""
+def trial_text(trial: Trial, would: tuple[Tried, ...]) -> str:
+    """Each rule with the parts of its condition, and what would be answered.
+
+    `would` are the rules that are not in force.
+    """
     parts = [_tried_text(tried) for tried in trial.rules]
+    parts += [_tried_text(tried, _NOT_IN_FORCE) for tried in would]
     if not parts:
         parts = [f"no rule is about {trial.event}"]
     return visible("\n\n".join([*parts, _answer(trial.decision)]), kept="\n")
 
 
+_NOT_IN_FORCE = "is not in force until `hostbridge trust`; it "
 _HOW = {
     "yes": "fires",
     "may": "may fire: it counts as yes, as the rule blocks",
@@ -114,11 +128,11 @@ _HOW = {
 }
 
 
-def _tried_text(tried: Tried) -> str:
+def _tried_text(tried: Tried, prefix: str = "") -> str:
     how = _HOW.get(tried.how) or f"cannot be asked: {tried.cause}"
     if tried.how == "skipped":
         how += " (skipped)"
-    lines = [f"{tried.rule['name']} {how}  [{place_of(dict(tried.rule))}]"]
+    lines = [f"{tried.rule['name']} {prefix}{how}  [{place_of(dict(tried.rule))}]"]
     lines += [f"  {line}" for line in show_parts(tried.parts).splitlines()]
     return "\n".join(lines)
 
@@ -138,25 +152,13 @@ def _answer(decision: Decision) -> str:
     return "answer: " + said.replace("\n", "\n        ")
 
 
-def trial_value(trial: Trial) -> dict[str, Any]:
+def trial_value(trial: Trial, would: tuple[Tried, ...]) -> dict[str, Any]:
     """The same as JSON."""
     decision = trial.decision
     return {
         "event": trial.event,
-        "rules": [
-            {
-                "name": tried.rule["name"],
-                "file": tried.rule["file"],
-                "line": tried.rule["line"],
-                "fires": tried.how,
-                "cause": tried.cause or None,
-                "parts": [
-                    {"text": part.text, "depth": part.depth, "value": str(part)}
-                    for part in tried.parts
-                ],
-            }
-            for tried in trial.rules
-        ],
+        "rules": [_tried_value(tried) for tried in trial.rules],
+        "waiting": [_tried_value(tried) for tried in would],
         "block": decision.block,
         "context": decision.contexts,
         "variables": decision.changes,
@@ -165,4 +167,18 @@ def trial_value(trial: Trial) -> dict[str, Any]:
             for s in decision.spawns
         ],
         "notes": decision.notes,
+    }
+
+
+def _tried_value(tried: Tried) -> dict[str, Any]:
+    return {
+        "name": tried.rule["name"],
+        "file": tried.rule["file"],
+        "line": tried.rule["line"],
+        "fires": tried.how,
+        "cause": tried.cause or None,
+        "parts": [
+            {"text": part.text, "depth": part.depth, "value": str(part)}
+            for part in tried.parts
+        ],
     }

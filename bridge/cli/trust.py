@@ -70,8 +70,11 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
     rules = rules_of(bridge)
     sound: list[trust.Digested] = [e.loaded for e in entries if e not in broken]
     sound += rules.sound
+    main = bridge.store.place.main
+    if main is not None:
+        tell(f"the rules of a linked worktree are those of {main}: trust them there")
     if not entries and not rules.files:
-        tell(f"{project} defines no agents, and no rules")
+        tell(f"{project} defines no agents{'' if main else ', and no rules'}")
         return Exit.OK
     if all(entry.is_trusted for entry in entries) and not rules.new:
         count = len(entries) + len(rules.files)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, ok, problem, warning
-from bridge.rules.layers import live, sources, untrusted
+from bridge.rules.agents_named import agent_check
+from bridge.rules.in_force import Rules
+from bridge.rules.layers import untrusted
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,22 +20,22 @@ def files(subject: Subject) -> Iterator[Finding]:
     """Whether the rules files can be read, and are in force."""
     if subject.place is None:
         return
-    found = sources(subject.settings, subject.place)
-    read = [file for file in live(found) if file.layer != "built-in"]
-    for file in untrusted(found):
+    rules = Rules.look(subject.settings, Store(subject.place))
+    check = agent_check(subject.settings, subject.place.project)
+    read = [file for file in rules.live(check) if file.layer != "built-in"]
+    for file in untrusted(rules.found):
         yield warning(
             f"{file} is not trusted as it is",
             "its rules do nothing; those that you trusted before stay in force",
-            "look at it, and agree: hostbridge trust",
+            f"look at it, and agree: {rules.agree}",
         )
     errors = [error for file in read for error in file.errors]
     if errors:
         more = f", and {len(errors) - 1} more" if errors[1:] else ""
-        yield problem(
-            f"{errors[0]}{more}",
-            "a rule with an error blocks what it is about, or does nothing",
-            "hostbridge rules check",
-        )
+        does = "a rule with an error blocks what it is about, or does nothing"
+        if any(not file.is_read for file in read):
+            does = "of a file that cannot be read, the rules before it stay in force"
+        yield problem(f"{errors[0]}{more}", does, "hostbridge rules check")
     elif read:
         count = sum(len(file.rules) for file in read)
         yield ok(f"{count} in {', '.join(str(file.file) for file in read)}")

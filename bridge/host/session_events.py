@@ -55,15 +55,28 @@ def _about_rules(hook: HookContext) -> str:
     said = []
     with suppress(BridgeError, OSError), hook.store.folder(FOLDER) as folder:
         record = json_object(folder.read(PROBLEMS))
-        errors, waiting = record.get("errors"), record.get("untrusted")
+        if record.get("agents"):
+            from bridge.rules.compiled import compile_rules
+
+            # They may be there by now.
+            compile_rules(hook.settings, hook.store)
+            record = json_object(folder.read(PROBLEMS))
+        errors = [*record.get("errors", ()), *record.get("agents", ())]
+        waiting, held = record.get("untrusted"), record.get("held", ())
         if errors and hook.event.text("source") in ("startup", "resume"):
             count = f"{len(errors)} error{'s' * (len(errors) > 1)}"
             said.append(f"{count} in rules, see `hostbridge rules check`: {errors[0]}")
         now = json.dumps(waiting).encode()
         if waiting and folder.read(_TOLD) != now:
             folder.replace(_TOLD, now, durable=False)
-            files = ", ".join(waiting)
-            said.insert(0, f"no rules until you run `hostbridge trust`: {files}")
+            main = hook.store.place.main
+            agree = f"until you run `hostbridge trust`{f' in {main}' if main else ''}"
+            new = [file for file in waiting if file not in held]
+            if held:
+                what = "rules have changed, and those that you trusted hold"
+                said.insert(0, f"{what} {agree}: {', '.join(held)}")
+            if new:
+                said.insert(0, f"no rules {agree}: {', '.join(new)}")
     return "; ".join(said)
 
 

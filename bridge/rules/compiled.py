@@ -17,12 +17,10 @@ from __future__ import annotations
 
 import hashlib
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from bridge.agents.yaml_source import read_tree
 from bridge.policy.bash_parser import parser_folders
 from bridge.policy.rule_set import EVENTS, TOOL_EVENTS, label_of
 from bridge.policy.tool_classes import CLASSES
@@ -35,7 +33,8 @@ from bridge.rules.freshness import (
     is_fresh,
     times_of_sets,
 )
-from bridge.rules.layers import FILE, folders_of, live, read_all, sources
+from bridge.rules.in_force import Rules, variables_of
+from bridge.rules.layers import FILE, folders_of, live, sources
 from bridge.rules.rule_file import RULE_EVENTS
 from bridge.rules.signs import classes_of
 from bridge.store.variables import Kept, forget_models
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     import os
 
     from bridge.config import Settings
-    from bridge.rules.layers import Source
     from bridge.rules.rule_file import RuleFile
     from bridge.store.directory import Folder
     from bridge.store.store import Store
@@ -68,21 +66,17 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
     found = sources(settings, store.place)
     with store.state() as state:
         folder = state[FOLDER]
-        texts = {s: data for s in found if (data := _in_force(s, folder)) is not None}
+        rules = Rules.choose(found, folder.read)
+        texts = rules.texts
         # A set that is gone leaves no copy.
         for name in set(folder.names(".yaml")) - {s.copy[:-5] for s in texts}:
             folder.remove(f"{name}.yaml")
         for source, data in texts.items():
             if folder.read(source.copy) != data:
                 folder.replace(source.copy, data, durable=False)
-        files = read_all(texts)
+        files = rules.files()
         _write(folder, files)
-        is_whole = all(texts.get(s) == s.data and not s.why for s in found)
-        # A file that is not trusted is digested, and not parsed: it may be anybody's,
-        # and a hook has little time.
-        looked_at = [s for s in found if s.why or s.is_admitted]
-        read = files if is_whole else live(looked_at)
-        _write_or_remove(folder, PROBLEMS, _problems(read, found))
+        _write_or_remove(folder, PROBLEMS, _problems(settings, store, rules, files))
         for layer, facts in looked.items():
             _stamp(folder, layer, facts)
         _write_or_remove(folder, SETS, sets)
@@ -90,20 +84,53 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
     return files
 
 
-def _problems(read: list[RuleFile], found: list[Source]) -> dict[str, Any]:
+def _problems(
+    settings: Settings, store: Store, rules: Rules, files: list[RuleFile]
+) -> dict[str, Any]:
     """What a user should know when a session begins; empty if nothing."""
     waiting = {
         str(s.file): hashlib.sha256(s.data).hexdigest()
-        for s in found
+        for s in rules.found
         if s.data is not None and not s.is_admitted
     }
+    # A file that is not trusted is digested, and not parsed: it may be anybody's, and a
+    # hook has little time.
+    looked_at = [s for s in rules.found if s.why or s.is_admitted]
     errors = [
         str(error).partition("\n")[0]
-        for file in read
-        if str(file.file) not in waiting
+        for file in (files if rules.is_whole else live(looked_at))
         for error in file.errors
     ]
-    return {"errors": errors, "untrusted": waiting} if errors or waiting else {}
+    found = {
+        "errors": errors,
+        "agents": _missing_agents(settings, store, files),
+        "untrusted": waiting,
+        "held": [str(s.file) for s in rules.texts if str(s.file) in waiting],
+    }
+    return found if any(found.values()) else {}
+
+
+def _missing_agents(
+    settings: Settings, store: Store, files: list[RuleFile]
+) -> list[str]:
+    """What is wrong with the agents that rules in force name."""
+    named = [
+        (file, rule, rule.fields.spawn_agent.agent)
+        for file in files
+        if file.layer != "built-in"
+        for rule in file.rules
+        if rule.fields.enabled and rule.fields.spawn_agent
+    ]
+    if not named:
+        return []
+    from bridge.rules.agents_named import agent_check
+
+    check = agent_check(settings, store.place.project)
+    return [
+        f"{file.file}:{rule.line}: rule {rule.name}: {why}"
+        for file, rule, agent in named
+        if (why := check(agent))
+    ]
 
 
 def _write_or_remove(folder: Folder, name: str, record: dict[str, Any]) -> None:
@@ -152,39 +179,8 @@ def _known(settings: Settings, store: Store) -> dict[str, Any]:
     return found
 
 
-def _in_force(source: Source, folder: Folder) -> bytes | None:
-    """The bytes of a file that count: its own, or those that did before."""
-    data, copy = source.data, folder.read(source.copy)
-    if data is not None and source.admits(data) and _is_whole(data):
-        return data
-    if data is None and not source.why and source.layer == "user":
-        # It is gone. The project's own stay until `trust` says so.
-        return None
-    if copy is not None and source.admits(copy):
-        return copy
-    # Half a file of the user's, and nothing before it: its problems are shown.
-    return data if data is not None and source.layer == "user" else None
-
-
-def _is_whole(data: bytes) -> bool:
-    """Whether the file is YAML of this kind; one that is being edited may not be."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return False
-    value = read_tree(text, Path(), may_be_empty=True).value
-    return isinstance(value, dict) and all(
-        isinstance(value.get(event) or [], list) for event in RULE_EVENTS
-    )
-
-
 def _write(folder: Folder, files: list[RuleFile]) -> None:
-    by_layer = {file.layer: file.variables for file in files}
-    own = {n: v for f in files if f.layer == "user" for n, v in f.variables.items()}
-    projects = {
-        n: v for f in files if f.layer == "project" for n, v in f.variables.items()
-    }
-    variables = {**by_layer["built-in"], **projects, **own}
+    variables = variables_of(files)
     common = {"version": VERSION, "variables": variables, "parser": parser_folders()}
     rules = rules_in_order(files)
     for event in RULE_EVENTS:

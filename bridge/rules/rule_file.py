@@ -95,7 +95,7 @@ class Rule:
     """One rule of a file, as written and compiled.
 
     `code` is what `bridge.policy.rule_set` reads; None if the rule is broken and
-    blocks nothing.
+    blocks nothing. `lacks` says why its agent cannot be asked, where that was checked.
     """
 
     event: str
@@ -103,6 +103,7 @@ class Rule:
     line: int
     fields: RuleFields
     code: Json | None
+    lacks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +166,9 @@ def read_rules(
     for parsed in found:
         reader = RuleReader(tree, parsed.place, known, parsed.inherited)
         codes.append(_compiled(reader, parsed.fields, kept))
-        agent = parsed.fields.spawn_agent
-        if agent is not None and (wrong := check_agent(agent.agent)):
-            reader.error("spawn_agent", wrong, "agent")
     _check_names(tree, found)
-    problems = sorted(tree.problems, key=lambda p: (p.line, p.column or 0))
     errors: dict[Place, list[Diagnostic]] = {}
-    for problem in problems:
+    for problem in sorted(tree.problems, key=_position):
         if problem.level == "error":
             errors.setdefault(problem.place[:2], []).append(problem)
     common = {"layer": layer, "file": str(file)} | (
@@ -179,19 +176,31 @@ def read_rules(
     )
     rules = []
     for parsed, sound in zip(found, codes, strict=True):
+        agent = parsed.fields.spawn_agent
+        lacks = (agent and check_agent(agent.agent)) or ""
+        if lacks:
+            # An error, though not of the rule: it is in force, and is told so.
+            inherits = "spawn_agent" in parsed.inherited
+            tree.error(
+                parsed.place + (() if inherits else ("spawn_agent", "agent")), lacks
+            )
         wrongs = errors.get(parsed.place)
         code = _broken(parsed, wrongs) if wrongs else sound
         line = tree.line_of(parsed.place)
         if code is not None:
             code |= {**common, "name": parsed.name, "line": line}
-        rules.append(Rule(parsed.event, parsed.name, line, parsed.fields, code))
+        rules.append(Rule(parsed.event, parsed.name, line, parsed.fields, code, lacks))
     return RuleFile(
         file,
         layer,
         variables=dict(salvaged.variables),
         rules=tuple(rules),
-        problems=tuple(problems),
+        problems=tuple(sorted(tree.problems, key=_position)),
     )
+
+
+def _position(problem: Diagnostic) -> tuple[int, int]:
+    return problem.line, problem.column or 0
 
 
 class Parsed(NamedTuple):

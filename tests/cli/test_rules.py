@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from trustworld import agree
+
+from bridge.rules.compiled import compile_rules
 
 RULES = """\
 variables: {validation_model: haiku}
@@ -72,7 +75,10 @@ def test_check_finds_every_problem_and_says_what_is_not_trusted(
         "    on_stop: [{block: x, when: not dine}]",
         "                                   ^",
         "5 rules in 2 files: 2 errors, 0 warnings",
-        f"not trusted: {project_rules}; look with: hostbridge trust",
+        (
+            f"{project_rules} is not trusted as it is; its rules do nothing; "
+            "look at it, and agree: hostbridge trust"
+        ),
     ]
 
 
@@ -151,3 +157,69 @@ def test_an_event_that_no_rule_is_about(project):
 
     assert ran.code == 2
     assert "no rule is about 'Notification'; hook_event_name is one of" in ran.err
+
+
+PUSH = """\
+on_before_tool:
+  - {name: no-push, when: "runs(command, 'git push')", block: N}
+"""
+REMOVE = """\
+  - {name: no-rm, when: "runs(command, 'rm')", block: R}
+"""
+
+
+def test_a_file_that_is_broken_shows_what_holds_in_its_place(project, home):
+    """As in the session: `list` and `test` read what hooks read."""
+    file = home / "rules.yaml"
+    file.write_text(PUSH)
+    compile_rules(project.bridge.settings, project.bridge.store)
+    file.write_text("on_before_tool:\n\t- x\n")
+
+    ran = project.run("rules", "test", "--command", "git push")
+    shown = project.run("rules")
+
+    assert "answer: refused: N" in ran.out
+    note = f"{file}:2:1: not YAML: found character that cannot start any token; "
+    assert f"{note}what it said before holds" in ran.err
+    row = f"on_before_tool\tno-push\tblock\ton (as before)\t{file}:2"
+    assert row in shown.out.splitlines()
+    assert f"{note}what it said before holds" in shown.err
+    assert "1 error in rules; see: hostbridge rules check" in shown.err
+    assert shown.code == 1
+
+
+def test_a_changed_project_file_shows_what_holds_and_what_waits(project):
+    folder = project.folder / ".bridge"
+    folder.mkdir()
+    file = folder / "rules.yaml"
+    file.write_text(PUSH)
+    before = project.run("rules", "test", "--command", "git push")
+    agree(project)
+    file.write_text(PUSH + REMOVE)
+    after = project.run("rules", "test", "--command", "rm x")
+    rows = [line.split("\t") for line in project.run("rules").out.splitlines()]
+
+    waits = "is not in force until `hostbridge trust`; it fires"
+    assert f"no-push {waits}" in before.out
+    assert before.out.endswith("answer: nothing; it goes on\n")
+    assert f"no-rm {waits}" in after.out
+    assert after.out.endswith("answer: nothing; it goes on\n")
+    assert f"{file} is not trusted as it is; what it said before holds" in after.err
+    states = {row[1]: row[3] for row in rows}
+    assert (states["no-push"], states["no-rm"]) == ("on", "not trusted")
+
+
+def test_an_agent_that_is_not_there_lets_the_call_run_as_in_a_session(project, home):
+    (home / "rules.yaml").write_text(
+        'on_before_tool:\n  - when: runs(command, "pytest")\n'
+        "    spawn_agent: {agent: validation-runer, prompt: x}\n"
+    )
+
+    other = project.run("rules", "test", "--command", "ls").out
+    ran = project.run("rules", "test", "--command", "pytest -q")
+    shown = project.run("rules").out
+
+    assert other.endswith("answer: nothing; it goes on\n")
+    assert "could not start validation-runer: no agent is named" in ran.out
+    assert "refused" not in ran.out
+    assert "\tno agent\t" in shown

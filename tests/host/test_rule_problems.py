@@ -84,7 +84,11 @@ def test_what_waits_for_trust_is_said_once(world, monkeypatch):
     trust.record(settings, place.owner, files, clients=())
     compile_rules(settings, world.store)
     said.append(begins(world))
+    theirs(world, WRONG)
+    changed = begins(world)
 
+    hold = "rules have changed, and those that you trusted hold until you run"
+    assert changed == f"hostbridge: {hold} `hostbridge trust`: {file}"
     line = f"hostbridge: no rules until you run `hostbridge trust`: {file}, {other}"
     assert said == [line, "", line, "", ""]
 
@@ -95,3 +99,20 @@ def test_an_agent_whose_conversation_is_compacted_is_no_session(world):
     said = world.say("SessionStart", source="compact", agent_id="somebodys")
 
     assert "systemMessage" not in said
+
+
+def test_an_agent_that_is_not_there_is_said_until_it_is(world):
+    rule = "on_before_tool:\n  - spawn_agent: {agent: my-checker, prompt: x}\n"
+    mine(world, rule)
+
+    said = begins(world)
+    folder = world.bridge.settings.home / "agents"
+    folder.mkdir(mode=0o700)
+    (folder / "my-checker.md").write_text(
+        "---\nname: my-checker\ndescription: d\n---\nCheck.\n"
+    )
+
+    file = world.bridge.settings.home / "rules.yaml"
+    line = f"{file}:2: rule on_before_tool[0]: no agent is named 'my-checker'"
+    assert line in said
+    assert begins(world) == ""
