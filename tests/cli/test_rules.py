@@ -90,10 +90,8 @@ def test_test_explains_each_part_and_the_answer(project):
     assert ran.code == 0
     assert ran.out == (
         f"delegate-checks does not fire  [{file}:3]\n"
-        '  validation_model and tool_name == "Bash" and runs(command, …  no\n'
+        '  validation_model and runs(command, "pytest", "ruff", "mypy"…  no\n'
         '    validation_model                                            "haiku"\n'
-        '    tool_name == "Bash"                                         yes\n'
-        '      tool_name                                                 "Bash"\n'
         '    runs(command, "pytest", "ruff", "mypy", "tox", "nox")       no\n'
         '      command                                                   '
         '"cd x && git push -f"\n'
