@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bridge.agents.search_tools import search_note
+from bridge.host.gate import denial
 from bridge.host.hook_table import WAIT_S
 from bridge.policy.permissions import names_options
 from bridge.policy.tool_names import on_host
@@ -32,6 +33,17 @@ _MAX_SCHEMA_BYTES = 100_000
 _HOOKED = (
     "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStop", "Stop"
 )  # fmt: skip
+# The client would let a call through whose hook has failed: the interpreter does not
+# start, or the time is over.
+_OR_DENY = """\
+exec 3<&0
+trap 'kill "$!"; exit 0' HUP INT TERM
+"$@" <&3 3<&- &
+wait "$!" || printf %s "$0\"
+"""
+_DENIAL = denial(
+    "hostbridge failed, or took too long, and this call needs it. Leave it; go on."
+).decode()
 # The API accepts no tool schema with one of these at its top.
 _COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "$ref", "$id"})
 
@@ -128,11 +140,9 @@ def _of_definition(definition: Definition, settings: dict[str, Any]) -> list[str
 
 
 def _hooks(hook: Sequence[str]) -> dict[str, Any]:
-    program, *arguments = hook
-    command = {
-        "type": "command",
-        "command": program,
-        "args": arguments,
-        "timeout": WAIT_S,
-    }
-    return {event: [{"hooks": [command]}] for event in _HOOKED}
+    def entry(program: str, *arguments: str) -> list[dict[str, Any]]:
+        command = {"command": program, "args": arguments}
+        return [{"hooks": [{"type": "command", **command, "timeout": WAIT_S}]}]
+
+    denied = entry("/bin/sh", "-c", _OR_DENY, _DENIAL, *hook)
+    return {event: entry(*hook) for event in _HOOKED} | {_HOOKED[0]: denied}

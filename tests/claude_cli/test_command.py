@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +145,37 @@ def test_rules_that_name_options_go_to_our_own_hook():
     settings = json.loads(command[at + 1])
     assert settings["permissions"] == {"allow": ["Bash(make test)"]}
     hooks = [h for (group,) in settings["hooks"].values() for h in group["hooks"]]
-    assert {(h["command"], *h["args"]) for h in hooks} == {("/py", "/a b/h.py", "{}")}
+    assert {(h["command"], *h["args"])[-3:] for h in hooks} == {
+        ("/py", "/a b/h.py", "{}")
+    }
+
+
+@pytest.mark.parametrize(
+    ("event", "hook", "said"),
+    [
+        ("PreToolUse", ["/gone/python"], "deny"),
+        ("PreToolUse", [sys.executable, "-c", "import gone"], "deny"),
+        ("PreToolUse", ["/bin/sh", "-c", "kill -ALRM $$"], "deny"),
+        ("PreToolUse", ["/bin/sh", "-c", "exit 2"], "deny"),
+        ("PreToolUse", ["/bin/sh", "-c", "exit 0"], ""),
+        ("PreToolUse", ["/bin/cat"], "event"),
+        ("Stop", ["/bin/sh", "-c", "exit 0"], ""),
+    ],
+)
+def test_a_hook_that_fails_denies_the_call(event, hook, said):
+    command = command_line("/c", asked(), hook=hook)
+    settings = json.loads(command[command.index("--settings") + 1])
+    (entry,) = settings["hooks"][event][0]["hooks"]
+
+    ended = subprocess.run(
+        [entry["command"], *entry["args"]],
+        input=b'{"hookSpecificOutput": {"permissionDecision": "event"}}',
+        capture_output=True,
+        check=True,
+    )
+
+    output = json.loads(ended.stdout or "{}").get("hookSpecificOutput", {})
+    assert output.get("permissionDecision", "") == said
 
 
 def test_one_with_bash_is_told_how_to_search():
