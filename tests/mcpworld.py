@@ -25,15 +25,18 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
 OURS = "mcp__hostbridge__"
+SERVER = [sys.executable, "-m", "bridge", "mcp"]
 _numbers = count(1)
 
 
 @asynccontextmanager
-async def served(folder: Path, **more: str) -> AsyncIterator[Client]:
+async def served(
+    folder: Path, command: list[str] = SERVER, **more: str
+) -> AsyncIterator[Client]:
     """A client of a server in this folder; `more` is added to our environment."""
     server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "bridge", "mcp"],
+        command=command[0],
+        args=command[1:],
         env={**os.environ, **more},
         cwd=folder,
     )
@@ -41,11 +44,16 @@ async def served(folder: Path, **more: str) -> AsyncIterator[Client]:
         yield client
 
 
-def run(steps: Callable[[Client], Awaitable[None]], folder: Path, **more: str) -> None:
+def run(
+    steps: Callable[[Client], Awaitable[None]],
+    folder: Path,
+    command: list[str] = SERVER,
+    **more: str,
+) -> None:
     """Do steps with a client."""
 
     async def all_of_it() -> None:
-        async with served(folder, **more) as client:
+        async with served(folder, command, **more) as client:
             await steps(client)
 
     anyio.run(all_of_it)

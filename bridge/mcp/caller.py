@@ -1,22 +1,25 @@
 """Who calls a tool: an agent of an open session, its main thread, or another program.
 
 Claude Code puts the id of its tool call into the call, and a hook has written down who
-made it. A call without such an id comes from another client, and asks as the command
-line does. So does an agent of `claude -p`, where no hook serves the queue: the server
-has its environment, which names the request.
+made it. Ids are no secrets: only a server that the session itself has started believes
+them. A call without such an id comes from another client, and asks as the command line
+does. So does an agent of `claude -p`, where no hook serves the queue: the server has
+its environment, which names the request.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.variables import Variables, check_given
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.host.calling_agent import Asking, asking_process
+from bridge.host.calling_agent import Asking, asking_process, find_caller
 from bridge.host.handover import can_start
 from bridge.host.output import one_line
 from bridge.store.callers import caller_of
+from bridge.store.host_process import ancestors_of
 from bridge.store.sessions import open_session
 from bridge.store.subagent_runs import find_agent
 from bridge.store.variables import Holder, values_of, variables_of
@@ -34,7 +37,7 @@ _MAX_NAME = 40
 
 
 class UnknownCaller(BridgeError):
-    """A call of Claude Code that no hook has seen: nobody knows whose agent it is."""
+    """A call of Claude Code that no hook has seen, or that is another server's."""
 
     code = "unknown_caller"
 
@@ -58,7 +61,8 @@ def identify(project: Project, meta: Mapping[str, Any] | None, client: str) -> C
     """Who makes a call with this `_meta`; `client` is what its client calls itself.
 
     Raises:
-        UnknownCaller: it names a tool call that no hook has written down.
+        UnknownCaller: it names a tool call that no hook has written down, or one of a
+            session that has not started this server.
         InvalidRequest: the session that made it is not open any more.
     """
     call = (meta or {}).get(TOOL_USE_ID)
@@ -83,6 +87,12 @@ def identify(project: Project, meta: Mapping[str, Any] | None, client: str) -> C
 def _in_session(project: Project, seen: SeenCaller) -> Caller:
     store = project.store
     session = open_session(store, seen.session_id)
+    if not _has_started_us(project, session):
+        raise UnknownCaller(
+            f"this server was not started by the session {session.session_id}, which "
+            "made the call of that id",
+            ways=("call it from that session", "leave the id of the call out"),
+        )
     known = values_of(store, Holder.session(session.session_id))
     if not seen.agent.agent_id:
         return Caller(Asking(variables=known), session, can_start=True)
@@ -94,6 +104,17 @@ def _in_session(project: Project, seen: SeenCaller) -> Caller:
         asking = Asking(run.request_id, run.depth + 1, variables_of(store, run))
     able = can_start(seen.agent.agent_type, run, asking.depth)
     return Caller(asking, session, seen.agent.agent_id, run, can_start=able)
+
+
+def _has_started_us(project: Project, session: Session) -> bool:
+    """Whether this server is the session's own, and no command's of an agent of it."""
+    above = ancestors_of(os.getpid())
+    if session.host.pid not in above:
+        return False
+    if session.host.pid == above[0]:
+        return True
+    agent = find_caller(project.store, project.settings)
+    return agent is None or not agent.is_sure
 
 
 def check_variables(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from hookworld import hook_world
 from mcpworld import call_from, run, text_of
 
 if TYPE_CHECKING:
@@ -31,3 +33,41 @@ def test_who_has_no_tool_agent_is_not_told_to_call_it(world: HookWorld, kind, sa
         assert text_of(told).startswith(says)
 
     run(steps, world.project)
+
+
+def test_error_another_program_knows_the_id_of_a_call(tmp_path, monkeypatch):
+    """It would act as the main thread of a session that is not its own."""
+    with hook_world(tmp_path, monkeypatch) as world:
+
+        async def steps(client: Client) -> None:
+            setting = {"values": {"phase": "red"}}
+            refused = await call_from(world, client, "set_variables", setting)
+
+            assert text_of(refused).startswith("unknown_caller: this server was not")
+
+        run(steps, world.project)
+        assert not list(world.store.place.state.glob("sessions/*.vars.json"))
+
+
+# As the client starts the shell of a call.
+SHELL = ("bash", "-c", "true && eval '{}' && true")
+
+
+def test_error_a_command_of_an_agent_knows_the_id_of_a_call(world: HookWorld):
+    """It would shed its depth, its variables and the guard against loops."""
+    _, agent = world.working()
+    command = f"{sys.executable} -m bridge mcp; true"
+    world.say(
+        "PreToolUse",
+        tool_name="Bash",
+        tool_input={"command": command},
+        tool_use_id="toolu_bash",
+        agent_id=agent,
+        agent_type="general-purpose",
+    )
+
+    async def steps(client: Client) -> None:
+        refused = await call_from(world, client, "start_agent", {"prompt": "Go."})
+        assert text_of(refused).startswith("unknown_caller: this server was not")
+
+    run(steps, world.project, [word.format(command) for word in SHELL])
