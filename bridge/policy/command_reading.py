@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bridge.policy.bash_parser import UNKNOWN, Word
-from bridge.policy.condition import MAY
+from bridge.policy.condition import MAY, matches
 from bridge.policy.wrapper_table import GLOBALS
 from bridge.policy.wrappers import next_operand, program
 
@@ -13,6 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+
+# What a shell puts something else for: an expansion, braces, letters in brackets.
+_OPEN = re.compile(rf"{UNKNOWN}|\{{[^}}]*\}}|\[[^]]*\]")
 
 
 class Reading:
@@ -23,6 +26,7 @@ class Reading:
         perhaps: the same of those that may be something else, or never run.
         opaque: text that cannot be read as a command; None where it is not known.
         problems: why something could not be read, in words for a person.
+        is_hidden: whether a shell reads text of which nothing is known.
     """
 
     def __init__(self) -> None:
@@ -30,6 +34,7 @@ class Reading:
         self.perhaps: list[list[str]] = []
         self.opaque: list[str | None] = []
         self.problems: list[str] = []
+        self.is_hidden = False
 
     def runs(self, names: Sequence[str]) -> Any:
         """True, False or MAY: whether one of these programs is started.
@@ -51,6 +56,15 @@ class Reading:
         texts = [one if one is None else _plain(one) for one in self.opaque]
         hidden = any(one is None or name[0] in one for one in texts for name in wanted)
         return MAY if hidden else False
+
+    def hides(self, names: Sequence[str]) -> Any:
+        """The same of programs whose names do not stand in the command's text."""
+        wanted = [name.split() for name in names]
+        if any(is_call_of(words, one) for words in self.started for one in wanted):
+            return True
+        all_words = [*self.started, *self.perhaps]
+        is_open = any(_could_be(words, one) for words in all_words for one in wanted)
+        return MAY if is_open or self.is_hidden or self.problems else False
 
     def words(self) -> Any:
         """Every word of every program that is started; MAY if some cannot be read."""
@@ -83,6 +97,21 @@ def is_call_of(words: Sequence[str], wanted: Sequence[str]) -> bool | None:
             return False
         key, rest = f"{key} {one}", rest[place + 1 :]
     return True
+
+
+def _could_be(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether a program can be what a name means, as far as its text tells."""
+    is_call = is_call_of(words, wanted)
+    if is_call is not None or program(words[0]) is not None:
+        return is_call is not False
+    glob = _OPEN.sub("*", words[0].rpartition("/")[2])
+    if not matches(wanted[0], glob):
+        return False
+    rest = is_call_of([wanted[0], *words[1:]], wanted)
+    if glob.strip("*?"):
+        return rest is not False
+    # `$PY setup.py` is usual: all the rest must be there.
+    return len(wanted) > 1 and rest is True
 
 
 def _plain(text: str) -> str:

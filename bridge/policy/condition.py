@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     Shell = Mapping[str, Callable[..., Any]]
 
 NO_SHELL: Shell = {}
+# Without any of these, a program that a command starts stands in its text.
+_HIDING = "$`?*[{|<"
 # What a shell takes out of a word.
 _QUOTES = "\\'\"\n"
 
@@ -307,7 +309,8 @@ def _runs(shell: Shell, command: Any, *names: Any) -> Any:
             raise TypeError(f"'runs' takes names of programs, not {kind(name)}")
     if isinstance(command, ForeignCommand):
         return MAY if any(map(command.names, wanted)) else False
-    if not _may_have(command, (name.split()[0] for name in wanted), "runs"):
+    is_named = _may_have(command, (name.split()[0] for name in wanted), "runs")
+    if not is_named and not (command and any(sign in command for sign in _HIDING)):
         return False
     return _asked(shell, "runs")(command, *wanted)
 
@@ -352,6 +355,11 @@ def _may_have(command: Any, wanted: Iterable[str], name: str) -> bool:
     """Whether a wanted word is in a command, quotes aside: if not, no parser loads."""
     if not _is_command(command, name):
         return False
+    return stands_in(command, wanted)
+
+
+def stands_in(command: str, wanted: Iterable[str]) -> bool:
+    """Whether any of these words stands in a command, quotes aside."""
     plain = _unquoted(command)
     return any(word in command or _unquoted(word) in plain for word in wanted)
 

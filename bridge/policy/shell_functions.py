@@ -31,7 +31,22 @@ def shell(
             readings[command] = read(command, BashParser(clock, folders))
         return readings[command]
 
+    def runs(command: str, *names: str) -> Any:
+        from bridge.policy.condition import stands_in
+
+        named = [name for name in names if stands_in(command, name.split()[:1])]
+        found = reading(command).runs(named) if named else False
+        hidden = [name for name in names if name not in named]
+        if found is True or not hidden:
+            return found
+        from bridge.policy.hidden_names import may_hide
+
+        if not may_hide(command, hidden):
+            return found
+        hides = reading(command).hides(hidden)
+        return found if hides is False else hides
+
     return {
-        "runs": lambda command, *names: reading(command).runs(names),
+        "runs": runs,
         "words": lambda command: reading(command).words(),
     }

@@ -81,6 +81,7 @@ class _Reader:
         if UNKNOWN in text and depth:
             # An expansion in it can hold any command.
             self.found.opaque.append(None)
+            self.found.is_hidden |= re.search(r"\w", text) is None
             text = text.replace(UNKNOWN, "${_}")
         self.texts += 1
         self.size += len(text)

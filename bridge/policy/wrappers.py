@@ -44,6 +44,8 @@ _SOURCES = frozenset({"source", "."})
 _SIGNS = frozenset({"[", "{", "}", "!"})
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _PYTHONS = re.compile(r"(?:python|pypy|pythonw)[\d.]*t?(?:\.exe)?")
+# In these nothing is a pattern.
+_CLOSED = re.compile(r"\$\{[^}]*\}|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.S)
 _ASSIGNMENT = re.compile(r"[^=\s]+=")
 # Tests and listings at the end of a `find`: everything else ends an -exec.
 _FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
@@ -59,10 +61,9 @@ def program(word: str) -> str | None:
     if UNKNOWN in name or not name:
         return None
     raw = word.raw if isinstance(word, Word) else word
-    raw = re.sub(r"\$\{[^}]*\}", "", raw)
+    raw = _CLOSED.sub("", raw)
     # A pattern, or braces: the shell puts something else there.
-    is_pattern = re.search(r"[*?\[{]", raw) and not re.search(r"['\"\\]", raw)
-    return None if is_pattern and name not in _SIGNS else name
+    return None if re.search(r"[*?\[{]", raw) and name not in _SIGNS else name
 
 
 def unwrap(words: Words) -> list[Started]:
@@ -242,10 +243,17 @@ def _shell(words: Words) -> Started:
         return Script(rest[0]) if rest else Opaque(None)
     if is_stdin or not rest or rest[0] in _STDIN:
         return Stdin(is_shell=True)
-    return Argv(rest)
+    return Script(UNKNOWN) if _is_process(rest[0]) else Argv(rest)
+
+
+def _is_process(word: str) -> bool:
+    """Whether a file to read is what another command writes: `bash <(…)`."""
+    return isinstance(word, Word) and word.raw.startswith("<(")
 
 
 def _sourced(words: Words) -> Started:
+    if _is_process(words[0]):
+        return Script(UNKNOWN)
     return Stdin(is_shell=True) if words[0] in _STDIN else Argv(words)
 
 

