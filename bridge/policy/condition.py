@@ -163,9 +163,8 @@ def _ordered(sign: str, compare: Callable[[Any, Any], bool]) -> Any:
         try:
             return compare(left, right)
         except TypeError:
-            raise TypeError(
-                f"'{sign}' cannot compare {kind(left)} with {kind(right)}"
-            ) from None
+            why = f"'{sign}' cannot compare {kind(left)} with {kind(right)}"
+            raise TypeError(why) from None
 
     return is_ordered
 
@@ -261,9 +260,9 @@ def matches(text: str, glob: str) -> bool:
     No match goes back over what an earlier `*` took, so that none takes long.
     """
     first, *rest = re.split(r"((?:\A|(?<=/))\*\*/|\*+)", glob)
-    pattern = _piece(first)
+    pattern = re.escape(first).replace(r"\?", ".")
     for index in range(0, len(rest), 2):
-        gap, piece = rest[index], _piece(rest[index + 1])
+        gap, piece = rest[index], re.escape(rest[index + 1]).replace(r"\?", ".")
         # A piece at its first place leaves most to those after it, so that no other
         # place need be tried; the last one has to be at the end.
         if index + 2 < len(rest):
@@ -271,10 +270,6 @@ def matches(text: str, glob: str) -> bool:
         else:
             pattern += f"{'(?:.*/)?' if gap == '**/' else '.*'}{piece}"
     return re.fullmatch(pattern, text, re.DOTALL) is not None
-
-
-def _piece(glob: str) -> str:
-    return re.escape(glob).replace(r"\?", ".")
 
 
 def _text(*parts: Any) -> str:
@@ -333,10 +328,8 @@ def _has_word(shell: Shell, word: Any, command: Any) -> Any:
 
 
 _SHELL: dict[str, Callable[..., Any]] = {
-    "runs": _runs,
-    "words": _words,
-    "has_word": _has_word,
-}
+    "runs": _runs, "words": _words, "has_word": _has_word,
+}  # fmt: skip
 
 
 def _asked(shell: Shell, name: str) -> Callable[..., Any]:
@@ -371,21 +364,16 @@ def _unquoted(text: str) -> str:
 
 
 def _flat(values: Iterable[Any]) -> list[Any]:
-    return [
-        item
-        for value in values
-        for item in (value if isinstance(value, list) else [value])
-    ]
+    lists = (value if isinstance(value, list) else [value] for value in values)
+    return [item for each in lists for item in each]
 
 
 def kind(value: Any) -> str:
     """What a person calls a value of this type."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, (int, float)):
-        return "a number"
-    if isinstance(value, str):
-        return "a text" if value else "an empty text"
-    return "a list" if isinstance(value, list) else "a mapping"
+    return "an empty text" if value == "" else _KINDS.get(type(value), "a mapping")
+
+
+_KINDS = {
+    type(None): "nothing", bool: "true or false", int: "a number", float: "a number",
+    str: "a text", list: "a list",
+}  # fmt: skip

@@ -194,9 +194,7 @@ class _Compiler:
                 return [word, self.at(node), *self._each(values, depth)]
             case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
                 return ["not", self.at(node), self.compiled(operand, depth)]
-            case ast.UnaryOp(
-                op=ast.USub(), operand=ast.Constant(value=int() | float())
-            ):
+            case ast.UnaryOp(ast.USub(), ast.Constant(value=int() | float())):
                 value = self._constant(node.operand)  # type: ignore[arg-type]
                 return None if value is None else -value
             case ast.Compare():
@@ -265,9 +263,7 @@ class _Compiler:
         match node.comparators[0]:
             case ast.Call(func=ast.Name(id="words"), args=[command], keywords=[]):
                 pass
-            case ast.Call(
-                func=ast.Attribute(value=command, attr="words"), args=[], keywords=[]
-            ):
+            case ast.Call(func=ast.Attribute(command, "words"), args=[], keywords=[]):
                 pass
             case _:
                 return None
@@ -309,9 +305,8 @@ class _Compiler:
             return self.problem(node, f"{name!r} takes its arguments one after another")
         if not least <= len(arguments) <= most:
             wanted = f"{least}" if least == most else f"{least} to {most}"
-            return self.problem(
-                node, f"{name!r} takes {wanted} arguments, not {len(arguments)}"
-            )
+            why = f"{name!r} takes {wanted} arguments, not {len(arguments)}"
+            return self.problem(node, why)
         first, *others = arguments
         parts = [self.compiled(first, depth)]
         # Python wants a tuple in `startswith`.
@@ -333,12 +328,9 @@ class _Compiler:
 
 
 def _is_constant(node: ast.expr) -> bool:
-    match node:
-        case ast.Constant(value=None | True | False):
-            return True
-        case ast.Name(id=name):
-            return name in _CONSTANTS
-    return False
+    if isinstance(node, ast.Constant):
+        return node.value is None or isinstance(node.value, bool)
+    return isinstance(node, ast.Name) and node.id in _CONSTANTS
 
 
 def _guess(name: str, known: Iterable[str]) -> str:
