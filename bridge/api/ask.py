@@ -127,7 +127,9 @@ class Asker(Submitter):
                 raise hosts.none_for(request)
             deadline_s = store.clock.monotonic_s() + request.timeout / 1000
             worker = own and self._worker(begun, own, deadline_s, given)
-            submitted = self.make_durable(store, request, routes, deadline_s)
+            submitted = self.make_durable(
+                store, request, routes, deadline_s, fan_out=begun.fan_out
+            )
             is_stuck = worker is None and hosts.would_wait_for_itself(request)
         if planned.own != "local" or not submitted.is_new:
             end_ahead()

@@ -47,6 +47,8 @@ class Draft:
     store: Store
     agents: Agents
     is_model_asked: bool
+    # How many of the asker's requests may go on at once.
+    fan_out: int
     # The variables of the agent or session that asks, if one does.
     inherited: Mapping[str, Any] = field(default_factory=dict)
     _found: dict[RouteName, Definition | None] = field(
@@ -160,6 +162,7 @@ def draft(
 
         fields = choices(definition) | fields
     from bridge.host.calling_agent import asking_process
+    from bridge.host.session_above import at_most, session_above
     from bridge.protocol.failure_codes import CURES
 
     if asking is None:
@@ -169,9 +172,11 @@ def draft(
             check_given(store, settings, given)
         asking = asking_process(store, settings)
     depth = asking.depth
-    if depth > settings.max_depth:
+    above = session_above(store, settings)
+    max_depth = at_most(settings, above, "max_depth")
+    if depth > max_depth:
         raise DepthExceeded(
-            f"{depth} agents stand above this request; {settings.max_depth} is the "
+            f"{depth} agents stand above this request; {max_depth} is the "
             "limit (max_depth)",
             ways=(CURES["depth"],),
         )
@@ -194,6 +199,7 @@ def draft(
             created_at=now_us // 1000,
             uptime=uptime(store.clock),
             requester=settings.requester or asking.requester or _default_requester(),
+            asker=None if asking.is_seen or above is None else above.session.session_id,
             parent_request_id=asking.parent,
             depth=depth,
             **fields,
@@ -201,7 +207,10 @@ def draft(
     except ValueError as exc:
         raise InvalidRequest(first_problem(exc)) from None
     is_model_asked = options.get("model") is not None
-    return Draft(request, definition, store, agents, is_model_asked, asking.variables)
+    fan_out = at_most(settings, above, "fan_out")
+    return Draft(
+        request, definition, store, agents, is_model_asked, fan_out, asking.variables
+    )
 
 
 def _default_requester() -> str:

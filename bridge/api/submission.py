@@ -43,7 +43,10 @@ class Submitter:
             check_schema(route, request, begun.definition_on(route))
             # Submitting it after its own deadline would be useless.
             deadline_s = store.clock.monotonic_s() + request.timeout / 1000
-            return self.make_durable(store, request, (route,), deadline_s).request_id
+            submitted = self.make_durable(
+                store, request, (route,), deadline_s, fan_out=begun.fan_out
+            )
+            return submitted.request_id
 
     def opened(self) -> AbstractContextManager[Store]:
         """The store, held open if it exists: a refused ask does not create one."""
@@ -55,17 +58,19 @@ class Submitter:
         request: Request,
         routes: Collection[RouteName],
         deadline_s: float,
+        *,
+        fan_out: int,
     ) -> Submitted:
         """Write the request, and wake the sessions that may take it.
+
+        With `fan_out` of its asker waiting or running, it is held.
 
         Raises:
             LockBusy: somebody held the store until the deadline; nothing was asked.
         """
         store = store.until(deadline_s)
         try:
-            submitted = store.submit(
-                request, routes=routes, fan_out=self.settings.fan_out
-            )
+            submitted = store.submit(request, routes=routes, fan_out=fan_out)
         except LockBusy as exc:
             raise LockBusy(f"nothing was asked: {exc}") from None
         if submitted.is_new:

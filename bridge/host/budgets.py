@@ -56,7 +56,7 @@ _BUDGETS = (
     _Budget("tokens_per_hour", "tokens", "hour", "tokens"),
     _Budget("minutes_per_hour", "minutes", "hour", _WORK),
 )
-_KEYS = ("slots", *(budget.key for budget in _BUDGETS))
+_KEYS = ("slots", "fan_out", "max_depth", *(budget.key for budget in _BUDGETS))
 
 
 class HeldBack(Value):
@@ -211,7 +211,9 @@ def held_back(
 
 def _surplus(request: Request, most: int) -> HeldBack:
     who = request.requester or "one program"
-    if request.parent_request_id is not None:
+    if request.asker is not None:
+        who = f"session {request.asker}"
+    elif request.parent_request_id is not None:
         who = f"the agent of {request.parent_request_id}"
     return HeldBack(
         limit="fan_out",

@@ -49,13 +49,15 @@ class Asking:
 
     `parent` is the request whose agent asks, `depth` how many agents stand above the
     new one, `variables` are those of the agent or the session, `requester` names the
-    program; None: the one that runs here.
+    program; None: the one that runs here. `is_seen` if hooks saw the agent's call: it
+    is not only the environment that names its request.
     """
 
     parent: str | None = None
     depth: int = 0
     variables: Mapping[str, Any] = field(default_factory=dict)
     requester: str | None = None
+    is_seen: bool = False
 
 
 def asking_process(store: Store, settings: Settings) -> Asking:
@@ -64,19 +66,23 @@ def asking_process(store: Store, settings: Settings) -> Asking:
     variables = inherited_variables(store, settings.host_pid, caller)
     if caller is None:
         return Asking(variables=variables)
-    return Asking(caller.request_id, caller.depth + 1, variables)
+    is_seen = caller.store is not None
+    return Asking(caller.request_id, caller.depth + 1, variables, is_seen=is_seen)
 
 
 def find_caller(store: Store, settings: Settings) -> Caller | None:
     """The agent that started us; None if none did.
 
     An agent in a session started us by a Bash call that hooks saw; the environment
-    tells of an agent of `claude -p`.
+    tells of an agent of `claude -p`: ours, or that of a process above us, which a
+    command has not changed.
     """
     above = ancestors_of(os.getpid())
-    inherited = _parent(settings.parent_request, settings.parent_depth)
-    if inherited is None:
-        inherited = next(filter(None, (_parent_of(pid) for pid in above)), None)
+    told = [
+        _parent(settings.parent_request, settings.parent_depth),
+        *map(_parent_of, above),
+    ]
+    inherited = max(filter(None, told), key=lambda c: c.depth, default=None)
     clients = [*([] if settings.host_pid is None else [settings.host_pid]), *above]
     seen = [
         _caller(state, call)

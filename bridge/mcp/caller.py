@@ -101,7 +101,8 @@ def _in_session(project: Project, seen: SeenCaller) -> Caller:
         # The user's own: it has the variables of its session, and one level above it.
         asking = Asking(depth=1, variables=known)
     else:
-        asking = Asking(run.request_id, run.depth + 1, variables_of(store, run))
+        known = variables_of(store, run)
+        asking = Asking(run.request_id, run.depth + 1, known, is_seen=True)
     able = can_start(seen.agent.agent_type, run, asking.depth)
     return Caller(asking, session, seen.agent.agent_id, run, can_start=able)
 

@@ -93,12 +93,15 @@ def start(
         if route != "host":
             check_here(route, request, begun.definition_on(route), settings)
             worker = open_worker(project.store, settings, route, define=begun.define)
-            # Its budgets count, whatever our environment says.
-            worker.session = caller.session or worker.session
+            if caller.session is not None:
+                # Its budgets count, whatever our environment says.
+                worker.session, worker.charged = caller.session, None
         elif is_own_host(hosts, request, caller):
             return _offered(store, settings, request, caller, timeout_s)
         deadline_s = store.clock.monotonic_s() + timeout_s
-        submitter.make_durable(store, request, (route,), deadline_s)
+        submitter.make_durable(
+            store, request, (route,), deadline_s, fan_out=begun.fan_out
+        )
     if worker is not None:
         serving.begin(project, worker, request_id, timeout_s)
     return Started(request_id, timeout_s)

@@ -147,6 +147,7 @@ class Request(Record):
     `variables` are what the templates of a definition can use beside the prompt;
     `context` is added after it as data, such as the change to be reviewed. `held` is
     the limit on agents at once that its asker went beyond: it waits for a person's yes.
+    `asker` is the session that it was made below, whatever `requester` says.
     """
 
     request_id: RequestIdField
@@ -168,6 +169,7 @@ class Request(Record):
     answer_schema: dict[str, Any] | None = field(default=None, json_name="schema")
     session: SessionId | None = None
     requester: str | None = None
+    asker: str | None = None
     parent_request_id: str | None = None
     depth: Count = 0
     attempt: Count = 0

@@ -3,13 +3,15 @@
 Decided when a request is submitted: one of the same asker's requests is one too many if
 so many of them wait or run already. It is marked (`held`, with the limit), and stays
 marked when others end: only `hostbridge approve` frees it. Requests of one agent, of
-one program or of one rule have one asker.
+one rule, of one session, or of programs of one name have one asker. Below a session the
+environment names nobody else.
 
     held    an empty file in the state directory: some requests are held
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from bridge.store.state import file_of
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from bridge.store.state import State
 
 _SIGN = "held"
+_PID = re.compile(r" \(pid \d+\)$")
 # Among the newest, so many of other askers are read at most.
 _READ = 1000
 _MAX_LISTED = 500
@@ -45,9 +48,12 @@ def is_surplus(state: State, request: Request, most: int) -> bool:
 
 
 def _asker(request: Request) -> tuple[str | None, ...]:
+    if request.asker is not None:
+        return (f"session {request.asker}",)
     if request.parent_request_id is not None:
         return (request.parent_request_id,)
-    return request.requester, request.session
+    # Each command of a loop has a shell of its own.
+    return _PID.sub("", request.requester or ""), request.session
 
 
 def mark(state: State) -> None:

@@ -69,6 +69,8 @@ class SessionLimits(Value):
     tokens_per_session: Count | None = None
     minutes_per_hour: Count | None = None
     minutes_per_session: Count | None = None
+    fan_out: Count | None = None
+    max_depth: Count | None = None
     by_variable: tuple[str, ...] = ()
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from bridge.config import LONGEST_S
 from bridge.protocol.record import LATEST_MS
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Uptime
 
 HOUR_MS = 3_600_000
+# No agent is given more time.
+_LONGEST_MS = LONGEST_S * 1000
 
 What = Literal["agents", "tokens", "minutes"]
 Window = Literal["hour", "session"]
@@ -87,7 +90,8 @@ class Spending:
         if call in self.charges and self.boot == now.boot:
             return self
         kept = self._folded(now)
-        charge = Charge(now.ms, max(now.ms, until))
+        end = min(max(now.ms, until), now.ms + _LONGEST_MS)
+        charge = Charge(now.ms, end)
         return replace(kept, charges={**kept.charges, call: charge})
 
     def ended(self, call: str, now: Uptime, *, again: bool = False) -> Spending:
@@ -196,7 +200,7 @@ def _amount(charge: Charge, what: What, first: int, now_ms: int) -> int:
 
 def _charge(found: Mapping[str, Any]) -> Charge | None:
     at, until, end = (_time(found.get(key)) for key in ("at", "until", "end"))
-    if at is None or until is None:
+    if at is None or until is None or until - at > _LONGEST_MS:
         return None
     end = None if end is None else max(at, end)
     return Charge(at, max(at, until), end, _number(found.get("tokens")))

@@ -15,10 +15,10 @@ from bridge.agents.known_agents import Agents
 from bridge.config import environment_for_a_client
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
 from bridge.host.agent_rules import AgentRules
+from bridge.host.session_above import at_most, session_above
 from bridge.protocol.names import INHERIT, OF_SERVER
 from bridge.protocol.status import ignore
 from bridge.routes import OWN, check_own
-from bridge.store.sessions import live_sessions
 from bridge.worker.worker import Worker
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.protocol.status import Stage
     from bridge.routes import OwnRoute
-    from bridge.store.sessions import Session
     from bridge.store.store import Store
     from bridge.worker.worker import Define, Executor
 
@@ -134,24 +133,18 @@ def open_worker(
     """
     if define is None:
         define = partial(Agents.open(settings, store.place.project).define, store)
+    above = session_above(store, settings)
     return Worker(
         store,
         route,
         _EXECUTORS[route](settings, store),
         define=define,
-        max_depth=settings.max_depth,
+        max_depth=at_most(settings, above, "max_depth"),
         on_stage=on_stage,
         on_progress=on_progress,
-        session=_session_above(store, settings.host_pid),
+        session=above and above.session,
+        charged=above and above.store,
     )
-
-
-def _session_above(store: Store, pid: int | None) -> Session | None:
-    """The open session whose client this process runs under, if any."""
-    if pid is None:
-        return None
-    found = live_sessions(store, which=lambda session: session.host.pid == pid)
-    return next(iter(found), None)
 
 
 def open_workers(

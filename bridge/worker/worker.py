@@ -78,6 +78,7 @@ class Worker:
             work.
         on_progress: receives the executor's progress.
         session: the session that this process runs under, whose budgets it obeys.
+        charged: the store that has that session's record; None: the same store.
     """
 
     store: Store
@@ -88,6 +89,7 @@ class Worker:
     on_stage: Callable[[Stage], None] = ignore
     on_progress: Callable[[Progress], None] = ignore
     session: Session | None = None
+    charged: Store | None = None
     _tokens: int | None = None
 
     @cached_property
@@ -136,7 +138,7 @@ class Worker:
             raise
         finally:
             watch.stop()
-            settle(self.store, request.request_id, self._tokens)
+            settle(self.charged or self.store, request.request_id, self._tokens)
         return True
 
     def _begin(self, request: Request, left_ms: int) -> str:
@@ -145,14 +147,14 @@ class Worker:
         One that a rule has started is counted already.
         """
         self._tokens = None
-        mine = self.session
-        known = mine and find_session(self.store, mine.session_id, mine.host)
+        mine, store = self.session, self.charged or self.store
+        known = mine and find_session(store, mine.session_id, mine.host)
         if known is None or request.request_id in known.spending.charges:
             return ""
-        limit = find_spent(known, uptime(self.store.clock))
+        limit = find_spent(known, uptime(store.clock))
         if limit is not None:
             return f"{limit.why}; more now: {limit.cure}"
-        note_launch(self.store, known, request.request_id, left_ms=max(0, left_ms))
+        note_launch(store, known, request.request_id, left_ms=max(0, left_ms))
         return ""
 
     def give_back(self, request_id: RequestId) -> None:

@@ -9,7 +9,7 @@ from fakeclaude import BY_CLAUDE, SERVED
 from sessionworld import in_a_session
 from trustworld import Terminal
 
-SURPLUS = "a test asked for more than 2 agents at once (fan_out)"
+SURPLUS = "session session-1 asked for more than 2 agents at once (fan_out)"
 
 
 @pytest.fixture

@@ -55,6 +55,14 @@ def test_it_stays_held_when_others_end(tmp_path):
     [
         ({"requester": "a"}, {"requester": "a"}, True),
         ({"requester": "a"}, {"requester": "b"}, False),
+        ({"requester": "sh (pid 7)"}, {"requester": "sh (pid 8)"}, True),
+        ({"requester": "a", "asker": "s"}, {"requester": "b", "asker": "s"}, True),
+        (
+            {"parent_request_id": "p", "asker": "s"},
+            {"parent_request_id": "q", "asker": "s"},
+            True,
+        ),
+        ({"requester": "a", "asker": "s"}, {"requester": "a", "asker": "t"}, False),
         ({"requester": "rule x", "session": "s"}, {"requester": "rule x"}, False),
         ({"parent_request_id": "p"}, {"parent_request_id": "p"}, True),
         ({"parent_request_id": "p", "requester": "a"}, {"requester": "a"}, False),

@@ -152,6 +152,20 @@ def test_what_cannot_be_is_not_believed(value):
         json.dumps(spending.started("new", UP, until=UP.ms).to_data())
 
 
+@pytest.mark.parametrize("until", [10**13, LATEST_MS])
+def test_nobody_works_for_years(until):
+    """Its minutes would leave the session none, and time would not free them."""
+    damaged = {"at": 10**12, "until": until}
+    known = {"at": UP.ms, "until": UP.ms + MINUTE_MS}
+    calls = {"bad": damaged, "good": known}
+    after_a_boot = Spending.read({"boot": "before", "calls": calls})
+    asked_for_years = Spending().started("a", UP, until=until)
+
+    assert after_a_boot.used("minutes", "session", UP) == MINUTE_MS
+    kept = Spending.read(json.loads(json.dumps(asked_for_years.to_data())))
+    assert kept.used("agents", "session", UP) == 1
+
+
 def test_one_from_the_future_is_of_no_hour():
     future = {"at": UP.ms + 5, "until": UP.ms + 9}
     spending = Spending.read({"boot": UP.boot, "calls": {"a": future}})

@@ -1,0 +1,75 @@
+"""The open session that this process runs under: its limits bind what a model starts.
+
+CLAUDE_PID names its client, and so do our ancestors, whatever the environment says by
+now. Of several clients the outermost counts: a session does not begin anew because its
+model starts another client. A process that has left its ancestors, and has another
+environment, is under no session that can be seen.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from bridge.config import TABLE, Settings
+from bridge.errors import BridgeError
+from bridge.host.pins import Pins
+from bridge.store.host_process import ancestors_of, environment_of
+from bridge.store.sessions import live_sessions
+from bridge.store.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.store.sessions import Session
+
+
+class Above(NamedTuple):
+    """A session, and the store that has its record."""
+
+    session: Session
+    store: Store
+
+
+def session_above(store: Store, settings: Settings) -> Above | None:
+    """The session that this process runs under, whatever its folder; None if none."""
+    above = ancestors_of(os.getpid())
+    known = [settings, *_settings_of(above)]
+    named = {each.host_pid for each in known if each.host_pid} - set(above)
+    clients = [*named, *above]
+    guards = {each.state_dir or each.home for each in known}
+    places = {
+        place
+        for guard in guards
+        for pid in clients
+        for place in Pins(guard).of_process(pid)
+        if place.state != store.place.state
+    }
+    found = []
+    for each in (store, *map(Store, places)):
+        with suppress(BridgeError, OSError):
+            mine = live_sessions(each, which=lambda s: s.host.pid in clients)
+            found += [Above(session, each) for session in mine]
+    return max(found, key=lambda a: clients.index(a.session.host.pid), default=None)
+
+
+def _settings_of(pids: list[int]) -> Iterator[Settings]:
+    """What processes above us were started with: a client's own settings are there."""
+    for pid in pids:
+        with suppress(BridgeError):
+            yield Settings.from_environment(environment_of(pid))
+
+
+def at_most(
+    settings: Settings, above: Above | None, key: Literal["fan_out", "max_depth"]
+) -> int:
+    """A limit that binds the asker: below a session a variable does not raise it."""
+    mine: int = getattr(settings, key)
+    limits = above and above.session.limits
+    is_by_variable = settings.sources.get(key) == TABLE[key].variable
+    if not limits or not (is_by_variable or key in limits.by_variable):
+        # From files, which only a person changes; the session reads them later.
+        return mine
+    most: int | None = getattr(limits, key)
+    return mine if most is None else min(mine, most)

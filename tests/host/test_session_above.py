@@ -1,0 +1,84 @@
+"""What runs below a session obeys its limits, whatever its environment says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+from fakeclaude import OBEDIENT, fake_claude
+from hookworld import HookWorld
+
+from bridge.host import dispatch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PYTHON = (sys.executable, "-m", "bridge")
+
+
+@pytest.fixture
+def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HookWorld:
+    """A session whose client is this process: what it starts is below it."""
+    world = HookWorld(tmp_path, monkeypatch, os.getpid())
+    monkeypatch.setenv("BRIDGE_AGENTS_PER_HOUR", "0")
+    monkeypatch.setenv("BRIDGE_FAN_OUT", "1")
+    start = world.event("SessionStart", source="startup")
+    dispatch.answer(orjson.dumps(start), "SessionStart", "local")
+    return world
+
+
+def run(
+    world: HookWorld, *words: str, folder: Path | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """A command in a shell that the client has started, which changes variables."""
+    changed = [f"{name}={value}" for name, value in env.items()]
+    return subprocess.run(
+        ["sh", "-c", '"$@"; exit', "sh", "env", *changed, *PYTHON, *words],
+        cwd=folder or world.project,
+        env={"HOME": str(world.home), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("where", ["project", "elsewhere"])
+@pytest.mark.parametrize("name", ["BRIDGE_AGENTS_PER_HOUR", "BRIDGE_HOME", "HOME"])
+def test_an_agent_beside_the_session_is_charged_to_it(client, tmp_path, where, name):
+    program = fake_claude(tmp_path / "bin", OBEDIENT)
+    folder = {"project": client.project, "elsewhere": tmp_path / "elsewhere"}[where]
+    folder.mkdir(exist_ok=True)
+    value = "9" if name == "BRIDGE_AGENTS_PER_HOUR" else str(tmp_path / "new")
+
+    done = run(
+        client, "ask", "go", "--route", "claude", folder=folder,
+        **{"BRIDGE_CLAUDE": str(program), name: value},
+    )  # fmt: skip
+
+    assert done.returncode != 0
+    assert "agents_per_hour is 0, so it may start no agent" in done.stderr
+
+
+def test_a_name_of_its_own_is_no_other_asker(client):
+    for number in range(3):
+        done = run(
+            client, "submit", f"number {number}", BRIDGE_FAN_OUT="9",
+            BRIDGE_REQUESTER=f"r{number}", BRIDGE_PARENT=f"p{number}", BRIDGE_DEPTH="1",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
+    held = client.store.held_requests()
+
+    assert [each.requester for each in held] == ["r1", "r2"]
+    assert {each.asker for each in held} == {client.session}
+
+
+def test_a_variable_does_not_let_agents_ask_more_deeply(client):
+    done = run(client, "submit", "go", BRIDGE_MAX_DEPTH="9", BRIDGE_PARENT="p",
+               BRIDGE_DEPTH="2")  # fmt: skip
+
+    assert "3 agents stand above this request; 2 is the limit" in done.stderr
