@@ -8,8 +8,8 @@ its own at once.
 Refused inside a Claude Code session: its model must not say yes for its user.
 
 For example:
-  hostbridge approve --all
   hostbridge status
+  hostbridge approve --all
 """
 
 from argparse import Namespace

@@ -5,8 +5,8 @@ request is a resource, and every agent a prompt. It ends when its client closes 
 and ends what it started. docs/mcp.md says how to register it.
 
 For example:
-  hostbridge mcp < /dev/null
   hostbridge -C ~ mcp < /dev/null
+  hostbridge mcp < /dev/null
 """
 
 from argparse import Namespace

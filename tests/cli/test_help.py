@@ -13,10 +13,11 @@ import pytest
 from bridge.cli.commands import COMMANDS
 from bridge.cli.main import run
 
-# What other exit codes are right where nobody is at a terminal, and a session is open
-# that is no client.
+# What other exit codes are right where nobody is at a terminal, a session is open that
+# is no client, and Claude Code is not installed.
 CODES = {
-    "doctor": {1}, "models": {0, 1}, "serve": {124, 130}, "status": {2}
+    "doctor": {1}, "install": {1}, "models": {0, 1},
+    "serve": {124, 130}, "status": {2},
 }  # fmt: skip
 WITH_OPTIONS = sorted({*COMMANDS} - {"hook"})
 

@@ -48,7 +48,7 @@ def test_every_field_is_compared_or_known_not_to_count():
         "schema_version", "request_id", "definition", "timeout", "created_at", "uptime",
         "status", "priority", "requester", "parent_request_id", "depth", "attempt",
         "max_attempts", "dedup_key", "answer_to_host", "claim", "declined_by",
-        "falls_back_to",
+        "falls_back_to", "held", "approved", "asker",
     }  # fmt: skip
 
     assert set(Request.fields) == counts | bookkeeping
