@@ -41,7 +41,7 @@ run() {
     case $ended:$event in
     0:*) ;;
     42:FileChanged) trap - 0 && exit 2 ;;
-    *:PreToolUse) is_ours && refuse '"permissionDecision":"deny","permissionDecisionReason":"' '"' ;;
+    *:PreToolUse) is_ours || is_late && refuse '"permissionDecision":"deny","permissionDecisionReason":"' '"' ;;
     *:PermissionRequest) is_ours && refuse '"decision":{"behavior":"deny","message":"' '"}' ;;
     *:SessionStart) tell_how ;;
     esac
@@ -54,6 +54,11 @@ refuse() {
     why="hostbridge cannot start, or was stopped, and this call needs it. Leave it; go on."
     printf '{"hookSpecificOutput":{"hookEventName":"%s",%s%s%s}}\n' \
         "$event" "$1" "$why" "$2"
+}
+
+# Whether the library took too long (SIGALRM) over a call that a rule may be about.
+is_late() {
+    [ "$ended" = 142 ] && [ -z "$off" ] && [ -e "$state/rules/$event${tools:+.$tools}" ]
 }
 
 # Whether the event on stdin is about an agent of ours, or names a request. The library

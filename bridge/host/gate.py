@@ -168,15 +168,19 @@ def is_off(state: str, fields: Json) -> bool:
 
 
 def last_word(event: str, state: str, data: bytes) -> bytes:
-    """What to answer when nothing could be decided: deny what is ours.
+    """What to answer when nothing could be decided: deny what is ours, or ruled.
 
     If let through, our agent's permission dialog would take the user's next key for a
-    yes, or an agent would get a token as its prompt. Loads nothing more: the package
-    may be gone by now.
+    yes, or an agent would get a token as its prompt. The package may be gone by now.
     """
     try:
-        if event not in _ASKS or not _concerns_us(state, _parse(data)):
-            return b""
+        fields = _parse(data)
+        if event not in _ASKS or not _concerns_us(state, fields):
+            from bridge.host.rule_gate import UNRULED, may_refuse
+
+            is_ruled = event == "PreToolUse" and not is_off(state, fields)
+            is_refused = is_ruled and may_refuse(event, state, fields)
+            return denial(UNRULED) if is_refused else b""
     except Exception:  # noqa: BLE001 - what cannot be read at all is not ours
         return b""
     if event == "PreToolUse":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from bridge.host.call_notes import is_name, load
+from bridge.policy.rule_mending import NOT_BLOCKED, is_mending
 from bridge.policy.rule_set import EVENTS, Whose, any_fires, is_blocking, scope_of
 from bridge.policy.tool_classes import HANDBACK
 from bridge.policy.variable_record import owned_in
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
+UNRULED = (
+    "hostbridge could not ask the rules about this call, and one that blocks may be "
+    f"about it. `hostbridge rules check` reads them anew; {NOT_BLOCKED}"
+)
 _MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -47,6 +52,24 @@ def may_block(event: str, state: str) -> bool:
     try:
         compiled = load_rules(state, event)
         return compiled is not None and any(map(is_blocking, compiled["rules"]))
+    except Exception:  # noqa: BLE001 - damaged: one of them may
+        return True
+
+
+def may_refuse(event: str, state: str, fields: Json) -> bool:
+    """Whether a blocking rule may be about a call that the library could not decide."""
+    if is_mending(scope_of(fields, Whose({}))):
+        return False
+    if "hook_event_name" not in fields:
+        return may_block(event, state)
+    try:
+        compiled = load_rules(state, event)
+        if compiled is None:
+            return False
+        whose = whose_of(state, fields, None, compiled["variables"])
+        rules = filter(is_blocking, compiled["rules"])
+        functions = shell(compiled.get("parser"))
+        return any_fires(rules, scope_of(fields, whose), whose, functions)
     except Exception:  # noqa: BLE001 - damaged: one of them may
         return True
 

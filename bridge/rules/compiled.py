@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.errors import BridgeError
 from bridge.policy.bash_parser import parser_folders
 from bridge.policy.rule_set import EVENTS, TOOL_EVENTS, label_of
 from bridge.policy.tool_classes import CLASSES
@@ -34,7 +35,7 @@ from bridge.rules.freshness import (
     times_of_sets,
 )
 from bridge.rules.in_force import Rules, variables_of
-from bridge.rules.layers import FILE, folders_of, live, sources
+from bridge.rules.layers import FILE, folders_of, live, read_all, sources
 from bridge.rules.rule_file import RULE_EVENTS
 from bridge.rules.signs import classes_of
 from bridge.store.variables import Kept, forget_models
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 VARIABLES = "variables.json"
+_UNFINISHED = "rules were not read to the end: there was no time, or they are damaged"
 # The user's rules come before the project's, of one priority.
 _ORDER = {"user": 0, "project": 1}
 
@@ -74,12 +76,25 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
         for source, data in texts.items():
             if folder.read(source.copy) != data:
                 folder.replace(source.copy, data, durable=False)
-        files = rules.files()
-        _write(folder, files)
-        _write_or_remove(folder, PROBLEMS, _problems(settings, store, rules, files))
-        for layer, facts in looked.items():
-            _stamp(folder, layer, facts)
-        _write_or_remove(folder, SETS, sets)
+        problems: dict[str, Any] | None = {"errors": [_UNFINISHED]}
+        try:
+            own = {s: data for s, data in texts.items() if s.layer == "user"}
+            if len(own) < len(texts):
+                # First, for a hook may not have the time to read the others.
+                _write(folder, read_all(own), _held(folder))
+            files = rules.files()
+            _write(folder, files, {})
+            problems = _problems(settings, store, rules, files)
+        except (KeyboardInterrupt, BridgeError, OSError):
+            problems = None
+            raise
+        finally:
+            # Also where time was up: so it would be at every event.
+            if problems is not None:
+                _write_or_remove(folder, PROBLEMS, problems)
+                for layer, facts in looked.items():
+                    _stamp(folder, layer, facts)
+                _write_or_remove(folder, SETS, sets)
     forget_models(store, _kept_by(files))
     return files
 
@@ -179,15 +194,29 @@ def _known(settings: Settings, store: Store) -> dict[str, Any]:
     return found
 
 
-def _write(folder: Folder, files: list[RuleFile]) -> None:
-    variables = variables_of(files)
+def _held(folder: Folder) -> dict[str, Any]:
+    """What is in force of the project, as it was compiled before."""
+    rules: dict[str, Any] = {}
+    for event in RULE_EVENTS:
+        found = json_object(folder.read(f"{event}.json")).get("rules")
+        known = [rule for rule in found or () if isinstance(rule, dict)]
+        rules[event] = [rule for rule in known if rule.get("layer") == "project"]
+    return {**json_object(folder.read(VARIABLES)), "rules": rules}
+
+
+def _write(folder: Folder, files: list[RuleFile], held: dict[str, Any]) -> None:
+    """Write the rules of these files, and those that are held."""
+    variables = {**held.get("variables", {}), **variables_of(files)}
     common = {"version": VERSION, "variables": variables, "parser": parser_folders()}
     rules = rules_in_order(files)
+    for event, others in held.get("rules", {}).items():
+        rules[event] += others
     for event in RULE_EVENTS:
         if rules[event]:
             data = orjson.dumps({**common, "rules": rules[event]})
             folder.replace(f"{event}.json", data, durable=False)
     kept = {name: list(each) for name, each in _kept_by(files).items()}
+    kept = {**held.get("kept", {}), **kept}
     known = {"version": VERSION, "variables": variables, "kept": kept}
     folder.replace(VARIABLES, orjson.dumps(known), durable=False)
     wanted = _signs(rules)

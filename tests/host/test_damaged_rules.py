@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
-from hookworld import hook_world, run_hook
-from test_rule_gate import PUSH, call, write
+from hookworld import ROOT, hook_world, run_hook
+from test_rule_gate import PUSH, START, call, write
 
+from bridge.agents import trust
 from bridge.errors import StateUnavailable
 from bridge.host import agent_rules
 from bridge.host.agent_rules import AgentRules
-from bridge.host.hook_table import HOOKS
-from bridge.rules import compiled
+from bridge.host.gate import last_word
+from bridge.host.hook_table import HOOKS, form_of
+from bridge.rules import compiled, in_force
 from bridge.rules.compiled import compile_rules, declared_variables
+from bridge.rules.freshness import is_fresh
+from bridge.rules.layers import live, sources
 
 DAMAGES = {
     "empty": b"",
@@ -101,3 +105,74 @@ def test_damaged_variables_are_read_from_their_files(world):
     (world.store.place.state / "rules" / "variables.json").write_bytes(b"{")
 
     assert declared_variables(world.bridge.settings, world.store)["size"] == 3
+
+
+def test_where_time_is_up_the_users_rules_hold_and_no_event_tries_again(
+    world, monkeypatch
+):
+    """The user's are compiled first; those of the project stay as they were."""
+    settings, store = world.bridge.settings, world.store
+    theirs = world.project / ".bridge" / "rules.yaml"
+    theirs.parent.mkdir()
+    theirs.write_text(PUSH.replace("git push", "make"))
+    files = live(sources(settings, store.place))
+    monkeypatch.setattr(trust, "refuse_inside_a_session", lambda *_: None)
+    theirs_read = [file for file in files if file.layer == "project"]
+    trust.record(settings, store.place.owner, theirs_read, clients=())
+    compile_rules(settings, store)
+
+    def is_up(*_):
+        raise TimeIsUp
+
+    write(world, PUSH)
+    monkeypatch.setattr(in_force.Rules, "files", is_up)
+    with pytest.raises(TimeIsUp):
+        compile_rules(settings, store)
+
+    denied = [c for c in ("git push", "make", "ls") if call(world, c)]
+    assert denied == ["git push", "make"]
+    assert is_fresh(settings, store.place)
+    said = world.say("SessionStart", source="startup")
+    assert "not read to the end" in said["systemMessage"]
+
+
+class TimeIsUp(BaseException):
+    """As the hook's own."""
+
+
+@pytest.mark.parametrize("block", ["block: Ask first.", "inject_context: Ask first."])
+def test_where_the_hook_fails_a_call_that_a_rule_blocks_is_refused(world, block):
+    write(world, PUSH.replace("block: Ask first.", block))
+    compile_rules(world.bridge.settings, world.store)
+
+    def answer(command, **more):
+        event = world.event(
+            "PreToolUse", tool_name="Bash", tool_input={"command": command}, **more
+        )
+        state = str(world.store.place.state)
+        return last_word("PreToolUse", state, json.dumps(event).encode())
+
+    is_blocking = block.startswith("block")
+    assert (b"`hostbridge rules check`" in answer("git push")) is is_blocking
+    assert answer("ls") == answer("hostbridge rules check") == b""
+    (world.store.place.state / "off").touch()
+    assert answer("git push") == b""
+
+
+@pytest.mark.parametrize("ends", ["kill -ALRM $$", "exit 0"])
+def test_where_the_quick_half_takes_too_long_what_has_a_sign_is_refused(
+    world, tmp_path, ends
+):
+    write(world, PUSH)
+    compile_rules(world.bridge.settings, world.store)
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{ends}\n")
+    python.chmod(0o755)
+
+    form = form_of("local", ROOT / "hooks", str(python))
+    event = world.event("PreToolUse", tool_name="X", tool_input={})
+
+    bash, read = (run_hook(START[tools], event, form) for tools in ("bash", "read"))
+
+    assert (b'"deny"' in bash[1]) is ("ALRM" in ends)
+    assert (bash[0], read) == (0, (0, b"", b""))
