@@ -133,6 +133,12 @@ def refuse_inside_a_session(
             "this runs inside a Claude Code session, whose model could decide; run "
             f"`{command}` in a terminal of your own"
         )
+    if has_terminal_from_below(os.getpid(), clients):
+        raise InsideSession(
+            "this may run inside a Claude Code session, whose model could decide: what "
+            "holds this terminal (a tmux?) began after that and has left its parents; "
+            f"run `{command}` in another terminal, or in a tmux that is older"
+        )
 
 
 def refuse_unless_by_hand(
@@ -158,10 +164,8 @@ def _is_below(clients: Collection[int]) -> bool:
     """Whether the kernel shows a client, whatever our own environment says."""
     here = os.getpid()
     others = behind(here)
-    return (
-        not set(clients).isdisjoint(others)
-        or any(environment_of(pid).keys() & SIGNS_OF_A_CLIENT for pid in others)
-        or has_terminal_from_below(here, clients)
+    return not set(clients).isdisjoint(others) or any(
+        environment_of(pid).keys() & SIGNS_OF_A_CLIENT for pid in others
     )
 
 

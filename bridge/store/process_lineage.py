@@ -43,7 +43,8 @@ def has_terminal_from_below(pid: int, clients: Collection[int]) -> bool:
     """Whether the terminal of `pid` was made by something that one of `clients` began.
 
     By something younger than the client, in its control group, that has left its
-    parents; servers of terminals, such as tmux, do so for their users.
+    parents. So does a tmux that a user begins then; but a model can begin one, too, and
+    type into it, and nothing tells the two apart.
     """
     holders = _holders(pid) if clients else []
     adopter = _adopter() if holders else 0
@@ -67,15 +68,14 @@ def is_left_behind(pid: int, clients: Collection[int]) -> bool:
     return any(
         (above in adopters or name_of(above) == "systemd")
         and stat_fields(child)[3:4] != stat_fields(above)[3:4]
+        and not name_of(child).lower().startswith(_SERVERS)
         and _may_be_from_below(child, clients)
         for child, above in pairwise([pid, *ancestors_of(pid)])
     )
 
 
 def _may_be_from_below(pid: int, clients: Collection[int]) -> bool:
-    """Whether it began after a client, beside it, and is no server of terminals."""
-    if name_of(pid).lower().startswith(_SERVERS):
-        return False
+    """Whether it began after a client, and beside it."""
     return any(
         _started(pid) >= _started(client) > 0 and _group(pid) == _group(client)
         for client in clients

@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 
 import needs
 import pytest
@@ -81,40 +82,44 @@ def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how,
     assert not is_trusted(project)
 
 
-def test_a_tmux_of_the_user_is_no_session(project, tmp_path):
-    """Its server has left its parents, too, with a session open beside it."""
-    tmux = [needs.tool("tmux"), "-S", str(tmp_path / "socket")]
+@pytest.mark.parametrize("first", ["tmux", "session"])
+def test_a_tmux_is_no_session_if_it_is_older(project, tmp_path, first):
+    """A model of the session can begin a later one, and type the yes."""
+    tmux = [needs.tool("tmux"), "-S", str(tmp_path / "socket"), "-f", "/dev/null"]
     define(project, "worker.yaml", GOOD)
     words = ["env", "-i", *(f"{name}={value}" for name, value in project.env.items())]
     words += [sys.executable, "-m", "bridge", "trust"]
+
+    def begin():
+        command = [*tmux, "new-session", "-d", "-x", "300", "-c", str(project.folder)]
+        keep = [";", "set-option", "-g", "remain-on-exit", "on"]
+        subprocess.run([*command, "sleep 90", *keep], env=project.env, check=True)
+        time.sleep(0.02)  # the kernel's clock of starts ticks a hundred times a second
+
+    def screen():
+        done = subprocess.run(
+            [*tmux, "capture-pane", "-pJ"], capture_output=True, text=True, check=False
+        )
+        return done.stdout
+
+    if first == "tmux":
+        begin()
     with started_as_a_client(tmp_path) as client:
         in_a_session(project, client.pid)
-        subprocess.run(
-            [*tmux, "new-session", "-d", "-x", "300", "-c", str(project.folder),
-             *words, ";",
-             "set-option", "-g", "remain-on-exit", "on"],
-            env=project.env,
-            check=True,
-        )  # fmt: skip
-
-        def screen():
-            done = subprocess.run(
-                [*tmux, "capture-pane", "-pJ"],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            return done.stdout
-
+        if first == "session":
+            begin()
+        subprocess.run([*tmux, "respawn-pane", "-k", *words], check=True)
         try:
             wait_until(lambda: "agree:" in screen() or "hostbridge:" in screen())
             subprocess.run([*tmux, "send-keys", "yes", "Enter"], check=True)
             wait_until(lambda: "1 trusted" in screen() or "hostbridge:" in screen())
+            seen = screen()
         finally:
             subprocess.run([*tmux, "kill-server"], check=True)
             client.kill()
 
-    assert is_trusted(project)
+    assert is_trusted(project) == (first == "tmux")
+    assert ("in a tmux that is older" in seen) == (first == "session")
 
 
 def test_error_a_model_cannot_switch_it_on_again(project):
