@@ -7,7 +7,7 @@ import re
 from bridge.policy.bash_parser import UNKNOWN, Word
 from bridge.policy.condition import MAY, matches
 from bridge.policy.wrapper_table import GLOBALS
-from bridge.policy.wrappers import next_operand, program
+from bridge.policy.wrappers import CLOSED, next_operand, program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 # What a shell puts something else for: an expansion, braces, letters in brackets.
 _OPEN = re.compile(rf"{UNKNOWN}|\{{[^}}]*\}}|\[[^]]*\]")
+# Variables that hold a command, or a file of commands, for other programs.
+_HOOKS = re.compile(
+    r"(\w*(?:PAGER|EDITOR|VISUAL|BROWSER|COMMAND|ASKPASS|WRAPPER|GIT_SSH|EXTERNAL_DIFF)"
+    r"|BASH_ENV|ENV|LESSOPEN|PYTHONSTARTUP)=(.*)", re.S,
+)  # fmt: skip
 
 
 class Reading:
@@ -35,6 +40,11 @@ class Reading:
         self.opaque: list[str | None] = []
         self.problems: list[str] = []
         self.is_hidden = False
+
+    def assigned(self, words: Sequence[str]) -> None:
+        """Note what variables hold that other programs start: `PAGER=x git log`."""
+        found = [hook[2] for word in words if (hook := _HOOKS.match(word))]
+        self.opaque += [text.replace(UNKNOWN, "") for text in found]
 
     def runs(self, names: Sequence[str]) -> Any:
         """True, False or MAY: whether one of these programs is started.
@@ -83,15 +93,20 @@ def is_call_of(words: Sequence[str], wanted: Sequence[str]) -> bool | None:
     name = program(words[0])
     if name is None:
         return None
+    rest = words[1:]
+    if len(wanted) > 1 and name == "-".join(wanted[:2]):
+        # `git-push` is `git push`.
+        name, rest = wanted[0], [wanted[1], *rest]
     if wanted[0] not in {name, words[0]}:
         return False
-    rest = words[1:]
+    if name == "git" and any("alias." in word.lower() for word in rest):
+        return None
     key = name
     for one in wanted[1:]:
         place = next_operand(rest, GLOBALS.get(key, frozenset()))
         if place is None:
             return False
-        if UNKNOWN in rest[place]:
+        if UNKNOWN in rest[place] or _has_braces(rest[place]):
             return None
         if rest[place] != one:
             return False
@@ -112,6 +127,12 @@ def _could_be(words: Sequence[str], wanted: Sequence[str]) -> bool:
         return rest is not False
     # `$PY setup.py` is usual: all the rest must be there.
     return len(wanted) > 1 and rest is True
+
+
+def _has_braces(word: str) -> bool:
+    """Whether a shell makes more words of one: `{push,}`."""
+    raw = word.raw if isinstance(word, Word) else ""
+    return re.search(r"\{[^}]*(?:,|\.\.)", CLOSED.sub("", raw)) is not None
 
 
 def _plain(text: str) -> str:

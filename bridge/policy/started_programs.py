@@ -110,6 +110,10 @@ class _Reader:
             if program(words[0]) is None:
                 self.found.opaque.append(None)
             (self.found.started if is_sure else self.found.perhaps).append(words)
+            self.found.assigned(words[1:])
+            if " " in words[0]:
+                # Perhaps for a shell: `sudo -s -- 'pytest -q'`.
+                self.text(words[0], stdin=None, is_sure=False, depth=depth + 1)
             started = unwrap(words)
             if words[0] == "alias":
                 is_sure = False
@@ -160,6 +164,8 @@ class _Walk:
         # Functions: where defined, whether everything after that sees it, body.
         self.functions: dict[str, list[tuple[int, bool, Node]]] = {}
         self.commands: list[tuple[list[str], int, Any]] = []
+        # Then a function may be gone again.
+        self.has_unset = False
         # Words of a command that stand after a redirection, by the command's node.
         self.after: dict[int, list[str]] = {}
 
@@ -191,7 +197,8 @@ class _Walk:
     def one(self, words: list[str], at: int, stdin: Any, *, is_sure: bool) -> None:
         """A command of the text, which a function may hide."""
         named = self.functions.get(words[0], [])
-        if any(is_seen and place < at for place, is_seen, _ in named):
+        is_hidden = any(is_seen and place < at for place, is_seen, _ in named)
+        if is_hidden and not self.has_unset:
             return
         self.reader.command(
             words, stdin=stdin, is_sure=is_sure and not named, depth=self.depth
@@ -204,15 +211,14 @@ class _Walk:
             node, given, is_inner = waiting.pop()
             kind = node.type
             if kind == "function_definition":
+                following = node.next_sibling
+                is_inner = is_inner or (following is not None and following.type == "&")
                 self.function(node, is_inner=is_inner)
                 continue
             if kind == "command_substitution" and node.children[0].type == "`":
                 self.backticks(text_of(node, self.source), node)
                 continue
-            if kind in _TEXTS:
-                self.hidden(node)
-            elif kind == "heredoc_redirect":
-                self.filled_in(node)
+            self.note(node)
             inner = given
             if kind in {"command", "redirected_statement"}:
                 inner = self.input_of(node, given)
@@ -223,6 +229,20 @@ class _Walk:
             is_inner = is_inner or kind not in {"program", "compound_statement"}
             inside = self.children_of(node, given, inner)
             waiting += [(child, its, is_inner) for child, its in reversed(inside)]
+
+    def note(self, node: Node) -> None:
+        """What a node says beside the commands inside it."""
+        kind = node.type
+        if kind in _TEXTS:
+            self.hidden(node)
+        elif kind == "unset_command":
+            self.has_unset = True
+        elif kind == "variable_assignment":
+            value = word(node.children[-1], self.source)
+            name = text_of(node.children[0], self.source)
+            self.reader.found.assigned([f"{name}={value}"])
+        elif kind == "heredoc_redirect":
+            self.filled_in(node)
 
     def children_of(self, node: Node, given: Any, inner: Any) -> list[tuple[Node, Any]]:
         """What to look at inside a node, each with its input.
@@ -256,6 +276,7 @@ class _Walk:
     def simple(self, node: Node, stdin: Any) -> None:
         found = [*self.words_of(node), *self.after.pop(node.id, ())]
         if found:
+            self.has_unset |= "unset" in found
             self.commands.append((found, node.start_byte, stdin))
 
     def trailing(self, node: Node, stdin: Any) -> None:

@@ -68,7 +68,6 @@ _PACKAGE = Wrapper(
     has_version=True,
 )  # fmt: skip
 PYTHON = Wrapper("-W -X --check-hash-based-pycs", modules="-m", codes="-c")
-_SU = Wrapper("-s --shell -g -G -w", scripts="-c --command", skip=99)
 _TRACE = Wrapper("-o -e -p -s -E -u -a -O -P -S -I -b -X -n -l -F -A -w")
 
 WRAPPERS = {
@@ -80,9 +79,8 @@ WRAPPERS = {
         sets=True, none="-l --list -v --validate -K -e --edit -V --version",
     ),
     "doas": Wrapper("-u -C"),
-    "su": _SU,
-    "runuser": _SU,
-    "sg": Wrapper(skip=99, scripts="-c"),
+    "su": Wrapper("-s --shell -g -G -w", scripts="-c --command", skip=99),
+    "sg": Wrapper(skip=1, scripts="-c"),
     "pkexec": Wrapper("--user"),
     "time": Wrapper("-f --format -o --output", sets=True),
     "nice": Wrapper("-n --adjustment"),
@@ -102,7 +100,6 @@ WRAPPERS = {
     "chroot": Wrapper("--groups --userspec", skip=1),
     "unshare": Wrapper("-S --setuid -G --setgid -R --root -w --wd"),
     "nsenter": Wrapper("-t --target -S --setuid -G --setgid"),
-    "setarch": Wrapper(skip=1),
     "firejail": _RUN,
     "faketime": Wrapper("-f", skip=1),
     "strace": _TRACE,
@@ -174,7 +171,10 @@ WRAPPERS = {
         "--source --omit --include --rcfile --data-file --concurrency --context "
         "--debug", modules="-m --module",
     ),
-    "pdb": Wrapper("-c", modules="-m"),
+    **dict.fromkeys(("pdb", "pdb3"), Wrapper("-c", modules="-m")),
+    "cProfile": Wrapper("-o -s", modules="-m"),
+    "trace": Wrapper(modules="--module"),
+    "runpy": _RUN,
     "ipython": Wrapper(modules="-m", codes="-c"),
     "npx": _PACKAGE,
     "bunx": _PACKAGE,
@@ -183,6 +183,8 @@ WRAPPERS = {
     "npm x": _PACKAGE,
     "pnpm exec": _PACKAGE,
     "pnpm dlx": _PACKAGE,
+    "yarn": Wrapper("--cwd"),
+    "pnpm": Wrapper("--prefix -C --dir -F --filter"),
     "yarn exec": _PACKAGE,
     "yarn dlx": _PACKAGE,
     "bundle exec": _RUN,
@@ -195,31 +197,46 @@ WRAPPERS = {
     "nix-shell": Wrapper(
         "-p --packages -A --attr -I", skip=99, scripts="--run --command"
     ),
-    "nix develop": Wrapper("-c --command", skip=99),
+    **dict.fromkeys(
+        ("nix develop", "nix shell"), Wrapper(modules="-c --command", skip=99)
+    ),
     "dotenv": Wrapper("-f --file -e"),
     "dotenv run": Wrapper("-f --file"),
     "doppler run": Wrapper(is_dashed=True, scripts="--command"),
     "op run": Wrapper(is_dashed=True),
     "busybox": _RUN,
     # Code of other languages.
-    "node": Wrapper("-r --require --import", codes="-e --eval -p --print"),
+    "node": Wrapper("-r --require --import", codes="-e --eval -p --print -pe"),
     "ruby": Wrapper("-I -r", codes="-e"),
     "perl": Wrapper("-I -M -m", codes="-e -E"),
     "php": Wrapper("-d -c -f", codes="-r"),
     "awk": Wrapper("-F -v", codes="-e --source", skip=99),
+    "tar": Wrapper(
+        codes="-I --use-compress-program --to-command --checkpoint-action "
+        "--rsh-command", skip=99,
+    ),
     "trap": Wrapper(is_script=True),
 }  # fmt: skip
 
-# What these start may be elsewhere, or later; their arguments say it in some way.
+# What these start may be elsewhere, or later; their arguments say it in some way, or
+# what they read.
 ELSEWHERE = frozenset({
     "ssh", "tmux", "screen", "docker run", "docker exec", "docker compose run",
     "docker compose exec", "docker-compose run", "docker-compose exec", "podman run",
     "podman exec", "kubectl exec", "kubectl run", "cmd", "cmd.exe", "powershell",
     "powershell.exe", "pwsh", "wsl", "osascript", "at", "batch", "crontab", "vagrant",
+    "runuser", "setpriv", "setarch", "linux32", "linux64", "fakeroot", "tini",
+    "dumb-init", "gosu", "eatmydata", "prlimit", "numactl", "bwrap", "rlwrap",
+    "chronic", "cpulimit", "proxychains", "proxychains4", "chpst", "nodemon",
+    "watchexec", "ed", "ex", "vi", "vim", "nvim", "emacs", "sqlite3", "lua",
+    "deno eval",
 })  # fmt: skip
 # Options that take a value and stand before the subcommand.
 GLOBALS = {
-    "git": _options("-C -c --git-dir --work-tree --namespace --exec-path"),
+    "git": _options(
+        "-C -c --git-dir --work-tree --namespace --exec-path "
+        "--config-env --attr-source --shallow-file"
+    ),
     "uv": _options("--directory --project --config-file --cache-dir --color"),
     "poetry": _options("-C --directory -P --project"),
     "npm": _options("--prefix -C -w --workspace"),

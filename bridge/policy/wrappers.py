@@ -43,10 +43,16 @@ _SOURCES = frozenset({"source", "."})
 # Names, as the parser sees it, of what begins a test or a group.
 _SIGNS = frozenset({"[", "{", "}", "!"})
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
-_PYTHONS = re.compile(r"(?:python|pypy|pythonw)[\d.]*t?(?:\.exe)?")
+_PYTHONS = re.compile(r"(?:python|pypy|pythonw|py)[\d.]*t?(?:\.exe)?")
 # In these nothing is a pattern.
-_CLOSED = re.compile(r"\$\{[^}]*\}|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.S)
+CLOSED = re.compile(r"\$\{[^}]*\}|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.S)
 _ASSIGNMENT = re.compile(r"[^=\s]+=")
+_GIT_SETTING = re.compile(r"(?:-c)?\w+\.[\w.-]+=")
+# Code that starts other programs.
+_STARTS = {
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), re.compile(r"system|\|")),
+    "sed": re.compile(r"(?:^|[\d$,;/{])\s*e\b"),
+}
 # Tests and listings at the end of a `find`: everything else ends an -exec.
 _FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FD = frozenset({"-x", "--exec", "-X", "--exec-batch"})
@@ -61,7 +67,7 @@ def program(word: str) -> str | None:
     if UNKNOWN in name or not name:
         return None
     raw = word.raw if isinstance(word, Word) else word
-    raw = _CLOSED.sub("", raw)
+    raw = CLOSED.sub("", raw)
     # A pattern, or braces: the shell puts something else there.
     return None if re.search(r"[*?\[{]", raw) and name not in _SIGNS else name
 
@@ -84,9 +90,13 @@ def unwrap(words: Words) -> list[Started]:
         return [Argv(rest[1:])]
     if name == "alias":
         return [Script(one.partition("=")[2]) for one in rest if "=" in one]
-    if name in {"awk", "gawk", "mawk", "nawk"}:
-        return _awk(rest)
-    return _by_table(name, rest)
+    if starts := _STARTS.get(name):
+        return [Opaque(word) for word in rest if starts.search(word)]
+    settings: list[Started] = []
+    if name == "git":
+        # `-c core.pager=x`
+        settings = [Opaque(word) for word in rest if _GIT_SETTING.match(word)]
+    return [*settings, *_by_table(name, rest)]
 
 
 def _by_table(name: str, rest: Words) -> list[Started]:
@@ -106,12 +116,14 @@ def _by_table(name: str, rest: Words) -> list[Started]:
         return []
     key, arguments = found
     if key in ELSEWHERE:
-        return [Opaque(" ".join(arguments))]
+        return [Opaque(" ".join(arguments)), Stdin(is_shell=False)]
     if key == "xargs":
         return _xargs(arguments)
     if key == "trap":
         return [Script(arguments[0])] if arguments else []
-    return _unwrapped(WRAPPERS[key], arguments)
+    # Without a command, it reads them.
+    reads: list[Started] = [Stdin(is_shell=True)] if key == "parallel" else []
+    return _unwrapped(WRAPPERS[key], arguments) or reads
 
 
 def next_operand(words: Sequence[str], values: frozenset[str]) -> int | None:
@@ -298,9 +310,3 @@ def _xargs(words: Words) -> list[Started]:
 
 def _replaced(words: Words, mark: str) -> Words:
     return [word.replace(mark, UNKNOWN) if mark in word else word for word in words]
-
-
-def _awk(words: Words) -> list[Started]:
-    """A program in awk starts others by `system`, or by a pipe."""
-    texts = [word for word in words if "system" in word or "|" in word]
-    return [Opaque(text) for text in texts]

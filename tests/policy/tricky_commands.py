@@ -260,4 +260,39 @@ UNKNOWN = [
     Tricky("if pytest; then", may="ruff mypy", runs="pytest", real=""),
 ]  # fmt: skip
 
-TRICKY = [*NOTHING, *PLAIN, *NESTED, *WRAPPED, *UNKNOWN]
+# A function that is not there when its name is called.
+GONE = [
+    Tricky("pytest() { :; } & pytest", may="pytest", real="pytest"),
+    Tricky("pytest() { :; }; unset -f pytest; pytest", may="pytest", real="pytest"),
+    Tricky("ruff() { :; }; (unset -f ruff; ruff)", may="ruff", real="ruff"),
+    Tricky("ruff() { :; }; unset -f pytest; (ruff)", may="ruff", real=""),
+]
+
+LOOSE = [
+    Tricky("PAGER=pytest man x; export EDITOR=ruff", may="pytest ruff", real=UNSEEN),
+    Tricky("env BASH_ENV=pytest x; A=ruff x", may="pytest", real=UNSEEN),
+    Tricky("EDITOR=$X echo pytest"),
+    Tricky("sed '1e pytest' ruff.toml; echo a | sed 1e", may="pytest", real=UNSEEN),
+    Tricky("echo x | sed '1e pytest'", may="pytest", real="pytest"),
+    Tricky("sed 's/pytest/extra e/' ruff.toml"),
+    Tricky("sudo -s -- 'pytest -q'; sg x 'ruff .'", may="pytest ruff", real=UNSEEN),
+    Tricky("nix develop -c pytest; nix shell x -c ruff", "pytest ruff", real=UNSEEN),
+    Tricky("runuser -u x pytest; setarch -R ruff", may="pytest ruff", real=UNSEEN),
+    Tricky("linux64 pytest; fakeroot -- ruff", may="pytest ruff", real=UNSEEN),
+    Tricky("tini -s -- pytest; gosu x ruff", may="pytest ruff", real=UNSEEN),
+    Tricky("python -m cProfile -o x -m pytest", "pytest", real=UNSEEN),
+    Tricky("python -m runpy pytest; py -3 -m ruff", "pytest ruff", real=UNSEEN),
+    Tricky("python -m trace --count --module pytest", "pytest", real=UNSEEN),
+    Tricky("pdb3 -m pytest; yarn ruff; pnpm -C x mypy", ALL, real=UNSEEN),
+    Tricky("yarn add pytest; pnpm add ruff", real=UNSEEN),
+    Tricky("echo pytest | parallel", may=ALL, real=UNSEEN),
+    Tricky("vim -c '!pytest'; sqlite3 x '.shell ruff'", may="pytest ruff", real=UNSEEN),
+    Tricky("ed <<< '!pytest'; ssh x <<< ruff", may="pytest ruff", real=UNSEEN),
+    Tricky("node -pe 'x(\"pytest\")'; deno eval ruff", may="pytest ruff", real=UNSEEN),
+    Tricky("tar -I pytest -cf x y; tar xf ruff.tar", may="pytest", real=UNSEEN),
+    Tricky("tar cf x --checkpoint-action=exec=pytest y", may="pytest", real=UNSEEN),
+    Tricky("git -c core.pager=pytest log", may="pytest", real=UNSEEN),
+    Tricky("git log pytest; man ruff; apt install mypy", real=UNSEEN),
+]  # fmt: skip
+
+TRICKY = [*NOTHING, *PLAIN, *NESTED, *WRAPPED, *UNKNOWN, *GONE, *LOOSE]
