@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agent_loop.model_policy import ModelPolicy, policy_for
 from bridge.agents.definition import Definition, Source
 from bridge.host.ruling import Ruling
+from bridge.policy.tool_names import call_on_host
 from bridge.protocol.names import GENERAL
 from bridge.protocol.status import ignore
 from bridge.store.clock import Clock, SystemClock
@@ -92,3 +93,10 @@ class Job:
     def is_over(self) -> bool:
         """Whether the run was cancelled, or its deadline has passed."""
         return self.clock.monotonic_s() >= self.deadline_s or self.is_cancelled()
+
+    def on_host(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """A call as the fields of the client's event, about which rules are asked."""
+        name, tool_input = call_on_host(tool, arguments)
+        if isinstance(path := tool_input.get("file_path"), str):
+            tool_input["file_path"] = str(self.project / path)
+        return {"tool_name": name, "tool_input": tool_input}

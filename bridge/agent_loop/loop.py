@@ -35,7 +35,7 @@ from bridge.agent_loop.toolbox import Toolbox
 from bridge.agent_loop.workspace import Project, Refused
 from bridge.agents.definition import DEFAULT_MAX_TURNS
 from bridge.errors import ExtraMissing
-from bridge.policy.tool_names import SUBMIT, call_on_host
+from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.json_schema import problem_of, problem_of_schema
@@ -246,12 +246,8 @@ class _Run:
 
     def _ruled(self, tool: Tool, call: Call, tool_use_id: str) -> ToolResult:
         """Carry out a call, if rules let it, with what they say about it."""
-        name, tool_input = call_on_host(call.tool, call.arguments)
-        if isinstance(path := tool_input.get("file_path"), str):
-            tool_input["file_path"] = str(self._job.project / path)
-        asked = {
-            "tool_name": name, "tool_input": tool_input, "tool_use_id": tool_use_id
-        }  # fmt: skip
+        asked = self._job.on_host(call.tool, call.arguments)
+        asked["tool_use_id"] = tool_use_id
         ruling = self._job.ask_rules("PreToolUse", **asked)
         texts = [ruling.context]
         if ruling.block is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.command_grants import Grants, NotGranted
@@ -18,6 +19,7 @@ from bridge.host.gate import permits
 from bridge.policy.tool_names import HOST_NAMES, SUBMIT, on_host
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.agent_loop.job import Job
@@ -114,11 +116,7 @@ class Toolbox:
     ) -> ToolResult:
         job = self._job
 
-        def command(command: str) -> dict[str, Any]:
-            asked = {"tool_name": "Bash", "tool_input": {"command": command}}
-            ruling = job.ask_rules("PreToolUse", **asked)
-            if ruling.block is not None:
-                raise NotGranted(ruling.block)
+        def run_command(command: str) -> dict[str, Any]:
             done = self._run(command)
             ran.append(done)
             output = clipped(done.output, job.limits.result_chars)
@@ -131,13 +129,27 @@ class Toolbox:
             code,
             {**names, **(node_scope(node) if node else {}), **arguments},
             {
-                "read_file": self._reader.read_text,
-                "list_files": self._reader.list_files,
-                "search_text": self._reader.search_text,
-                "run_command": command,
+                "read_file": self._ruled("read_file", self._reader.read_text),
+                "list_files": self._ruled("list_files", self._reader.list_files),
+                "search_text": self._ruled("search_text", self._reader.search_text),
+                "run_command": self._ruled("run_command", run_command),
             },
             seconds=job.deadline_s - job.clock.monotonic_s(),
         )
+
+    def _ruled(self, tool: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The same function for a script; rules are asked before each call."""
+        parameters = signature(function)
+
+        def ruled(*given: Any, **named: Any) -> Any:
+            arguments = parameters.bind(*given, **named).arguments
+            asked = self._job.on_host(tool, arguments)
+            ruling = self._job.ask_rules("PreToolUse", **asked)
+            if ruling.block is not None:
+                raise NotGranted(ruling.block)
+            return function(*given, **named)
+
+        return ruled
 
     def _shown(self, path: Path) -> str:
         """The path of a script as its definition names it: relative to its folder."""

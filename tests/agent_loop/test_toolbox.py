@@ -8,6 +8,7 @@ import pytest
 from runworld import call, definition, submit
 
 from bridge.agents.definition import ScriptTool
+from bridge.host.ruling import Ruling
 
 READING = ["read_file", "list_files", "search_text"]
 
@@ -97,3 +98,37 @@ def test_a_request_that_a_command_makes_is_a_child(world):
 
     lines = world.model.results()[0].splitlines()
     assert {"BRIDGE_PARENT=r1", "BRIDGE_DEPTH=1"} <= set(lines)
+
+
+@pytest.mark.parametrize(
+    ("code", "tool", "tool_input"),
+    [
+        ("read_file('a.env')", "Read", {"file_path": "a.env"}),
+        ("read_file(path='a.env')", "Read", {"file_path": "a.env"}),
+        ("list_files('.')", "Glob", {"path": "."}),
+        ("search_text('k', '.')", "Grep", {"pattern": "k", "path": "."}),
+        ("run_command('cat a.env')", "Bash", {"command": "cat a.env"}),
+    ],
+)
+def test_rules_are_asked_about_what_a_script_reads_and_runs(
+    world, code, tool, tool_input
+):
+    (world.project / "a.env").write_text("key")
+    if "file_path" in tool_input:
+        tool_input = {"file_path": str(world.project / "a.env")}
+    asked = []
+
+    def ask(event, **fields):
+        if event != "PreToolUse" or fields["tool_name"] == "peek":
+            return Ruling()
+        asked.append((fields["tool_name"], fields["tool_input"]))
+        return Ruling("It is secret.")
+
+    fields = {"name": "peek", "parameters": {"type": "object"}}
+    peek = submit_script(code).model_copy(update=fields)
+    agent = definition(script_tools=(peek,), allow=("Bash(cat *)",))
+
+    world.run(call("peek"), submit(), agent=agent, ask_rules=ask)
+
+    assert asked == [(tool, tool_input)]
+    assert "It is secret." in world.model.results()[0]
