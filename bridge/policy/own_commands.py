@@ -35,6 +35,12 @@ _FOR_THE_USER = {
 _PLAIN = re.compile(
     rf"^[ \t]*(hostbridge (?:{'|'.join(_FOR_THE_USER)}))(?![\w-])", re.M
 )
+# A terminal of its own: what is started or typed there is in its arguments.
+_TERMINALS = frozenset({"tmux", "screen", "script"})
+_IN_TERMINAL = re.compile(
+    rf"\b(hostbridge (?:{'|'.join(_FOR_THE_USER)}))(?![\w-])"
+    r"(?![^;&|]* (?:--list|--revoke|--help|-h)\b)"
+)
 # By the command's name, or by `python -m`.
 _OURS = re.compile(r"hostbridge|bridge(\.__main__|\.cli\.\w+)?")
 
@@ -49,6 +55,10 @@ def find_refused(command: str, clock: Callable[[], float]) -> str | None:
         return plain[1] if plain else None
     reading = read(command, BashParser(clock))
     for words in [*reading.started, *reading.perhaps]:
+        if program(words[0]) in _TERMINALS:
+            typed = _IN_TERMINAL.search(" ".join(" ".join(words[1:]).split()))
+            if typed:
+                return typed[1]
         if not _OURS.fullmatch(program(words[0]) or ""):
             continue
         call = ["hostbridge", *words[1:]]

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _PROC = Path("/proc")
 # Major numbers of pseudo-terminals; each has 256 minors.
 _FIRST_PTS, _LAST_PTS = 136, 143
-# Servers that leave their parents on purpose, to outlive them.
-_SERVERS = ("tmux", "screen", "zellij", "mosh-server", "dtach", "abduco", "emacs")
 
 
 def behind(pid: int) -> list[int]:
@@ -43,15 +41,16 @@ def has_terminal_from_below(pid: int, clients: Collection[int]) -> bool:
     """Whether the terminal of `pid` was made by something that one of `clients` began.
 
     By something younger than the client, in its control group, that has left its
-    parents. So does a tmux that a user begins then; but a model can begin one, too, and
-    type into it, and nothing tells the two apart.
+    parents, or by a child of that. So does a tmux that a user begins then; but a model
+    can begin one, too, and type into it, and nothing tells the two apart.
     """
     holders = _holders(pid) if clients else []
     adopter = _adopter() if holders else 0
-    for holder in holders:
-        if _is_orphan(holder, adopter) and _may_be_from_below(holder, clients):
-            return True
-    return False
+    return any(
+        (_is_orphan(holder, adopter) and _may_be_from_below(holder, clients))
+        or _has_left(holder, clients, {1, adopter})
+        for holder in holders
+    )
 
 
 def is_left_behind(pid: int, clients: Collection[int]) -> bool:
@@ -64,7 +63,11 @@ def is_left_behind(pid: int, clients: Collection[int]) -> bool:
     fields = stat_fields(pid) if clients else []
     if not fields or fields[4] != "0":
         return False
-    adopters = {1, _adopter()}
+    return _has_left(pid, clients, {1, _adopter()})
+
+
+def _has_left(pid: int, clients: Collection[int], adopters: Collection[int]) -> bool:
+    """Whether `pid` or an ancestor was adopted, and a client may have begun it."""
     return any(
         (above in adopters or name_of(above) == "systemd")
         and stat_fields(child)[3:4] != stat_fields(above)[3:4]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 
 import jsonschema
 import pytest
-from polling import wait_until
 from screens import on_terminal
+from sessionworld import started_as_a_client
 
 from bridge.api.record_schemas import schema_for, schema_names
 from bridge.cli.main import run
 from bridge.store.clock import SystemClock
+from bridge.store.host_process import identify
 
 
 def test_where_prints_the_path_alone(project):
@@ -82,34 +81,23 @@ def test_where_json(project):
     }
 
 
-def from_outside(project, *words):
-    """Run it below a server of terminals: the client is this very process."""
-    folder = project.folder.parent
-    server = folder / "tmux"
-    if not server.exists():
-        server.symlink_to("/bin/sh")
-    script = '(cd project; exec "$@") >out 2>err; echo $? >code.new; mv code.new code'
-    command = [sys.executable, "-m", "bridge", *words]
-    (folder / "code").unlink(missing_ok=True)
-    subprocess.run(
-        ["sh", "-c", f"(setsid ./tmux -c '{script}' - \"$@\" &)", "-", *command],
-        env=project.env,
-        cwd=folder,
-        check=True,
-    )
-    wait_until((folder / "code").exists)
-    said = [(folder / name).read_text() for name in ("out", "err")]
-    return (int((folder / "code").read_text()), *said)
+@pytest.fixture
+def beside(host, tmp_path):
+    """The client of the open session is no process above us."""
+    with started_as_a_client(tmp_path) as client:
+        host.change(host=identify(client.pid))
+        yield
+        client.kill()
 
 
-@pytest.mark.usefixtures("host")
+@pytest.mark.usefixtures("beside")
 def test_off_and_on_for_the_project(project):
     """One word stops everything; it says what that means."""
     off = project.run("off")
     repeated = project.run("off")
     asked = project.run("ask", "x")
-    on = from_outside(project, "on")
-    again = from_outside(project, "on")
+    on = project.run("on")
+    again = project.run("on")
 
     off.prints(
         0,
@@ -125,19 +113,19 @@ def test_off_and_on_for_the_project(project):
     assert again == (0, f"on in {project.folder} (it was not off)\n", "")
 
 
-@pytest.mark.usefixtures("host")
+@pytest.mark.usefixtures("beside")
 def test_off_and_on_for_a_session(project):
     """Another session goes on as before."""
     off = project.run("off", "--session", "session-1")
     seen = project.bridge.overview()
-    still = from_outside(project, "on")
-    on = from_outside(project, "on", "--session", "session-1")
+    still = project.run("on")
+    on = project.run("on", "--session", "session-1")
 
     others = f"the others of {project.folder} go on"
     assert off.out.startswith(f"off in session session-1 only; {others}: ")
     assert off.out.endswith("`hostbridge on --session session-1` turns it on again\n")
     assert (seen.is_off, seen.sessions[0].is_off) == (False, True)
-    assert still[2] == (
+    assert still.err == (
         "hostbridge: session session-1 is still off by itself; `hostbridge on "
         "--session session-1` turns it on\n"
     )

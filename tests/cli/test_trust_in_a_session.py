@@ -43,6 +43,13 @@ def test_error_a_model_cannot_answer_even_at_a_terminal(project, how):
 # What a model could run: nobody above it, nothing in its environment, a terminal.
 LEFT = {
     "forked twice": "(setsid script -qec 'sh {}' /dev/null <answers >seen 2>&1 &)",
+    "a child of what was forked": (
+        "(setsid sh -c 'script -qec \"sh {}\" /dev/null; true' <answers >seen 2>&1 &)"
+    ),
+    "under the name of a server": (
+        "cp $(command -v script) screenx; "
+        "(setsid ./screenx -qec 'sh {}' /dev/null <answers >seen 2>&1 &)"
+    ),
     "forked twice, by its environment": (
         "(CLAUDECODE=1 setsid script -qec 'env -u CLAUDECODE sh {}' /dev/null "
         "<answers >seen 2>&1 &)"
@@ -61,7 +68,7 @@ def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how,
     seen.touch()
     command.write_text(f"cd {project.folder}; {sys.executable} -m bridge trust")
     with started_as_a_client(tmp_path) as client:
-        if how == "forked twice":
+        if how != "forked twice, by its environment":
             in_a_session(project, client.pid)
         detached = ["sh", "-c", LEFT[how].format(command)]
         manager = subprocess.Popen(
@@ -78,7 +85,7 @@ def test_error_a_terminal_that_a_session_made_for_itself(project, tmp_path, how,
                 answers.write(b"yes\n")
         client.kill()
 
-    assert "inside a Claude Code session" in seen.read_text()
+    assert "Claude Code session" in seen.read_text()
     assert not is_trusted(project)
 
 
@@ -111,7 +118,8 @@ def test_a_tmux_is_no_session_if_it_is_older(project, tmp_path, first):
         subprocess.run([*tmux, "respawn-pane", "-k", *words], check=True)
         try:
             wait_until(lambda: "agree:" in screen() or "hostbridge:" in screen())
-            subprocess.run([*tmux, "send-keys", "yes", "Enter"], check=True)
+            if "hostbridge:" not in screen():
+                subprocess.run([*tmux, "send-keys", "yes", "Enter"], check=True)
             wait_until(lambda: "1 trusted" in screen() or "hostbridge:" in screen())
             seen = screen()
         finally:
