@@ -71,7 +71,6 @@ def _has_left(pid: int, clients: Collection[int], adopters: Collection[int]) -> 
     return any(
         (above in adopters or name_of(above) == "systemd")
         and stat_fields(child)[3:4] != stat_fields(above)[3:4]
-        and not name_of(child).lower().startswith(_SERVERS)
         and _may_be_from_below(child, clients)
         for child, above in pairwise([pid, *ancestors_of(pid)])
     )
