@@ -1,6 +1,6 @@
 """Which rules there are, what is wrong with them, and what they would do.
 
-`list` shows every rule in its layers, `check` every problem in the rules files, and
+`list` shows every rule and its state, `check` every problem in the rules files, and
 `test` what the rules say about one event: which fire, the value of each part of their
 conditions, and what would be answered. Rules are in ~/.hostbridge/rules.yaml, and in a
 project's .bridge/rules.yaml once you trust it. Exit code 1: a rules file has errors.
@@ -12,8 +12,10 @@ For example:
 
 import sys
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
+from bridge.agents.diagnostic import did_you_mean
 from bridge.agents.known_agents import Agents
 from bridge.api.bridge import Bridge
 from bridge.cli.definition_text import problem_value
@@ -33,6 +35,7 @@ from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.definition_in_session import rule_sets_of
 from bridge.host.rule_request import not_started
 from bridge.policy.rule_set import EVENTS, Decision, Whose
+from bridge.policy.tool_names import KNOWN, is_known
 from bridge.rules.agents_named import agent_check
 from bridge.rules.compiled import compile_rules
 from bridge.rules.in_force import Rules, variables_of
@@ -49,7 +52,9 @@ OPTIONS = (
         help="What to do; list by default.",
     ),
     option(
-        "--event", metavar="FILE|-", help="For test: an event as Claude Code sends it."
+        "--event",
+        metavar="NAME|FILE|-",
+        help="For test: on_stop, Stop, …, or a file with an event of Claude Code's.",
     ),
     option("--tool", metavar="NAME", help="For test: a call of this tool."),
     option("--command", metavar="TEXT", help="For test: the shell command of a call."),
@@ -65,6 +70,10 @@ OPTIONS = (
     ),
     AS_JSON,
 )
+
+# What an event is called in a rules file, and by the client.
+_NAMES = {ours: theirs for theirs, ours in reversed(EVENTS.items())}
+_NAMES |= {theirs: theirs for theirs in EVENTS}
 
 
 def command(options: Namespace) -> int:
@@ -173,23 +182,38 @@ def _event(options: Namespace) -> dict[str, Any]:
     made = {"--tool": options.tool, "--command": options.command,
             "--file": options.file, "--prompt": options.prompt}  # fmt: skip
     given = [name for name, value in made.items() if value is not None]
-    if options.event is not None:
-        if given:
-            raise InvalidRequest(f"--event and {given[0]} exclude each other")
-        value = read_json(options.event)
-        if not isinstance(value, dict):
-            raise InvalidRequest(f"{options.event}: expected an event, a JSON object")
-        return value
-    if not given:
+    name = _NAMES.get(options.event)
+    if options.prompt is not None:
+        given += ["--event"] if options.event else []
+        if other := next((one for one in given if one != "--prompt"), None):
+            raise InvalidRequest(f"--prompt and {other} exclude each other")
+        return {"hook_event_name": "UserPromptSubmit", "prompt": options.prompt}
+    if options.event is not None and name is None:
+        return _event_of_file(options.event, given)
+    if not given and name is None:
         raise InvalidRequest(
             'test with what? try: hostbridge rules test --command "pytest -q"'
         )
-    if options.prompt is not None:
-        return {"hook_event_name": "UserPromptSubmit", "prompt": options.prompt}
+    return {"hook_event_name": name or "PreToolUse"} | (_call(options) if given else {})
+
+
+def _event_of_file(file: str, given: list[str]) -> dict[str, Any]:
+    if given:
+        raise InvalidRequest(f"--event {file} and {given[0]} exclude each other")
+    value = read_json(file)
+    if not isinstance(value, dict):
+        raise InvalidRequest(f"{file}: expected an event, a JSON object")
+    return value
+
+
+def _call(options: Namespace) -> dict[str, Any]:
+    """The call of a tool, with an absolute path, as the client sends it."""
     tool = options.tool or ("Bash" if options.command is not None else "Edit")
-    fields = {"command": options.command, "file_path": options.file}
+    if not is_known(tool) and (near := did_you_mean(tool, KNOWN)):
+        raise InvalidRequest(f"--tool: there is no tool {tool!r}{near}")
+    file = options.file and str(Path(options.file).absolute())
+    fields = {"command": options.command, "file_path": file}
     return {
-        "hook_event_name": "PreToolUse",
         "tool_name": tool,
         "tool_input": {k: v for k, v in fields.items() if v is not None},
     }

@@ -124,7 +124,7 @@ _HOW = {
     "yes": "fires",
     "may": "may fire: it counts as yes, as the rule blocks",
     "no": "does not fire",
-    "not asked": "is not about this tool, or not for this agent",
+    "not asked": "is not for this agent",
 }
 
 
@@ -132,6 +132,8 @@ def _tried_text(tried: Tried, prefix: str = "") -> str:
     how = _HOW.get(tried.how) or f"cannot be asked: {tried.cause}"
     if tried.how == "skipped":
         how += " (skipped)"
+    if tried.how == "not asked" and tried.cause:
+        how = tried.cause
     lines = [f"{tried.rule['name']} {prefix}{how}  [{place_of(dict(tried.rule))}]"]
     lines += [f"  {line}" for line in show_parts(tried.parts).splitlines()]
     return "\n".join(lines)

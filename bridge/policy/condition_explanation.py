@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from bridge.policy.condition import Shell
     from bridge.policy.condition_compiler import Condition
 
-_TESTS = frozenset({"and", "or", "not", "compare", "has_word", "runs"})
+_TESTS = frozenset({
+    "and", "or", "not", "compare", "has_word", "runs",
+    "matches", "startswith", "endswith",
+})  # fmt: skip
 _MAX_SHOWN = 60
 
 

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bridge.policy.condition import matches
 from bridge.policy.condition_compiler import compile_condition
 from bridge.policy.condition_explanation import explain
 from bridge.policy.rule_set import (
@@ -68,7 +69,10 @@ def try_event(files: list[RuleFile], raw: Mapping[str, Any], whose: Whose) -> Tr
         if isinstance(source, str) and "broken" not in rule:
             parts = tuple(explain(compile_condition(source), scope, functions))
         if not concerns(rule, scope, whose):
-            tried.append(Tried(rule, "not asked", "", parts))
+            tools = rule.get("tools", ())
+            is_other = not any(matches(str(scope["tool_name"]), one) for one in tools)
+            why = f"is about {', '.join(tools)}" if tools and is_other else ""
+            tried.append(Tried(rule, "not asked", why, parts))
             continue
         fired = fires(rule, scope, functions)
         how = fired.how if fired else "no"

@@ -131,13 +131,34 @@ def test_test_takes_an_event_variables_and_an_agent(project, tmp_path):
     assert (inside["spawns"], inside["notes"]) == ([], [])
 
 
+def test_test_sends_what_the_client_sends(project, home):
+    """By the names of events, and with absolute paths."""
+    (home / "rules.yaml").write_text("""
+on_before_tool: [{tools: Edit, when: 'matches(tool_input.file_path, "m/*")', block: a}]
+on_after_tool: [{inject_context: "{{ tool_input.file_path }}"}]
+on_stop: [{block: stopped}]
+""")
+
+    def answer(*words):
+        return project.run("rules", "test", "--json", *words).json
+
+    assert answer("--file", "m/1")["block"] is None
+    after = answer("--event", "PostToolUse", "--file", "m/1")
+    assert after["context"] == [f"{project.folder}/m/1"]
+    assert "stopped" in answer("--event", "on_stop")["block"]
+    said = project.run("rules", "test", "--tool", "Write", "--file", "x").out
+    assert "on_before_tool[0] is about Edit  [" in said
+
+
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ([], 'try: hostbridge rules test --command "pytest -q"'),
         (["--event", "nothing.json"], "nothing.json"),
-        (["--event", "x", "--tool", "Bash"], "--event and --tool exclude each other"),
+        (["--event", "x", "--tool", "Bash"], "--event x and --tool exclude each other"),
+        (["--prompt", "x", "--tool", "Bash"], "--prompt and --tool exclude each other"),
+        (["--tool", "Edt"], "there is no tool 'Edt'; did you mean 'Edit'"),
         (["--command", "x", "--in", "nobody"], "no agent is named 'nobody'"),
     ],
 )
