@@ -41,6 +41,18 @@ _MAX_DIGITS = 18
 # Booleans in YAML 1.1, strings in YAML 1.2.
 UNCLEAR = frozenset({"yes", "no", "on", "off"})
 
+# What libyaml says, and what the cause of it mostly is.
+_IN_PLAIN_WORDS = {
+    "found character that cannot start any token": "no value begins like this; in "
+    "front of it only spaces may stand, no tab",
+    "mapping values are not allowed in this context": "': ' inside a text; put the "
+    "text in quotes",
+    "did not find expected key": 'no key begins here; is a " inside "…", or the line '
+    "indented unlike those above?",
+    "did not find expected '-' indicator": "this line is not indented like the items "
+    "above it",
+}
+
 
 @dataclass(slots=True)
 class Tree:
@@ -150,6 +162,7 @@ def read_tree(
         column = mark.column + 1 if mark and is_inside else None
         what = getattr(exc, "problem", None) or getattr(exc, "reason", None) or exc
         tree.value = None
+        what = _IN_PLAIN_WORDS.get(str(what), what)
         tree.error((), f"not YAML: {what}", line=line, column=column)
     except _TooMuch as exc:
         tree.value = None

@@ -236,7 +236,9 @@ class _Compiler:
             return self.problem(node, f"{name!r} is a function: write {name}(…)")
         if self.known is not None and name not in self.known:
             way = f"; a variable that nobody declares is variables.{name}"
-            guess = _guess(name, self.known) or way
+            if name.istitle():
+                way = f'; a text stands in quotes: "{name}"'
+            guess = _guess(name, {*self.known, *_CONSTANTS}) or way
             self.problem(node, f"unknown name {name!r}{guess}")
         self.names.append((name, self.at(node)))
         return ["name", self.at(node), name]
@@ -298,7 +300,9 @@ class _Compiler:
                 return self.problem(node, "only a function can be called")
         name = name_of(name)
         if name not in FUNCTIONS:
-            guess = _guess(name, FUNCTIONS) or f"; there are {', '.join(FUNCTIONS)}"
+            way = f"; there are {', '.join(FUNCTIONS)}"
+            way = '; write "part" in text' if name == "contains" else way
+            guess = _guess(name, FUNCTIONS) or way
             return self.problem(node, f"unknown function {name!r}{guess}")
         least, most = FUNCTIONS[name]
         if node.keywords or any(isinstance(one, ast.Starred) for one in arguments):
@@ -306,6 +310,7 @@ class _Compiler:
         if not least <= len(arguments) <= most:
             wanted = f"{least}" if least == most else f"{least} to {most}"
             why = f"{name!r} takes {wanted} arguments, not {len(arguments)}"
+            why += "; several texts are a list: [a, b]" * name.endswith("swith")
             return self.problem(node, why)
         first, *others = arguments
         parts = [self.compiled(first, depth)]

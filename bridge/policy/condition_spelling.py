@@ -51,8 +51,9 @@ _FOREIGN = {
     "&": "write and",
     "|": "write or",
     ";": "a condition is one expression",
+    "~": "there are no regular expressions: write matches(text, glob)",
     **dict.fromkeys(
-        ("+", "*", "/", "%", "@", "~", "^", "**", "//", "->"),
+        ("+", "*", "/", "%", "@", "^", "**", "//", "->"),
         "conditions have no arithmetic",
     ),
 }

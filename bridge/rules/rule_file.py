@@ -12,13 +12,13 @@ in force; one that would block is kept as broken, so that it blocks and says why
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from bridge.agents.definition import StrictModel
-from bridge.agents.diagnostic import Diagnostic, Place, format_place
+from bridge.agents.diagnostic import Diagnostic, Place, did_you_mean, format_place
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import read_tree
 from bridge.policy.condition_compiler import shadowed
@@ -155,6 +155,7 @@ def read_rules(
     """
     tree = read_tree(text, file, keeps_source=True, may_be_empty=True)
     _, salvaged = check(RulesFile, tree)
+    tree.problems = [_by_our_name(problem) for problem in tree.problems]
     if not isinstance(tree.value, dict):
         return RuleFile(file, layer, is_read=False, problems=tuple(tree.problems))
     _check_variables(tree, salvaged.variables, layer, below)
@@ -203,6 +204,13 @@ def _position(problem: Diagnostic) -> tuple[int, int]:
     return problem.line, problem.column or 0
 
 
+def _by_our_name(problem: Diagnostic) -> Diagnostic:
+    """An event by the client's name is unknown; this says ours."""
+    ours = EVENTS.get(format_place(problem.place))
+    why = f"unknown event; it is named {ours} here"
+    return problem if ours is None else replace(problem, message=why)
+
+
 class Parsed(NamedTuple):
     """The fields of a rule, which of them are written, and which are from below."""
 
@@ -240,8 +248,17 @@ def _parsed(tree: Tree, event: str, below: Below) -> Iterator[Parsed]:
                 tree.error((*place, name), "is empty: give it a value, or leave it out")
         if isinstance(value, dict) and not set(EFFECTS) & written:
             effects = f"{', '.join(EFFECTS[:-1])} or {EFFECTS[-1]}"
-            tree.error(place, f"does nothing: give it {effects}")
+            near = _near_rules(str(value.get("name")), event, below)
+            tree.error(place, f"does nothing: give it {effects}{near}")
         yield Parsed(place, salvaged, written, inherited)
+
+
+def _near_rules(name: str, event: str, below: Below) -> str:
+    """Rules from below that may have been meant by a rule that says nothing else."""
+    events = {each: of for of, each in below.named}
+    if name in events:
+        return f"; the rule {name} is one of {events[name]}, not of {event}"
+    return did_you_mean(name, events)
 
 
 def _set_by(rules: Iterable[RuleFields]) -> set[str]:
@@ -285,6 +302,9 @@ def _compiled(reader: RuleReader, fields: RuleFields, kept: Collection[str]) -> 
         code["on_error"] = "skip"
     if fields.required:
         code["required"] = True
+        if fields.spawn_agent is None:
+            message = "is about spawn_agent, which this rule does not have"
+            reader.tree.warn((*reader.place, "required"), message)
     code |= reader.variables(fields.set_variable, fields.increment_variable, kept)
     for effect in ("inject_context", "block"):
         if text := getattr(fields, effect):

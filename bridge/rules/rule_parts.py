@@ -16,6 +16,7 @@ from bridge.policy.condition_problem import InvalidCondition
 from bridge.policy.condition_text import compile_text
 from bridge.policy.rule_set import TOOL_EVENTS
 from bridge.protocol.names import MODEL_NAMES, is_model
+from bridge.rules.never_holds import never_holding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -63,6 +64,8 @@ class RuleReader:
             compiled = self._compile(("when",), when, self._condition)
             if compiled is not None:
                 code["when"] = compiled
+                for why in never_holding(compiled, self.event):
+                    self.tree.warn((*self.place, "when"), why)
         elif when is not None:
             self.error("when", f"expected a condition, got {describe(when)}")
         if tools is not None:
@@ -102,6 +105,9 @@ class RuleReader:
             at = (position,) if isinstance(tools, list) else ()
             if not isinstance(name, str):
                 message = f"expected the name of a tool, got {describe(name)}"
+                self.error("tools", message, *at)
+            elif "|" in name:
+                message = f"{name!r}: write [{name.replace('|', ', ')}]"
                 self.error("tools", message, *at)
             elif "(" in name:
                 message = f"{name!r}: name the whole tool; the rest belongs in `when`"

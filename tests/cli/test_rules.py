@@ -198,7 +198,8 @@ def test_a_file_that_is_broken_shows_what_holds_in_its_place(project, home):
     shown = project.run("rules")
 
     assert "answer: refused: N" in ran.out
-    note = f"{file}:2:1: not YAML: found character that cannot start any token; "
+    note = f"{file}:2:1: not YAML: no value begins like this; in front of it only "
+    note += "spaces may stand, no tab; "
     assert f"{note}what it said before holds" in ran.err
     row = f"on_before_tool\tno-push\tblock\ton (as before)\t{file}:2"
     assert row in shown.out.splitlines()

@@ -234,3 +234,54 @@ def test_nothing_that_yaml_can_hold_raises(value):
 
     for rule in found.rules:
         assert rule.code is None or found.errors or "broken" not in rule.code
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("PreToolUse: []", "unknown event; it is named on_before_tool here"),
+        ("on_stop: [{name: nudge}]", "; the rule nudge is one of on_before_tool, not"),
+        ("on_before_tool: [{name: nuge}]", "; did you mean 'nudge'?"),
+        ("on_before_tool: [{tools: Edit|Write, block: x}]", "write [Edit, Write]"),
+        ("on_stop:\n  - block: a: b", "': ' inside a text; put the text in quotes"),
+        ("on_stop:\n\t- block: a", "only spaces may stand, no tab"),
+        ("on_stop: [{when: variables.x == Bash, block: x}]", 'in quotes: "Bash"'),
+        ("on_stop: [{when: variables.x == Null, block: x}]", "did you mean 'null'?"),
+        ("on_stop: [{when: cwd ~= 'x', block: x}]", "matches(text, glob)"),
+        ("on_stop: [{when: cwd.contains('x'), block: x}]", 'write "part" in text'),
+        (
+            'on_stop: [{when: \'cwd.endswith("a", "b")\', block: x}]',
+            "several texts are a list: [a, b]",
+        ),
+    ],
+)
+def test_error_what_people_bring_from_elsewhere(text, said):
+    named = {("on_before_tool", "nudge"): {"block": "x"}}
+
+    assert said in problems(text, below=Below(named=named))[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("when: tool_name == 'bash'", "no tool is named 'bash'; did you mean 'Bash'"),
+        ("when: tool_name in ['Edti']", "no tool is named 'Edti'; did you mean 'Edit'"),
+        ("when: tool_name == 'Edit|Write'", "write tool_name in ['Edit', 'Write']"),
+        ("when: 'matches(command, \"git push\")'", "a part is '*git push*'"),
+        ("required: true", "is about spawn_agent, which this rule does not have"),
+    ],
+)
+def test_a_warning_of_what_can_never_hold(rule, said):
+    (found,) = read(f"on_before_tool:\n  - block: x\n    {rule}\n").problems
+
+    assert (found.level, found.line) == ("warning", 3)
+    assert said in found.message
+
+
+def test_a_warning_of_what_an_event_does_not_have():
+    (found,) = read("on_stop:\n  - {block: x, when: command == 'ls'}\n").problems
+
+    assert (found.level, found.message) == (
+        "warning",
+        "on_stop has no command: it is null there",
+    )
