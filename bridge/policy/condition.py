@@ -305,7 +305,7 @@ def _runs(shell: Shell, command: Any, *names: Any) -> Any:
     if isinstance(command, ForeignCommand):
         return MAY if any(map(command.names, wanted)) else False
     is_named = _may_have(command, (name.split()[0] for name in wanted), "runs")
-    if not is_named and not (command and any(sign in command for sign in _HIDING)):
+    if not is_named and not can_hide(command or ""):
         return False
     return _asked(shell, "runs")(command, *wanted)
 
@@ -349,6 +349,11 @@ def _may_have(command: Any, wanted: Iterable[str], name: str) -> bool:
     if not _is_command(command, name):
         return False
     return stands_in(command, wanted)
+
+
+def can_hide(command: str) -> bool:
+    """Whether a command may start a program that does not stand in its text."""
+    return any(sign in command for sign in _HIDING)
 
 
 def stands_in(command: str, wanted: Iterable[str]) -> bool:

@@ -32,12 +32,12 @@ def shell(
         return readings[command]
 
     def runs(command: str, *names: str) -> Any:
-        from bridge.policy.condition import stands_in
+        from bridge.policy.condition import can_hide, stands_in
 
         named = [name for name in names if stands_in(command, name.split()[:1])]
         found = reading(command).runs(named) if named else False
         hidden = [name for name in names if name not in named]
-        if found is True or not hidden:
+        if found is True or not hidden or not can_hide(command):
             return found
         from bridge.policy.hidden_names import may_hide
 

@@ -185,6 +185,7 @@ WRAPPERS = {
     "pnpm dlx": _PACKAGE,
     "yarn": Wrapper("--cwd"),
     "pnpm": Wrapper("--prefix -C --dir -F --filter"),
+    "yarn run": _RUN,
     "yarn exec": _PACKAGE,
     "yarn dlx": _PACKAGE,
     "bundle exec": _RUN,

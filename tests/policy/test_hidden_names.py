@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -107,6 +109,21 @@ def test_usual_commands_hide_nothing(command: str) -> None:
 @pytest.mark.parametrize("command", ["ls -l", "ls *.py", *HONEST[-3:-1]])
 def test_no_parser_is_loaded_for_a_usual_command(command: str) -> None:
     assert not may_hide(command, ["pytest", "git push"])
+
+
+def test_a_name_that_stands_there_has_no_other_looked_for() -> None:
+    """Where no sign is that anything is hidden: not even the patterns are loaded."""
+    script = """
+import sys
+from bridge.policy.shell_functions import shell
+print(shell(lambda: 0.0)["runs"]("cd x; git pull", "git push", "pytest"))
+print("bridge.policy.hidden_names" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.split() == ["False", "False"]
 
 
 PIECES = [

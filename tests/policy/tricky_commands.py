@@ -283,7 +283,7 @@ LOOSE = [
     Tricky("python -m cProfile -o x -m pytest", "pytest", real=UNSEEN),
     Tricky("python -m runpy pytest; py -3 -m ruff", "pytest ruff", real=UNSEEN),
     Tricky("python -m trace --count --module pytest", "pytest", real=UNSEEN),
-    Tricky("pdb3 -m pytest; yarn ruff; pnpm -C x mypy", ALL, real=UNSEEN),
+    Tricky("pdb3 -m pytest; yarn run ruff; pnpm -C x mypy", ALL, real=UNSEEN),
     Tricky("yarn add pytest; pnpm add ruff", real=UNSEEN),
     Tricky("echo pytest | parallel", may=ALL, real=UNSEEN),
     Tricky("vim -c '!pytest'; sqlite3 x '.shell ruff'", may="pytest ruff", real=UNSEEN),
