@@ -6,14 +6,21 @@ marked when others end: only `hostbridge approve` frees it. Requests of one agen
 one rule, of one session, or of programs of one name have one asker. Below a session the
 environment names nobody else.
 
-    held    an empty file in the state directory: some requests are held
+    held            an empty file in the state directory: some requests are held
+    askers/*.json   by the digest of an asker: the ids of its requests, at most as many
+                    as the limit, so that a long queue need not be read at each submit
 """
 
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
+import orjson
+
+from bridge.protocol.ids import is_id
+from bridge.store.directory import NotAPlainFile
 from bridge.store.state import file_of
 
 if TYPE_CHECKING:
@@ -25,26 +32,47 @@ if TYPE_CHECKING:
 
 _SIGN = "held"
 _PID = re.compile(r" \(pid \d+\)$")
-# Among the newest, so many of other askers are read at most.
-_READ = 1000
+_ASKERS = "askers"
 _MAX_LISTED = 500
 
 
 def is_surplus(state: State, request: Request, most: int) -> bool:
-    """Whether its asker has so many waiting or running already. The lock is held."""
+    """Whether its asker has so many waiting or running already; if not, count it.
+
+    The lock is held, and the request is published next: an id that never was is no
+    live request.
+    """
     if request.route != "host":
         return False
-    names = [*state.ids("requests"), *state.ids("processing")]
-    if len(names) < most:
-        return False
-    asker, found = _asker(request), 0
-    # Ours sort by time: a burst is at the end.
-    for name in sorted(names, reverse=True)[: most + _READ]:
-        other = state.live(name)
-        found += other is not None and other.route == "host" and _asker(other) == asker
-        if found >= most:
-            return True
+    file = f"{sha256(repr(_asker(request)).encode()).hexdigest()}.json"
+    live = _live(state, file)
+    if len(live) >= most:
+        return True
+    data = orjson.dumps([*live, request.request_id])
+    state[_ASKERS].replace(file, data, durable=False)
     return False
+
+
+def forget_ended(state: State) -> None:
+    """Remove the lists of askers none of whose requests waits or runs. Locks."""
+    for name in state[_ASKERS].names():
+        with state.hold_in_turns():
+            if not _live(state, f"{name}.json"):
+                state[_ASKERS].remove(f"{name}.json")
+
+
+def _live(state: State, file: str) -> list[str]:
+    """Those in an asker's list that wait or run; a damaged list is empty."""
+    try:
+        ids = orjson.loads(state[_ASKERS].read(file) or b"[]")
+    except (NotAPlainFile, orjson.JSONDecodeError):
+        return []
+    return [
+        each
+        for each in (ids if isinstance(ids, list) else [])
+        if is_id(each)
+        and any(state[f].has(file_of(each)) for f in ("requests", "processing"))
+    ]
 
 
 def _asker(request: Request) -> tuple[str | None, ...]:

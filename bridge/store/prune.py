@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from bridge.store import run_logs
 from bridge.store.dedup_keys import known_request
+from bridge.store.fan_out import forget_ended
 from bridge.store.submit import FOLDERS_OF_IDS
 from bridge.store.sweep import sweep_all
 
@@ -104,6 +105,8 @@ def prune(
             doomed.append(item)
             total -= item.size
     gone = doomed if dry_run else _remove_all(state, doomed)
+    if not dry_run:
+        forget_ended(state)
     return Pruned(
         requests=sum(item.is_request for item in gone),
         quarantined=sum(not item.is_request for item in gone),

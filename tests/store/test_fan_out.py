@@ -102,3 +102,37 @@ def test_a_yes_lets_sessions_look_again(tmp_path):
     assert not file.exists()
     assert held(store) == []
     assert store.approve(["n050", "nobody"]) == 0
+
+
+def lists_of(store) -> list[str]:
+    return [file.read_text() for file in (store.place.state / "askers").iterdir()]
+
+
+def test_only_who_still_waits_or_runs_is_listed(tmp_path):
+    store = store_in(tmp_path)
+    for number in range(MOST + 2):
+        ask(store, f"a{number}", requester="a")
+        store.prune()
+    assert lists_of(store) == ['["a0","a1","a2"]']
+
+    for number in range(MOST):
+        asked = store.find(f"a{number}").request
+        store.publish(failed(asked, "cancelled", "", now_ms=1), source="a test")
+    store.prune(dry_run=True)
+    assert len(lists_of(store)) == 1
+    store.prune()
+
+    assert lists_of(store) == []
+
+
+@pytest.mark.parametrize("damage", ["", "[", "{}", '[3, null, "../a", "nobody"]'])
+def test_a_damaged_list_holds_nobody(tmp_path, damage):
+    store = store_in(tmp_path)
+    ask(store, "first", requester="a")
+    (file,) = (store.place.state / "askers").iterdir()
+    file.write_text(damage)
+
+    ask(store, "second", requester="a")
+
+    assert held(store) == []
+    assert lists_of(store) == ['["second"]']
