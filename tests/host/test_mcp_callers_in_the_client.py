@@ -35,17 +35,21 @@ def in_turn(first, second):
 
 
 def test_a_model_sets_only_what_belongs_to_nobody_else(tmp_path):
-    """A variable of rules.yaml is the person's."""
-    main = calling(setting(task="rename"), setting(checked=True), GET)
+    """A variable of rules.yaml is the person's, also in an agent that it starts."""
+    child = ("start_agent", {"prompt": "Go.", "variables": {"checked": True}})
+    main = calling(setting(task="rename"), setting(checked=True), child, GET)
     with host_world(tmp_path, obedient_model(main=main)) as world:
         define_rules(world, RULES)
         register(world)
         world.allow("mcp__hostbridge")
         assert world.print("please").exit_code == 0
-        _, refused, got = results(world)
+        _, refused, not_begun, got = results(world)
+        asked = world.bridge.overview().requests
 
     known = json.loads(got)["variables"]
-    assert "checked belongs to the person" in refused
+    assert "checked belongs to the person (" in refused
+    assert "checked belongs to the person (" in not_begun
+    assert asked == ()
     assert known["task"] == {"value": "rename", "owner": "model"}
     assert known["checked"] == {"value": False, "owner": "person"}
 
