@@ -123,6 +123,14 @@ class Variables:
         found = {**self.first, **read_variables(self.store, self.holder)}
         return dict(sorted(found.items()))
 
+    def origin(self, name: str) -> str:
+        """Where a variable's value is from: a file, or who set it."""
+        if set_here := read_variables(self.store, self.holder).get(name):
+            owner = set_here.owner
+            return "set by you" if owner == "person" else f"set by a {owner}"
+        file = self.kept[name].whose.partition(" (")[2] if name in self.kept else ""
+        return file.removesuffix(")") or "what the agent began with"
+
     def all(self) -> dict[str, Any]:
         """Every variable's value, by name."""
         return {name: each.value for name, each in self.known().items()}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from bridge.api.bridge import Bridge
 
+_NO_TEXTS = frozenset({"null", "true", "false"})
 _EXAMPLE = '"Which modules lack tests?"'
 
 
@@ -138,7 +139,8 @@ def read_pairs(option: str, values: list[str] | None) -> dict[str, Any]:
     """The values of a repeated option: `NAME=VALUE` is text, `NAME:=JSON` any value.
 
     Raises:
-        InvalidRequest: a value has no `=` or no name, or is not JSON after `:=`.
+        InvalidRequest: a value has no `=` or no name, or is not JSON after `:=`; a
+            variable would be the text `null`, which is no null.
     """
     found = {}
     for each in values or ():
@@ -146,6 +148,11 @@ def read_pairs(option: str, values: list[str] | None) -> dict[str, Any]:
         if not equals or not name.strip(":"):
             raise InvalidRequest(
                 f"{option} {each!r}: expected NAME=VALUE or NAME:=JSON"
+            )
+        if option != "--set" and value in _NO_TEXTS and not name.endswith(":"):
+            raise InvalidRequest(
+                f"{option} {each!r} would be the text {value!r}, which counts as yes; "
+                f"for the value: {name}:={value}"
             )
         found[name.removesuffix(":")] = (
             _json_of(f"{option} {each!r}", value)

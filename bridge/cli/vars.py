@@ -16,13 +16,13 @@ from bridge.api.bridge import Bridge
 from bridge.api.variables import Variables
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_pairs
-from bridge.cli.options import AS_JSON, ONE_SESSION, option
+from bridge.cli.options import AS_JSON, option
 from bridge.cli.output import json_text, say, say_json, visible
 from bridge.cli.screen import screen_of
 from bridge.cli.table import Column, table
 from bridge.errors import InvalidRequest
 
-_COLUMNS = (Column("NAME", least=12), Column("VALUE", least=12), Column("OWNER"))
+_COLUMNS = (Column("NAME", least=12), Column("VALUE", least=12), Column("FROM"))
 
 OPTIONS = (
     option(
@@ -34,7 +34,12 @@ OPTIONS = (
         help="What to do; list by default.",
     ),
     option("names", metavar="NAME|NAME=VALUE", nargs="*", help="Which, and to what."),
-    ONE_SESSION,
+    option(
+        "--session",
+        metavar="ID",
+        completes="sessions",
+        help="Which session, if several are open; the beginning of its id is enough.",
+    ),
     AS_JSON,
 )
 
@@ -50,11 +55,17 @@ def command(options: Namespace) -> int:
     if not names:
         raise InvalidRequest(f"{options.what} which one? see: hostbridge vars")
     if options.what == "get":
-        return _get(variables, names)
+        return _get(variables, names, as_json=options.as_json)
     if options.what == "set":
-        variables.set(**read_pairs("vars set", names))
+        values = read_pairs("vars set", names)
+        names = list(values)
+        variables.change(values)
     else:
         variables.unset(*names)
+    known = variables.all()
+    for name in names:
+        value = json_text(known[name]) if name in known else "not set"
+        say(f"{visible(name)} = {value}")
     return Exit.OK
 
 
@@ -65,15 +76,19 @@ def _list(variables: Variables, options: Namespace) -> None:
             say_json({"name": name, "value": each.value, "owner": each.owner})
         return
     rows = [
-        (visible(name), json_text(each.value), each.owner)
+        (visible(name), json_text(each.value), visible(variables.origin(name)))
         for name, each in known.items()
     ]
     say(*table(_COLUMNS, rows, screen_of(sys.stdout).width))
 
 
-def _get(variables: Variables, names: list[str]) -> int:
-    """Print the values, as JSON; exit code 1 if one is not there."""
+def _get(variables: Variables, names: list[str], *, as_json: bool) -> int:
+    """Print the values, a text as it is; exit code 1 if one is not there."""
     known = variables.all()
     for name in names:
-        say(json_text(known.get(name)))
+        value = known.get(name)
+        if isinstance(value, str) and not as_json:
+            say(visible(value, kept="\n\t"))
+        else:
+            say(json_text(value))
     return Exit.OK if all(name in known for name in names) else Exit.FAILED

@@ -173,7 +173,8 @@ def _kept_by(files: list[RuleFile]) -> dict[str, Kept]:
         names = {**rule.get("set_variable", {}), **rule.get("increment_variable", {})}
         found |= dict.fromkeys(names, Kept("rule", whose))
     for file in files:
-        whose = f"the person ({file.file})"
+        place = "built-in" if file.layer == "built-in" else file.file
+        whose = f"the person ({place})"
         found |= dict.fromkeys(file.variables, Kept("person", whose))
     return found
 

@@ -156,7 +156,7 @@ def is_gone(store: Store, session: Session) -> bool:
 
 
 def open_session(store: Store, session_id: str) -> Session:
-    """The live session that has this id, or else one that once had it.
+    """The live session that has this id, or once had it, or the only one like it.
 
     Raises:
         InvalidRequest: there is none, or it is not an id.
@@ -168,8 +168,9 @@ def open_session(store: Store, session_id: str) -> Session:
     alive = live_sessions(store)
     named = [session for session in alive if session.session_id == session_id]
     former = [session for session in alive if session_id in session.former_ids]
-    for session in (*named, *former):
-        return session
+    begun = [each for each in alive if each.session_id.startswith(session_id)]
+    if found := named or former or begun[: len(begun) == 1]:
+        return found[0]
     known = ", ".join(session.session_id for session in alive) or "none"
     raise InvalidRequest(f"session {session_id!r} is not open here (open: {known})")
 

@@ -53,26 +53,47 @@ def test_what_rules_declare_is_there_from_the_beginning(project):
     value = project.run("vars", "get", "switch", "limit")
     missing = project.run("vars", "get", "nothing")
 
+    file = f"{project.bridge.settings.home}/rules.yaml"
     assert [line.split("\t") for line in ran.out.splitlines()] == [
-        ["NAME", "VALUE", "OWNER"],
-        ["limit", "3", "person"],
-        ["require_task_before_edit", "false", "person"],
-        ["switch", '"haiku"', "person"],
-        ["validation_model", "null", "person"],
+        ["NAME", "VALUE", "FROM"],
+        ["limit", "3", file],
+        ["require_task_before_edit", "false", "built-in"],
+        ["switch", '"haiku"', file],
+        ["validation_model", "null", "built-in"],
     ]
-    assert (value.code, value.out) == (0, '"haiku"\n3\n')
+    assert (value.code, value.out) == (0, "haiku\n3\n")
+    assert project.run("vars", "get", "switch", "--json").out == '"haiku"\n'
     assert (missing.code, missing.out) == (1, "null\n")
 
 
 @pytest.mark.usefixtures("client")
 def test_a_person_sets_anything_and_unset_gives_the_first_value_back(project):
-    project.run("vars", "set", "switch:=null", "task=a b")
+    said = project.run("vars", "set", "switch:=null", "task=a b").out
     changed = project.bridge.variables().all()
-    project.run("vars", "unset", "switch", "task")
+    listed = project.run("vars").out
+    forgot = project.run("vars", "unset", "switch", "task").out
     again = project.bridge.variables().all()
 
     assert (changed["switch"], changed["task"]) == (None, "a b")
     assert (again["switch"], "task" in again) == ("haiku", False)
+    assert said == 'switch = null\ntask = "a b"\n'
+    assert "switch\tnull\tset by you\n" in listed
+    assert forgot == 'switch = "haiku"\ntask = not set\n'
+
+
+@pytest.mark.usefixtures("client")
+def test_the_beginning_of_a_sessions_id_is_enough(project):
+    assert project.run("vars", "get", "switch", "--session", "s").out == "haiku\n"
+    assert project.run("vars", "get", "switch", "--session", "t").code == 2
+
+
+@pytest.mark.parametrize("value", ["null", "true", "false"])
+@pytest.mark.usefixtures("client")
+def test_error_a_word_that_would_be_a_text(project, value):
+    ran = project.run("vars", "set", f"switch={value}")
+
+    assert (ran.code, project.run("vars", "get", "switch").out) == (2, "haiku\n")
+    assert f"for the value: switch:={value}" in ran.err
 
 
 def test_inside_a_session_only_a_models_own_can_be_set(project, client):
