@@ -76,14 +76,21 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
         for source, data in texts.items():
             if folder.read(source.copy) != data:
                 folder.replace(source.copy, data, durable=False)
-        problems: dict[str, Any] | None = {"errors": [_UNFINISHED]}
+        unfinished: dict[str, Any] = {"errors": [_UNFINISHED]}
+        # None while rules are being written: half of them are no end.
+        problems: dict[str, Any] | None = unfinished
         try:
             own = {s: data for s, data in texts.items() if s.layer == "user"}
             if len(own) < len(texts):
                 # First, for a hook may not have the time to read the others.
-                _write(folder, read_all(own), _held(folder))
+                files = read_all(own)
+                problems = None
+                _write(folder, files, _held(folder))
+                problems = unfinished
             files = rules.files()
+            problems = None
             _write(folder, files, {})
+            problems = unfinished
             problems = _problems(settings, store, rules, files)
         except (KeyboardInterrupt, BridgeError, OSError):
             problems = None

@@ -136,6 +136,21 @@ def test_where_time_is_up_the_users_rules_hold_and_no_event_tries_again(
     assert "not read to the end" in said["systemMessage"]
 
 
+def test_rules_that_are_half_written_are_written_at_the_next_event(world, monkeypatch):
+    write(world, PUSH)
+
+    def is_up(*_):
+        raise TimeIsUp
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled, "_signs", is_up)
+        with pytest.raises(TimeIsUp):
+            compile_rules(world.bridge.settings, world.store)
+
+    assert not is_fresh(world.bridge.settings, world.store.place)
+    assert call(world, "git push")["permissionDecision"] == "deny"
+
+
 class TimeIsUp(BaseException):
     """As the hook's own."""
 
