@@ -82,7 +82,9 @@ def parse(
     flag_parser = _Parser(prog, flags)
     found, others = flag_parser.parse_known_args(before)
     for word in others:
-        if word.startswith("-") and word != "-" and not any(map(str.isspace, word)):
+        # `-1` is a number that is too small, and no option.
+        is_text = word == "-" or word[1:].isdigit() or any(map(str.isspace, word))
+        if word.startswith("-") and not is_text:
             flag_parser.error(_no_such_option(word, flags, arguments))
     others += words[len(before) + 1 :]
     argument_parser = _Parser(prog, arguments, prefix_chars=_NO_PREFIX)

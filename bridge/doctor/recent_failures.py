@@ -6,10 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.host.budgets import find_spent
 from bridge.protocol.failure_codes import ANSWERED, MEANINGS, cure_of
+from bridge.store.clock import uptime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from bridge.doctor.subject import Subject
     from bridge.protocol.response import Response
@@ -29,14 +31,22 @@ def recent(subject: Subject) -> Iterator[Finding]:
     if store is None or not store.place.state.is_dir():
         return
     ended = store.newest_responses(2 * _SHOWN)[:_SHOWN]
-    yield from judge(ended, store.now_ms())
+    now = uptime(store.clock)
+    is_spent = any(find_spent(session, now) for session in subject.live_sessions())
+    over = _WANTED if is_spent else _WANTED | {"budget"}
+    yield from judge(ended, store.now_ms(), over)
 
 
-def judge(ended: Sequence[Response], now_ms: int) -> Iterator[Finding]:
-    """One finding for each kind of failure of the last day; `ended` is newest first."""
+def judge(
+    ended: Sequence[Response], now_ms: int, over: Collection[str] = _WANTED
+) -> Iterator[Finding]:
+    """One finding for each kind of failure of the last day; `ended` is newest first.
+
+    Not for those that are `over`: nothing is wrong any more.
+    """
     fresh = [r for r in ended if now_ms - r.completed_at < _DAY_MS]
     codes = [r.error.code if r.error else None for r in fresh]
-    counted = Counter(code for code in codes if code and code not in _WANTED)
+    counted = Counter(code for code in codes if code and code not in over)
     for code, count in counted.most_common():
         newest = fresh[codes.index(code)]
         assert newest.error is not None  # noqa: S101 - it has this code

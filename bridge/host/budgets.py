@@ -243,7 +243,8 @@ def cure_of(session: Session, use: Use) -> str:
         return f"start the session again without {variable}={use.most}"
     if use.used >= MOST:
         return "start a new session"
-    more = min(MOST, max(2 * use.most, 2 * use.used, DEFAULTS[use.key]))
+    # Twice as much: who has chosen a small one wants no more than is needed.
+    more = min(MOST, 2 * max(use.most, use.used) or DEFAULTS[use.key])
     return f"hostbridge config set {use.key} {more}"
 
 

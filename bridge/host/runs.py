@@ -16,6 +16,7 @@ from bridge.host.call_notes import name_of
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import json_object
 from bridge.store import subagent_runs
+from bridge.store.charges import note_start
 from bridge.store.variables import variables_of
 
 if TYPE_CHECKING:
@@ -61,7 +62,11 @@ def _of_skill(store: Store, event: HookEvent, notes: dict[str, Any]) -> AgentRun
     caller = subagent_runs.find_agent(store, str(notes.get("parentAgentId")))
     if caller is None:
         return None
-    return note_below(store, caller, event.text("agent_type"), event.agent_id)
+    run = note_below(store, caller, event.text("agent_type"), event.agent_id)
+    left_ms = run.answer_at - int(store.clock.monotonic_s() * 1000)
+    with suppress(StateUnavailable):
+        note_start(store, run.host, event.agent_id, left_ms=left_ms)
+    return run
 
 
 def note_below(

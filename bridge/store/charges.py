@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 
+def note_start(store: Store, host: HostProcess, call: str, *, left_ms: int) -> None:
+    """One more agent, which no call of ours has announced."""
+    now = uptime(store.clock)
+    until = now.ms + max(0, left_ms)
+    _change(store, host, lambda spent: spent.started(call, now, until=until))
+
+
 def note_no_launch(store: Store, host: HostProcess, call: str) -> None:
     """No agent came of a call after all."""
     _change(store, host, lambda spent: spent.without(call))

@@ -19,6 +19,7 @@ import pytest
 from fakeclaude import fake_claude, trust_folder
 from polling import wait_until
 from scripted_server import ScriptedServer
+from sessionworld import started_as_a_client
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
@@ -205,6 +206,15 @@ def project(tmp_path: Path) -> Project:
 def host(project: Project) -> Host:
     """The project, open in a session."""
     return Host(project)
+
+
+@pytest.fixture
+def beside(host: Host, tmp_path: Path) -> Iterator[None]:
+    """The client of the open session is no process above us."""
+    with started_as_a_client(tmp_path) as client:
+        host.change(host=identify(client.pid))
+        yield
+        client.kill()
 
 
 @pytest.fixture

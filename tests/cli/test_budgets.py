@@ -11,7 +11,7 @@ from bridge.store.sessions import SessionLimits
 from bridge.store.spending import HOUR_MS
 
 FALLBACK = ("--fallback-after", "1000", "--fallback", "claude")
-CURE = "hostbridge config set agents_per_hour 200"
+CURE = "hostbridge config set agents_per_hour 4"
 
 
 def spend(host, *, left_ms: int = 20 * MINUTE_MS) -> None:
@@ -68,7 +68,7 @@ def test_taken_slots_are_shown(project, host):
 
     assert shown_by(
         "held back: session session-1: 1 of 1 agents are busy (slots); it goes on when "
-        "one of them ends; more now: hostbridge config set slots 4"
+        "one of them ends; more now: hostbridge config set slots 2"
     ) in shown_by(ran.out)
 
 
@@ -102,6 +102,19 @@ def test_a_budget_that_is_nearly_used_up_is_shown(project, host):
 
 
 @pytest.mark.usefixtures("claude")
+def test_a_raised_limit_is_no_failure_any_more(project, host):
+    """A warning whose cure was taken sends people looking for what is not there."""
+    spend(host)
+    assert "(budget)" in project.run("ask", "?", "--route", "claude").err
+    before = project.run("doctor").out
+
+    host.change(limits=SessionLimits(slots=4, agents_per_hour=9))
+
+    assert "ended with budget" in before
+    assert "ended with budget" not in project.run("doctor").out
+
+
+@pytest.mark.usefixtures("claude", "beside")
 def test_a_spent_session_falls_back_at_once(project, host):
     """Time does not free it."""
     host.change(
@@ -114,7 +127,7 @@ def test_a_spent_session_falls_back_at_once(project, host):
     assert ran == (0, SERVED, BY_CLAUDE)
 
 
-@pytest.mark.usefixtures("claude")
+@pytest.mark.usefixtures("claude", "beside")
 def test_a_spent_budget_falls_back_at_once(project, host):
     """When it frees is known: waiting for a session would be in vain."""
     spend(host)

@@ -9,12 +9,10 @@ import time
 import jsonschema
 import pytest
 from screens import on_terminal
-from sessionworld import started_as_a_client
 
 from bridge.api.record_schemas import schema_for, schema_names
 from bridge.cli.main import run
 from bridge.store.clock import SystemClock
-from bridge.store.host_process import identify
 
 
 def test_where_prints_the_path_alone(project):
@@ -79,15 +77,6 @@ def test_where_json(project):
         "reason": "BRIDGE_STATE_DIR names it",
         "exists": False,
     }
-
-
-@pytest.fixture
-def beside(host, tmp_path):
-    """The client of the open session is no process above us."""
-    with started_as_a_client(tmp_path) as client:
-        host.change(host=identify(client.pid))
-        yield
-        client.kill()
 
 
 @pytest.mark.usefixtures("beside")

@@ -63,6 +63,12 @@ def test_after_two_dashes_everything_is_a_prompt():
     assert found.words == ["--json"]
 
 
+def test_a_negative_number_is_no_option():
+    found = parse("hostbridge ask", ask.OPTIONS, ["set", "-1"])
+
+    assert found.words == ["set", "-1"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

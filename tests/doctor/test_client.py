@@ -90,7 +90,7 @@ def test_a_budget_that_is_nearly_used_up_is_told():
     assert finding == warning(
         "s1 (pid 7) has used 80 % of a budget",
         "4 of 5 agents of this hour",
-        "hostbridge config set agents_per_hour 200",
+        "hostbridge config set agents_per_hour 10",
     )
 
 

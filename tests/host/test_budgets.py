@@ -81,7 +81,7 @@ def test_a_budget_says_when_it_frees():
         frees_in_s=90.0,
         why="session s1: 3 of 3 agents of this hour are used up (agents_per_hour); the "
         "next agent may start in 2 min",
-        cure="hostbridge config set agents_per_hour 200",
+        cure="hostbridge config set agents_per_hour 6",
     )
 
 
@@ -176,7 +176,7 @@ def test_tokens_that_were_not_told_are_not_guessed():
     assert near == (
         "hostbridge: 8 of 10 tokens of this hour; of 1 more agents the client told "
         "none are used (tokens_per_hour); more: hostbridge config set tokens_per_hour "
-        "20000000"
+        "20"
     )
 
 

@@ -42,6 +42,14 @@ def made(world: HostWorld) -> set[str]:
     return {path.name for path in world.stage.project.iterdir() if path.suffix == ""}
 
 
+def charges_of(world: HostWorld) -> list[dict[str, int | None]]:
+    """What counts against the budgets of the session, open or not."""
+    folder = world.store.place.state / "sessions"
+    records = [*folder.glob("*.json"), *folder.glob("*.ended")]
+    calls = [json.loads(file.read_text()).get("spent", {}) for file in records]
+    return [each for spent in calls for each in spent.get("calls", {}).values()]
+
+
 def add_server(root: Path, project: Path) -> None:
     """Have the project bring an MCP server that its user has approved."""
     server = root / "server.py"
@@ -114,8 +122,10 @@ def test_a_skill_that_runs_as_an_agent(tmp_path, how):
         add_skill(world, "In a fork.", "context: fork\nagent: general-purpose\n")
         world.define("worker", f"{WORKER}allow: ['Bash(touch *)']\n")
         response = world.serve(how, agent="worker")
+        charged = charges_of(world)
 
     assert response.success
+    assert [each["end"] is None for each in charged] == [False, False]
     assert "granted" in made(world)
     assert "not granted to this agent" in world.subagent_words()
 
