@@ -19,7 +19,11 @@ from bridge.cli.screen import screen_of
 from bridge.cli.status_text import overview_lines
 from bridge.errors import InvalidRequest
 
-OPTIONS = (switch("--watch", help="Keep showing it, until Ctrl-C."), AS_JSON)
+OPTIONS = (
+    switch("--all", help="Also how much of each budget is used."),
+    switch("--watch", help="Keep showing it, until Ctrl-C."),
+    AS_JSON,
+)
 
 
 def command(options: Namespace) -> None:
@@ -27,7 +31,9 @@ def command(options: Namespace) -> None:
     bridge = Bridge.open()
     if not options.watch:
         seen = bridge.overview()
-        say_result(options, seen, *overview_lines(seen, screen_of(sys.stdout).width))
+        width = screen_of(sys.stdout).width
+        lines = overview_lines(seen, width, all_budgets=options.all)
+        say_result(options, seen, *lines)
         return
     from bridge.cli.live_status import watch_json, watch_table
 

@@ -51,12 +51,14 @@ _COLOURS: dict[str, Style] = {
 }
 
 
-def overview_lines(seen: Overview, width: int | None) -> list[Line]:
+def overview_lines(
+    seen: Overview, width: int | None, *, all_budgets: bool = False
+) -> list[Line]:
     """Sessions, requests, and what ended last."""
-    return list(_lines(seen, width))
+    return list(_lines(seen, width, all_budgets=all_budgets))
 
 
-def _lines(seen: Overview, width: int | None) -> Iterator[Line]:
+def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[Line]:
     yield Styled(seen.project, "bold")
     if seen.is_off:
         since = span(seen.off_s or 0)
@@ -67,7 +69,7 @@ def _lines(seen: Overview, width: int | None) -> Iterator[Line]:
     yield ""
     if seen.sessions:
         yield from table(_SESSIONS, map(_session, seen.sessions), width)
-        yield from _near(seen, width)
+        yield from _used(seen, width, all_budgets=all_budgets)
     else:
         text = "no session is open (`claude` opens one, `hostbridge install` before it)"
         yield from wrapped(text, width)
@@ -127,16 +129,17 @@ def _session(session: OpenSession) -> Sequence[str]:
     )
 
 
-def _near(seen: Overview, width: int | None) -> Iterator[Line]:
-    """The budgets that are nearly used up."""
+def _used(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[Line]:
+    """The budgets that are nearly used up, or all."""
     for session in seen.sessions:
         for use in session.budgets:
-            if use.is_near and use.used < use.most:
+            if all_budgets or (use.is_near and use.used < use.most):
                 text = (
                     f"session {session.session_id} has used {use.percent} % of "
                     f"{use.key} ({use.used:,} of {use.most:,})"
                 )
-                yield from wrapped(Styled(text, "yellow"), width, whole_words=True)
+                line = Styled(text, "yellow") if use.is_near else text
+                yield from wrapped(line, width, whole_words=True)
 
 
 def _request(request: LiveRequest) -> Sequence[str]:

@@ -95,6 +95,9 @@ def test_a_budget_that_is_nearly_used_up_is_shown(project, host):
 
     assert "has used 83 % of tokens_per_session (830 of 1,000)" in shown_by(status.out)
     assert "830 of 1,000 tokens of this session are used" in shown_by(show.out)
+    assert "% of agents_per_hour" not in status.out
+    every = shown_by(project.run("status", "--all").out)
+    assert "has used 1 % of agents_per_hour (2 of 200)" in every
     assert {"key": "tokens_per_session", "used": 830, "most": 1000} in session[
         "budgets"
     ]
