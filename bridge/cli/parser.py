@@ -59,6 +59,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         for said, meant in _WORDINGS:
             message = re.sub(said, meant, message)
+        if found := re.search("invalid choice: '(.*)' .choose from (.*).$", message):
+            from bridge.agents.diagnostic import did_you_mean
+
+            message += did_you_mean(found[1], re.findall(r"[\w-]+", found[2]))
         name = self.prog.rpartition(" ")[2]
         raise UsageError(f"{name}: {message}; see `{self.prog} --help`")
 

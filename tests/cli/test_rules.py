@@ -243,3 +243,10 @@ def test_an_agent_that_is_not_there_lets_the_call_run_as_in_a_session(project, h
     assert "could not start validation-runer: no agent is named" in ran.out
     assert "refused" not in ran.out
     assert "\tno agent\t" in shown
+
+
+def test_error_a_misspelt_verb(project):
+    ran = project.run("rules", "lst")
+
+    assert ran.code == 2
+    assert "; did you mean 'list'?; see `hostbridge rules --help`" in ran.err
