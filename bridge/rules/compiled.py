@@ -169,6 +169,10 @@ def declared_variables(settings: Settings, store: Store) -> dict[str, Any]:
 
 def kept_variables(settings: Settings, store: Store) -> dict[str, Kept]:
     """The variables that rules files in force declare or set: no model's."""
+    if not store.exists() and not is_fresh(settings, store.place):
+        # The first request of a project: nothing is compiled yet.
+        admitted = [s for s in sources(settings, store.place) if s.is_admitted]
+        return _kept_by(live(admitted))
     found = _known(settings, store).get("kept", {})
     return {name: Kept(*each) for name, each in found.items()}
 

@@ -180,3 +180,13 @@ def test_what_a_model_had_set_does_not_count_once_a_person_declares_it(
     known = project.bridge.variables().all()
 
     assert (known["later"], known["mine"]) == (True, "1")
+
+
+@pytest.mark.usefixtures("home")
+def test_error_also_by_the_first_request_of_a_project(project):
+    """No hook has compiled the rules yet."""
+    words = ("submit", "Go.", "--var", "switch:=null")
+    refused = project.run(*words, env={"CLAUDECODE": "1"})
+
+    assert (refused.code, refused.out) == (1, "")
+    assert "switch belongs to the person (" in refused.err
