@@ -186,6 +186,7 @@ class Asker(Submitter):
             self.settings,
             route,
             define=begun.define,
+            find_above=lambda *_: begun.above,
             on_stage=given.get("on_stage", ignore),
             on_progress=given.get("on_progress", ignore),
         )

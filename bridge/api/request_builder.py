@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bridge.agents.known_agents import Agents
     from bridge.config import Settings
     from bridge.host.calling_agent import Asking
+    from bridge.host.session_above import Above
     from bridge.protocol.request import Node, RouteName
     from bridge.store.store import Store
 
@@ -47,6 +48,8 @@ class Draft:
     store: Store
     agents: Agents
     is_model_asked: bool
+    # The session that this process runs under.
+    above: Above | None
     # How many of the asker's requests may go on at once.
     fan_out: int
     # The variables of the agent or session that asks, if one does.
@@ -209,7 +212,14 @@ def draft(
     is_model_asked = options.get("model") is not None
     fan_out = at_most(settings, above, "fan_out")
     return Draft(
-        request, definition, store, agents, is_model_asked, fan_out, asking.variables
+        request,
+        definition,
+        store,
+        agents,
+        is_model_asked,
+        above,
+        fan_out,
+        asking.variables,
     )
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.config import Settings
+    from bridge.host.session_above import Above
     from bridge.protocol.outcome import Control, Progress
     from bridge.protocol.request import Request
     from bridge.protocol.status import Stage
@@ -120,12 +121,14 @@ def open_worker(
     route: OwnRoute,
     *,
     define: Define | None = None,
+    find_above: Callable[[Store, Settings], Above | None] = session_above,
     on_stage: Callable[[Stage], None] = ignore,
     on_progress: Callable[[Progress], None] = ignore,
 ) -> Worker:
     """The worker of a route in this process; see `Worker`.
 
-    By default it looks up a request's definition as it claims the request.
+    By default it looks up a request's definition as it claims the request, and the
+    session above us now.
 
     Raises:
         NoRoute: this machine lacks what the route needs.
@@ -133,7 +136,7 @@ def open_worker(
     """
     if define is None:
         define = partial(Agents.open(settings, store.place.project).define, store)
-    above = session_above(store, settings)
+    above = find_above(store, settings)
     return Worker(
         store,
         route,
