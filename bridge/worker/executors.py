@@ -146,7 +146,7 @@ def open_worker(
         on_stage=on_stage,
         on_progress=on_progress,
         session=above and above.session,
-        charged=above and above.store,
+        charged=above.store if above and above.store.place != store.place else None,
     )
 
 
