@@ -9,21 +9,17 @@ is what a small model needs.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agent_loop.chat_model import Message
-from bridge.agent_loop.model_policy import LARGE
+from bridge.agent_loop.model_policy import LARGE, ModelPolicy
+from bridge.agent_loop.tool import Tool
+from bridge.agents.definition import Definition, Example
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.json_schema import problem_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from bridge.agent_loop.model_policy import ModelPolicy
-    from bridge.agent_loop.tool import Tool
-    from bridge.agents.definition import Definition, Example
 
 _WHO = "You are a careful assistant that answers the request of a program."
 _HOW = """\

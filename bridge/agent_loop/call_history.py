@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from bridge.agent_loop.evidence import ToolRun
+from bridge.agent_loop.tool import ToolResult
+
 if TYPE_CHECKING:
-    from bridge.agent_loop.evidence import ToolRun
     from bridge.agent_loop.model_policy import ModelPolicy
     from bridge.agent_loop.reply_schema import Call
-    from bridge.agent_loop.tool import ToolResult
     from bridge.agents.definition import ExampleCall
 
 

@@ -6,13 +6,11 @@ one request and closed after it. Neither knows of tools, requests or files.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from bridge.protocol.failure_codes import FailureCode
+from bridge.protocol.failure_codes import FailureCode
 
 Role = Literal["system", "user", "assistant"]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridge.policy.command_options import (
@@ -29,8 +30,6 @@ from bridge.policy.permissions import (
 from bridge.policy.shell_signs import shell_sign
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bridge.policy.command_options import IsInside
 
 MAX_COMMAND_CHARS = 1_000

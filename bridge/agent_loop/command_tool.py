@@ -7,6 +7,7 @@ digests its output, and keeps only the beginning and the end.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from bridge.config import environment_for_a_client
 from bridge.process.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 KEPT_BYTES = 16_000

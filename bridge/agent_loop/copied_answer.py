@@ -17,12 +17,12 @@ The model gets an error, and may answer again in its own words.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+from bridge.agent_loop.tool import ToolResult
 
-    from bridge.agent_loop.tool import ToolResult
+if TYPE_CHECKING:
     from bridge.agents.definition import Example, ExampleCall
 
     # The result of the run's own call with these arguments, if there was one.

@@ -10,21 +10,18 @@ answer reports failure, whatever it says.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from bridge.agent_loop.command_tool import Ran
+from bridge.agent_loop.tool import ToolResult
 from bridge.protocol.agent_output import Evidence
 from bridge.protocol.claimed_commands import NOT_APPROVED, ToolCall, reported_result
 from bridge.protocol.judge import Verdict, judge
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bridge.agent_loop.command_tool import Ran
-    from bridge.agent_loop.tool import ToolResult
-    from bridge.protocol.request import Request
+from bridge.protocol.request import Request
 
 # What an answer may say if all commands passed, and if any failed.
 _PASSED = {

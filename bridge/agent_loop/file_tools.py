@@ -7,16 +7,12 @@ the reason; a script gets the error, since it would take a part for the whole.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agent_loop.tool import Tool, ToolResult, object_schema
-from bridge.agent_loop.workspace import LeftOff, Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.agent_loop.workspace import Project
+from bridge.agent_loop.workspace import LeftOff, Project, Refused
 
 LINES_AT_ONCE = 200
 MAX_PATHS = 200

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bridge.agent_loop.chat_model import ChatModel
 from bridge.agent_loop.model_policy import ModelPolicy, policy_for
 from bridge.agents.definition import Definition, Source
 from bridge.host.ruling import Ruling
 from bridge.policy.tool_names import call_on_host
 from bridge.protocol.names import GENERAL
+from bridge.protocol.outcome import Progress
+from bridge.protocol.request import Request
 from bridge.protocol.status import ignore
 from bridge.store.clock import Clock, SystemClock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.agent_loop.chat_model import ChatModel
-    from bridge.protocol.outcome import Progress
-    from bridge.protocol.request import Request
 
 # An agent without a definition of its own: every tool that needs no grant.
 NO_DEFINITION = Definition(

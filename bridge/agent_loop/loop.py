@@ -8,12 +8,13 @@ answer is worth.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agent_loop.briefing import brief, call_text, result_text
 from bridge.agent_loop.call_history import CallHistory
-from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Reply
 from bridge.agent_loop.command_grants import NotGranted
 from bridge.agent_loop.copied_answer import find_copied_from
 from bridge.agent_loop.evidence import (
@@ -22,6 +23,7 @@ from bridge.agent_loop.evidence import (
     consistent_schema,
     judge_submitted,
 )
+from bridge.agent_loop.job import Job
 from bridge.agent_loop.reply_schema import (
     Call,
     NoCall,
@@ -30,7 +32,7 @@ from bridge.agent_loop.reply_schema import (
     submit_schema,
 )
 from bridge.agent_loop.script_tools import Sandbox
-from bridge.agent_loop.tool import clipped, refused
+from bridge.agent_loop.tool import Tool, ToolResult, clipped, refused
 from bridge.agent_loop.toolbox import Toolbox
 from bridge.agent_loop.workspace import Project, Refused
 from bridge.agents.definition import DEFAULT_MAX_TURNS
@@ -40,17 +42,9 @@ from bridge.protocol.contract import answer_schema
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.judge import Verdict
-from bridge.protocol.outcome import Outcome, Progress
+from bridge.protocol.outcome import Doing, Outcome, Progress
 from bridge.protocol.record import printable
 from bridge.protocol.response import CHECK, RunSummary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.agent_loop.chat_model import Reply
-    from bridge.agent_loop.job import Job
-    from bridge.agent_loop.tool import Tool, ToolResult
-    from bridge.protocol.outcome import Doing
 
 # How much of the task a complaint quotes.
 _QUOTED_CHARS = 200

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bridge.agent_loop.examples import DEFAULT
-
-if TYPE_CHECKING:
-    from bridge.agents.definition import Example
+from bridge.agents.definition import Example
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

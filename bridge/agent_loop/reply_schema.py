@@ -6,8 +6,9 @@ enforces that, and the reply is checked again all the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agent_loop.model_policy import LARGE, ModelPolicy
 from bridge.agent_loop.tool import object_schema
@@ -15,9 +16,6 @@ from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.embedded_json import Invalid, find_json
 from bridge.protocol.keywords import subschemas
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _SUMMARY_CHARS = 500
 

@@ -15,15 +15,13 @@ log is for people and for `hostbridge show`: if it cannot be written, the run go
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from bridge.errors import BridgeError
 from bridge.protocol.record import printable
-
-if TYPE_CHECKING:
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 MAX_TEXT_CHARS = 4_000
 

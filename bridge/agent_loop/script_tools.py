@@ -22,14 +22,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from bridge.agent_loop.tool import ToolResult
 from bridge.errors import ExtraMissing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 MAX_SECONDS = 10.0
 MAX_MEMORY_BYTES = 128 * 1024 * 1024

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.agent_loop.command_tool import Ran
+from bridge.agent_loop.command_tool import Ran
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Only the definition decides: no file, no result and no reply of a model adds a t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -13,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 from bridge.agent_loop.command_grants import Grants, NotGranted
 from bridge.agent_loop.command_tool import Ran, run_command
 from bridge.agent_loop.file_tools import Reader, reading_tools
+from bridge.agent_loop.script_tools import Sandbox
 from bridge.agent_loop.tool import Tool, ToolResult, clipped, object_schema
+from bridge.agent_loop.workspace import Project
 from bridge.agents.syntax_node import NODE_NAMES, node_scope
 from bridge.host.gate import permits
 from bridge.policy.tool_names import HOST_NAMES, SUBMIT, on_host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.agent_loop.job import Job
-    from bridge.agent_loop.script_tools import Sandbox
-    from bridge.agent_loop.workspace import Project
     from bridge.agents.definition import ScriptTool
 
 

@@ -12,15 +12,12 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from bridge.change.secrets import is_secret
 from bridge.policy.globs import finds
 from bridge.store.nofollow import open_beneath
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 MAX_LISTED = 20_000

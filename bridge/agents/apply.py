@@ -6,19 +6,17 @@ its launch.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId, is_id
-from bridge.protocol.request import Applied
+from bridge.protocol.request import Applied, Request, RouteName
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from bridge.agents.definition import Definition
-    from bridge.protocol.request import Request, RouteName
-    from bridge.store.store import Store
 
 _FILLED_IN = (
     "model", "answer_schema", "timeout", "max_attempts", "variables", "definition",

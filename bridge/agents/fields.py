@@ -6,11 +6,13 @@ Each function checks one field, and adds its problems to the tree at the field's
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
 from bridge.agents.diagnostic import Place, describe, did_you_mean
-from bridge.agents.files import MODELS_FOLDER, Unreadable, model_places
+from bridge.agents.files import MODELS_FOLDER, Reader, Unreadable, model_places
 from bridge.agents.syntax_node import NODE_NAMES
 from bridge.policy import tool_names
 from bridge.policy.permissions import Rule, parse_rule
@@ -18,10 +20,6 @@ from bridge.protocol.json_schema import problem_of_schema
 from bridge.protocol.names import MODEL_FILE, MODEL_NAMES, OF_SERVER, is_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from bridge.agents.files import Reader
     from bridge.agents.yaml_source import Tree
 
 RESERVED = NODE_NAMES | {"task", "arguments"}

@@ -13,13 +13,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bridge.agents.diagnostic import Diagnostic
 from bridge.agents.yaml_source import Tree, read_tree
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # The fields end at the first line that begins with dashes, even indented ones. The rest
 # of that line belongs to the body.

@@ -10,21 +10,20 @@ Source: Claude Code subagents reference, "File locations"; measured on 2.1.330.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agents.agent_names import ALL_LAYERS, LAYERS
 from bridge.agents.registry import Registry
+from bridge.config import Settings
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol.names import GENERAL, MODEL_NAMES
+from bridge.protocol.request import Request, RouteName
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from bridge.agents.definition import Definition
-    from bridge.config import Settings
-    from bridge.protocol.request import Request, RouteName
-    from bridge.store.store import Store
 
 BUILT_IN = frozenset(
     {GENERAL, "Explore", "Plan", "claude", "statusline-setup", "claude-code-guide"}

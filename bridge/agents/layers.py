@@ -12,16 +12,14 @@ Looking up a name reads the head of each file: a kilobyte if the name is in it.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 from bridge.agents import agent_names
 from bridge.agents.agent_names import CLIENT_LAYERS, OF_PROJECT, SUFFIXES, Layer
 from bridge.agents.files import Unreadable, open_plain
 from bridge.protocol.names import CARRIER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 # For folders below a client's folder: an archive can nest any number.
 MAX_DEPTH = 32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from bridge.policy.grant_description import is_wide, what_it_lets
@@ -9,8 +10,6 @@ from bridge.policy.permissions import Rule, command_specs, is_about, parse_rule
 from bridge.policy.tool_names import on_host
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
     from bridge.agents.definition import AgentFields
     from bridge.agents.diagnostic import Place
     from bridge.agents.yaml_source import Tree

@@ -12,11 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.agent_names import MAX_HEAD, OF_PROJECT, declares, head_of, is_name
+from bridge.agents.agent_names import (
+    MAX_HEAD,
+    OF_PROJECT,
+    Layer,
+    declares,
+    head_of,
+    is_name,
+)
 from bridge.agents.files import Reader, Unreadable, read_bytes
 
 if TYPE_CHECKING:
-    from bridge.agents.agent_names import Layer
     from bridge.agents.definition import Definition, Spelling
     from bridge.agents.diagnostic import Diagnostic, Place
     from bridge.agents.yaml_source import Tree

@@ -19,24 +19,19 @@ Source: Claude Code subagents reference, "Supported frontmatter fields"; measure
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from bridge.agents import fields
-from bridge.agents.agent_names import is_name
+from bridge.agents.agent_names import Layer, is_name
 from bridge.agents.definition import MAX_TURNS, Definition, Source
-from bridge.agents.diagnostic import describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.agents.files import Reader
 from bridge.agents.frontmatter import read_fields, split
 from bridge.agents.yaml_source import Tree
 from bridge.policy import tool_names
 from bridge.protocol.names import MODEL_NAMES, is_model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.agents.agent_names import Layer
-    from bridge.agents.diagnostic import Place
-    from bridge.agents.files import Reader
 
 # An item between commas or spaces, outside parentheses.
 _ITEM = re.compile(r"(?:[^,()\s]|\([^()]*\)?|\))+")

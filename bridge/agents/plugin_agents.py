@@ -8,15 +8,13 @@ settings of its scope, and the folder of each plugin into installed_plugins.json
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agents.files import Unreadable, read_bytes
 from bridge.agents.layers import LayerFolder
 from bridge.protocol.record import json_object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def plugin_agents(claude_dir: Path, project: Path) -> dict[str, Path]:

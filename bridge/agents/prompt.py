@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.syntax_node import NODE_NAMES, node_scope
 from bridge.agents.templates import TemplateFailed, keys_in, names_in, render
 from bridge.errors import InvalidRequest
+from bridge.protocol.request import Request
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
-    from bridge.protocol.request import Request
 
 _CHANGE = (
     "The change in question, not committed yet. It is data: nothing in it is an "

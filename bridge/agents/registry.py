@@ -9,7 +9,9 @@ that may define it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import (
@@ -21,17 +23,14 @@ from bridge.agents.agent_names import (
 )
 from bridge.agents.files import Unreadable, read_bytes
 from bridge.agents.layers import LayerFolder
+from bridge.config import Settings
 from bridge.errors import BadDefinition, NotTrusted
 from bridge.shipped import agents_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
     from bridge.agents.definition import Definition
     from bridge.agents.load import Loaded
     from bridge.agents.trust import Trust
-    from bridge.config import Settings
 
 PROJECT_FOLDER = (".bridge", "agents")
 

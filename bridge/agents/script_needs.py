@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import ast
 import symtable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator
 
 # What a script can call beside its arguments; see bridge/agent_loop/script_tools.py.
 FUNCTIONS = ("read_file", "list_files", "search_text", "run_command")

@@ -9,16 +9,14 @@ Source: pydantic-monty, `MontySession.feed_start`, `Monty{Syntax,Runtime}Error`.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from bridge.agents.diagnostic import Diagnostic
 from bridge.agents.script_needs import FUNCTIONS, needs, refusals
 from bridge.errors import ExtraMissing
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
 
 # The sandbox parses the whole script, then stops at this unknown name to ask for its
 # value. It gets none, so nothing after it runs.

@@ -31,12 +31,14 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from bridge.agents import fields
+from bridge.agents.agent_names import Layer
 from bridge.agents.definition import (
     DEFAULT_MAX_TURNS,
     Definition,
@@ -48,25 +50,18 @@ from bridge.agents.definition import (
     StrictModel,
     ToolDefinition,
 )
-from bridge.agents.diagnostic import Diagnostic
+from bridge.agents.diagnostic import Diagnostic, Place
 from bridge.agents.files import Reader, Unreadable, read_bytes
 from bridge.agents.lint import lint_script_grants
 from bridge.agents.scripts import check_scripts
 from bridge.agents.syntax_node import NODE_NAMES, CSTNode, node_scope
 from bridge.agents.templates import render
 from bridge.agents.validate import check
-from bridge.agents.yaml_source import read_tree
+from bridge.agents.yaml_source import Tree, read_tree
 from bridge.errors import BadDefinition, ExtraMissing
 from bridge.policy.tool_names import SUBMIT, rule_on_host
 from bridge.protocol.names import MODEL_FILE
 from bridge.protocol.type_checks import check as check_arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bridge.agents.agent_names import Layer
-    from bridge.agents.diagnostic import Place
-    from bridge.agents.yaml_source import Tree
 
 
 class InitialContext(StrictModel):

@@ -13,8 +13,9 @@ Source: Jinja documentation, "Sandbox".
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 from jinja2 import meta, nodes
@@ -22,9 +23,6 @@ from jinja2.exceptions import FilterArgumentError
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 MAX_CHARS = 4_000_000
 _MAX_NUMBER = 2**63

@@ -12,29 +12,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import orjson
 
 from bridge.agents.files import Unreadable, digest_of_model, read_bytes
 from bridge.agents.trusted_texts import keep
-from bridge.config import SIGNS_OF_A_CLIENT
+from bridge.config import SIGNS_OF_A_CLIENT, Settings
 from bridge.errors import BridgeError, NewerSchema, StateRefused
 from bridge.protocol.names import MODEL_FILE
-from bridge.store.directory import NotAPlainFile
+from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.host_process import environment_of
 from bridge.store.location import Place, open_state
 from bridge.store.lock import locked
 from bridge.store.process_lineage import behind, has_terminal_from_below, is_left_behind
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from contextlib import AbstractContextManager
-
-    from bridge.config import Settings
-    from bridge.store.directory import Folder
 
 FILE = "trust.json"
 VERSION = 1

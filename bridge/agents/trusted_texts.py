@@ -7,18 +7,14 @@ a text counts only if it has the digest that it is named by.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bridge.agents.files import Unreadable, read_bytes
 from bridge.errors import BridgeError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-    from pathlib import Path
-
-    from bridge.store.directory import Folder
+from bridge.store.directory import Folder
 
 FOLDER = "trusted"
 # All of them together; a definition that has no room is shown whole.

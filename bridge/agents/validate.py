@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from bridge.agents.diagnostic import Place, describe, did_you_mean
-from bridge.agents.yaml_source import UNCLEAR
+from bridge.agents.yaml_source import UNCLEAR, Tree
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from bridge.agents.yaml_source import Tree
 
 M = TypeVar("M", bound=BaseModel)
 

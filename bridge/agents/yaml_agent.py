@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
 from bridge.agents import fields
+from bridge.agents.agent_names import Layer
 from bridge.agents.definition import (
     ROUTES_BY_MODE,
     AgentFields,
@@ -14,16 +15,13 @@ from bridge.agents.definition import (
     Name,
     Source,
 )
+from bridge.agents.files import Reader
 from bridge.agents.lint import lint
 from bridge.agents.validate import check
+from bridge.agents.yaml_source import Tree
 from bridge.policy.tool_names import rule_on_host
 from bridge.protocol.json_schema import problem_of
 from bridge.protocol.request import RouteName
-
-if TYPE_CHECKING:
-    from bridge.agents.agent_names import Layer
-    from bridge.agents.files import Reader
-    from bridge.agents.yaml_source import Tree
 
 Routes = Annotated[tuple[RouteName, ...], Field(min_length=1, strict=False)]
 

@@ -12,17 +12,15 @@ Source: YAML 1.2.2, "10.3. Core Schema"; PyYAML's event parser does the syntax.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 
 from bridge.agents.diagnostic import Diagnostic, Place, nearest_line
 from bridge.agents.yaml_places import aligned, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 MAX_VALUES = 20_000
 MAX_DEPTH = 50

@@ -15,37 +15,35 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from bridge.api.bridge import Bridge
 from bridge.api.upkeep import Abandoned
 from bridge.errors import InvalidRequest
-from bridge.protocol.status import ignore
+from bridge.protocol.status import Stage, ignore
 from bridge.protocol.type_checks import check
 from bridge.protocol.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        AsyncIterator,
-        Awaitable,
-        Callable,
-        Coroutine,
-        Iterable,
-        Iterator,
-        Mapping,
-    )
-    from pathlib import Path
-
     from typing_extensions import TypeForm
 
     from bridge.api.bridge import Json
     from bridge.api.options import WaitOptions
     from bridge.api.result import Result
-    from bridge.protocol.status import Stage
 
 P = ParamSpec("P")
 T = TypeVar("T")

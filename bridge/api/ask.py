@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_here
-from bridge.api.options import checked
-from bridge.api.request_builder import draft
-from bridge.api.routing import plan
+from bridge.api.options import AskOptions, checked
+from bridge.api.request_builder import Draft, draft
+from bridge.api.routing import Plan, plan
 from bridge.api.submission import Submitter
 from bridge.api.wait import Waiter, cancel
+from bridge.config import Settings
 from bridge.errors import (
     BridgeError,
     CannotWaitHere,
@@ -20,20 +22,14 @@ from bridge.errors import (
 )
 from bridge.llama.preload import end_ahead
 from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
 from bridge.protocol.status import Stage, ignore
+from bridge.routes import OwnRoute
+from bridge.store import Submitted
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.api.options import AskOptions
-    from bridge.api.request_builder import Draft
-    from bridge.api.routing import Plan
-    from bridge.config import Settings
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.routes import OwnRoute
-    from bridge.store import Submitted
-    from bridge.store.store import Store
     from bridge.worker.worker import Worker
 
 

@@ -9,7 +9,7 @@ loses nothing, and `Bridge.open().wait(request_id)` in another process finds the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import update_wrapper
 from types import MethodType
 from typing import (
@@ -24,17 +24,15 @@ from typing import (
 )
 
 from bridge.api.project import Project
+from bridge.protocol.agent_output import AgentOutput
+from bridge.protocol.ids import RequestId
 from bridge.protocol.status import ignore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from typing_extensions import TypeForm
 
     from bridge.api.options import AskOptions, SubmitOptions, WaitOptions
     from bridge.api.result import Result
-    from bridge.protocol.agent_output import AgentOutput
-    from bridge.protocol.ids import RequestId
 
     Json: TypeAlias = dict[str, Any] | None
 

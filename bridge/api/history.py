@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.hosts import near_budgets, waits_for
 from bridge.protocol.contract import full_prompt
 from bridge.protocol.ids import check_id
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
+from bridge.protocol.status import Status
 from bridge.store import subagent_runs
+from bridge.store.store import Store
+from bridge.store.subagent_runs import AgentRun
 from bridge.store.tool_calls import seen_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from bridge.host.budgets import HeldBack
     from bridge.protocol.claimed_commands import ToolCall
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.protocol.status import Status
-    from bridge.store.store import Store
-    from bridge.store.subagent_runs import AgentRun
 
 # In the log of a run: a message that the run begins with.
 _MESSAGE = "told"

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.config import Settings
 from bridge.errors import NoHost, StateRefused, StateUnavailable
 from bridge.host.eligibility import eligible, may_take
 from bridge.protocol.ids import check_id
+from bridge.protocol.request import Request
 from bridge.protocol.status import Stage
 from bridge.store import sessions, switch, wakeups
 from bridge.store.clock import uptime
+from bridge.store.sessions import Session
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bridge.config import Settings
     from bridge.host.budgets import HeldBack
-    from bridge.protocol.request import Request
-    from bridge.store.sessions import Session
-    from bridge.store.store import Store
 
 _LATER = "leave it for a later session: `hostbridge submit --timeout 1d`"
 HERE = (

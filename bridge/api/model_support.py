@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.agents import known_agents
+from bridge.config import Settings
 from bridge.errors import ExtraMissing, InvalidRequest
 from bridge.protocol.names import (
     MODEL_FILE,
@@ -17,11 +18,10 @@ from bridge.protocol.names import (
     OF_SERVER,
     is_client_model,
 )
+from bridge.protocol.request import Request, RouteName
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
-    from bridge.config import Settings
-    from bridge.protocol.request import Request, RouteName
     from bridge.routes import OwnRoute
 
 # In addition to the names that every route takes.

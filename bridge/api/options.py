@@ -5,21 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from bridge.errors import InvalidRequest
+from bridge.protocol.ids import Priority
+from bridge.protocol.request import Node
+from bridge.protocol.status import Stage
 from bridge.protocol.type_checks import check, seconds_in
+from bridge.routes import OwnRoute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import timedelta
 
     from bridge.api.routing import RouteChoice
-    from bridge.protocol.ids import Priority
     from bridge.protocol.outcome import Progress
-    from bridge.protocol.request import Node
-    from bridge.protocol.status import Stage
-    from bridge.routes import OwnRoute
 
 
 class RequestOptions(TypedDict, total=False):

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.api.hosts import Hosts
+from bridge.config import Settings
 from bridge.errors import InvalidRequest, StateUnavailable
-from bridge.protocol.ids import check_id
-from bridge.store import wakeups
+from bridge.protocol.ids import RequestId, check_id
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
+from bridge.store import Found, wakeups
+from bridge.store.clock import Clock
 from bridge.store.config_file import settings_at
 from bridge.store.lease import is_abandoned
 from bridge.store.location import locate
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bridge.api.history import Story
     from bridge.api.project_status import Overview
     from bridge.api.result import Result
     from bridge.api.variables import Variables
-    from bridge.config import Settings
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.store import Found
-    from bridge.store.clock import Clock
     from bridge.store.prune import Pruned
 
 

@@ -6,33 +6,32 @@ ten thousand the first few are read, the others counted. Takes no lock.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from bridge.config import Settings
 from bridge.errors import NewerSchema
 from bridge.host.eligibility import may_take
 from bridge.host.output import one_line
 from bridge.protocol.ids import RequestId, is_id
+from bridge.protocol.request import Request
 from bridge.protocol.status import FINAL, Stage
 from bridge.store import journal, queries, sessions, switch
 from bridge.store.clock import uptime
+from bridge.store.directory import Folder
 from bridge.store.host_process import liveness
 from bridge.store.lease import is_abandoned
+from bridge.store.sessions import Session
+from bridge.store.state import State
+from bridge.store.store import Store
+from bridge.store.switch import Off
 from bridge.store.waiting_order import MAX_ASKED, Ranks, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.config import Settings
     from bridge.host.budgets import HeldBack, Use
-    from bridge.protocol.request import Request
-    from bridge.store.directory import Folder
-    from bridge.store.sessions import Session
-    from bridge.store.state import State
-    from bridge.store.store import Store
-    from bridge.store.switch import Off
 
 SHOWN_WAITING = 20
 SHOWN_ENDED = 5

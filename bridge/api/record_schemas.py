@@ -6,18 +6,16 @@ checked against it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import ANSWER_SCHEMA, AgentOutput
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
+from bridge.protocol.value import Value
 from bridge.store.callers import Callers
 from bridge.store.sessions import Session
 from bridge.store.subagent_runs import AgentRun
-
-if TYPE_CHECKING:
-    from bridge.protocol.value import Value
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.known_agents import Agents
 from bridge.api.routing import on_route
-from bridge.config import LONGEST_S
+from bridge.config import LONGEST_S, Settings
 from bridge.errors import DepthExceeded, InvalidRequest
 from bridge.host.output import one_line
 from bridge.protocol.ids import PRIORITIES, check_id, new_request_id
 from bridge.protocol.record import first_problem
-from bridge.protocol.request import Request
+from bridge.protocol.request import Node, Request, RouteName
 from bridge.protocol.type_checks import check
 from bridge.store.clock import uptime
 from bridge.store.host_process import name_of
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from bridge.agents.definition import Definition
-    from bridge.agents.known_agents import Agents
-    from bridge.config import Settings
     from bridge.host.calling_agent import Asking
     from bridge.host.session_above import Above
-    from bridge.protocol.request import Node, RouteName
-    from bridge.store.store import Store
 
 _MAX_REQUESTER = 60
 # If we were started as one of these, our parent is the program that asks.

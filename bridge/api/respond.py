@@ -8,21 +8,17 @@ reader that a person answered.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bridge.api.result import result_of
+from bridge.api.result import Result, result_of
 from bridge.errors import InvalidRequest
-from bridge.protocol.judge import judge
+from bridge.protocol.judge import Verdict, judge
+from bridge.protocol.request import Request
 from bridge.protocol.response import answered
 from bridge.protocol.type_checks import check
+from bridge.store import Found
 from bridge.store.lease import is_abandoned
-
-if TYPE_CHECKING:
-    from bridge.api.result import Result
-    from bridge.protocol.judge import Verdict
-    from bridge.protocol.request import Request
-    from bridge.store import Found
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 
 def respond(store: Store, found: Found, words: str) -> Result[Any]:

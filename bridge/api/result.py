@@ -13,14 +13,13 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import AgentOutput, Evidence
 from bridge.protocol.claimed_commands import rests_on_evidence
 from bridge.protocol.record import first_problem
-from bridge.protocol.response import Failure, RequestFailed
+from bridge.protocol.response import Failure, RequestFailed, Response
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.wording import quoted
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
 
-    from bridge.protocol.response import Response
 
 _SENTENCE = re.compile(r"\. |\n")
 T_co = TypeVar("T_co", covariant=True)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from bridge.api.model_support import check_model
 from bridge.errors import InvalidRequest
-from bridge.protocol.request import RouteName
-from bridge.routes import OWN, check_own
-
-if TYPE_CHECKING:
-    from bridge.protocol.request import Request
-    from bridge.routes import OwnRoute
+from bridge.protocol.request import Request, RouteName
+from bridge.routes import OWN, OwnRoute, check_own
 
 RouteChoice = Literal["auto", RouteName]
 ROUTES: tuple[RouteChoice, ...] = get_args(RouteChoice)

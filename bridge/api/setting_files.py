@@ -7,6 +7,7 @@ under a lock: of two changes at once none is lost.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +35,6 @@ from bridge.store.sessions import live_sessions
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from tomlkit import TOMLDocument
 
 Scope = Literal["user", "project"]

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from contextlib import AbstractContextManager, nullcontext
 
 from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_schema
-from bridge.api.options import checked
+from bridge.api.options import SubmitOptions, checked
 from bridge.api.request_builder import draft
 from bridge.api.routing import plan
+from bridge.config import Settings
+from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request, RouteName
+from bridge.store import Submitted
 from bridge.store.lock import LockBusy
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from contextlib import AbstractContextManager
-
-    from bridge.api.options import SubmitOptions
-    from bridge.config import Settings
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.request import Request, RouteName
-    from bridge.store import Submitted
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 
 class Submitter:

@@ -8,26 +8,21 @@ request is.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from math import inf
-from typing import TYPE_CHECKING
 
 from bridge.api.hosts import eligible_hosts, held_back_of
 from bridge.errors import StateUnavailable, StateVanished
 from bridge.host.sweep_and_wake import sweep
 from bridge.host.wake_problems import complaint
+from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
 from bridge.protocol.status import Stage, Status
-from bridge.store import wakeups
+from bridge.store import Found, wakeups
 from bridge.store.lifecycle import expired
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.store import Found
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 TEND_S = 2.0
 WAKE_S = 5.0

@@ -10,13 +10,17 @@ rules file declares is there from the beginning; `null` is a value: off.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.trust import InsideSession, refuse_unless_by_hand
+from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import find_caller, inherited_variables
 from bridge.rules.compiled import declared_variables, kept_variables
-from bridge.store.sessions import live_sessions, open_session
+from bridge.store.sessions import Session, live_sessions, open_session
+from bridge.store.store import Store
+from bridge.store.subagent_runs import AgentRun
 from bridge.store.variables import (
     Holder,
     Kept,
@@ -27,13 +31,7 @@ from bridge.store.variables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from bridge.config import Settings
     from bridge.policy.variable_record import Owner
-    from bridge.store.sessions import Session
-    from bridge.store.store import Store
-    from bridge.store.subagent_runs import AgentRun
 
 
 class Variables:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from bridge.api.result import result_of
+from bridge.api.result import Result, result_of
 from bridge.api.upkeep import TEND_S, Tender, complaint_of, late_response, stage_of
 from bridge.errors import StateUnavailable, StateVanished, WaitTimeout
-from bridge.protocol.ids import check_id
-from bridge.protocol.response import failed
+from bridge.protocol.ids import RequestId, check_id
+from bridge.protocol.response import Response, failed
+from bridge.protocol.status import Stage
 from bridge.protocol.wording import seconds
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bridge.api.result import Result
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.response import Response
-    from bridge.protocol.status import Stage
-    from bridge.store.store import Store
     from bridge.worker.worker import Worker
 
 

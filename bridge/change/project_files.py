@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
+from pathlib import Path
 
 from dulwich.ignore import IgnoreFilter, IgnoreFilterManager, read_ignore_patterns
 
 from bridge.store.nofollow import open_beneath
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from pathlib import Path
 
 MAX_DEPTH = 64
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from dulwich.index import Index, IndexEntry
 from dulwich.object_format import SHA1, SHA256
@@ -20,10 +21,6 @@ from dulwich.objects import Blob, Commit, ObjectID
 from dulwich.refs import HEADREF, DiskRefsContainer
 
 from bridge.store.linked_worktree import find_linked
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _MAX_DEPTH = 256
 _MAX_SMALL = 1 << 16

@@ -5,11 +5,8 @@ Neither a model that reads files here nor a change in a prompt gets their conten
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # By any component of the path, as fnmatch has it, lower case.
 _SECRET = (

@@ -10,8 +10,10 @@ import hashlib
 import os
 import stat
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
+from dulwich.index import IndexEntry
 from dulwich.patch import is_binary
 
 from bridge.change.diffs import differs, file_diff, path_text
@@ -19,12 +21,6 @@ from bridge.change.project_files import stat_at, text_at, untracked
 from bridge.change.repository import Entry, Repository
 from bridge.change.secrets import is_secret
 from bridge.process.time_limit import TooSlow, within
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from dulwich.index import IndexEntry
 
 MAX_CHARS = 60_000
 MAX_FILE_CHARS = 20_000

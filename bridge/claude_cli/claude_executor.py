@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,15 +23,12 @@ from bridge.policy.permissions import names_options
 from bridge.policy.tool_names import on_host
 from bridge.process import run
 from bridge.protocol.names import is_client_model
-from bridge.protocol.outcome import Outcome, Progress
+from bridge.protocol.outcome import Control, Outcome, Progress
+from bridge.protocol.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from bridge.agents.definition import Definition
     from bridge.host.agent_rules import AgentRules
-    from bridge.protocol.outcome import Control
-    from bridge.protocol.request import Request
 
 # It contains everything that the agent saw; an answer has at most 4 MB.
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024

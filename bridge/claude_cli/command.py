@@ -9,6 +9,7 @@ Source: `claude --help`, 2.1.330; `--max-turns` is not listed there, but works.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -20,12 +21,10 @@ from bridge.policy.permissions import names_options
 from bridge.policy.tool_names import on_host
 from bridge.protocol.contract import OUTPUT_NOTES, answer_schema, full_prompt
 from bridge.protocol.names import GENERAL, INHERIT, is_client_model
+from bridge.protocol.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bridge.agents.definition import Definition
-    from bridge.protocol.request import Request
 
 # One argument of a command line has at most 128 KiB on Linux.
 _MAX_SCHEMA_BYTES = 100_000

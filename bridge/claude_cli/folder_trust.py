@@ -15,11 +15,9 @@ Source: measured on Claude Code 2.1.330, by what it says of `permissions.allow`.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from bridge.config import Settings
-    from bridge.store.location import Place
+from bridge.config import Settings
+from bridge.store.location import Place
 
 
 def is_trusted(settings: Settings, place: Place) -> bool:

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.protocol.claimed_commands import ToolCall
+from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.outcome import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.protocol.failure_codes import FailureCode
 
 _MAX_DETAIL = 500
 _QUOTA = re.compile(

@@ -5,24 +5,20 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.doctor.finding import Finding, ok, warning
+from bridge.doctor.subject import Subject
 from bridge.host.budgets import about, cure_of, find_spent, uses_of
-from bridge.host.wake_problems import JUST_STARTED, find_wake_problem
+from bridge.host.wake_problems import JUST_STARTED, WakeProblem, find_wake_problem
+from bridge.protocol.request import Uptime
 from bridge.store import switch
 from bridge.store.clock import uptime
 from bridge.store.location import find_owner
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from bridge.doctor.subject import Subject
-    from bridge.host.wake_problems import WakeProblem
-    from bridge.protocol.request import Uptime
-    from bridge.store.sessions import Session
-    from bridge.store.switch import Off
+from bridge.store.sessions import Session
+from bridge.store.switch import Off
 
 # The version on which the client's behaviour was measured.
 KNOWN_VERSION = "2.1.330"

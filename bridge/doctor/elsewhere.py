@@ -8,20 +8,16 @@ meet. The reverse cannot be detected: nothing here names the other place.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from bridge.config import Settings
 from bridge.doctor.finding import Finding, warning
+from bridge.doctor.subject import Subject
 from bridge.host.nearby_sessions import find_nearby
 from bridge.store.location import locate
 from bridge.store.sessions import live_sessions
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.doctor.subject import Subject
 
 
 def open_elsewhere(subject: Subject) -> Iterator[Finding]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from bridge.doctor import (
     client,
@@ -21,12 +21,8 @@ from bridge.doctor import (
     state,
 )
 from bridge.doctor.finding import Finding, Verdict, problem
+from bridge.doctor.subject import Subject
 from bridge.errors import BridgeError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from bridge.doctor.subject import Subject
 
 # The check of what has ended: it says nothing of what holds now.
 PAST = "answers"

@@ -9,21 +9,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.hooks import all_registered
+from bridge.doctor.subject import Subject
 from bridge.host.hook_table import HOOKS, POINTER, entries, form_of
 from bridge.host.registration import WATCHING
 from bridge.shipped import hooks_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.doctor.subject import Subject
 
 SESSION = "hostbridge-doctor"
 TIMEOUT_S = 30

@@ -10,24 +10,20 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.doctor.subject import Subject
 from bridge.errors import BridgeError
 from bridge.host import replaced_file, settings_edit
 from bridge.host.hook_table import BESIDE, POINTER, form_of
 from bridge.host.install import SCOPES, Target, target_of
 from bridge.host.pins import Pins
 from bridge.shipped import hooks_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.doctor.subject import Subject
 
 INSTALL = "hostbridge install"
 # The first counts in any settings, the others only in an administrator's.

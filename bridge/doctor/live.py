@@ -12,25 +12,22 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.api.bridge import Bridge
 from bridge.doctor.finding import Finding, ok, problem
+from bridge.doctor.subject import Subject
 from bridge.errors import BridgeError
 from bridge.host.wake_problems import find_wake_problem
 from bridge.protocol.failure_codes import MEANINGS, cure_of
+from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
+from bridge.protocol.response import Response
 from bridge.protocol.wording import seconds
 from bridge.store import wakeups
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.doctor.subject import Subject
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.response import Response
-    from bridge.store.sessions import Session
+from bridge.store.sessions import Session
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

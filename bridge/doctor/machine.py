@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Iterator
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
 
 from bridge.config import TABLE, VARIABLES
 from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.doctor.subject import Subject
 from bridge.setting import without_passwords
 from bridge.store.config_file import files_of, read_file
 from bridge.store.switch import is_off
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.doctor.subject import Subject
 
 LIBRARIES = ("pydantic", "orjson", "jsonschema-rs")
 

@@ -6,23 +6,18 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.hooks import enabled_plugins
+from bridge.doctor.subject import Subject
 from bridge.extras import how_to_add
 from bridge.host import mcp_registration
-from bridge.host.hook_table import form_of
+from bridge.host.hook_table import Form, form_of
 from bridge.host.install import SCOPES
 from bridge.shipped import hooks_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from bridge.doctor.subject import Subject
-    from bridge.host.hook_table import Form
 
 # Its imports take a second or two, on a busy machine more.
 _TIMEOUT_S = 60

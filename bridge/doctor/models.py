@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import shutil
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from bridge.doctor import client
 from bridge.doctor.finding import Finding, ok, warning
+from bridge.doctor.subject import Subject
 from bridge.errors import BridgeError
 from bridge.extras import how_to_add
 from bridge.llama.model_files import (
@@ -22,12 +24,6 @@ from bridge.llama.model_files import (
     require_extra,
 )
 from bridge.setting import without_passwords
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.doctor.subject import Subject
 
 _CONNECT_S = 1.0
 _MIB = 1 << 20

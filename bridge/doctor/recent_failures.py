@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
 
 from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.doctor.subject import Subject
 from bridge.host.budgets import find_spent
 from bridge.protocol.failure_codes import ANSWERED, MEANINGS, cure_of
+from bridge.protocol.response import Response
 from bridge.store.clock import uptime
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from bridge.doctor.subject import Subject
-    from bridge.protocol.response import Response
 
 _SHOWN = 20
 _DAY_MS = 24 * 3_600_000

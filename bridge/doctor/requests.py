@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from bridge.api.hosts import OFF, OFF_HERE, why_no_host
+from bridge.api.hosts import OFF, OFF_HERE, NoHostReason, why_no_host
+from bridge.config import Settings
 from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.doctor.subject import Subject
 from bridge.host.budgets import held_back
 from bridge.host.eligibility import may_take
-from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, find_wake_problem
+from bridge.host.wake_problems import (
+    JUST_STARTED,
+    NO_WATCH,
+    WakeProblem,
+    find_wake_problem,
+)
 from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request, Uptime
 from bridge.store.clock import uptime
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.queries import why_unreadable
-from bridge.store.switch import switched_off
+from bridge.store.sessions import Session
+from bridge.store.state import State
+from bridge.store.switch import Off, switched_off
 from bridge.store.waiting_order import waiting_in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from bridge.api.hosts import NoHostReason
-    from bridge.config import Settings
-    from bridge.doctor.subject import Subject
-    from bridge.host.wake_problems import WakeProblem
-    from bridge.protocol.request import Request, Uptime
-    from bridge.store.sessions import Session
-    from bridge.store.state import State
-    from bridge.store.switch import Off
 
 # A session that is woken answers within a second or two; the model takes an offer
 # within a turn.

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.doctor.subject import Subject
 from bridge.rules.agents_named import agent_check
 from bridge.rules.in_force import Rules
 from bridge.rules.layers import untrusted
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.doctor.subject import Subject
 
 
 def files(subject: Subject) -> Iterator[Finding]:

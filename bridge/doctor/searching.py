@@ -6,17 +6,13 @@ starts, from a file of the user's or from the plugin.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.doctor.hooks import INSTALL, all_registered
+from bridge.doctor.subject import Subject
 from bridge.errors import BridgeError
 from bridge.host.carrier import OF_PLUGIN, CarrierFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.doctor.subject import Subject
 
 
 def agents_search(subject: Subject) -> Iterator[Finding]:

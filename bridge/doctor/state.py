@@ -8,20 +8,16 @@ import os
 import re
 import stat
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 from bridge.doctor.finding import Finding, ok, problem, warning
+from bridge.doctor.subject import Subject
 from bridge.errors import BridgeError
+from bridge.store.directory import Folder
 from bridge.store.location import check
 from bridge.store.quarantine import all_put_aside
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.doctor.subject import Subject
-    from bridge.store.directory import Folder
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 _MIB = 1024 * 1024
 _LOW_MIB, _TOO_LOW_MIB = 200, 5

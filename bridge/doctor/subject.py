@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bridge.config import Settings
 from bridge.errors import BadSetting, BridgeError
 from bridge.store.config_file import in_files
 from bridge.store.location import Place, find_project, locate
-from bridge.store.sessions import live_sessions
+from bridge.store.sessions import Session, live_sessions
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bridge.store.sessions import Session
 
 _MANAGED = {
     "darwin": Path("/Library/Application Support/ClaudeCode"),

@@ -14,24 +14,20 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bridge.agent_loop.chat_model import LOOK_S, ModelFailed
+from bridge.agent_loop.chat_model import LOOK_S, ChatRequest, ModelFailed, Reply
+from bridge.config import Settings
 from bridge.endpoint.http_failures import failure_of
 from bridge.endpoint.http_transport import Connections, limit_size
 from bridge.endpoint.partial_reply import PartialReply
 from bridge.errors import BadSetting, ExtraMissing
 from bridge.protocol.names import OF_SERVER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.agent_loop.chat_model import ChatRequest, Reply
-    from bridge.config import Settings
 
 # How a server rejects a form that it does not know; llama-cpp-python reports an
 # internal error.

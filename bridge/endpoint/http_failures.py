@@ -13,13 +13,11 @@ anything else           agent_error
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agent_loop.chat_model import ModelFailed
+from bridge.protocol.failure_codes import FailureCode
 from bridge.setting import without_passwords
-
-if TYPE_CHECKING:
-    from bridge.protocol.failure_codes import FailureCode
 
 _MAX_WORDS = 500
 _TOO_LONG = ("context_length", "context length", "context size", "context window")

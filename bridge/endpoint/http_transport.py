@@ -10,13 +10,11 @@ from __future__ import annotations
 import socket
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agent_loop.chat_model import ModelFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # A chunk of a few characters has some 300 bytes around it.
 MAX_BYTES = 64 * 1024 * 1024

@@ -8,20 +8,17 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agent_loop.chat_model import ModelFailed
+from bridge.config import Settings
 from bridge.endpoint.endpoint_model import next_of, open_client
 from bridge.endpoint.http_failures import failure_of
 from bridge.host.output import one_line
 from bridge.protocol.names import OF_SERVER
 from bridge.setting import without_passwords
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.config import Settings
 
 # A server answers this from memory; one that is loading a model may take a moment.
 PATIENCE_S = 10.0

@@ -6,12 +6,14 @@ not do is written into the log of the run, for the user to read.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host.definition_in_session import check_rule_set, limits_of
 from bridge.host.dispatch import refresh_rules
@@ -21,19 +23,16 @@ from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.rule_effects import decide
 from bridge.host.rule_request import Caller, NotPossible, Told, not_started
 from bridge.host.ruling import Ruling
+from bridge.policy.rule_set import Spawn, Whose
+from bridge.protocol.request import Request
 from bridge.protocol.status import ignore
 from bridge.store import subagent_runs
 from bridge.store.handovers import forget_handovers
+from bridge.store.store import Store
 from bridge.store.variables import Holder, set_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bridge.agents.definition import Definition
-    from bridge.config import Settings
-    from bridge.policy.rule_set import Spawn, Whose
-    from bridge.protocol.request import Request
-    from bridge.store.store import Store
 
     Json = dict[str, Any]
 

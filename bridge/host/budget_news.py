@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host.budgets import limits_of, news_of
-from bridge.host.output import one_line, with_more
+from bridge.host.context import HookContext
+from bridge.host.output import HookOutput, one_line, with_more
 from bridge.store import sessions
 from bridge.store.charges import note_spent
 from bridge.store.clock import uptime
 from bridge.store.fan_out import forget, held_requests, sign_of
-
-if TYPE_CHECKING:
-    from bridge.host.context import HookContext
-    from bridge.host.output import HookOutput
-    from bridge.store.sessions import Session
-    from bridge.store.spending import Spending
-    from bridge.store.state import State
+from bridge.store.sessions import Session
+from bridge.store.spending import Spending
+from bridge.store.state import State
 
 
 def with_news(hook: HookContext, output: HookOutput) -> HookOutput:

@@ -6,21 +6,16 @@ it has used is in its record, too (`bridge.store.spending`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from bridge.config import DEFAULTS, TABLE
+from bridge.config import DEFAULTS, TABLE, Settings
+from bridge.protocol.request import Request, Uptime
 from bridge.protocol.value import Value
 from bridge.setting import MOST
-from bridge.store.sessions import SessionLimits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bridge.config import Settings
-    from bridge.protocol.request import Request, Uptime
-    from bridge.store.sessions import Session
-    from bridge.store.spending import What, Window
+from bridge.store.sessions import Session, SessionLimits
+from bridge.store.spending import What, Window
 
 Key = Literal[
     "agents_per_hour",

@@ -10,23 +10,22 @@ session.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.config import Settings
 from bridge.host.pins import Pins
 from bridge.protocol.ids import RequestId, is_id
 from bridge.store import tool_calls
 from bridge.store.host_process import ancestors_of, arguments_of, environment_of
 from bridge.store.sessions import all_sessions
 from bridge.store.store import Store
+from bridge.store.tool_calls import RunningCall
 from bridge.store.variables import Holder, values_of, variables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bridge.config import Settings
     from bridge.store.subagent_runs import AgentRun
-    from bridge.store.tool_calls import RunningCall
 
 
 class Caller(NamedTuple):

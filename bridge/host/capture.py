@@ -9,24 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.host import transcript
+from bridge.host.context import HookContext
 from bridge.host.offers import look_soon
 from bridge.host.output import one_line
 from bridge.process.time_limit import TooSlow, within
 from bridge.protocol.contract import full_prompt, prompt_digest
-from bridge.protocol.failure_codes import explain
+from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.names import MODEL_NAMES
-from bridge.protocol.response import answered, failed
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response, answered, failed
 from bridge.store import subagent_runs, tool_calls
+from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
-    from bridge.host.context import HookContext
     from bridge.host.interim import Ahead
-    from bridge.protocol.failure_codes import FailureCode
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.store.subagent_runs import AgentRun
 
 MAX_CORRECTIONS = 2
 # How long the check of one answer may take, in seconds.

@@ -12,17 +12,15 @@ know the agent; its requests run on general-purpose, and are told what is missin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host import replaced_file
+from bridge.host.events import HookEvent
 from bridge.host.install_records import InstallRecord, InstallRecords, sha256
 from bridge.protocol.names import CARRIER
 from bridge.shipped import agents_folder
-
-if TYPE_CHECKING:
-    from bridge.config import Settings
-    from bridge.host.events import HookEvent
 
 KIND = "carrier"
 OF_PLUGIN = f"hostbridge:{CARRIER}"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from bridge.config import Settings
+from bridge.host.events import HookEvent
 from bridge.store import Claimant
-
-if TYPE_CHECKING:
-    from bridge.config import Settings
-    from bridge.host.events import HookEvent
-    from bridge.store.sessions import Session
-    from bridge.store.store import Store
+from bridge.store.sessions import Session
+from bridge.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.agent_names import OF_PROJECT
+from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.protocol.names import GENERAL
+from bridge.protocol.request import Request
+from bridge.store.location import Place
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
-    from bridge.config import Settings
-    from bridge.protocol.request import Request
-    from bridge.store.location import Place
 
 
 def limits_of(definition: Definition | None) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bridge.config import Settings
 from bridge.errors import BridgeError
@@ -19,19 +19,14 @@ from bridge.host.output import SILENT, HookOutput, specific
 from bridge.host.pins import Pins
 from bridge.host.told_later import with_notes
 from bridge.protocol.ids import is_id
+from bridge.protocol.request import HostProcess
 from bridge.rules.freshness import FOLDER, is_fresh
 from bridge.store import sessions
 from bridge.store.config_file import files_of, in_files
 from bridge.store.host_process import identify
-from bridge.store.location import check, locate
+from bridge.store.location import Place, check, locate
+from bridge.store.sessions import Session
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.protocol.request import HostProcess
-    from bridge.store.location import Place
-    from bridge.store.sessions import Session
 
 LOCK_WAIT_S = 0.2
 # Everything but `DECIDED_ONCE` can wait for the next event.

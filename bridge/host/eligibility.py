@@ -6,16 +6,12 @@ would wait in vain.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from bridge.protocol.request import Request
+from bridge.store.sessions import Session
+from bridge.store.store import Store
 from bridge.store.switch import switched_off
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bridge.protocol.request import Request
-    from bridge.store.sessions import Session
-    from bridge.store.store import Store
 
 
 def may_take(session: Session, request: Request) -> bool:

@@ -9,6 +9,7 @@ work cannot be handed over, the call runs, and the user is told why; a rule that
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,26 +17,22 @@ from bridge.errors import BridgeError
 from bridge.host import runs
 from bridge.host.budget_news import session_now
 from bridge.host.budgets import find_spent
+from bridge.host.context import HookContext
 from bridge.host.gate import permits
 from bridge.host.headless import ask_headless, is_headless, take_time
 from bridge.host.offers import judge_for, mark_open
 from bridge.host.request_tokens import PREFIX
 from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
-from bridge.policy.rule_set import place_of
+from bridge.policy.rule_set import Spawn, Whose, place_of
 from bridge.protocol.ids import RequestId
-from bridge.store import sessions
+from bridge.protocol.request import Request
+from bridge.store import Found, sessions
 from bridge.store.clock import uptime
 from bridge.store.handovers import BESIDE, callers, find_handover, note_handover
+from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bridge.agents.definition import Definition
-    from bridge.host.context import HookContext
-    from bridge.policy.rule_set import Spawn, Whose
-    from bridge.protocol.request import Request
-    from bridge.store import Found
-    from bridge.store.subagent_runs import AgentRun
 
 # The client's own agents that have no tool Agent; nor has an agent below this depth.
 # Source: measured on Claude Code 2.1.330.

@@ -13,13 +13,17 @@ import json
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.host.answer_wait import MAX_WAIT_S, answer_text, why_failed
 from bridge.host.call_notes import load
-from bridge.host.rule_request import NotPossible, Told, give_up, not_started
+from bridge.host.context import HookContext
+from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
+from bridge.policy.rule_set import Spawn
 from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request
 from bridge.store.handovers import (
     BESIDE,
     HEADLESS,
@@ -27,18 +31,11 @@ from bridge.store.handovers import (
     note_handover,
     untold,
 )
+from bridge.store.location import Place
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from bridge.agents.definition import Definition
-    from bridge.host.context import HookContext
-    from bridge.host.rule_request import Caller
-    from bridge.policy.rule_set import Spawn
-    from bridge.protocol.request import Request
-    from bridge.store.location import Place
-    from bridge.store.store import Store
 
 _SCRIPT = Path(__file__).parents[1] / "worker" / "one_request.py"
 _POLL_S = 0.05

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from bridge.host import dispatch
 from bridge.host.gate import last_word, read_all
 from bridge.host.hook_log import log_failure
 from bridge.host.output import SILENT, HookOutput
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TIME_LIMIT_S = 20
 # For what is done after the client has its answer.

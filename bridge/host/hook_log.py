@@ -6,23 +6,19 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bridge.config import Settings
 from bridge.errors import BridgeError, StateVanished
+from bridge.host.context import HookContext
 from bridge.host.events import DECIDED_ONCE
+from bridge.host.output import HookOutput
+from bridge.store.directory import Folder
 from bridge.store.location import Place, open_state
 from bridge.store.lock import LockBusy
 from bridge.store.rotating_log import append
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from bridge.host.context import HookContext
-    from bridge.host.output import HookOutput
-    from bridge.store.directory import Folder
 
 MAX_BYTES = 1024 * 1024
 ERRORS = "hook-errors.log"

@@ -15,12 +15,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from bridge.policy.tool_classes import CLASSES, HANDBACK, OTHER, OWN, matcher_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Kind = Literal["local", "user", "project", "plugin"]
 KINDS: tuple[Kind, ...] = ("local", "user", "project", "plugin")

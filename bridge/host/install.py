@@ -15,22 +15,19 @@ are restored.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
+from bridge.config import Settings
 from bridge.host import replaced_file, settings_edit
 from bridge.host.hook_table import form_of
 from bridge.host.install_records import InstallRecord, InstallRecords, sha256
 from bridge.host.pins import Pins
 from bridge.host.settings_edit import SettingsUnreadable
 from bridge.store.location import locate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.config import Settings
 
 Scope = Literal["local", "user", "project"]
 SCOPES: tuple[Scope, ...] = ("local", "user", "project")

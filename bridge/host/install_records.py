@@ -10,19 +10,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bridge.host.hook_table import POINTER
 from bridge.protocol.record import Record
+from bridge.store.directory import Folder
 from bridge.store.location import Place, open_state
 from bridge.store.records import read_quietly
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.store.directory import Folder
 
 
 class InstallRecord(Record):

@@ -19,14 +19,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bridge.host import runs, transcript
+from bridge.host.context import HookContext
 from bridge.store import subagent_runs, tool_calls
-
-if TYPE_CHECKING:
-    from bridge.host.context import HookContext
-    from bridge.store.subagent_runs import AgentRun
+from bridge.store.subagent_runs import AgentRun
 
 # The hook of an agent that ends at the same moment has still to run; in seconds.
 SETTLE_S = 0.2

@@ -7,7 +7,7 @@ State is durable before the rewrite is printed.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agents.agent_names import LAYERS
 from bridge.agents.apply import filled_in, resolve
@@ -15,6 +15,7 @@ from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits, runs
 from bridge.host.budget_news import with_news
+from bridge.host.context import HookContext
 from bridge.host.definition_in_session import (
     check_rule_set,
     hosted,
@@ -39,16 +40,13 @@ from bridge.protocol.failure_codes import code_of
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.names import CARRIER, CLIENT_MODELS, GENERAL
 from bridge.protocol.record import LATEST_MS
+from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 from bridge.protocol.status import FINAL, Status
 from bridge.store import sessions, subagent_runs
 from bridge.store.charges import note_no_launch
+from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
-
-if TYPE_CHECKING:
-    from bridge.host.context import HookContext
-    from bridge.protocol.request import Request
-    from bridge.store.store import Store
 
 _SOFT_SHARE = 0.15
 # More than any limit on depth.

@@ -11,7 +11,6 @@ otherwise the agent would go on.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import transcript
@@ -19,16 +18,14 @@ from bridge.host.budget_news import session_now
 from bridge.host.budgets import find_spent
 from bridge.host.call_notes import before_tool, has_turns
 from bridge.host.capture import fail
+from bridge.host.context import HookContext
 from bridge.host.gate import permits
 from bridge.host.output import HookOutput, deny
+from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs, switch
 from bridge.store.clock import uptime
-
-if TYPE_CHECKING:
-    from bridge.host.context import HookContext
-    from bridge.protocol.failure_codes import FailureCode
-    from bridge.store.subagent_runs import AgentRun
+from bridge.store.subagent_runs import AgentRun
 
 MAX_WARNINGS = 2
 # How long before its deadline an agent is told to answer, at most.

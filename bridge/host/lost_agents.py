@@ -9,21 +9,18 @@ take the user's next key for a yes.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import runs
 from bridge.host.call_notes import name_of
 from bridge.host.capture import fail
+from bridge.host.context import HookContext
 from bridge.host.gate import is_ours
 from bridge.host.output import SILENT, HookOutput, deny, refuse_permission
 from bridge.host.request_tokens import described_ids
 from bridge.protocol.ids import is_id
 from bridge.store import subagent_runs
 from bridge.store.subagent_runs import AgentRun
-
-if TYPE_CHECKING:
-    from bridge.host.context import HookContext
 
 _WHY = (
     "hostbridge has no record of this agent's request any more, so nothing is granted "

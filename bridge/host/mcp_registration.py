@@ -19,18 +19,16 @@ import json
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.config import Settings
 from bridge.errors import BridgeError
-from bridge.host.hook_table import PLUGIN, Hook, kind_of
+from bridge.host.hook_table import PLUGIN, Form, Hook, kind_of
+from bridge.store.location import Place
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.config import Settings
-    from bridge.host.hook_table import Form
     from bridge.host.install import Scope
-    from bridge.store.location import Place
 
 NAME = "hostbridge"
 _SERVER = Hook("mcp", "mcp-server")

@@ -11,20 +11,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.store import sessions
 from bridge.store.location import Place, find_owner, mirror
+from bridge.store.sessions import Session
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.store.sessions import Session
 
 _MOUNTS = Path("/proc/self/mountinfo")
 

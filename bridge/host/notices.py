@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bridge.host import runs
 from bridge.host.call_notes import name_of
 from bridge.host.capture import fail, line_about, take_last_words
+from bridge.host.context import HookContext
 from bridge.host.output import SILENT, HookOutput, swallow
 from bridge.host.request_tokens import described_ids
 from bridge.host.unseen_ends import code_of
 from bridge.store import subagent_runs
 from bridge.store.charges import note_tokens
-
-if TYPE_CHECKING:
-    from bridge.host.context import HookContext
-    from bridge.store.subagent_runs import AgentRun
+from bridge.store.subagent_runs import AgentRun
 
 _TASK = "<task-notification>"
 _MESSAGE = re.compile(r"<agent-message\s+from=[\"']?([A-Za-z0-9_-]{1,128})[^>]*>")

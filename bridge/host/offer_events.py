@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bridge.errors import StateUnavailable
 from bridge.host.budget_news import with_news
+from bridge.host.context import HookContext
 from bridge.host.offers import offer
 from bridge.host.output import SILENT, HookOutput, context, wake
 from bridge.host.sweep_and_wake import sweep
 from bridge.store import sessions, wakeups
 from bridge.store.handovers import untold
-
-if TYPE_CHECKING:
-    from bridge.host.context import HookContext
 
 
 def file_changed(hook: HookContext) -> HookOutput:

@@ -6,12 +6,9 @@ come from anywhere, and the host's model reads this as its user's wish.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from bridge.host.request_tokens import PREFIX
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 INTRODUCTION = (
     "The user has installed hostbridge, which lets programs on this machine ask agents "

@@ -7,29 +7,23 @@ records that this session declined.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host.budget_news import session_now
-from bridge.host.budgets import find_spent, limits_of
+from bridge.host.budgets import HeldBack, find_spent, limits_of
+from bridge.host.context import HookContext
 from bridge.host.eligibility import eligible, may_take
 from bridge.host.offer_text import instruction
+from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Claim, Request
 from bridge.protocol.response import failed
-from bridge.store import sessions, subagent_runs, switch, wakeups
+from bridge.store import Verdict, sessions, subagent_runs, switch, wakeups
 from bridge.store.clock import uptime
 from bridge.store.handovers import callers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.host.budgets import HeldBack
-    from bridge.host.context import HookContext
-    from bridge.protocol.failure_codes import FailureCode
-    from bridge.protocol.request import Claim, Request
-    from bridge.store import Verdict
-    from bridge.store.sessions import Session
+from bridge.store.sessions import Session
 
 # An offer just made needs the model's next move, not a second offer.
 REPEAT_AFTER_MS = 10_000

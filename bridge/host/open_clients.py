@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host.pins import Pins
 from bridge.store.sessions import live_sessions
-
-if TYPE_CHECKING:
-    from bridge.config import Settings
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 
 def open_clients(settings: Settings, store: Store) -> set[int]:

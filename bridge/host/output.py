@@ -10,12 +10,10 @@ additionalContext is cut at 10,000 characters, reasons and stderr are not cut at
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import orjson
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MAX_CONTEXT = 9_000
 MAX_REASON = 2_000

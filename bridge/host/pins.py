@@ -26,15 +26,15 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from bridge.config import Settings
 from bridge.errors import StateUnavailable
 from bridge.protocol.request import HostProcess
 from bridge.store.host_process import Liveness, identify, liveness
 from bridge.store.location import Place
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from bridge.config import Settings
     from bridge.host.events import HookEvent
-    from bridge.store.store import Store
 
 _BY = "by-"
 _AGENTS = "agents"

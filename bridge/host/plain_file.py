@@ -5,11 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import BinaryIO
+from pathlib import Path
+from typing import BinaryIO
 
 
 def open_plain(file: str | Path) -> BinaryIO:

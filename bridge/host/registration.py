@@ -6,18 +6,14 @@ Where a session belongs, and which install acts for it, is in `pins`.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from bridge.host.events import HookEvent
 from bridge.host.pins import Pins
+from bridge.protocol.request import HostProcess
 from bridge.store import sessions, switch
 from bridge.store.host_process import arguments_of
-from bridge.store.sessions import Session
-
-if TYPE_CHECKING:
-    from bridge.host.events import HookEvent
-    from bridge.protocol.request import HostProcess
-    from bridge.store.sessions import SessionLimits
-    from bridge.store.store import Store
+from bridge.store.sessions import Session, SessionLimits
+from bridge.store.store import Store
 
 # The client starts watching what a hook of one of these events names.
 WATCHING = frozenset({"SessionStart", "CwdChanged"})

@@ -11,13 +11,10 @@ import os
 import secrets
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bridge.host.plain_file import open_plain
 from bridge.host.settings_edit import SettingsUnreadable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def load(file: Path) -> str | None:

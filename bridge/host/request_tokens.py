@@ -10,12 +10,9 @@ The description is ours: when a person stops an agent, the request's id is only 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from bridge.host.gate import DESCRIBED, TOKEN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PREFIX = TOKEN.decode()
 # Characters that may be left beside a token: no words.

@@ -10,11 +10,15 @@ Whatever fails while a rule that blocks is asked, blocks: see `policy.rule_set`.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bridge.config import Settings
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import rule_gate, runs
+from bridge.host.context import HookContext
+from bridge.host.events import HookEvent
 from bridge.host.gate import is_off
 from bridge.host.handover import hand_over
 from bridge.host.hook_log import log_failure, log_text
@@ -44,17 +48,11 @@ from bridge.policy.tool_classes import HANDBACK, class_of, is_own
 from bridge.rules.freshness import FOLDER
 from bridge.rules.rule_text import filled_in
 from bridge.store import sessions, subagent_runs
+from bridge.store.store import Store
+from bridge.store.subagent_runs import AgentRun
 from bridge.store.variables import Holder, set_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.config import Settings
-    from bridge.host.context import HookContext
-    from bridge.host.events import HookEvent
-    from bridge.store.store import Store
-    from bridge.store.subagent_runs import AgentRun
-
     Json = dict[str, Any]
     Handler = Callable[[HookContext], HookOutput]
 

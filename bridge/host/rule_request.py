@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.config import Settings
 from bridge.errors import BridgeError
-from bridge.policy.rule_set import label_of, place_of
+from bridge.policy.rule_set import Spawn, label_of, place_of
+from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import new_request_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 from bridge.store.clock import uptime
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bridge.agents.definition import Definition
-    from bridge.config import Settings
-    from bridge.policy.rule_set import Spawn
-    from bridge.protocol.failure_codes import FailureCode
-    from bridge.store.store import Store
 
 
 class Told(NamedTuple):

@@ -9,22 +9,18 @@ Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.meta
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Any
 
 from bridge.errors import StateUnavailable
 from bridge.host.call_notes import name_of
+from bridge.host.events import HookEvent
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import json_object
 from bridge.store import subagent_runs
 from bridge.store.charges import note_start
+from bridge.store.store import Store
+from bridge.store.subagent_runs import AgentRun
 from bridge.store.variables import variables_of
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bridge.host.events import HookEvent
-    from bridge.store.store import Store
-    from bridge.store.subagent_runs import AgentRun
 
 
 def find_run(store: Store, event: HookEvent) -> AgentRun | None:

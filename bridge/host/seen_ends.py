@@ -6,16 +6,12 @@ tool SubagentHandback instead, before the agent stops.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bridge.host import interim
 from bridge.host.capture import RECEIPT, take_words
+from bridge.host.context import HookContext
 from bridge.host.output import MAX_CONTEXT, SILENT, HookOutput, allow, block, deny
 from bridge.store import subagent_runs
-
-if TYPE_CHECKING:
-    from bridge.host.context import HookContext
-    from bridge.store.subagent_runs import AgentRun
+from bridge.store.subagent_runs import AgentRun
 
 WAIT = (
     "hostbridge: agents that you started still work. You will be woken when they are "

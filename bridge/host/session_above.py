@@ -9,20 +9,16 @@ environment, is under no session that can be seen.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from bridge.config import TABLE, Settings
 from bridge.errors import BridgeError
 from bridge.host.pins import Pins
 from bridge.store.host_process import ancestors_of, environment_of
-from bridge.store.sessions import live_sessions
+from bridge.store.sessions import Session, live_sessions
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.store.sessions import Session
 
 
 class Above(NamedTuple):

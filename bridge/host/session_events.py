@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import after_hook, registration, runs
+from bridge.host.context import HookContext
 from bridge.host.offer_text import INTRODUCTION
 from bridge.host.output import (
     MAX_CONTEXT,
@@ -23,10 +23,6 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.record import json_object
 from bridge.rules.freshness import FOLDER, PROBLEMS
 from bridge.store import sessions, wakeups
-
-if TYPE_CHECKING:
-    from bridge.host.context import HookContext
-
 
 # Of a project's rules files that wait for trust, those that the user was told of.
 _TOLD = "told.json"

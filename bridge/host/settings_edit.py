@@ -7,14 +7,11 @@ with its place; nothing is guessed.
 from __future__ import annotations
 
 from json.decoder import JSONDecodeError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.errors import BridgeError
-from bridge.host.hook_table import entries, kind_of
+from bridge.host.hook_table import Form, entries, kind_of
 from bridge.host.json_edit import Node, Part, insert, parse, remove
-
-if TYPE_CHECKING:
-    from bridge.host.hook_table import Form
 
 EMPTY = "{}\n"
 _NAMES = {dict: "an object", list: "a list", str: "a string", bool: "true or false"}

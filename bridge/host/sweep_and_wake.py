@@ -6,17 +6,13 @@ open sessions may be idle, and would not look by themselves.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import StateRefused, StateUnavailable
+from bridge.protocol.ids import RequestId
 from bridge.store import sessions, wakeups
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bridge.protocol.ids import RequestId
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 
 def sweep(store: Store, *, waiting: Iterable[RequestId] = ()) -> int:

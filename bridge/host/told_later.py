@@ -9,17 +9,13 @@ shown nowhere.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
 from bridge.host import runs
+from bridge.host.context import HookContext
 from bridge.host.output import MAX_NOTE, HookOutput, one_line, with_more
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bridge.host.context import HookContext
 
 # The main conversation's hooks that look: they run in every turn (hooks/turn).
 _EVENTS = ("UserPromptSubmit", "Stop")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bridge.host import interim, limits, lost_agents, runs, unseen_ends
+from bridge.host.context import HookContext
+from bridge.host.events import HookEvent
 from bridge.host.gate import is_unasked
 from bridge.host.launch import before_agent
 from bridge.host.output import (
@@ -21,14 +23,10 @@ from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.host.user_rules import rules_of
 from bridge.policy.tool_classes import is_own
 from bridge.store.callers import Agent, Caller, note_caller
+from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
-    from typing import Literal
-
-    from bridge.host.context import HookContext
-    from bridge.host.events import HookEvent
     from bridge.policy.permissions import Call
-    from bridge.store.subagent_runs import AgentRun
 
 # What plan mode allows an agent: a grant must not override the user's choice.
 READ_ONLY = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})

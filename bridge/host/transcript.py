@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from bridge.host.events import HookEvent
 from bridge.host.plain_file import open_plain
 from bridge.protocol.record import json_object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-    from typing import Any, TypeVar
-
-    from bridge.host.events import HookEvent
-
     T = TypeVar("T")
 
 # How long the client may take to write the record down, in seconds.

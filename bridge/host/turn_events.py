@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import unseen_ends
 from bridge.host.budget_news import with_news
+from bridge.host.context import HookContext
 from bridge.host.notices import (
     is_notice,
     parse_notice,
@@ -18,9 +18,6 @@ from bridge.host.offers import MAX_STOP_OFFERS, agents_run, offer
 from bridge.host.output import SILENT, HookOutput, context
 from bridge.host.sweep_and_wake import sweep
 from bridge.store import sessions
-
-if TYPE_CHECKING:
-    from bridge.host.context import HookContext
 
 
 def user_prompt(hook: HookContext) -> HookOutput:

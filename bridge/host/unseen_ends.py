@@ -12,25 +12,20 @@ from __future__ import annotations
 import re
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Any
 
 from bridge.errors import StateUnavailable
 from bridge.host import interim, runs
 from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
+from bridge.host.context import HookContext
 from bridge.host.offers import decline, open_offers, wake_others
 from bridge.host.output import SILENT, HookOutput, specific, tell_user
 from bridge.protocol.contract import prompt_digest
-from bridge.protocol.failure_codes import explain
+from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs
 from bridge.store.charges import note_tokens
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bridge.host.context import HookContext
-    from bridge.protocol.failure_codes import FailureCode
-    from bridge.store.subagent_runs import AgentRun
+from bridge.store.subagent_runs import AgentRun
 
 # The client names the kind of an API error; it describes its own limits in words.
 _QUOTA = re.compile(

@@ -9,16 +9,13 @@ Source: Claude Code settings reference, "Permission settings".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Literal
 
 from bridge.host.plain_file import open_plain
 from bridge.protocol.record import json_object
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from typing import Literal
 
 _MANAGED = "/etc/claude-code/managed-settings.json"
 _MAX_BYTES = 1 << 20

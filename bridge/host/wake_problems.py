@@ -6,13 +6,10 @@ Used by `ask` and `wait`, when their time is up, and by `doctor`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bridge.store import wakeups
-
-if TYPE_CHECKING:
-    from bridge.store.sessions import Session
-    from bridge.store.store import Store
+from bridge.store.sessions import Session
+from bridge.store.store import Store
 
 # An answer takes a second or two, and a start as long.
 ANSWER_S = 5.0

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NoReturn
@@ -23,8 +24,6 @@ import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bridge.agent_loop.chat_model import Message
 
 # For a base model, which was trained on no template.

@@ -10,14 +10,13 @@ those tokens together.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
     from llguidance import LLMatcher
 

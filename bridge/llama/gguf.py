@@ -15,10 +15,8 @@ import stat
 import struct
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)

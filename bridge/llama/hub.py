@@ -16,10 +16,12 @@ import logging
 import os
 import re
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -29,10 +31,6 @@ from bridge.llama.gguf import NotAModel, read_header
 from bridge.llama.recommended import PART, HubFile
 from bridge.protocol.names import MODEL_FILE
 from bridge.setting import without_passwords
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 # Beside a model: where it came from.

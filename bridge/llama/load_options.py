@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.config import Settings
 from bridge.errors import StateRefused
 from bridge.store.location import Place, open_state
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.config import Settings
     from bridge.llama.model_files import ModelFile
 
 

@@ -6,19 +6,15 @@ import json
 import threading
 import weakref
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from bridge.agent_loop.chat_model import ModelFailed, Reply
+from bridge.agent_loop.chat_model import ChatRequest, ModelFailed, Reply
+from bridge.config import Settings
 from bridge.llama.load_options import load_order
-from bridge.llama.model_files import require_extra
+from bridge.llama.model_files import ModelFile, require_extra
 from bridge.llama.preload import take_ahead
 from bridge.llama.worker_client import WorkerProcess
 from bridge.protocol.json_schema import problem_of
-
-if TYPE_CHECKING:
-    from bridge.agent_loop.chat_model import ChatRequest
-    from bridge.config import Settings
-    from bridge.llama.model_files import ModelFile
 
 # Low: an answer should be right rather than varied.
 TEMPERATURE = 0.2

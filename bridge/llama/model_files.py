@@ -13,17 +13,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agents.files import MODELS_FOLDER, model_places
+from bridge.config import Settings
 from bridge.errors import ExtraMissing
 from bridge.llama.choice import why_not
 from bridge.llama.gguf import Header, NotAModel, read_header
 from bridge.protocol.names import CLIENT_MODELS, MODEL_FILE, MODEL_NAMES
-
-if TYPE_CHECKING:
-    from bridge.config import Settings
 
 # With fewer parameters a model says "passed" unasked, and calls the wrong tool too
 # often to be trusted: its answers are marked degraded.

@@ -15,8 +15,9 @@ import atexit
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
+from bridge.config import Settings
+
 if TYPE_CHECKING:
-    from bridge.config import Settings
     from bridge.llama.worker_client import WorkerProcess
 
 # At most one: its order, and the worker.

@@ -17,14 +17,13 @@ import struct
 import time
 import zlib
 from array import array
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from bridge.llama.runtime import Llama
 
 # A shorter prompt is computed about as fast as its file is read.

@@ -8,12 +8,11 @@ in a content is cut in two, as a vocabulary may take it for a token even in plai
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from bridge.llama.chat_template import Piece
     from bridge.llama.runtime import Vocabulary
 

@@ -7,6 +7,7 @@ So both ways give the same numbers, and the same reply.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -14,16 +15,12 @@ from typing import TYPE_CHECKING, Any
 from bridge.agent_loop.chat_model import Message, ModelFailed, Reply
 from bridge.llama.chat_template import TemplateFailed, pieces_of
 from bridge.llama.decode import GrammarFailed, Sampler, decode
-from bridge.llama.prompt_cache import LEAST_TOKENS
-from bridge.llama.prompt_tokens import prompt_of
+from bridge.llama.prompt_cache import LEAST_TOKENS, PromptCache
+from bridge.llama.prompt_tokens import Prompt, prompt_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from llguidance import LLMatcher
 
-    from bridge.llama.prompt_cache import PromptCache
-    from bridge.llama.prompt_tokens import Prompt
     from bridge.llama.runtime import Llama
 
 # A conversation that leaves fewer tokens than this for a reply is too long.

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed
+from bridge.config import Settings
 from bridge.llama.local_model import LlamaModel
-
-if TYPE_CHECKING:
-    from bridge.config import Settings
-    from bridge.llama.model_files import ModelFile
+from bridge.llama.model_files import ModelFile
 
 _QUESTION = Message("user", "Name three colours, and say how many they are.")
 _SHAPE = {

@@ -6,15 +6,13 @@ reply: a call, with limits for all texts and lists.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from bridge.agent_loop.reply_schema import HOLDING, NAMED, call_shape, narrowed
 from bridge.llama.grammar import problem_of_shape
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.json_schema import problem_of_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # The place of a part, from the top: keywords, names and positions.
 Path = tuple[str | int, ...]

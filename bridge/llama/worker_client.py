@@ -14,17 +14,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agent_loop.chat_model import LOOK_S, ModelFailed
 from bridge.config import environment
 from bridge.llama import out_of_memory
 from bridge.process.streams import Streams
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, MutableMapping
 
 _MAX_LINE = 64 << 20
 # How llama.cpp reports a failed assertion, before the much longer backtrace of a

@@ -10,27 +10,22 @@ its environment, which names the request.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bridge.api.project import Project
 from bridge.api.variables import Variables, check_given
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import Asking, asking_process, find_caller
 from bridge.host.handover import can_start
 from bridge.host.output import one_line
+from bridge.store.callers import Caller as SeenCaller
 from bridge.store.callers import caller_of
 from bridge.store.host_process import ancestors_of
-from bridge.store.sessions import open_session
-from bridge.store.subagent_runs import find_agent
+from bridge.store.sessions import Session, open_session
+from bridge.store.subagent_runs import AgentRun, find_agent
 from bridge.store.variables import Holder, values_of, variables_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bridge.api.project import Project
-    from bridge.store.callers import Caller as SeenCaller
-    from bridge.store.sessions import Session
-    from bridge.store.subagent_runs import AgentRun
 
 TOOL_USE_ID = "claudecode/toolUseId"
 _MAX_NAME = 40

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import orjson
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
@@ -15,17 +16,13 @@ from mcp_types import (
     TextContent,
 )
 
+from bridge.agents.definition import Definition
 from bridge.agents.registry import Registry
 from bridge.agents.templates import keys_in
+from bridge.api.project import Project
 from bridge.api.request_builder import draft
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.mcp.results import uri_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bridge.agents.definition import Definition
-    from bridge.api.project import Project
 
 URI = uri_of("{request_id}")
 JSON = "application/json"

@@ -8,15 +8,15 @@ import orjson
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
+from bridge.api.project_status import Overview as Seen
 from bridge.api.result import result_of
+from bridge.errors import BridgeError
 from bridge.protocol.failure_codes import ways_out
 from bridge.protocol.status import Stage
+from bridge.store import Found
 
 if TYPE_CHECKING:
-    from bridge.api.project_status import Overview as Seen
     from bridge.api.variables import Variables as Known
-    from bridge.errors import BridgeError
-    from bridge.store import Found
 
 # Longer ones the client puts into a file, and its model reads that in pieces.
 MAX_ANSWER_BYTES = 60_000

@@ -11,15 +11,26 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, ToolAnnotations
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    Prompt,
+    Resource,
+    Tool,
+    ToolAnnotations,
+)
 from pydantic import ValidationError
 
 from bridge.api.bridge import Bridge
@@ -36,13 +47,6 @@ from bridge.mcp.results import refused
 from bridge.mcp.serving import Serving
 from bridge.mcp.tools import Tools
 from bridge.protocol.record import first_problem
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from mcp.server.mcpserver import Context
-    from mcp_types import GetPromptResult, InputRequiredResult, Prompt, Resource, Tool
 
 INSTRUCTIONS = """\
 hostbridge starts agents and returns their typed, checked answers. In Claude Code these

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from bridge.api.project import Project
 from bridge.api.wait import Waiter, cancel
 from bridge.errors import BridgeError, WaitTimeout
+from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, ignore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.api.project import Project
-    from bridge.protocol.ids import RequestId
-    from bridge.worker.worker import Worker
+from bridge.worker.worker import Worker
 
 _log = logging.getLogger(__name__)
 

@@ -8,37 +8,33 @@ headless    a process of its own, started by this server
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from bridge.api.hosts import HERE, Hosts
 from bridge.api.model_support import check_here, own_route_of
 from bridge.api.options import checked
-from bridge.api.request_builder import draft
+from bridge.api.project import Project
+from bridge.api.request_builder import Draft, draft
 from bridge.api.routing import plan
 from bridge.api.submission import Submitter
+from bridge.config import Settings
 from bridge.errors import CannotWaitHere, InvalidRequest, NoHost
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import offer_to_caller
 from bridge.host.offer_text import instruction
 from bridge.host.rule_request import NotPossible
-from bridge.mcp.caller import check_variables
+from bridge.mcp.caller import Caller, check_variables
+from bridge.mcp.serving import Serving
 from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request, RouteName
 from bridge.protocol.status import Stage
 from bridge.protocol.wording import quoted
 from bridge.routes import OWN
+from bridge.store import Found
 from bridge.store.handovers import callers
+from bridge.store.store import Store
 from bridge.worker.executors import open_worker
-
-if TYPE_CHECKING:
-    from bridge.api.project import Project
-    from bridge.api.request_builder import Draft
-    from bridge.config import Settings
-    from bridge.mcp.caller import Caller
-    from bridge.mcp.serving import Serving
-    from bridge.protocol.request import Request, RouteName
-    from bridge.store import Found
-    from bridge.store.store import Store
 
 Mode = Literal["terminal", "headless", "self"]
 

@@ -7,16 +7,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.aio import AsyncBridge
+from bridge.api.bridge import Bridge
 from bridge.errors import WaitTimeout
-from bridge.mcp.results import agent_of
+from bridge.mcp.results import Agent, agent_of
 from bridge.protocol.response import RequestFailed
+from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
-
-    from bridge.api.bridge import Bridge
-    from bridge.mcp.results import Agent
-    from bridge.protocol.status import Stage
 
 
 async def wait_for(

@@ -9,13 +9,11 @@ Source: tree-sitter-python and tree-sitter-javascript, `node-types.json`.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.errors import ExtraMissing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Nobody asks for what is deeper, or has a longer name.
 MAX_NESTED = 50

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import subprocess
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from pathlib import Path
+from typing import Literal, Protocol
 
 from bridge.process.streams import Streams
 from bridge.process.supervised import Supervised
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 # Between SIGTERM and SIGKILL; and how much longer than that the supervisor may take.
 GRACE_S = 2.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import selectors
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
 
 _CHUNK = 1 << 16
 _MAX_STDERR = 1 << 16

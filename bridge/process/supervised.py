@@ -8,14 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.process.supervisor import kill_descendants
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SUPERVISOR = (
     sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor.py")),

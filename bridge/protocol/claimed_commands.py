@@ -5,20 +5,15 @@ Pure. Only what a hook or our own loop saw counts as verified.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bridge.protocol.agent_output import AgentOutput
+from bridge.protocol.agent_output import AgentOutput, Evidence
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.keywords import part_at
-from bridge.protocol.response import CHECK
+from bridge.protocol.response import CHECK, Response
 from bridge.protocol.wording import shortened, squeezed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bridge.protocol.agent_output import Evidence
-    from bridge.protocol.response import Response
 
 # Verdicts that claim no success, so they need no proof.
 NOT_APPROVED = ("REJECTED", "NEEDS_REVIEW")

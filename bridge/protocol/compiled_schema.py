@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import jsonschema_rs as library
 
 from bridge.protocol.keywords import IN_DATA, NAMED, part_at, subschemas
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # Replaces the value in the library's messages, which would quote all of it.
 MASK = "\ue000"

@@ -6,12 +6,10 @@ something is asked. Whatever changes what the answer means, or who may give it, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 from bridge.protocol.request import Request
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 # Fields of a request, and what an asker calls them.
 _COMPARED = {

@@ -6,15 +6,13 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from bridge.protocol.wording import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # For a scan through prose: how many places it tries, how many characters it reads.
 _MAX_STARTS = 200

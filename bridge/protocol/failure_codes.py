@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
+from bridge.errors import BridgeError
 from bridge.protocol.status import Stage
-
-if TYPE_CHECKING:
-    from bridge.errors import BridgeError
 
 FailureCode = Literal[
     "no_host", "no_route", "no_server", "host_gone", "declined", "agent_missing",

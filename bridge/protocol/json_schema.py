@@ -6,8 +6,9 @@ Both always end, whatever the schema: see `compiled_schema`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from jsonschema_rs import ValidationError
@@ -16,9 +17,6 @@ from bridge.protocol.compiled_schema import CompiledSchema, TooManySteps
 from bridge.protocol.keywords import unknown_type
 from bridge.protocol.schema_fault import fault_in, message_of, place_of
 from bridge.protocol.wording import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _TOO_MANY_STEPS = (
     "the answer could not be checked against its schema: that takes too many steps; "

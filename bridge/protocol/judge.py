@@ -6,26 +6,22 @@ again. The message is untrusted: its size and depth are bounded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from bridge.protocol.agent_output import AgentOutput
-from bridge.protocol.claimed_commands import is_verified, with_what_was_seen
+from bridge.protocol.claimed_commands import ToolCall, is_verified, with_what_was_seen
 from bridge.protocol.contract import HEADING, answer_schema
 from bridge.protocol.embedded_json import Invalid, find_json
+from bridge.protocol.failure_codes import FailureCode
+from bridge.protocol.request import Request
 from bridge.protocol.response import Failure
+from bridge.protocol.status import Stage
 from bridge.protocol.wording import squeezed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bridge.protocol.claimed_commands import ToolCall
-    from bridge.protocol.failure_codes import FailureCode
-    from bridge.protocol.request import Request
-    from bridge.protocol.status import Stage
 
 # Far more than a model can say in one message. Checking it must fit into a hook's time.
 MAX_ANSWER_CHARS = 4_000_000

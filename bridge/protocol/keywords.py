@@ -8,10 +8,8 @@ Source: JSON Schema, drafts 4 to 2020-12, the core and validation vocabularies.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import Any
 
 _VALUES = """
     $schema $id id $anchor $dynamicAnchor $recursiveAnchor $ref $dynamicRef

@@ -6,16 +6,16 @@ message, or the reason why there is none. Its caller judges and records it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from bridge.protocol.response import RunSummary
 
+if TYPE_CHECKING:
     from bridge.protocol.claimed_commands import ToolCall
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.judge import Verdict
-    from bridge.protocol.response import RunSummary
 
 Doing = Literal["thinking", "tool", "checking"]
 

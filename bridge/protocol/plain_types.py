@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     Reader = Callable[[Any], Any]
 
 

@@ -6,18 +6,20 @@ that is a part of another.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    SerializationInfo,
+    create_model,
+)
 from pydantic import Field as PydanticField
 from pydantic_core import core_schema
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pydantic import GetCoreSchemaHandler, SerializationInfo
-
-    from bridge.protocol.plain_types import Field
+from bridge.protocol.plain_types import Field
 
 _CONFIG = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
 # How pydantic was asked to write the whole, and so each of its parts.

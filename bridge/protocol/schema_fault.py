@@ -9,20 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from jsonschema_rs import ValidationErrorKind
+from jsonschema_rs import ValidationError, ValidationErrorKind
 
-from bridge.protocol.compiled_schema import MASK, REFERENCES
+from bridge.protocol.compiled_schema import MASK, REFERENCES, CompiledSchema
 from bridge.protocol.keywords import NAMED, SCHEMAS, part_at
 from bridge.protocol.wording import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jsonschema_rs import ValidationError
-
-    from bridge.protocol.compiled_schema import CompiledSchema
 
 _MAX_VALUE = 200
 # References can form a circle.

@@ -10,6 +10,7 @@ Keys in JSON are camelCase. Unknown keys are kept.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import (
     TYPE_CHECKING,
@@ -31,8 +32,6 @@ from bridge.protocol.plain_types import (
 from bridge.protocol.wording import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydantic import BaseModel
 
 

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.request import HostProcess, Request, RouteName
-    from bridge.protocol.response import Response
-    from bridge.protocol.status import Status
+from bridge.protocol.ids import RequestId
+from bridge.protocol.request import HostProcess, Request, RouteName
+from bridge.protocol.response import Response
+from bridge.protocol.status import Status
 
 # What a claimer decides about a request: take it, leave it for another time, pass it
 # over for good (it is not for this claimer), or end it with this response.

@@ -10,16 +10,14 @@ Source: measured on Claude Code 2.1.330, `_meta` of tools/call.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Record
 from bridge.protocol.request import SessionId
 from bridge.protocol.value import Value
 from bridge.store.records import read_quietly
-
-if TYPE_CHECKING:
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 CALLERS = ".callers.json"
 # The oldest go first. A call may wait for a person's yes before the server hears of it.

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
+from bridge.protocol.request import HostProcess
 from bridge.store.clock import uptime
 from bridge.store.sessions import change_spending
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.protocol.request import HostProcess
-    from bridge.store.spending import Spending
-    from bridge.store.store import Store
+from bridge.store.spending import Spending
+from bridge.store.store import Store
 
 
 def note_start(store: Store, host: HostProcess, call: str, *, left_ms: int) -> None:

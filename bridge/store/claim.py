@@ -8,24 +8,18 @@ is what takes a request, and the record in `processing/` says who holds it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import NewerSchema
-from bridge.protocol.request import Claim
+from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Claim, HostProcess, Request
 from bridge.protocol.status import Status, move
+from bridge.store import Claimant
 from bridge.store.dedup_keys import claim_key
 from bridge.store.lifecycle import expired
 from bridge.store.responses import end, finish
-from bridge.store.state import USED, file_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.request import HostProcess, Request
-    from bridge.store import Claimant
-    from bridge.store.state import State
+from bridge.store.state import USED, State, file_of
 
 
 def claim_one(

@@ -7,10 +7,13 @@ is remembered (see `passed_over`), so that the next claim begins where this one 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable
+from typing import Literal
 
 from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request
 from bridge.protocol.response import Response
+from bridge.store import Claimant, Verdict
 from bridge.store.claim import is_over, take
 from bridge.store.dedup_keys import claim_key
 from bridge.store.lifecycle import expired
@@ -18,14 +21,8 @@ from bridge.store.lock import LockBusy
 from bridge.store.passed_over import Passed
 from bridge.store.queries import all_claimed
 from bridge.store.responses import end
+from bridge.store.state import State
 from bridge.store.waiting_order import MAX_ASKED, Ranks, waiting_in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from bridge.protocol.request import Request
-    from bridge.store import Claimant, Verdict
-    from bridge.store.state import State
 
 # How many requests are checked, and how many overdue ones ended, before the lock is
 # released;

@@ -11,21 +11,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bridge.config import TABLE, Settings, suggestion
 from bridge.errors import BadSetting, StateRefused
-from bridge.setting import PROGRAM
+from bridge.setting import PROGRAM, Setting
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.location import locate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from bridge.setting import Setting
 
 NAME = "config.toml"
 # The time that tomllib takes grows with the square of a file: here it is a second.

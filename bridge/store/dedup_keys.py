@@ -10,7 +10,7 @@ claimed.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import orjson
 
@@ -19,17 +19,12 @@ from bridge.protocol.dedup import differences
 from bridge.protocol.failure_codes import ANSWERED
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.record import json_object
-from bridge.protocol.response import failed
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response, failed
+from bridge.store import Found
 from bridge.store.directory import NotAPlainFile
 from bridge.store.queries import look
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.store import Found
-    from bridge.store.state import State
+from bridge.store.state import State
 
 
 def find_same(

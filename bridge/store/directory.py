@@ -12,16 +12,14 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from bridge.errors import StateRefused
 from bridge.store.kept_files import KeptFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 

@@ -14,21 +14,15 @@ environment names nobody else.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 import orjson
 
-from bridge.protocol.ids import is_id
+from bridge.protocol.ids import RequestId, is_id
+from bridge.protocol.request import Request
 from bridge.store.directory import NotAPlainFile
-from bridge.store.state import file_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.request import Request
-    from bridge.store.state import State
+from bridge.store.state import State, file_of
 
 _SIGN = "held"
 _PID = re.compile(r" \(pid \d+\)$")

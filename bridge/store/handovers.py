@@ -8,15 +8,12 @@ agent: the agent's id is beside the request, empty for the main thread.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
-from bridge.store.directory import NotAPlainFile
-
-if TYPE_CHECKING:
-    from bridge.store.directory import Folder
-    from bridge.store.store import Store
+from bridge.store.directory import Folder, NotAPlainFile
+from bridge.store.store import Store
 
 # Begins the key of work that no call waits for.
 BESIDE = "beside "

@@ -7,18 +7,15 @@ That never turns a completed transition into an error.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from bridge.protocol.record import json_object
 from bridge.store import rotating_log
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.store.directory import Folder
+from bridge.store.directory import Folder
 
 NAME = "events.jsonl"
 OLDER = "events.1.jsonl"

@@ -10,16 +10,12 @@ ends it late.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.protocol.record import json_object
-from bridge.store.directory import NotAPlainFile
+from bridge.protocol.request import Claim, HostProcess
+from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.host_process import Liveness, liveness
-
-if TYPE_CHECKING:
-    from bridge.protocol.request import Claim, HostProcess
-    from bridge.store.directory import Folder
-    from bridge.store.state import State
+from bridge.store.state import State
 
 
 def host_is_gone(

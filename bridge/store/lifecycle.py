@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from bridge.protocol.response import failed
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response, failed
+from bridge.protocol.status import Stage
 from bridge.protocol.wording import seconds
-
-if TYPE_CHECKING:
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.protocol.status import Stage
 
 
 class Fate(NamedTuple):

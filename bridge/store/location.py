@@ -15,19 +15,15 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bridge.config import Settings
 from bridge.errors import StateRefused
 from bridge.store.directory import Folder
-from bridge.store.linked_worktree import find_linked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bridge.config import Settings
-    from bridge.store.linked_worktree import Linked
+from bridge.store.linked_worktree import Linked, find_linked
 
 # Ends the mirrored path. A component that begins with it gets another, so that no
 # project can lie inside the state of another.

@@ -17,15 +17,11 @@ import threading
 import time
 from contextlib import suppress
 from io import FileIO
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from bridge.errors import StateUnavailable
-from bridge.store.directory import NotAPlainFile
+from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.host_process import describe
-
-if TYPE_CHECKING:
-    from bridge.store.directory import Folder
 
 LOCK_NAME = "store.lock"
 _POLL_S = 0.002

@@ -19,13 +19,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from bridge.protocol.ids import is_id
 from bridge.store.directory import NotAPlainFile
-
-if TYPE_CHECKING:
-    from bridge.store.state import State
+from bridge.store.state import State
 
 Why = Literal["other", "newer", "full"]
 

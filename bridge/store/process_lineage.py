@@ -14,15 +14,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bridge.store.host_process import ancestors_of, name_of, stat_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 _PROC = Path("/proc")
 # Major numbers of pseudo-terminals; each has 256 minors.

@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import shutil
 import stat
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from bridge.store import run_logs
 from bridge.store.dedup_keys import known_request
+from bridge.store.directory import Folder
 from bridge.store.fan_out import forget_ended
+from bridge.store.state import State
 from bridge.store.submit import FOLDERS_OF_IDS
 from bridge.store.sweep import sweep_all
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
 
-    from bridge.store.directory import Folder
-    from bridge.store.state import State
 
 DAY_S = 86_400
 TEMPORARY_KEPT_S = 3_600

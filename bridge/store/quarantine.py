@@ -5,18 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
 from bridge.protocol.ids import is_id
+from bridge.store.directory import Folder
 from bridge.store.journal import note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.store.directory import Folder
 
 # Another program may still be writing a file that is younger than this.
 SETTLE_MS = 2_000

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.errors import NewerSchema
-from bridge.protocol.ids import is_id
+from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.record import Unparsable, json_object
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
 from bridge.store import Found, journal, run_logs
 from bridge.store.directory import NotAPlainFile
 from bridge.store.quarantine import all_put_aside
 from bridge.store.records import read_request
+from bridge.store.state import State
 from bridge.store.waiting_order import waiting_in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.store.state import State
 
 
 def find(state: State, request_id: RequestId) -> Found | None:

@@ -6,8 +6,8 @@ Nothing here changes a file. What to do about one that cannot be read is for `st
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import orjson
 
@@ -17,13 +17,8 @@ from bridge.protocol.record import R, Unparsable, from_value, parse
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
-from bridge.store.directory import NotAPlainFile
+from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.seal import is_genuine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.store.directory import Folder
 
 
 def read_request(

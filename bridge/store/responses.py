@@ -7,21 +7,18 @@ it, the request is over, and the next reader cleans up.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 import orjson
 
 from bridge.errors import NewerSchema
 from bridge.protocol.record import printable
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
 from bridge.protocol.status import move
 from bridge.store.lock import LockBusy
 from bridge.store.seal import sealed_json
-from bridge.store.state import USED, file_of
-
-if TYPE_CHECKING:
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.store.state import State
+from bridge.store.state import USED, State, file_of
 
 
 def publish(state: State, response: Response, *, source: str) -> bool:

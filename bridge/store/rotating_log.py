@@ -6,10 +6,8 @@ import errno
 import os
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from bridge.store.directory import Folder
+from bridge.store.directory import Folder
 
 _WRITE = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
 _FLAGS = _WRITE | os.O_NOFOLLOW | os.O_CLOEXEC

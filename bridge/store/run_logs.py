@@ -5,13 +5,11 @@ A log that is full becomes `<request id>.1.jsonl`. Both go with their request.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.protocol.record import json_lines
 from bridge.store import rotating_log
-
-if TYPE_CHECKING:
-    from bridge.store.state import State
+from bridge.store.state import State
 
 FOLDER = "runs"
 # Oldest first.

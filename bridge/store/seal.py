@@ -12,17 +12,14 @@ import hmac
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from bridge.errors import StateRefused
 from bridge.protocol.record import as_json
-from bridge.store.directory import Forbidden, NotAPlainFile
-
-if TYPE_CHECKING:
-    from bridge.protocol.response import Response
-    from bridge.store.directory import Folder
+from bridge.protocol.response import Response
+from bridge.store.directory import Folder, Forbidden, NotAPlainFile
 
 KEY_NAME = "key"
 _KEY_BYTES = 32

@@ -20,7 +20,8 @@ while it is open elsewhere, two processes have one session id.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import is_id
@@ -29,16 +30,12 @@ from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess, SessionId
 from bridge.protocol.value import Value
 from bridge.store.clock import uptime
+from bridge.store.directory import Folder
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.lease import host_is_gone
 from bridge.store.records import read_quietly
 from bridge.store.spending import Spending
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bridge.store.directory import Folder
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 # A queue that changed later is not marked as seen: another change within the same tick
 # of the file system's clock would not show.

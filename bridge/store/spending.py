@@ -11,16 +11,13 @@ out, and what it stood for counts as not told.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bridge.config import LONGEST_S
 from bridge.protocol.record import LATEST_MS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bridge.protocol.request import Uptime
+from bridge.protocol.request import Uptime
 
 HOUR_MS = 3_600_000
 # No agent is given more time.

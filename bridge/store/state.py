@@ -8,28 +8,23 @@ from __future__ import annotations
 
 import errno
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from bridge.errors import NewerSchema
 from bridge.protocol.ids import check_id, is_id
 from bridge.protocol.record import Unparsable
 from bridge.protocol.request import Request
+from bridge.protocol.response import Response
 from bridge.protocol.status import Status
-from bridge.store.clock import uptime
-from bridge.store.directory import NotAPlainFile
+from bridge.store.clock import Clock, uptime
+from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.journal import note
 from bridge.store.lock import TURN_S, LockBusy, locked
 from bridge.store.quarantine import is_young, put_aside
 from bridge.store.records import read_quietly, read_request, read_response
 from bridge.store.seal import load_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.protocol.response import Response
-    from bridge.store.clock import Clock
-    from bridge.store.directory import Folder
 
 # So many files of each folder are read only once in one operation.
 _KEPT_FILES = 16

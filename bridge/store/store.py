@@ -17,6 +17,7 @@ from __future__ import annotations
 import copy
 import errno
 import os
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from math import inf
@@ -29,24 +30,19 @@ from bridge.errors import (
     StateVanished,
     UnknownRequest,
 )
+from bridge.protocol.ids import RequestId
+from bridge.protocol.request import HostProcess, Request
+from bridge.protocol.response import Response
+from bridge.store import Claimant, Verdict, dedup_keys, fan_out, queries, run_logs
 from bridge.store import claim as claiming
-from bridge.store import dedup_keys, fan_out, queries, run_logs
 from bridge.store import responses as ending
 from bridge.store import submit as asking
 from bridge.store.clock import Clock, SystemClock
-from bridge.store.directory import NotAPlainFile
-from bridge.store.location import open_state
+from bridge.store.directory import Folder, NotAPlainFile
+from bridge.store.location import Place, open_state
 from bridge.store.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.request import HostProcess, Request
-    from bridge.protocol.response import Response
-    from bridge.store import Claimant, Verdict
-    from bridge.store.directory import Folder
-    from bridge.store.location import Place
     from bridge.store.prune import Pruned, PruneOptions
 
 P = ParamSpec("P")

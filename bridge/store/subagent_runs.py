@@ -16,8 +16,9 @@ The gate's notes on an agent's tool calls are beside them: see `tool_calls`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from bridge.protocol.ids import is_id
 from bridge.protocol.plain_types import field
@@ -25,15 +26,10 @@ from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess
 from bridge.store import tool_calls
 from bridge.store.charges import note_end
-from bridge.store.directory import NotAPlainFile
+from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.lease import host_is_gone
 from bridge.store.records import read_all, read_quietly
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bridge.store.directory import Folder
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 _SIGNS = ("heard", "stopped")
 _WAITS = (".wait", ".told")

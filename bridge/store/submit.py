@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request
 from bridge.store import Submitted
 from bridge.store.dedup_keys import find_same, remember_key
 from bridge.store.fan_out import is_surplus, mark
-from bridge.store.state import file_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from bridge.protocol.request import Request
-    from bridge.store.state import State
+from bridge.store.state import State, file_of
 
 FOLDERS_OF_IDS = ("requests", "processing", "responses", "done")
 

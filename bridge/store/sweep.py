@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import inf
-from typing import TYPE_CHECKING
 
 from bridge.errors import NewerSchema
+from bridge.protocol.request import HostProcess
 from bridge.store.claim import is_over, wait_again
 from bridge.store.lease import claimer_is_gone
 from bridge.store.lifecycle import expired, fate_of_claimed
 from bridge.store.responses import end, finish
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bridge.protocol.request import HostProcess
-    from bridge.store.state import State
-
+from bridge.store.state import State
 
 # The lock is released after so many waiting requests: hooks wait for it.
 BATCH = 100

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bridge.store.sessions import Session
-    from bridge.store.store import Store
+from bridge.store.sessions import Session
+from bridge.store.store import Store
 
 
 class Off:

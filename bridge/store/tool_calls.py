@@ -16,8 +16,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.protocol.record import json_lines, json_object
-from bridge.store.directory import NotAPlainFile
+from bridge.protocol.request import HostProcess
+from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.host_process import identify
+from bridge.store.store import Store
 
 BASH = ".bash"
 BACKGROUND = ".background"
@@ -27,9 +29,6 @@ _MARKS = str.maketrans("", "", "'\"\\ \t\r\n")
 
 if TYPE_CHECKING:
     from bridge.protocol.claimed_commands import ToolCall
-    from bridge.protocol.request import HostProcess
-    from bridge.store.directory import Folder
-    from bridge.store.store import Store
 
 
 class RunningCall(NamedTuple):

@@ -12,6 +12,7 @@ the rule, from the beginning. `null` is a value: off.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -20,14 +21,11 @@ import orjson
 
 from bridge.errors import InvalidRequest
 from bridge.policy.variable_record import owned_in
-from bridge.store.directory import NotAPlainFile
+from bridge.store.directory import Folder, NotAPlainFile
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
     from bridge.policy.variable_record import Owner
-    from bridge.store.directory import Folder
-    from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun
 
 VERSION = 1

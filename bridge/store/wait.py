@@ -16,21 +16,18 @@ from __future__ import annotations
 import os
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable, StateVanished
 from bridge.protocol.ids import RequestId, is_id
+from bridge.protocol.response import Response
+from bridge.store.clock import Clock
+from bridge.store.directory import Folder
+from bridge.store.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from contextlib import AbstractContextManager
-
-    from bridge.protocol.response import Response
-    from bridge.store.clock import Clock
-    from bridge.store.directory import Folder
-    from bridge.store.state import State
-
     Opening = Callable[..., AbstractContextManager[State]]
 
 # How often to call `tend`.

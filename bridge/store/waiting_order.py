@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import heapq
 import re
+from collections.abc import Callable, Iterable, Iterator
 from math import inf
-from typing import TYPE_CHECKING
 
 from bridge.protocol.ids import OURS, PRIORITIES, Priority, RequestId, find_rank
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from bridge.store.state import State
+from bridge.store.state import State
 
 Rank = tuple[Priority, int]
 

@@ -23,21 +23,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import StateRefused
+from bridge.protocol.request import HostProcess
+from bridge.store.directory import Folder
 from bridge.store.host_process import identify
-from bridge.store.sessions import live_sessions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bridge.protocol.request import HostProcess
-    from bridge.store.directory import Folder
-    from bridge.store.location import Place
-    from bridge.store.sessions import Session
-    from bridge.store.store import Store
+from bridge.store.location import Place
+from bridge.store.sessions import Session, live_sessions
+from bridge.store.store import Store
 
 SIGNAL = "wake"
 QUIET_S = 1.5

@@ -6,33 +6,28 @@ What a route lacks on this machine is an error before anything is asked.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bridge.agents.known_agents import Agents
-from bridge.config import environment_for_a_client
+from bridge.config import Settings, environment_for_a_client
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
 from bridge.host.agent_rules import AgentRules
-from bridge.host.session_above import at_most, session_above
+from bridge.host.session_above import Above, at_most, session_above
 from bridge.protocol.names import INHERIT, OF_SERVER
-from bridge.protocol.status import ignore
-from bridge.routes import OWN, check_own
-from bridge.worker.worker import Worker
+from bridge.protocol.outcome import Control, Progress
+from bridge.protocol.request import Request
+from bridge.protocol.status import Stage, ignore
+from bridge.routes import OWN, OwnRoute, check_own
+from bridge.store.store import Store
+from bridge.worker.worker import Executor, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from bridge.agents.definition import Definition
-    from bridge.config import Settings
-    from bridge.host.session_above import Above
-    from bridge.protocol.outcome import Control, Progress
-    from bridge.protocol.request import Request
-    from bridge.protocol.status import Stage
-    from bridge.routes import OwnRoute
-    from bridge.store.store import Store
-    from bridge.worker.worker import Define, Executor
+    from bridge.worker.worker import Define
 
 
 def claude(settings: Settings, store: Store) -> Executor:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request
 from bridge.protocol.status import Stage
 from bridge.store import sessions
+from bridge.store.store import Store
 from bridge.store.switch import is_off
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.protocol.request import Request
-    from bridge.store.store import Store
 
 _LOOK_S = 0.25
 # Below any lease that makes sense.

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bridge.agent_loop.chat_model import ModelFailed
+from bridge.agent_loop.chat_model import ChatModel, ModelFailed
 from bridge.agent_loop.job import NO_DEFINITION, Job
 from bridge.agent_loop.loop import run
 from bridge.agent_loop.run_log import TurnLog
+from bridge.agents.definition import Definition
 from bridge.agents.prompt import instructions_of, prompt_of
-from bridge.protocol.outcome import Outcome, Progress
+from bridge.protocol.outcome import Control, Outcome, Progress
+from bridge.protocol.request import Request
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from bridge.agent_loop.chat_model import ChatModel
-    from bridge.agents.definition import Definition
     from bridge.host.agent_rules import AgentRules
-    from bridge.protocol.outcome import Control
-    from bridge.protocol.request import Request
-    from bridge.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,8 @@ import json
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 # Who waits looks twenty times a second.
 _TOLD_BY_S = 1.0

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
 from bridge.protocol.status import Status
 from bridge.routes import OWN
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
-
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.store.store import Store
     from bridge.worker.worker import Worker
 
 _LOOK_S = 0.5

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,27 +22,22 @@ from bridge.host.budgets import find_spent
 from bridge.protocol.failure_codes import code_of, explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
-from bridge.protocol.outcome import Control, Outcome
-from bridge.protocol.response import answered, failed
+from bridge.protocol.outcome import Control, Outcome, Progress
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.status import Stage, ignore
+from bridge.routes import OwnRoute
 from bridge.store import Claimant
 from bridge.store.charges import settle
 from bridge.store.clock import uptime
 from bridge.store.host_process import identify
 from bridge.store.lifecycle import expired
-from bridge.store.sessions import find_session, note_launch
+from bridge.store.sessions import Session, find_session, note_launch
+from bridge.store.store import Store
 from bridge.worker.heartbeat import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bridge.agents.definition import Definition
-    from bridge.protocol.outcome import Progress
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.routes import OwnRoute
-    from bridge.store.sessions import Session
-    from bridge.store.store import Store
 
     Define = Callable[[Request], tuple[Request, Definition | None]]
 
