@@ -308,7 +308,7 @@ class _Reader:
         if text in _BOOL:
             return _BOOL[text]
         if text.lower() in UNCLEAR:
-            message = f"{text}: write true or false, or put the word in quotes"
+            message = f"{text}: quote it if it is text, or else write true or false"
             self.tree.error(place, message)
         elif _INT.match(text) and len(text) <= _MAX_DIGITS:
             return int(text)

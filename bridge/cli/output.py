@@ -11,6 +11,7 @@ import dataclasses
 import re
 import sys
 import unicodedata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -19,6 +20,7 @@ from bridge.cli.screen import folded, printed, screen_of
 from bridge.host.output import clean
 from bridge.protocol.response import RequestFailed
 from bridge.protocol.value import Value
+from bridge.store.location import with_tilde
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -99,6 +101,12 @@ def say_result(options: Namespace, value: Any, *lines: Line) -> None:
         say_json(value)
     else:
         tell(*lines)
+
+
+def short_path(path: Path) -> str:
+    """A path as a person who is here would type it: from here, or with a `~`."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if here in path.parents else with_tilde(path)
 
 
 def json_text(value: Any, *, pretty: bool = False) -> str:

@@ -35,6 +35,7 @@ from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.definition_in_session import rule_sets_of
 from bridge.host.rule_request import not_started
 from bridge.policy.rule_set import EVENTS, Decision, Whose
+from bridge.policy.tool_classes import tools_of
 from bridge.policy.tool_names import KNOWN, is_known
 from bridge.rules.agents_named import agent_check
 from bridge.rules.compiled import compile_rules
@@ -139,7 +140,8 @@ def _test(bridge: Bridge, rules: Rules, options: Namespace) -> int:
     _start(agents, trial.decision)
     whose = _whose(agents, [*files, *waiting], options)
     would = try_event(waiting, raw, whose).rules
-    say_result(options, trial_value(trial, would), trial_text(trial, would))
+    text = trial_text(raw, trial, would, screen_of(sys.stdout).width)
+    say_result(options, trial_value(trial, would), text)
     return Exit.OK
 
 
@@ -211,6 +213,11 @@ def _call(options: Namespace) -> dict[str, Any]:
     tool = options.tool or ("Bash" if options.command is not None else "Edit")
     if not is_known(tool) and (near := did_you_mean(tool, KNOWN)):
         raise InvalidRequest(f"--tool: there is no tool {tool!r}{near}")
+    shells = tools_of("bash")
+    if tool in KNOWN and options.command is not None and tool not in shells:
+        raise InvalidRequest(f"--command: {tool} runs no command")
+    if tool in shells and options.file is not None:
+        raise InvalidRequest(f"--file: {tool} is given no file; write --command")
     file = options.file and str(Path(options.file).absolute())
     fields = {"command": options.command, "file_path": file}
     return {

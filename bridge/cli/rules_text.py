@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.output import visible
+from bridge.cli.output import short_path, visible
 from bridge.cli.table import Column, table
+from bridge.host.output import one_line
 from bridge.policy.condition_explanation import show_parts
 from bridge.policy.rule_set import hands_over, place_of
 from bridge.rules.rule_file import EFFECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from bridge.cli.screen import Line
     from bridge.policy.rule_set import Decision
@@ -30,14 +32,17 @@ no rules yet. They go into ~/.hostbridge/rules.yaml, or into a project's
         when: runs(command, "git push")
         block: Ask before you push.
 """
+_BUILT_IN = """\
+Built-in rules are off until a rules file names them: - name: require-task
+"""
 
 
 _COLUMNS = (
     Column("EVENT"),
     Column("RULE", least=12),
-    Column("DOES", least=10, spare=1),
+    Column("DOES", least=5, spare=1),
     Column("STATE"),
-    Column("WHERE", least=12, spare=2),
+    Column("WHERE", spare=2),
 )
 
 
@@ -56,19 +61,25 @@ def listed(rules: Rules, check_agent: Callable[[str], str | None]) -> list[Row]:
 def list_lines(rules: list[Row], width: int | None) -> Iterator[Line]:
     """Every rule on a line, by event; without any of one's own, how to begin."""
     named = {(r.event, r.name) for f, r, _ in rules if f.layer != "built-in"}
+    path_of = str if width is None else short_path
     rows = [
-        _row(file, rule, state)
+        _row(path_of(file.file), file, rule, state)
         for file, rule, state in rules
         if file.layer != "built-in" or (rule.event, rule.name) not in named
     ]
     rows.sort(key=lambda row: row[0])
     yield from table(_COLUMNS, rows, width)
-    if not named and width is not None:
-        yield from ("", *_NONE.splitlines())
+    if width is not None:
+        if any(row[3:] == ("off", "built-in") for row in rows):
+            yield from ("", *_BUILT_IN.splitlines())
+        if not named:
+            yield from ("", *_NONE.splitlines())
 
 
-def _row(file: RuleFile, rule: Rule, state: str) -> tuple[str, str, str, str, str]:
-    where = "built-in" if file.layer == "built-in" else f"{file.file}:{rule.line}"
+def _row(
+    path: str, file: RuleFile, rule: Rule, state: str
+) -> tuple[str, str, str, str, str]:
+    where = "built-in" if file.layer == "built-in" else f"{path}:{rule.line}"
     name, where = visible(rule.name), visible(where)
     return rule.event, name, _effects(rule), state, where
 
@@ -107,16 +118,30 @@ def rule_value(file: RuleFile, rule: Rule, state: str) -> dict[str, Any]:
     }
 
 
-def trial_text(trial: Trial, would: tuple[Tried, ...]) -> str:
-    """Each rule with the parts of its condition, and what would be answered.
+def trial_text(
+    raw: Mapping[str, Any], trial: Trial, would: tuple[Tried, ...], width: int | None
+) -> str:
+    """The event, each rule with the parts of its condition, and what is answered.
 
     `would` are the rules that are not in force.
     """
-    parts = [_tried_text(tried) for tried in trial.rules]
-    parts += [_tried_text(tried, _NOT_IN_FORCE) for tried in would]
+    parts = [_tried_text(tried, width) for tried in trial.rules]
+    parts += [_tried_text(tried, width, _NOT_IN_FORCE) for tried in would]
     if not parts:
         parts = [f"no rule is about {trial.event}"]
-    return visible("\n\n".join([*parts, _answer(trial.decision)]), kept="\n")
+    whole = [_event(raw, trial), *parts, _answer(trial.decision)]
+    return visible("\n\n".join(whole), kept="\n")
+
+
+def _event(raw: Mapping[str, Any], trial: Trial) -> str:
+    """What was asked about, in one line."""
+    given = raw.get("tool_input")
+    given = given if isinstance(given, dict) else {}
+    what = [raw.get("prompt"), raw.get("tool_name")]
+    what += [given.get("command"), given.get("file_path")]
+    said = " ".join(str(word) for word in what if word)
+    where = trial.agent or "the main conversation"
+    return f"{trial.event} in {where}{said and ': '}{one_line(said, len(said))}"
 
 
 _NOT_IN_FORCE = "is not in force until `hostbridge trust`; it "
@@ -128,14 +153,15 @@ _HOW = {
 }
 
 
-def _tried_text(tried: Tried, prefix: str = "") -> str:
+def _tried_text(tried: Tried, width: int | None, prefix: str = "") -> str:
     how = _HOW.get(tried.how) or f"cannot be asked: {tried.cause}"
     if tried.how == "skipped":
         how += " (skipped)"
     if tried.how == "not asked" and tried.cause:
         how = tried.cause
     lines = [f"{tried.rule['name']} {prefix}{how}  [{place_of(dict(tried.rule))}]"]
-    lines += [f"  {line}" for line in show_parts(tried.parts).splitlines()]
+    room = width and width - 2
+    lines += [f"  {line}" for line in show_parts(tried.parts, room).splitlines()]
     return "\n".join(lines)
 
 
@@ -175,7 +201,7 @@ def trial_value(trial: Trial, would: tuple[Tried, ...]) -> dict[str, Any]:
 def _tried_value(tried: Tried) -> dict[str, Any]:
     return {
         "name": tried.rule["name"],
-        "file": tried.rule["file"],
+        "file": str(Path(tried.rule["file"]).expanduser()),
         "line": tried.rule["line"],
         "fires": tried.how,
         "cause": tried.cause or None,

@@ -11,13 +11,14 @@ For example:
 
 import sys
 from argparse import Namespace
+from pathlib import Path
 
 from bridge.api.bridge import Bridge
 from bridge.api.variables import Variables
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_pairs
 from bridge.cli.options import AS_JSON, option
-from bridge.cli.output import json_text, say, say_json, visible
+from bridge.cli.output import json_text, say, say_json, short_path, visible
 from bridge.cli.screen import screen_of
 from bridge.cli.table import Column, table
 from bridge.errors import InvalidRequest
@@ -75,11 +76,14 @@ def _list(variables: Variables, options: Namespace) -> None:
         for name, each in known.items():
             say_json({"name": name, "value": each.value, "owner": each.owner})
         return
-    rows = [
-        (visible(name), json_text(each.value), visible(variables.origin(name)))
-        for name, each in known.items()
-    ]
-    say(*table(_COLUMNS, rows, screen_of(sys.stdout).width))
+    width = screen_of(sys.stdout).width
+    rows = []
+    for name, each in known.items():
+        origin = variables.origin(name)
+        if width is not None and origin.startswith("/"):
+            origin = short_path(Path(origin))
+        rows.append((visible(name), json_text(each.value), visible(origin)))
+    say(*table(_COLUMNS, rows, width))
 
 
 def _get(variables: Variables, names: list[str], *, as_json: bool) -> int:

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
     from bridge.policy.condition import Shell
     from bridge.policy.condition_compiler import Condition
 
-_TESTS = frozenset({
-    "and", "or", "not", "compare", "has_word", "runs",
-    "matches", "startswith", "endswith",
-})  # fmt: skip
-_MAX_SHOWN = 60
+_LEAST_VALUE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +34,12 @@ class Part:
     """A part of a condition: its text, how deep it stands, its value or its error.
 
     `value` is JSON, or MAY; it is None where `error` says why there is none.
-    `is_test` tells whether it is a question, rather than a value that one asks about.
     """
 
     text: str
     depth: int
     value: Any
     error: str | None
-    is_test: bool
 
     def __str__(self) -> str:
         """The value as a person reads it."""
@@ -53,9 +47,9 @@ class Part:
             return f"error: {self.error}"
         if self.value is MAY:
             return "may: it depends on what cannot be read"
-        if self.is_test and isinstance(self.value, bool):
+        if isinstance(self.value, bool):
             return "yes" if self.value else "no"
-        return _cut(json.dumps(self.value, ensure_ascii=False), _MAX_SHOWN)
+        return json.dumps(self.value, ensure_ascii=False)
 
 
 def explain(
@@ -76,21 +70,25 @@ def _part(
     text: str, depth: int, code: Any, scope: Mapping[str, Any], shell: Shell
 ) -> Part:
     words = " ".join(text.split())
-    is_test = code[0] in _TESTS
     try:
         value = evaluate(code, scope, shell)
     except ConditionError as error:
-        return Part(words, depth, None, error.message, is_test)
-    return Part(words, depth, value, None, is_test)
+        return Part(words, depth, None, error.message)
+    return Part(words, depth, value, None)
 
 
-def show_parts(parts: Iterable[Part]) -> str:
-    """The parts as lines, values below one another."""
-    rows = [
-        (2 * part.depth * " " + _cut(part.text, _MAX_SHOWN), part) for part in parts
-    ]
-    width = max((len(text) for text, _ in rows), default=0)
-    return "\n".join(f"{text:<{width}}  {part}" for text, part in rows)
+def show_parts(parts: Iterable[Part], width: int | None = None) -> str:
+    """The parts as lines, values below one another; in `width` columns, if given.
+
+    Of those the text of a condition gets three quarters at most.
+    """
+    rows = [(2 * part.depth * " " + part.text, str(part)) for part in parts]
+    most = max((len(text) for text, _ in rows), default=0)
+    if width is not None:
+        most = min(most, width * 3 // 4)
+        left = max(width - most - 2, _LEAST_VALUE)
+        rows = [(_cut(text, most), _cut(value, left)) for text, value in rows]
+    return "\n".join(f"{text:<{most}}  {value}" for text, value in rows)
 
 
 def _cut(text: str, most: int) -> str:

@@ -24,6 +24,7 @@ from bridge.agents.yaml_source import read_tree
 from bridge.policy.condition_compiler import shadowed
 from bridge.policy.rule_set import EVENTS
 from bridge.rules.rule_parts import CAN_BLOCK, RuleReader
+from bridge.store.location import with_tilde
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -172,7 +173,7 @@ def read_rules(
     for problem in sorted(tree.problems, key=_position):
         if problem.level == "error":
             errors.setdefault(problem.place[:2], []).append(problem)
-    common = {"layer": layer, "file": str(file)} | (
+    common = {"layer": layer, "file": with_tilde(file)} | (
         {"set": rule_set} if rule_set else {}
     )
     rules = []

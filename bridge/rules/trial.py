@@ -44,9 +44,13 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Every rule of an event, in the order in which they count, and what follows."""
+    """Every rule of an event, in the order in which they count, and what follows.
+
+    `agent` is the one in which it happens; empty in the main conversation.
+    """
 
     event: str
+    agent: str
     rules: tuple[Tried, ...]
     decision: Decision
 
@@ -56,9 +60,10 @@ def try_event(files: list[RuleFile], raw: Mapping[str, Any], whose: Whose) -> Tr
     event = EVENTS[str(raw.get("hook_event_name"))]
     rules = rules_in_order(files)[event]
     sources = {
-        (str(file.file), rule.line): rule.fields.when
+        (rule.code["file"], rule.line): rule.fields.when
         for file in files
         for rule in file.rules
+        if rule.code is not None
     }
     functions = shell(time.process_time)
     scope = scope_of(dict(raw), whose)
@@ -79,4 +84,4 @@ def try_event(files: list[RuleFile], raw: Mapping[str, Any], whose: Whose) -> Tr
         cause = fired.cause if fired else str(rule.get("broken", ""))
         tried.append(Tried(rule, how, cause, parts))
     decision = decide_event(rules, dict(raw), whose, filled_in, functions)
-    return Trial(event, tuple(tried), decision)
+    return Trial(event, whose.agent or "", tuple(tried), decision)

@@ -72,6 +72,13 @@ class Place(NamedTuple):
         )
 
 
+def with_tilde(path: Path) -> str:
+    """A path for people: below their home folder, with a `~`."""
+    home = os.path.expanduser("~")
+    text = str(path)
+    return f"~{text[len(home) :]}" if text.startswith(f"{home}/") else text
+
+
 def find_project(start: Path) -> Path:
     """The project that `start` belongs to, with links resolved.
 

@@ -192,7 +192,7 @@ LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         {},
         [
             "a.md:4: warning: enabled: unknown field, ignored",
-            "a.md:4: warning: enabled: yes: write true or false, or put the word in quotes",
+            "a.md:4: warning: enabled: yes: quote it if it is text, or else write true or false",
         ],
     ),
     "a byte order mark": (f"\ufeff{HEAD}---\nHi", {}, []),

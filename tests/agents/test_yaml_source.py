@@ -61,8 +61,8 @@ ERRORS = {
     "": ["f.yaml:1: the file is empty"],
     "a: [1": ["f.yaml:1: not YAML: did not find expected ',' or ']'"],
     "a: yes\nb: Off": [
-        "f.yaml:1: a: yes: write true or false, or put the word in quotes",
-        "f.yaml:2: b: Off: write true or false, or put the word in quotes",
+        "f.yaml:1: a: yes: quote it if it is text, or else write true or false",
+        "f.yaml:2: b: Off: quote it if it is text, or else write true or false",
     ],
     "a: *b": ["f.yaml:1: a: alias *b: unknown"],
     "a: &b [*b]": ["f.yaml:1: a[0]: alias *b: contains itself"],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+from screens import on_terminal
 from trustworld import agree
 
 from bridge.rules.compiled import compile_rules
@@ -19,6 +21,8 @@ on_before_tool:
 on_user_prompt:
   - inject_context: You are asked for {{ prompt }}.
 """
+
+RUNS = 'runs(command, "pytest", "ruff", "mypy", "tox", "nox")'
 
 
 @pytest.fixture
@@ -86,14 +90,16 @@ def test_check_finds_every_problem_and_says_what_is_not_trusted(
 def test_test_explains_each_part_and_the_answer(project):
     ran = project.run("rules", "test", "--command", "cd x && git push -f")
 
-    file = project.bridge.settings.home / "rules.yaml"
+    file = "~/.hostbridge/rules.yaml"
     assert ran.code == 0
     assert ran.out == (
+        "on_before_tool in the main conversation: Bash cd x && git push -f\n"
+        "\n"
         f"delegate-checks does not fire  [{file}:3]\n"
-        '  validation_model and runs(command, "pytest", "ruff", "mypy"…  no\n'
-        '    validation_model                                            "haiku"\n'
-        '    runs(command, "pytest", "ruff", "mypy", "tox", "nox")       no\n'
-        '      command                                                   '
+        f"  validation_model and {RUNS}  no\n"
+        f'    validation_model {" " * 57}"haiku"\n'
+        f"    {RUNS}                     no\n"
+        f'      command {" " * 64}'
         '"cd x && git push -f"\n'
         "\n"
         f"no-push fires  [{file}:4]\n"
@@ -104,7 +110,7 @@ def test_test_explains_each_part_and_the_answer(project):
         "    not variables.may_push                              yes\n"
         "      variables.may_push                                null\n"
         "        variables                                       "
-        '{"validation_model": "haiku", "require_task_before_edit": f…\n'
+        '{"validation_model": "haiku", "require_task_before_edit": false}\n'
         "\n"
         "answer: refused: Ask before cd x && git push -f.\n"
         f"        [rule no-push ({file}:4)]\n"
@@ -147,7 +153,26 @@ on_stop: [{block: stopped}]
     assert after["context"] == [f"{project.folder}/m/1"]
     assert "stopped" in answer("--event", "on_stop")["block"]
     said = project.run("rules", "test", "--tool", "Write", "--file", "x").out
+    heading = f"on_before_tool in the main conversation: Write {project.folder}/x\n"
+    assert said.startswith(heading)
     assert "on_before_tool[0] is about Edit  [" in said
+    said = project.run("rules", "test", "--event", "Stop", "--in", "researcher").out
+    assert said.startswith("on_stop in researcher\n\n")
+
+
+@pytest.mark.usefixtures("home")
+def test_a_terminal_shows_where_rules_are_and_how_to_switch_one_on(project):
+    """Both are there to be copied: nothing is cut."""
+    (project.folder / ".bridge").mkdir()
+    (project.folder / ".bridge" / "rules.yaml").write_text("on_stop: [{block: x}]\n")
+    shown = on_terminal(project, "rules", columns=100)
+
+    assert re.search(
+        r"^on_before_tool  no-push .* on +~/.hostbridge/rules.yaml:4$", shown, re.M
+    )
+    assert re.search(r"^on_stop .* not trusted +\.bridge/rules\.yaml:1$", shown, re.M)
+    assert re.search(r"^on_before_tool  require-task .* off +built-in$", shown, re.M)
+    assert "off until a rules file names them: - name: require-task\n" in shown
 
 
 @pytest.mark.usefixtures("home")
@@ -159,6 +184,8 @@ on_stop: [{block: stopped}]
         (["--event", "x", "--tool", "Bash"], "--event x and --tool exclude each other"),
         (["--prompt", "x", "--tool", "Bash"], "--prompt and --tool exclude each other"),
         (["--tool", "Edt"], "there is no tool 'Edt'; did you mean 'Edit'"),
+        (["--tool", "Edit", "--command", "x"], "--command: Edit runs no command"),
+        (["--command", "x", "--file", "y"], "--file: Bash is given no file"),
         (["--command", "x", "--in", "nobody"], "no agent is named 'nobody'"),
     ],
 )

@@ -6,6 +6,7 @@ import re
 import subprocess
 
 import pytest
+from screens import on_terminal
 
 from bridge.store import sessions
 from bridge.store.host_process import identify
@@ -63,6 +64,8 @@ def test_what_rules_declare_is_there_from_the_beginning(project):
     ]
     assert (value.code, value.out) == (0, "haiku\n3\n")
     assert project.run("vars", "get", "switch", "--json").out == '"haiku"\n'
+    shown = on_terminal(project, "vars", columns=80)
+    assert re.search('^switch +"haiku" +~/.hostbridge/rules.yaml$', shown, re.M)
     assert (missing.code, missing.out) == (1, "null\n")
 
 

@@ -11,7 +11,7 @@ def test_each_part_is_shown_with_its_value() -> None:
     source = 'tool_name == "Bash" and\n  ("pytest" in command or len(cwd) > depth)'
     scope = {"tool_name": "Bash", "command": "ls -l", "depth": "x"}
 
-    assert show_parts(explain(compile_condition(source), scope)) == (
+    assert show_parts(explain(compile_condition(source), scope), width=80) == (
         'tool_name == "Bash" and ("pytest" in command or len(cwd) > …  no\n'
         '  tool_name == "Bash"                                         yes\n'
         '    tool_name                                                 "Bash"\n'
@@ -25,12 +25,22 @@ def test_each_part_is_shown_with_its_value() -> None:
     )
 
 
+def test_in_a_pipe_nothing_is_cut() -> None:
+    source = f'command == "{"x" * 500}"'
+
+    shown = show_parts(explain(compile_condition(source), {"command": "y" * 500}))
+
+    first, second = shown.splitlines()
+    assert first == f"{source}  no"
+    assert second.split() == ["command", f'"{"y" * 500}"']
+
+
 def test_parts_that_the_condition_never_reaches_are_shown_too() -> None:
     parts = explain(compile_condition("a and b < 1"), {"a": False, "b": "x"})
 
     assert [(part.text, str(part)) for part in parts] == [
         ("a and b < 1", "no"),
-        ("a", "false"),
+        ("a", "no"),
         ("b < 1", "error: '<' cannot compare a text with a number"),
         ("b", '"x"'),
     ]

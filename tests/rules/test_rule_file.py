@@ -103,7 +103,7 @@ ONE = "on_before_tool: [{%s, block: x}]"
         (f"when: {'(' * 300}x{')' * 300}", "nested too deeply: at most 40 levels"),
         ("when: prompt + 1", "'+': conditions have no arithmetic"),
         ("when: open('x')", "unknown function 'open'"),
-        ("when: no", "no: write true or false, or put the word in quotes"),
+        ("when: no", "no: quote it if it is text, or else write true or false"),
         ("spawn_agent: x", "expected a mapping, got a string ('x')"),
         ("spawn_agent: {agent: x}", "is missing"),
         ("increment_variable: [x]", "expected a variable, or numbers by variable"),
@@ -121,7 +121,7 @@ def test_error_yes_is_one_problem():
     """It is not YAML 1.2's word for true, and what to write is said once."""
     (said,) = problems("on_stop: [{block: x, required: yes}]")
 
-    assert "1:22: on_stop[0].required: yes: write true or false" in said
+    assert "1:22: on_stop[0].required: yes: quote it if it is text" in said
 
 
 @pytest.mark.parametrize(
