@@ -71,7 +71,7 @@ def with_line(output: HookOutput, line: str) -> HookOutput:
 
 
 def with_more(output: HookOutput, line: str) -> HookOutput:
-    """The same answer, with a line for the user after the one that it has.
+    """The same answer, with a line for the user below what it has.
 
     Of a blocked notice the user reads the reason alone: measured on 2.1.330.
     """
@@ -80,7 +80,7 @@ def with_more(output: HookOutput, line: str) -> HookOutput:
     value = orjson.loads(output.stdout or b"{}")
     key = "reason" if value.get("decision") == "block" else "systemMessage"
     lines = filter(None, (value.get(key), one_line(line, MAX_NOTE)))
-    value[key] = "; ".join(lines)
+    value[key] = "\n".join(lines)
     return output._replace(stdout=orjson.dumps(value))
 
 

@@ -74,11 +74,11 @@ def test_a_bad_field_is_named_with_its_place_and_blocks(world, field):
         if name not in wrong or "no agent is named" in lines[number]:
             continue
         assert lines[number].startswith((f".{outer}", ": ")), lines[number]
-        file = write(world, [rule_with(field, values[name])])
+        write(world, [rule_with(field, values[name])])
         compile_rules(world.bridge.settings, world.store)
         said = call(world, command="ls -l")
         assert said is not None, (field, name)
-        assert f"({file}:2) cannot be asked: " in said
+        assert "(~/.hostbridge/rules.yaml:2) cannot be asked: " in said
         assert "`hostbridge rules check` shows the place" in said
         assert call(world, command="hostbridge rules check") is None
         path = str(world.project / ".bridge" / "rules.yaml")

@@ -66,12 +66,11 @@ def test_the_reason_asks_for_exactly_one_call(world):
 
     (request,) = offered(world)
     call = json.dumps({"description": "b", "prompt": f"bridge:{request}"})
-    home = world.bridge.settings.home
     assert not runs
     assert said == (
         "hostbridge: the rule hand-over gives this to the agent general-purpose. Do "
         f"not run it yourself: call Agent once with\n{call}\nand go on with its answer."
-        f" [{home}/rules.yaml:3]"
+        f" [~/.hostbridge/rules.yaml:3]"
     )
 
 

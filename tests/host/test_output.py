@@ -21,6 +21,7 @@ from bridge.host.output import (
     swallow,
     tell_user,
     wake,
+    with_more,
 )
 
 DIRTY = "a\x1b[31mb\x00c\u202ed\ud800\n" + "x" * 20_000
@@ -80,3 +81,11 @@ def test_several_calls_go_into_one_message():
 
 def test_the_introduction_is_short():
     assert len(INTRODUCTION) < 400
+
+
+def test_a_second_line_for_the_user_stands_below_the_first():
+    output = with_more(specific("Stop", "hostbridge: one"), "hostbridge: two")
+
+    assert json.loads(output.stdout)["systemMessage"] == (
+        "hostbridge: one\nhostbridge: two"
+    )

@@ -57,9 +57,8 @@ def test_a_blocked_call_says_why_and_where(world):
     said = bash(world, "cd x && git push -f")
 
     assert said["permissionDecision"] == "deny"
-    home = world.bridge.settings.home
     assert said["permissionDecisionReason"] == (
-        f"Ask before cd x && git push -f.\n[rule no-push ({home}/rules.yaml:2)]"
+        "Ask before cd x && git push -f.\n[rule no-push (~/.hostbridge/rules.yaml:2)]"
     )
     assert bash(world, "git log") == {}
 
@@ -187,13 +186,12 @@ on_before_tool:
 
 def test_a_broken_blocking_rule_blocks_until_it_is_mended(world):
     rules(world, BROKEN)
-    home = world.bridge.settings.home
 
     said = bash(world, "ls")
 
     assert said["permissionDecision"] == "deny"
     assert said["permissionDecisionReason"].startswith(
-        f"hostbridge: the rule one ({home}/rules.yaml:3) cannot be asked: 3:23: "
+        "hostbridge: the rule one (~/.hostbridge/rules.yaml:3) cannot be asked: 3:23: "
         "unknown name 'tool_nam'; did you mean 'tool_name'?\nUntil it is mended it "
         "blocks this."
     )
