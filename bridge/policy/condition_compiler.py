@@ -313,6 +313,8 @@ class _Compiler:
             why += "; several texts are a list: [a, b]" * name.endswith("swith")
             return self.problem(node, why)
         first, *others = arguments
+        if name == "runs" and (wrong := _no_names(others)):
+            return self.problem(wrong, "'runs' takes names of programs")
         parts = [self.compiled(first, depth)]
         # Python wants a tuple in `startswith`.
         parts += [self._collection(other, depth) for other in others]
@@ -336,6 +338,15 @@ def _is_constant(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return node.value is None or isinstance(node.value, bool)
     return isinstance(node, ast.Name) and node.id in _CONSTANTS
+
+
+def _no_names(nodes: Iterable[ast.expr]) -> ast.expr | None:
+    """The first constant that can be no program's name."""
+    for node in nodes:
+        for one in node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]:
+            if isinstance(one, ast.Constant) and not str(one.value or "").split():
+                return one
+    return None
 
 
 def _guess(name: str, known: Iterable[str]) -> str:

@@ -166,7 +166,7 @@ def read_rules(
     kept = below.kept if layer == "project" else frozenset()
     codes = []
     for parsed in found:
-        reader = RuleReader(tree, parsed.place, known, parsed.inherited)
+        reader = RuleReader(tree, parsed.place, known, parsed.inherited, check_agent)
         codes.append(_compiled(reader, parsed.fields, kept))
     _check_names(tree, found)
     errors: dict[Place, list[Diagnostic]] = {}

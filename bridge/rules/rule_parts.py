@@ -16,7 +16,7 @@ from bridge.policy.condition_problem import InvalidCondition
 from bridge.policy.condition_text import compile_text
 from bridge.policy.rule_set import TOOL_EVENTS
 from bridge.protocol.names import MODEL_NAMES, is_model
-from bridge.rules.never_holds import never_holding
+from bridge.rules.never_holds import holding_for_no_tool, never_holding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -43,12 +43,15 @@ class RuleReader:
         place: Place,
         known: Collection[str],
         inherited: Collection[str],
+        check_agent: Callable[[str], str | None],
     ) -> None:
         self.tree = tree
         self.place = place
         self.event = str(place[0])
-        self.known = frozenset(known) | frozenset(EVENT_NAMES)
+        self.declared = frozenset(known)
+        self.known = self.declared | frozenset(EVENT_NAMES)
         self.inherited = inherited
+        self.check_agent = check_agent
 
     def error(self, name: str, message: str, *more: str | int) -> None:
         """Add an error at a field, or at the rule if the field is inherited."""
@@ -64,13 +67,21 @@ class RuleReader:
             compiled = self._compile(("when",), when, self._condition)
             if compiled is not None:
                 code["when"] = compiled
-                for why in never_holding(compiled, self.event):
-                    self.tree.warn((*self.place, "when"), why)
         elif when is not None:
             self.error("when", f"expected a condition, got {describe(when)}")
         if tools is not None:
             code |= self._tools(tools)
+        self._warn_of(code)
         return code
+
+    def _warn_of(self, code: Json) -> None:
+        never = list(
+            never_holding(code.get("when"), self.event, self.declared, self.check_agent)
+        )
+        if not never and self.event in TOOL_EVENTS:
+            never = [why for why in [holding_for_no_tool(code)] if why]
+        for why in never:
+            self.tree.warn((*self.place, "when"), why)
 
     def _condition(self, source: str) -> Condition:
         return compile_condition(source, known=self.known)

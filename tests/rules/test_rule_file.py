@@ -103,6 +103,7 @@ ONE = "on_before_tool: [{%s, block: x}]"
         (f"when: {'(' * 300}x{')' * 300}", "nested too deeply: at most 40 levels"),
         ("when: prompt + 1", "'+': conditions have no arithmetic"),
         ("when: open('x')", "unknown function 'open'"),
+        ('when: \'runs(command, "ls", [" "])\'', "takes names of programs"),
         ("when: no", "no: quote it if it is text, or else write true or false"),
         ("spawn_agent: x", "expected a mapping, got a string ('x')"),
         ("spawn_agent: {agent: x}", "is missing"),
@@ -269,13 +270,41 @@ def test_error_what_people_bring_from_elsewhere(text, said):
         ("when: tool_name == 'Edit|Write'", "write tool_name in ['Edit', 'Write']"),
         ("when: 'matches(command, \"git push\")'", "a part is '*git push*'"),
         ("required: true", "is about spawn_agent, which this rule does not have"),
+        ("when: agent == 'researchr'", "no agent is named 'researchr'"),
+        ("when: agent in ['a', 'researchr']", "no agent is named 'researchr'"),
+        ('when: \'matches(command, ["a*", "b"])\'', "a part is '*b*'"),
+        ("when: 'matches(command, \"^git .*$\")'", "not a regular expression"),
+        ("when: 'runs(command, \"pytest -q\")'", "'-q' is no part of a name"),
+        ("when: 'runs(command, [\"git*\"])'", "'*' is no part of a name"),
+        ("when: variables.serious", "nothing declares or sets variables.serious; did"),
+        ("when: 'runs(command, \"ls\")'\n    tools: [Edit]", "have command"),
+        ("when: tool_name == 'Edit' and command", "no tool that the rule is about"),
     ],
 )
 def test_a_warning_of_what_can_never_hold(rule, said):
-    (found,) = read(f"on_before_tool:\n  - block: x\n    {rule}\n").problems
+    def unknown(name):
+        return f"no agent is named {name!r}" if name == "researchr" else None
+
+    (found,) = read(
+        f"on_before_tool:\n  - block: x\n    {rule}\n",
+        below=Below(variables={"serious_": 1}),
+        check_agent=unknown,
+    ).problems
 
     assert (found.level, found.line) == ("warning", 3)
     assert said in found.message
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "variables.task", "tool_name != 'Edt'", "agent != 'other'", "command", "false",
+        "matches(cwd, ['*/.*', 'a?'])", "runs(command, 'git push', variables.x)",
+        "tool_name == 'mcp__x__y'", "tool_name == 'Edit' or command", "depth > 0",
+    ],
+)  # fmt: skip
+def test_no_warning_of_what_can_hold(when):
+    assert problems(f'on_before_tool: [{{block: x, when: "{when}"}}]') == []
 
 
 def test_a_warning_of_what_an_event_does_not_have():
