@@ -16,6 +16,7 @@ from bridge.agents.files import MODELS_FOLDER, Reader, Unreadable, model_places
 from bridge.agents.syntax_node import NODE_NAMES
 from bridge.policy import tool_names
 from bridge.policy.permissions import Rule, parse_rule
+from bridge.policy.variable_record import misnamed
 from bridge.protocol.json_schema import problem_of_schema
 from bridge.protocol.names import MODEL_FILE, MODEL_NAMES, OF_SERVER, is_model
 
@@ -93,10 +94,12 @@ def check_rules(tree: Tree, place: Place, rules: Iterable[str]) -> None:
 
 
 def check_variables(tree: Tree, place: Place, variables: Iterable[str]) -> None:
-    """Check that no variable hides a name that every template has."""
+    """Check that each is a name, and hides none that every template has."""
     for name in variables:
-        if name in RESERVED:
-            tree.error((*place, name), "this name is reserved; choose another")
+        wrong = misnamed([name])
+        if wrong or name in RESERVED:
+            reserved = "this name is reserved; choose another"
+            tree.error((*place, name), wrong[0] if wrong else reserved)
 
 
 def read_model(tree: Tree, place: Place, model: str, reader: Reader) -> str | None:

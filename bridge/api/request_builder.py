@@ -165,11 +165,11 @@ def draft(
     from bridge.host.session_above import at_most, session_above
     from bridge.protocol.failure_codes import CURES
 
-    if asking is None:
-        if given := fields.get("variables"):
-            from bridge.api.variables import check_given
+    if given := fields.get("variables"):
+        from bridge.api.variables import check_given
 
-            check_given(store, settings, given)
+        check_given(store, settings, given, is_checked=asking is not None)
+    if asking is None:
         asking = asking_process(store, settings)
     depth = asking.depth
     above = session_above(store, settings)

@@ -17,6 +17,7 @@ from bridge.agents.trust import InsideSession, refuse_unless_by_hand
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import find_caller, inherited_variables
+from bridge.policy.variable_record import misnamed
 from bridge.rules.compiled import declared_variables, kept_variables
 from bridge.store.sessions import Session, live_sessions, open_session
 from bridge.store.store import Store
@@ -180,25 +181,35 @@ class Variables:
 
 
 def check_given(
-    store: Store, settings: Settings, names: Collection[str], *, is_models: bool = False
+    store: Store,
+    settings: Settings,
+    given: Collection[str],
+    *,
+    is_checked: bool = False,
+    is_models: bool = False,
 ) -> None:
     """Check that what asks here may give these variables to an agent.
 
     A person or a program may give any. A model may be behind it inside a session, and
-    is for `is_models`.
+    is for `is_models`. Whose they are `is_checked` where who asks was known before.
 
     Raises:
+        InvalidRequest: a name cannot be a variable's.
         NotYours: a model asks, and one belongs to somebody else.
     """
+    for wrong in misnamed(given):
+        raise InvalidRequest(wrong)
+    if is_checked:
+        return
     own = Variables._of_this_agent(store, settings)  # noqa: SLF001
     if own is not None:
-        own.check_given(names)
+        own.check_given(given)
     elif is_models or _is_models(store, settings):
         kept = kept_variables(settings, store)
-        check_owner({}, names, kept)
+        check_owner({}, given, kept)
         for session in _nearest(store, settings):
             holder = Holder.session(session.session_id)
-            check_owner(read_variables(store, holder), names, kept)
+            check_owner(read_variables(store, holder), given, kept)
 
 
 def _is_models(store: Store, settings: Settings) -> bool:

@@ -20,6 +20,7 @@ from bridge.store.directory import Folder
 from bridge.store.location import Place, open_state
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bridge.agents.registry import Registry
@@ -101,23 +102,32 @@ def write_new(
     _refuse_twice(name, folder)
     file = folder / f"{name}.{'md' if markdown else 'yaml'}"
     text = (_MARKDOWN if markdown else _YAML).format(name=_as_yaml(name))
-    with _folder(registry, in_project=in_project) as agents:
-        agents.create(file.name, text.encode())
+    if in_project:
+        create_file(
+            Folder.open(str(registry.project)), (*PROJECT_FOLDER, file.name), text
+        )
+    else:
+        create_file(open_home(registry.home), ("agents", file.name), text)
     return file
 
 
-def _folder(registry: Registry, *, in_project: bool) -> Folder:
-    """The folder, made if needed. No link below the project or the home is followed."""
-    names: tuple[str, ...]
-    if in_project:
-        folder, names = Folder.open(str(registry.project)), PROJECT_FOLDER
-    else:
-        home = registry.home
-        folder, names = open_state(Place(home, home, home, "definitions")), ("agents",)
+def open_home(home: Path) -> Folder:
+    """The user's own folder, made if needed."""
+    return open_state(Place(home, home, home, "definitions"))
+
+
+def create_file(folder: Folder, path: Sequence[str], text: str) -> None:
+    """Write a file below a folder, which is closed. No link below it is followed.
+
+    Raises:
+        FileExistsError: the file is there.
+    """
+    *names, file = path
     for name in names:
         with folder as above:
             folder = above.folder(name)
-    return folder
+    with folder:
+        folder.create(file, text.encode())
 
 
 def _refuse_twice(name: str, folder: Path) -> None:

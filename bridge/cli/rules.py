@@ -1,15 +1,18 @@
 """Which rules there are, what is wrong with them, and what they would do.
 
-`list` shows every rule and its state, `check` every problem in the rules files, and
-`test` what the rules say about one event: which fire, the value of each part of their
-conditions, and what would be answered. Rules are in ~/.hostbridge/rules.yaml, and in a
-project's .bridge/rules.yaml once you trust it. Exit code 1: a rules file has errors.
+`list` shows every rule and its state, `check` every problem in the rules files, or in
+FILE, and `test` what the rules say about one event: which fire, the value of each part
+of their conditions, and what would be answered. `new` writes a file to begin with.
+
+Rules are in ~/.hostbridge/rules.yaml, and in a project's .bridge/rules.yaml once you
+trust it. Exit code 1: a rules file has errors.
 
 For example:
   hostbridge rules check
   hostbridge rules test --command "cd x && pytest -q"
 """
 
+import shlex
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -21,7 +24,7 @@ from bridge.api.bridge import Bridge
 from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_json, read_pairs
-from bridge.cli.options import AS_JSON, option
+from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import complain, counted, say, say_json, say_result, visible
 from bridge.cli.rules_text import (
     list_lines,
@@ -40,18 +43,21 @@ from bridge.policy.tool_names import KNOWN, is_known
 from bridge.rules.agents_named import agent_check
 from bridge.rules.compiled import compile_rules
 from bridge.rules.in_force import Rules, variables_of
+from bridge.rules.layers import read_one
 from bridge.rules.rule_file import RuleFile
 from bridge.rules.trial import try_event
 
 OPTIONS = (
     option(
         "what",
-        metavar="list|check|test",
+        metavar="list|check|test|new",
         nargs="?",
-        choices=("list", "check", "test"),
+        choices=("list", "check", "test", "new"),
         default="list",
         help="What to do; list by default.",
     ),
+    option("which", metavar="FILE", nargs="?", help="For check: this file alone."),
+    switch("--project", help="For new: into this project, for all who work on it."),
     option(
         "--event",
         metavar="NAME|FILE|-",
@@ -69,8 +75,15 @@ OPTIONS = (
         action="append",
         help="For test: a variable; NAME:=JSON for a value that is not text.",
     ),
+    option(
+        "--session",
+        metavar="ID",
+        completes="sessions",
+        help="For test: with the variables of this open session.",
+    ),
     AS_JSON,
 )
+USAGE = "[list|check [FILE]|test|new]"
 
 # What an event is called in a rules file, and by the client.
 _NAMES = {ours: theirs for theirs, ours in reversed(EVENTS.items())}
@@ -78,10 +91,22 @@ _NAMES |= {theirs: theirs for theirs in EVENTS}
 
 
 def command(options: Namespace) -> int:
-    """List, check or test; returns the exit code."""
+    """List, check, test or write; returns the exit code."""
     bridge = Bridge.open()
     place = bridge.store.place
+    which = options.which
+    if which is not None and options.what != "check":
+        near = f"; did you mean --command {shlex.quote(which)}?"
+        near = near if options.what == "test" else ""
+        raise InvalidRequest(f"{options.what} takes no {which!r}{near}")
+    if options.what == "new":
+        return _new(bridge, options)
     check_agent = agent_check(bridge.settings, place.project)
+    if which is not None:
+        path = Path(which).absolute()
+        file = read_one(bridge.settings, place, path, check_agent)
+        _show_problems([file], options)
+        return _code([file])
     rules = Rules.look(bridge.settings, bridge.store)
     files = rules.live(check_agent)
     if options.what == "check":
@@ -109,22 +134,37 @@ def _check(
     bridge: Bridge, files: list[RuleFile], rules: Rules, options: Namespace
 ) -> int:
     own = [file for file in files if file.layer != "built-in"]
-    problems = [p for file in own for p in file.problems]
-    for problem in problems:
-        value = problem_value(problem) | {"column": problem.column}
-        say_result(options, value, visible(str(problem), kept="\n"))
     # Hooks find what is in force, whether they have seen the change or not.
     if own and bridge.store.exists():
         compile_rules(bridge.settings, bridge.store)
+    _show_problems(own, options)
     if not options.as_json:
-        errors = sum(problem.level == "error" for problem in problems)
-        count = sum(len(file.rules) for file in own)
-        counts = f"{counted(errors, 'error')}, "
-        counts += counted(len(problems) - errors, "warning")
-        say(f"{counted(count, 'rule')} in {counted(len(own), 'file')}: {counts}")
         for note in rules.notes():
             say(visible(note))
     return _code(files)
+
+
+def _show_problems(files: list[RuleFile], options: Namespace) -> None:
+    problems = [p for file in files for p in file.problems]
+    for problem in problems:
+        value = problem_value(problem) | {"column": problem.column}
+        say_result(options, value, visible(str(problem), kept="\n"))
+    if not options.as_json:
+        errors = sum(problem.level == "error" for problem in problems)
+        count = sum(len(file.rules) for file in files)
+        counts = f"{counted(errors, 'error')}, "
+        counts += counted(len(problems) - errors, "warning")
+        say(f"{counted(count, 'rule')} in {counted(len(files), 'file')}: {counts}")
+
+
+def _new(bridge: Bridge, options: Namespace) -> int:
+    from bridge.cli.rules_new import write_new
+
+    file = write_new(bridge, in_project=options.project)
+    trust = ["  hostbridge trust"] if options.project else []
+    steps = ["edit it, then:", "  hostbridge rules check", *trust]
+    say_result(options, {"file": file}, str(file), *steps)
+    return Exit.OK
 
 
 def _test(bridge: Bridge, rules: Rules, options: Namespace) -> int:
@@ -136,9 +176,14 @@ def _test(bridge: Bridge, rules: Rules, options: Namespace) -> int:
         )
     agents = Agents.open(bridge.settings, bridge.store.place.project)
     files, waiting = rules.files(), rules.waiting()
-    trial = try_event(files, raw, _whose(agents, files, options))
+    set_there: dict[str, Any] = {}
+    if options.session is not None:
+        known = bridge.variables(options.session)
+        raw.setdefault("session_id", known.holder.owner_id)
+        set_there = known.all()
+    trial = try_event(files, raw, _whose(agents, files, options, set_there))
     _start(agents, trial.decision)
-    whose = _whose(agents, [*files, *waiting], options)
+    whose = _whose(agents, [*files, *waiting], options, set_there)
     would = try_event(waiting, raw, whose).rules
     text = trial_text(raw, trial, would, screen_of(sys.stdout).width)
     say_result(options, trial_value(trial, would), text)
@@ -159,9 +204,14 @@ def _start(agents: Agents, decision: Decision) -> None:
                 decision.notes.append(told.text)
 
 
-def _whose(agents: Agents, files: list[RuleFile], options: Namespace) -> Whose:
+def _whose(
+    agents: Agents,
+    files: list[RuleFile],
+    options: Namespace,
+    set_there: dict[str, Any],
+) -> Whose:
     """The main conversation, or an agent with the variables of its definition."""
-    variables = variables_of(files)
+    variables = {**variables_of(files), **set_there}
     given = read_pairs("--var", options.variables)
     if options.agent is None:
         return Whose({**variables, **given})

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _NONE = """\
 no rules yet. They go into ~/.hostbridge/rules.yaml, or into a project's
-.bridge/rules.yaml; for example:
+.bridge/rules.yaml; `hostbridge rules new` writes one to begin with. For example:
 
     on_before_tool:
       - name: no-push

@@ -184,9 +184,9 @@ def variables_of(variables: Known) -> Variables:
         name: Variable(value=each.value, owner=each.owner)
         for name, each in variables.known().items()
     }
-    folder, file = variables.holder
-    name = file.removesuffix(".json").removesuffix(".vars")
-    return Variables(of=f"{folder.removesuffix('s')} {name}", variables=known)
+    holder = variables.holder
+    of = f"{holder.folder.removesuffix('s')} {holder.owner_id}"
+    return Variables(of=of, variables=known)
 
 
 def variables_text(found: Variables) -> str:

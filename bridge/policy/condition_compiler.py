@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.policy.condition_problem import InvalidCondition, Problem
 from bridge.policy.condition_spelling import Misspelt, Spelt, name_of, spell
+from bridge.policy.variable_record import misnamed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -103,9 +104,10 @@ def compile_condition(
 def shadowed(variables: Iterable[str]) -> list[str]:
     """Variables that no condition can reach by their names, with the reason.
 
-    A name of the event hides them, or it is a word or a function of conditions.
+    It is no name, one of the event's hides it, or it is a word or a function.
     """
-    return [
+    variables = list(variables)
+    return misnamed(variables) + [
         f"a condition's {name!r} is {reason}: rename the variable"
         for name in variables
         for reason in [_taken(name)]

@@ -25,6 +25,7 @@ import re
 from dataclasses import dataclass
 
 from bridge.policy.condition import ConditionError
+from bridge.policy.variable_record import NAME
 
 # Stands for a hyphen inside a name: Python takes it for a letter, and nobody types it.
 # Two of them at the end mark a field that is a word of Python: `event.from`.
@@ -33,11 +34,11 @@ _WORDS = frozenset({"and", "or", "not", "in", "is", "if", "else", "contains"})
 _GROUPS = frozenset({"no", "all", "any"})
 
 _TOKEN = re.compile(
-    r"""
-    (?P<text> [rRuUbBfF]{0,2} (?: '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" ))
-  | (?P<name> [^\W\d]\w* (?:-\w+)* )
+    rf"""
+    (?P<text> [rRuUbBfF]{{0,2}} (?: '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" ))
+  | (?P<name> {NAME} )
   | (?P<number> \d[\w.]* )
-  | (?P<sign> ===|!==|==|!=|<=|>=|&&|\|\||:=|->|\*\*|//|[][(){},.:<>!=&|+*/%@~^;-] )
+  | (?P<sign> ===|!==|==|!=|<=|>=|&&|\|\||:=|->|\*\*|//|[][(){{}},.:<>!=&|+*/%@~^;-] )
   | (?P<space> \s+ )
     """,
     re.X | re.S,

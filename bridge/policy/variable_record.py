@@ -1,17 +1,32 @@
-"""Who may own a variable, and which variables of a record count. Pure.
+"""What a variable may be called, who may own it, and which of a record count. Pure.
 
 The gate and `bridge.store.variables` read them alike.
 """
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Literal
 
     Owner = Literal["person", "rule", "tool", "model"]
 
+# As conditions write it.
+NAME = r"[^\W\d]\w*(?:-\w+)*"
 OWNERS: tuple[Owner, ...] = ("person", "rule", "tool", "model")
+
+
+def misnamed(names: Iterable[str]) -> list[str]:
+    """What is wrong with the names of variables."""
+    return [
+        f"{name!r} is no name of a variable: it begins with a letter or _, and goes on "
+        "with letters, digits, _ and - between them"
+        for name in names
+        if not re.fullmatch(NAME, name)
+    ]
 
 
 def owned_in(record: object) -> dict[str, dict[str, Any]]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.files import Unreadable, read_bytes
 from bridge.agents.trust import Trust
 from bridge.agents.yaml_source import read_tree
+from bridge.errors import InvalidRequest
 from bridge.rules.freshness import MAX_SETS, names_of_sets
 from bridge.rules.rule_file import (
     RULE_EVENTS,
@@ -159,6 +160,30 @@ def live(
     found = list(found)
     read = read_all({s: s.data for s in found if s.data is not None}, check_agent)
     return [*read, *(unread(s.file, s.layer, s.why) for s in found if s.why)]
+
+
+def read_one(
+    settings: Settings,
+    place: Place,
+    file: Path,
+    check_agent: Callable[[str], str | None],
+) -> RuleFile:
+    """A file as it would be read in its place, wherever it is now.
+
+    In a `.bridge` folder it is a project's, everywhere else the user's.
+
+    Raises:
+        InvalidRequest: there is no such file.
+    """
+    layer: Layer = "project" if ".bridge" in file.parts else "user"
+    data, why = _read(file, follow_links=True)
+    if data is None and not why:
+        raise InvalidRequest(f"{file}: no such file")
+    found = [Source(layer, "", file, data, why, lambda _data: True)]
+    if layer == "project":
+        users = [each for each in sources(settings, place) if each.layer == "user"]
+        found = [*users, *found]
+    return next(read for read in live(found, check_agent) if read.file == file)
 
 
 def untrusted(found: Iterable[Source]) -> list[Path]:

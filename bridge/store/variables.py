@@ -45,6 +45,11 @@ class Holder(NamedTuple):
     folder: Literal["sessions", "agents"]
     file: str
 
+    @property
+    def owner_id(self) -> str:
+        """The id of the session or agent."""
+        return self.file.removesuffix(".json").removesuffix(".vars")
+
     @classmethod
     def session(cls, session_id: str) -> Holder:
         """The variables of a session."""

@@ -8,6 +8,8 @@ import subprocess
 import pytest
 from screens import on_terminal
 
+from bridge.errors import InvalidRequest
+from bridge.policy.condition_compiler import compile_condition
 from bridge.store import sessions
 from bridge.store.host_process import identify
 
@@ -193,3 +195,41 @@ def test_error_also_by_the_first_request_of_a_project(project):
 
     assert (refused.code, refused.out) == (1, "")
     assert "switch belongs to the person (" in refused.err
+
+
+@pytest.mark.usefixtures("client")
+def test_rules_are_tested_with_the_variables_of_a_session(project):
+    def answer(*more):
+        return project.run("rules", "test", "--event", "on_stop", "--json", *more).json
+
+    project.run("vars", "set", "untested:=true", "reminded:=4")
+
+    assert answer()["variables"] == {}
+    assert answer("--session", "s-")["variables"] == {"reminded": 5}
+    assert answer("--session", "s-1", "--var", "untested:=false")["variables"] == {}
+    assert "(open: s-1)" in project.run("rules", "test", "--session", "x", *TESTED).err
+
+
+TESTED = ["--command", "ls"]
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("name", ["a b", "1", "a.b", "-a", "a-", "a\nb", ""])
+def test_error_what_can_name_no_variable(project, name):
+    """No condition could ask for it by this name."""
+    ran = project.run("vars", "set", "--", f"{name}=1")
+    asked = project.run("submit", "researcher", "Why?", f"--var={name}=1")
+    with pytest.raises(InvalidRequest, match="is no name of a variable: it begins"):
+        project.bridge.variables().change({name: 1})
+
+    if name:
+        assert "is no name of a variable: it begins with a letter or _" in ran.err
+        assert "is no name of a variable: it begins" in asked.err
+    assert (ran.code, asked.code) == (2, 2)
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("name", ["a", "é_1", "run-tests", "_x"])
+def test_what_conditions_can_ask_for_can_be_set(project, name):
+    assert project.run("vars", "set", f"{name}=1").code == 0
+    assert compile_condition(name).code[2] == name

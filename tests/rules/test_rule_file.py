@@ -108,6 +108,7 @@ ONE = "on_before_tool: [{%s, block: x}]"
         ("spawn_agent: x", "expected a mapping, got a string ('x')"),
         ("spawn_agent: {agent: x}", "is missing"),
         ("increment_variable: [x]", "expected a variable, or numbers by variable"),
+        ("set_variable: {a b: 1}", "'a b' is no name of a variable: it begins with"),
     ],
 )
 def test_error_a_field_of_the_wrong_kind(field, said):
