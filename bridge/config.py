@@ -8,8 +8,8 @@ variable or the line, never a silent default.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bridge.setting import (
@@ -58,11 +58,12 @@ _OF_A_REQUEST = "hostbridge itself sets it, for what an agent starts"
 _THE_CLIENTS = "the client itself sets it"
 
 
-# Without a repr: it would show the key. Every command and hook reads this class, and of
-# so many fields the methods that dataclass writes take a millisecond to compile.
-@dataclass(frozen=True, slots=True, repr=False, init=False, eq=False)
+# No dataclass: every command reads this class, and importing dataclasses takes a tenth
+# of its time. Without a repr: it would show the key.
 class Settings:
     """Everything that can be set from outside, each with what is known about it.
+
+    Nothing sets a field later: `with_` makes a copy.
 
     Attributes:
         home_is_default: `BRIDGE_HOME` is not set.
@@ -74,7 +75,7 @@ class Settings:
 
     home: Path = setting(
         "BRIDGE_HOME", FOLDER, "where everything is kept", "session", "caller", "serve",
-        default=..., usual="~/.hostbridge", only_variable=_FINDS_FILES,
+        usual="~/.hostbridge", only_variable=_FINDS_FILES,
     )  # fmt: skip
     state_dir: Path | None = setting(
         "BRIDGE_STATE_DIR", FOLDER, "one state directory for every project",
@@ -207,13 +208,15 @@ class Settings:
     )  # fmt: skip
     home_is_default: bool = True
     claude_record: Path = Path("~/.claude.json")
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, home: Path, **others: Any) -> None:
         """Take values by their keys; the others are the defaults."""
-        given = {**DEFAULTS, "sources": {}, "home": home, **others}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(DEFAULTS, home=home, **others)
+
+    def with_(self, **changes: Any) -> Settings:
+        """A copy with other values for some keys."""
+        return Settings(**(self.__dict__ | changes))
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str] | None = None) -> Settings:
@@ -242,9 +245,9 @@ class Settings:
 
 # Every setting, by its key: the name of its field, and its name in `config.toml`.
 TABLE: dict[str, Setting] = {
-    each.name: each.metadata["setting"] for each in fields(Settings) if each.metadata
+    key: each for key, each in vars(Settings).items() if isinstance(each, Setting)
 }
-DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(Settings)}
+DEFAULTS: dict[str, Any] = {key: each.default for key, each in TABLE.items()}
 VARIABLES = frozenset(each.variable for each in TABLE.values())
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import MISSING, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -52,13 +51,14 @@ class Kind:
 
 
 class Setting(NamedTuple):
-    """Everything known about a setting but its name and its default.
+    """Everything known about a setting but its name.
 
     Attributes:
         variable: its environment variable.
         kind: what it may hold.
         meaning: one line for people.
         readers: who reads it.
+        default: what it is if nobody says anything.
         unit: what a number counts.
         usual: the default in words, where the value says less.
         only_variable: why no file can hold it; empty if one can.
@@ -69,6 +69,7 @@ class Setting(NamedTuple):
     kind: Kind
     meaning: str
     readers: tuple[Reader, ...]
+    default: Any = None
     unit: str = ""
     usual: str = ""
     only_variable: str = ""
@@ -81,18 +82,10 @@ class Setting(NamedTuple):
 
 
 def setting(
-    variable: str,
-    kind: Kind,
-    meaning: str,
-    *readers: Reader,
-    default: Any = None,
-    **more: Any,
+    variable: str, kind: Kind, meaning: str, *readers: Reader, **more: Any
 ) -> Any:
-    """A field of `Settings`; with `default=...` it has none."""
-    about = Setting(variable, kind, meaning, readers, **more)
-    if default is ...:
-        default = MISSING
-    return field(default=default, metadata={"setting": about})
+    """A field of `Settings`."""
+    return Setting(variable, kind, meaning, readers, **more)
 
 
 def count(least: int) -> Kind:

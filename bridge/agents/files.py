@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,7 +83,6 @@ def open_plain(path: Path, *, follow_links: bool = True) -> Iterator[FileIO]:
         raise Unreadable(path, (exc.strerror or str(exc)).lower()) from None
 
 
-@dataclass(slots=True)
 class Reader:
     """Reads the files that one definition names, and keeps their digests.
 
@@ -94,10 +92,13 @@ class Reader:
         home: the user's `~/.hostbridge`, which has a folder of models; None if unknown.
     """
 
-    folder: Path
-    is_confined: bool
-    home: Path | None = None
-    digests: dict[Path, str] = field(default_factory=dict)
+    def __init__(
+        self, folder: Path, *, is_confined: bool, home: Path | None = None
+    ) -> None:
+        self.folder = folder
+        self.is_confined = is_confined
+        self.home = home
+        self.digests: dict[Path, str] = {}
 
     def resolve(self, named: str) -> Path:
         """The absolute path of a file that the definition names; `~` is expanded.

@@ -10,9 +10,8 @@ that may define it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agents.agent_names import (
     ALL_LAYERS,
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
 PROJECT_FOLDER = (".bridge", "agents")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One definition in the list; `hidden_by` is the file that wins over it."""
 
     loaded: Loaded
@@ -99,6 +97,8 @@ class Registry:
 
     def entries(self) -> list[Entry]:
         """Every definition of every layer, by name; the winner comes first."""
+        from dataclasses import replace
+
         from bridge.agents.diagnostic import Diagnostic
         from bridge.agents.load import load
 

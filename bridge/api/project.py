@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -167,6 +166,8 @@ class Project:
 
         The options are those of `Store.prune`. A dry run only counts what has ended.
         """
+        from dataclasses import replace
+
         from bridge.host.pins import Pins
         from bridge.protocol.type_checks import check
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.config import Settings
 from bridge.errors import NewerSchema
@@ -40,8 +39,7 @@ EXCERPT_CHARS = 120
 _LINES_READ = 500
 
 
-@dataclass(frozen=True, slots=True)
-class OpenSession:
+class OpenSession(NamedTuple):
     """One open session: `seen` is alive, or unseen in another PID namespace.
 
     It has started `started` agents within an hour, of `agents_per_hour`; `budgets` are
@@ -64,8 +62,7 @@ class OpenSession:
     off_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class LiveRequest:
+class LiveRequest(NamedTuple):
     """One request that has not ended; `left_s` is below 0 when it is overdue.
 
     `route` is the one that holds it, or may take it; on routes other than host,
@@ -88,8 +85,7 @@ class LiveRequest:
     held_back: HeldBack | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EndedRequest:
+class EndedRequest(NamedTuple):
     """One request that has ended; `code` is None for a success."""
 
     request_id: str
@@ -101,8 +97,7 @@ class EndedRequest:
     excerpt: str
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(NamedTuple):
     """The project at one moment; `requests` are those claimed and the first waiting.
 
     `is_off` is set by `hostbridge off`, `off_s` seconds ago; `is_off_here` by the

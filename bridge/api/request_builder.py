@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.known_agents import Agents
 from bridge.api.routing import on_route
@@ -32,13 +32,8 @@ _MAX_REQUESTER = 60
 _OURSELVES = frozenset({"hostbridge", "__main__.py"})
 
 
-@dataclass
-class Draft:
-    """A checked request that has no route yet, and its agent's definition.
-
-    The definition is loaded once, and its templates are rendered once, whichever routes
-    the request is made for, and also if this process serves it.
-    """
+class Checked(NamedTuple):
+    """A request that was checked, and what was found out on the way."""
 
     request: Request
     definition: Definition | None
@@ -50,11 +45,21 @@ class Draft:
     # How many of the asker's requests may go on at once.
     fan_out: int
     # The variables of the agent or session that asks, if one does.
-    inherited: Mapping[str, Any] = field(default_factory=dict)
-    _found: dict[RouteName, Definition | None] = field(
-        default_factory=lambda: {"host": None}
-    )
+    inherited: Mapping[str, Any]
+
+
+class Draft(Checked):
+    """A checked request that has no route yet, and its agent's definition.
+
+    The definition is loaded once, and its templates are rendered once, whichever routes
+    the request is made for, and also if this process serves it.
+    """
+
     _applied: Request | None = None
+
+    @cached_property
+    def _found(self) -> dict[RouteName, Definition | None]:
+        return {"host": None}
 
     @property
     def routes(self) -> tuple[RouteName, ...] | None:

@@ -133,7 +133,6 @@ def _inside(fields: Json) -> str:
 
 def ruled(agent: Json, fields: Json) -> bytes:
     """What rules make of an event."""
-    import dataclasses
     from pathlib import Path
 
     from bridge.config import Settings
@@ -152,7 +151,7 @@ def ruled(agent: Json, fields: Json) -> bytes:
 
     place = Place.of_words(agent["place"])
     settings, _problems = in_files(Settings.from_environment(), place.state)
-    settings = dataclasses.replace(settings, home=Path(agent["home"]))
+    settings = settings.with_(home=Path(agent["home"]))
     store = Store(place, lock_wait_s=2.0, lease_s=settings.lease_s)
     request = store.find_unfinished(check_id(agent["requestId"]))
     if request is None:

@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from bridge.agents import known_agents
 from bridge.api.options import AskOptions, SubmitOptions
 from bridge.cli.model_name import from_here
 from bridge.cli.output import complain
 from bridge.cli.read_file import bytes_of, decoded
 from bridge.errors import InvalidRequest, UnknownAgent
+from bridge.protocol import plain_json
 from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
@@ -170,14 +169,14 @@ def read_json(file: str) -> Any:
     """
     text = read_words(Path(file), "an event")
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as exc:
+        return plain_json.loads(text)
+    except plain_json.JSONDecodeError as exc:
         place = f"{file}:{exc.lineno}:{exc.colno}"
         raise InvalidRequest(f"{place}: not JSON: {exc.msg}") from None
 
 
 def _json_of(argument: str, text: str) -> Any:
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as exc:
+        return plain_json.loads(text)
+    except plain_json.JSONDecodeError as exc:
         raise InvalidRequest(f"{argument}: not JSON: {exc.msg}") from None

@@ -7,14 +7,11 @@ escaped, so that the value stays what it was.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import sys
 import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import orjson
 
 from bridge.cli.screen import folded, printed, screen_of
 from bridge.host.output import clean
@@ -110,7 +107,9 @@ def short_path(path: Path) -> str:
 
 
 def json_text(value: Any, *, pretty: bool = False) -> str:
-    """JSON that cannot control a terminal; dataclasses get camelCase keys."""
+    """JSON that cannot control a terminal; names of fields become camelCase."""
+    import orjson
+
     option = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_NON_STR_KEYS
     if pretty:
         option |= orjson.OPT_INDENT_2
@@ -125,11 +124,11 @@ def json_text(value: Any, *, pretty: bool = False) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value):
-        fields = dataclasses.fields(value)
-        return {_camel(field.name): getattr(value, field.name) for field in fields}
     if isinstance(value, Value):
         return value.to_data()
+    names = getattr(value, "_fields", getattr(value, "__dataclass_fields__", None))
+    if names is not None:
+        return {_camel(name): getattr(value, name) for name in names}
     return str(value)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 
 from bridge.config import Settings
 from bridge.doctor.finding import Finding, warning
@@ -63,10 +62,10 @@ def _without_variables(subject: Subject) -> Iterator[tuple[Settings, list[str]]]
     """The settings without one variable, or both; with the names of those left out."""
     settings, left_out = subject.settings, []
     if settings.state_dir is not None:
-        settings = replace(settings, state_dir=None)
+        settings = settings.with_(state_dir=None)
         left_out.append("BRIDGE_STATE_DIR")
         yield settings, left_out
     if not settings.home_is_default:
         home = Settings.from_environment({"HOME": subject.env.get("HOME", "")}).home
-        settings = replace(settings, home=home, home_is_default=True)
+        settings = settings.with_(home=home, home_is_default=True)
         yield settings, [*left_out, "BRIDGE_HOME"]

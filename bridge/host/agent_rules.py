@@ -11,8 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host.definition_in_session import check_rule_set, limits_of
@@ -24,6 +22,7 @@ from bridge.host.rule_effects import decide
 from bridge.host.rule_request import Caller, NotPossible, Told, not_started
 from bridge.host.ruling import Ruling
 from bridge.policy.rule_set import Spawn, Whose
+from bridge.protocol import plain_json
 from bridge.protocol.request import Request
 from bridge.protocol.status import ignore
 from bridge.store import subagent_runs
@@ -161,7 +160,7 @@ class AgentRules:
     def _log(self, event: str, note: str) -> None:
         line = {"at": self.store.now_ms(), "event": event, "note": note}
         with suppress(BridgeError, OSError):
-            self.store.log_run(self.request_id, orjson.dumps(line))
+            self.store.log_run(self.request_id, plain_json.dumps(line))
 
     def notes(self) -> list[str]:
         """What rules could not do, said so far."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 
 from bridge.errors import StateUnavailable
 from bridge.host.budgets import limits_of, news_of
@@ -47,7 +46,7 @@ def _look(hook: HookContext) -> tuple[str, Spending] | None:
             line = "; ".join(filter(None, (line, _held(state))))
     if told == warned:
         return None
-    return line, replace(session.spending, warned=told)
+    return line, session.spending._replace(warned=told)
 
 
 def _held(state: State) -> str:

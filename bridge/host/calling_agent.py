@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.config import Settings
@@ -42,8 +42,7 @@ class Caller(NamedTuple):
     is_sure: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(NamedTuple):
     """On whose behalf a request is made.
 
     `parent` is the request whose agent asks, `depth` how many agents stand above the
@@ -54,7 +53,7 @@ class Asking:
 
     parent: str | None = None
     depth: int = 0
-    variables: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] = MappingProxyType({})
     requester: str | None = None
     is_seen: bool = False
 

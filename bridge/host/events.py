@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from bridge.host.call_notes import name_of
+from bridge.protocol import plain_json
 from bridge.protocol.ids import is_id
 
 # An agent is launched once and ends once: no later event can decide these.
@@ -31,8 +30,8 @@ class HookEvent:
     def parse(cls, data: bytes) -> HookEvent | None:
         """Read an event; None for anything that is not one."""
         try:
-            value = orjson.loads(data)
-        except orjson.JSONDecodeError:
+            value = plain_json.loads(data)
+        except plain_json.JSONDecodeError:
             value = _lenient(data)
         return cls(value) if isinstance(value, dict) else None
 

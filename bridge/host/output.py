@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import orjson
+from bridge.protocol import plain_json
 
 MAX_CONTEXT = 9_000
 MAX_REASON = 2_000
@@ -53,21 +53,21 @@ def specific(event: str, line: str = "", **fields: Any) -> HookOutput:
 
 def with_context(output: HookOutput, event: str, text: str) -> HookOutput:
     """The same answer, with more text for the model in front of its own."""
-    value = orjson.loads(output.stdout or b"{}")
+    value = plain_json.loads(output.stdout or b"{}")
     own = value.setdefault("hookSpecificOutput", {"hookEventName": event})
     texts = (text, own.get("additionalContext") or "")
     # What is cut is the added text: the other is an offer, or who we are.
     room = MAX_CONTEXT - len(texts[1])
     both = [each for each in (clean(text, max(room, 0)), texts[1]) if each]
     own["additionalContext"] = "\n\n".join(both)
-    return output._replace(stdout=orjson.dumps(value))
+    return output._replace(stdout=plain_json.dumps(value))
 
 
 def with_line(output: HookOutput, line: str) -> HookOutput:
     """The same answer, with a line for the user unless it has one."""
-    value = orjson.loads(output.stdout or b"{}")
+    value = plain_json.loads(output.stdout or b"{}")
     value.setdefault("systemMessage", one_line(line, MAX_NOTE))
-    return output._replace(stdout=orjson.dumps(value))
+    return output._replace(stdout=plain_json.dumps(value))
 
 
 def with_more(output: HookOutput, line: str) -> HookOutput:
@@ -77,11 +77,11 @@ def with_more(output: HookOutput, line: str) -> HookOutput:
     """
     if not line:
         return output
-    value = orjson.loads(output.stdout or b"{}")
+    value = plain_json.loads(output.stdout or b"{}")
     key = "reason" if value.get("decision") == "block" else "systemMessage"
     lines = filter(None, (value.get(key), one_line(line, MAX_NOTE)))
     value[key] = "\n".join(lines)
-    return output._replace(stdout=orjson.dumps(value))
+    return output._replace(stdout=plain_json.dumps(value))
 
 
 def refuse_prompt(reason: str) -> HookOutput:
@@ -176,4 +176,4 @@ def one_line(text: str, limit: int = MAX_LINE) -> str:
 def _json(output: dict[str, Any], line: str = "") -> HookOutput:
     if line:
         output["systemMessage"] = one_line(line)
-    return HookOutput(stdout=orjson.dumps(output))
+    return HookOutput(stdout=plain_json.dumps(output))

@@ -24,10 +24,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-
 from bridge.config import Settings
 from bridge.errors import StateUnavailable
+from bridge.protocol import plain_json
 from bridge.protocol.request import HostProcess
 from bridge.store.host_process import Liveness, identify, liveness
 from bridge.store.location import Place
@@ -159,7 +158,7 @@ class Pins:
         with suppress(OSError, ValueError):
             fd = os.open(f"{self._folder}/{name}/host", flags)
             try:
-                data = orjson.loads(os.read(fd, _MAX_BYTES))
+                data = plain_json.loads(os.read(fd, _MAX_BYTES))
                 self._hosts[name] = HostProcess.model_validate(data)
                 return self._hosts[name]
             finally:
@@ -220,7 +219,7 @@ class Pins:
             for key, target in links.items():
                 if target is not None:
                     os.symlink(target, f"{self._folder}/{temporary}/{key}")
-            self._write(f"{temporary}/host", orjson.dumps(host.to_data()))
+            self._write(f"{temporary}/host", plain_json.dumps(host.to_data()))
             for sign in signs:
                 self._write(f"{temporary}/{sign}")
             try:

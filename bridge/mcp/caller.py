@@ -76,7 +76,7 @@ def identify(project: Project, meta: Mapping[str, Any] | None, client: str) -> C
             ),
         )
     requester = f"{one_line(client, _MAX_NAME)} (MCP)"
-    return replace(caller, asking=replace(caller.asking, requester=requester))
+    return replace(caller, asking=caller.asking._replace(requester=requester))
 
 
 def _in_session(project: Project, seen: SeenCaller) -> Caller:

@@ -51,9 +51,9 @@ def is_id(text: object) -> bool:
 def new_request_id(now_us: int, priority: Priority = "normal") -> RequestId:
     """Make an id that sorts by `now_us`, microseconds since 1970."""
     moment = "".join(_DIGITS[now_us >> shift & 31] for shift in range(50, -1, -5))
-    from uuid import uuid4  # hooks read ids and make none
+    from random import SystemRandom  # hooks read ids and make none
 
-    chance = uuid4().int
+    chance = SystemRandom().getrandbits(30)
     tail = "".join(_DIGITS[chance >> shift & 31] for shift in range(0, 30, 5))
     return RequestId(f"{moment}-{priority[0]}-{tail}")
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeVar
 
-import orjson
-
 from bridge.errors import NewerSchema
+from bridge.protocol import plain_json
 from bridge.protocol.plain_types import Limits
 from bridge.protocol.value import Value
 
@@ -49,8 +48,8 @@ def as_json(data: dict[str, Any]) -> bytes:
         ValueError: a string or number in it has no JSON form.
     """
     try:
-        return orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n"
-    except orjson.JSONEncodeError as exc:
+        return plain_json.dumps(data, indented=True) + b"\n"
+    except plain_json.JSONEncodeError as exc:
         raise ValueError(f"cannot be written as JSON: {exc}") from None
 
 
@@ -66,8 +65,8 @@ def parse(kind: type[R], data: bytes) -> R:
         NewerSchema: written by a newer hostbridge.
     """
     try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError as exc:
+        value = plain_json.loads(data)
+    except plain_json.JSONDecodeError as exc:
         raise Unparsable(f"not JSON: {exc}") from None
     return from_value(kind, value)
 
@@ -89,9 +88,9 @@ def from_value(kind: type[R], value: Any) -> R:
             "hostbridge reads; update hostbridge"
         )
     try:
-        orjson.dumps(value)
+        plain_json.dumps(value)
         return kind.model_validate(value)
-    except (RecursionError, orjson.JSONEncodeError):
+    except (RecursionError, plain_json.JSONEncodeError):
         raise Unparsable("nested too deeply") from None
     except ValueError as exc:
         raise Unparsable(first_problem(exc)) from None
@@ -100,8 +99,8 @@ def from_value(kind: type[R], value: Any) -> R:
 def json_object(data: bytes | None) -> dict[str, Any]:
     """The JSON object that a file or a line holds; empty for anything else."""
     try:
-        value = orjson.loads(data or b"null")
-    except orjson.JSONDecodeError:
+        value = plain_json.loads(data or b"null")
+    except plain_json.JSONDecodeError:
         return {}
     return value if isinstance(value, dict) else {}
 

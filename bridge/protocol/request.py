@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, Any, Literal, Self
 
-import orjson
-
 from bridge.errors import InvalidRequest
+from bridge.protocol import plain_json
 from bridge.protocol.ids import Priority, check_id
 from bridge.protocol.names import GENERAL
 from bridge.protocol.plain_types import Check, Limits, field
@@ -209,7 +208,7 @@ class Request(Record):
         """
         data = self.to_data()
         asked = {name: data[self.fields[name].json_name] for name in _ASKED}
-        text = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
+        text = plain_json.dumps(asked, sort_keys=True)
         return hashlib.sha256(text).hexdigest()
 
     def on_clock(self, now_ms: int, uptime: Uptime) -> Self:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from bridge.protocol.ids import RequestId
@@ -36,8 +35,7 @@ class Submitted(NamedTuple):
     is_new: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One request as it stands now."""
 
     status: Status

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -90,7 +89,7 @@ def in_files(settings: Settings, state: Path) -> tuple[Settings, list[str]]:
         for key, value in file.values.items():
             if key not in sources:
                 found[key], sources[key] = value, str(path)
-    layered = replace(settings, **found, sources=sources) if found else settings
+    layered = settings.with_(**found, sources=sources) if found else settings
     return layered, problems
 
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection
 
-import orjson
-
 from bridge.errors import InvalidRequest
+from bridge.protocol import plain_json
 from bridge.protocol.dedup import differences
 from bridge.protocol.failure_codes import ANSWERED
 from bridge.protocol.ids import RequestId, is_id
@@ -132,10 +131,10 @@ def remember_key(state: State, request: Request) -> None:
     known = {"dedupKey": request.dedup_key, "requestId": request.request_id}
     file = key_name(request.dedup_key)
     try:
-        state["dedup"].replace(file, orjson.dumps(known) + b"\n")
+        state["dedup"].replace(file, plain_json.dumps(known) + b"\n")
     except IsADirectoryError:
         state.make_way("dedup", file)
-        state["dedup"].replace(file, orjson.dumps(known) + b"\n")
+        state["dedup"].replace(file, plain_json.dumps(known) + b"\n")
 
 
 def key_name(dedup_key: str) -> str:

@@ -17,8 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
-import orjson
-
+from bridge.protocol import plain_json
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
 from bridge.store.directory import NotAPlainFile
@@ -42,7 +41,7 @@ def is_surplus(state: State, request: Request, most: int) -> bool:
     live = _live(state, file)
     if len(live) >= most:
         return True
-    data = orjson.dumps([*live, request.request_id])
+    data = plain_json.dumps([*live, request.request_id])
     state[_ASKERS].replace(file, data, durable=False)
     return False
 
@@ -58,8 +57,8 @@ def forget_ended(state: State) -> None:
 def _live(state: State, file: str) -> list[str]:
     """Those in an asker's list that wait or run; a damaged list is empty."""
     try:
-        ids = orjson.loads(state[_ASKERS].read(file) or b"[]")
-    except (NotAPlainFile, orjson.JSONDecodeError):
+        ids = plain_json.loads(state[_ASKERS].read(file) or b"[]")
+    except (NotAPlainFile, plain_json.JSONDecodeError):
         return []
     return [
         each

@@ -10,8 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-import orjson
-
+from bridge.protocol import plain_json
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.store import Store
 
@@ -62,7 +61,7 @@ def note_handover(
         if request is not None:
             known[key] = request, agent_id
         kept = dict(list(known.items())[-_MAX_KEPT:])
-        folder.replace(_file(session_id), orjson.dumps(kept), durable=False)
+        folder.replace(_file(session_id), plain_json.dumps(kept), durable=False)
 
 
 def forget_handovers(store: Store, session_id: str) -> None:
@@ -76,8 +75,10 @@ def _file(session_id: str) -> str:
 
 
 def _load(folder: Folder, session_id: str) -> dict[str, tuple[str | None, str]]:
-    with suppress(NotAPlainFile, orjson.JSONDecodeError):
-        found: Any = orjson.loads(folder.read(_file(session_id), _MAX_BYTES) or b"{}")
+    with suppress(NotAPlainFile, plain_json.JSONDecodeError):
+        found: Any = plain_json.loads(
+            folder.read(_file(session_id), _MAX_BYTES) or b"{}"
+        )
         if isinstance(found, dict):
             return {
                 key: (str(value[0]), str(value[1]))

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-import orjson
-
+from bridge.protocol import plain_json
 from bridge.protocol.record import json_object
 from bridge.store import rotating_log
 from bridge.store.directory import Folder
@@ -26,8 +25,8 @@ def note(state: Folder, now_ms: int, event: str, request_id: str, **facts: Any) 
     """Add one line if possible. Values of None are left out."""
     known = {key: value for key, value in facts.items() if value is not None}
     line = {"at": now_ms, "event": event, "requestId": request_id, **known}
-    with suppress(OSError, orjson.JSONEncodeError):
-        data = orjson.dumps(line) + b"\n"
+    with suppress(OSError, plain_json.JSONEncodeError):
+        data = plain_json.dumps(line) + b"\n"
         rotating_log.append(state, NAME, data, max_bytes=MAX_BYTES, older=OLDER)
 
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-import orjson
-
+from bridge.protocol import plain_json
 from bridge.protocol.ids import is_id
 from bridge.store.directory import Folder
 from bridge.store.journal import note
@@ -35,8 +34,8 @@ def all_put_aside(quarantine: Folder, start: str = "") -> Iterator[PutAside]:
     for name in quarantine.names(".reason"):
         if not name.startswith(start):
             continue
-        with suppress(OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-            reason = orjson.loads(quarantine.read(f"{name}.reason") or b"")
+        with suppress(OSError, KeyError, TypeError, ValueError):
+            reason = plain_json.loads(quarantine.read(f"{name}.reason") or b"")
             path = f"{quarantine.path}/{name}"
             at = int(reason["at"])
             yield PutAside(path, f"{reason['from']}", at, f"{reason['reason']}")
@@ -65,9 +64,9 @@ def put_aside(state: Folder, folder: Folder, file: str, why: str, now_ms: int) -
         origin = _printable(f"{folder.path}/{file}")
         reason = {"from": origin, "at": now_ms, "reason": why}
         # Moving the file is what counts; a full disk must not make this an error.
-        with suppress(OSError, orjson.JSONEncodeError):
+        with suppress(OSError, plain_json.JSONEncodeError):
             quarantine.replace(
-                f"{kept}.reason", orjson.dumps(reason) + b"\n", durable=False
+                f"{kept}.reason", plain_json.dumps(reason) + b"\n", durable=False
             )
     stem = file.removesuffix(".json")
     note(state, now_ms, "quarantined", stem if is_id(stem) else "", reason=why)

@@ -9,9 +9,8 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 
-import orjson
-
 from bridge.errors import NewerSchema
+from bridge.protocol import plain_json
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import R, Unparsable, from_value, parse
 from bridge.protocol.request import Request
@@ -97,8 +96,8 @@ def read_response(
     if data is None:
         return None
     try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError as exc:
+        value = plain_json.loads(data)
+    except plain_json.JSONDecodeError as exc:
         raise Unparsable(f"not JSON: {exc}") from None
     response = from_value(Response, value)
     if not _has_name(folder, response, name):

@@ -9,9 +9,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TypeGuard
 
-import orjson
-
 from bridge.errors import NewerSchema
+from bridge.protocol import plain_json
 from bridge.protocol.record import printable
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
@@ -140,7 +139,7 @@ def keep_evidence(
         "source": printable(source),
         "rawOutput": printable(words),
     }
-    data = orjson.dumps(record, option=orjson.OPT_INDENT_2) + b"\n"
+    data = plain_json.dumps(record, indented=True) + b"\n"
     stem = file_of(request_id).removesuffix(".json")
     for number in range(1000):
         with suppress(FileExistsError):

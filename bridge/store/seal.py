@@ -14,9 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from bridge.errors import StateRefused
+from bridge.protocol import plain_json
 from bridge.protocol.record import as_json
 from bridge.protocol.response import Response
 from bridge.store.directory import Folder, Forbidden, NotAPlainFile
@@ -59,7 +58,7 @@ def sealed_json(response: Response, key: bytes) -> bytes:
     value = response.to_data()
     try:
         value["seal"] = _mac(value, key)
-    except orjson.JSONEncodeError as exc:
+    except plain_json.JSONEncodeError as exc:
         raise ValueError(f"cannot be written as JSON: {exc}") from None
     return as_json(value)
 
@@ -74,5 +73,5 @@ def is_genuine(value: dict[str, Any], key: bytes) -> bool:
 
 def _mac(value: dict[str, Any], key: bytes) -> str:
     unsealed = {name: part for name, part in value.items() if name != "seal"}
-    body = orjson.dumps(unsealed, option=orjson.OPT_SORT_KEYS)
+    body = plain_json.dumps(unsealed, sort_keys=True)
     return hmac.digest(key, body, "sha256").hex()

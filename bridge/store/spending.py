@@ -12,7 +12,7 @@ out, and what it stood for counts as not told.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from bridge.config import LONGEST_S
@@ -41,8 +41,7 @@ class Charge(NamedTuple):
         return max(self.at, min(now_ms, end))
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
+class Spending(NamedTuple):
     """What one session has used; the numbers are of calls that are not kept any more.
 
     `untold` is of how many the client told no tokens; `warned` is what its user was
@@ -54,7 +53,7 @@ class Spending:
     tokens: int = 0
     ms: int = 0
     untold: int = 0
-    charges: Mapping[str, Charge] = field(default_factory=dict)
+    charges: Mapping[str, Charge] = MappingProxyType({})
     warned: tuple[str, ...] = ()
 
     @classmethod
@@ -89,7 +88,7 @@ class Spending:
         kept = self._folded(now)
         end = min(max(now.ms, until), now.ms + _LONGEST_MS)
         charge = Charge(now.ms, end)
-        return replace(kept, charges={**kept.charges, call: charge})
+        return kept._replace(charges={**kept.charges, call: charge})
 
     def ended(self, call: str, now: Uptime, *, again: bool = False) -> Spending:
         """The agent of a call has ended; `again` if it may have ended before."""
@@ -110,10 +109,10 @@ class Spending:
     def without(self, call: str) -> Spending:
         """No agent came of a call."""
         kept = {name: each for name, each in self.charges.items() if name != call}
-        return replace(self, charges=kept)
+        return self._replace(charges=kept)
 
     def _with(self, call: str, charge: Charge) -> Spending:
-        return replace(self, charges={**self.charges, call: charge})
+        return self._replace(charges={**self.charges, call: charge})
 
     def used(self, what: What, window: Window, now: Uptime) -> int:
         """How much was used; of minutes, the milliseconds.
@@ -143,7 +142,7 @@ class Spending:
             call: each._replace(end=each.closed(now.ms))
             for call, each in self.charges.items()
         }
-        still = replace(self, charges=ended)
+        still = self._replace(charges=ended)
         early, late = now.ms, now.ms + HOUR_MS
         while early < late:
             middle = (early + late) // 2
@@ -171,8 +170,7 @@ class Spending:
             if self.boot != now.boot or each.closed(now_ms) <= now_ms - HOUR_MS
         }
         gone = old.values()
-        return replace(
-            self,
+        return self._replace(
             boot=now.boot,
             agents=self.agents + len(old),
             tokens=self.tokens + sum(each.tokens or 0 for each in gone),

@@ -17,10 +17,9 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import orjson
-
 from bridge.errors import InvalidRequest
 from bridge.policy.variable_record import owned_in
+from bridge.protocol import plain_json
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.store import Store
 
@@ -174,8 +173,8 @@ def _of_models(known: Mapping[str, Variable], names: Collection[str]) -> list[st
 
 
 def _load(folder: Folder, file: str) -> tuple[dict[str, Variable], list[str]]:
-    with suppress(NotAPlainFile, orjson.JSONDecodeError):
-        record = orjson.loads(folder.read(file, MAX_BYTES) or b"{}")
+    with suppress(NotAPlainFile, plain_json.JSONDecodeError):
+        record = plain_json.loads(folder.read(file, MAX_BYTES) or b"{}")
         if isinstance(record, dict):
             variables = {
                 name: Variable(each.get("value"), each["owner"])
@@ -193,7 +192,7 @@ def _data(variables: Mapping[str, Variable], applied: list[str]) -> bytes:
     if applied:
         record["applied"] = applied
     try:
-        data = orjson.dumps(record, option=orjson.OPT_INDENT_2)
+        data = plain_json.dumps(record, indented=True)
     except TypeError as exc:
         raise InvalidRequest(f"a variable's value must be JSON: {exc}") from None
     if len(variables) > MAX_VARIABLES or len(data) > MAX_BYTES:

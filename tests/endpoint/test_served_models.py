@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import pytest
 from scripted_server import settings
@@ -25,7 +24,7 @@ def test_the_only_one_is_taken(server):
 
 def test_the_configured_one_goes_first():
     """Then nothing is sent."""
-    chosen = replace(settings("http://127.0.0.1:9/v1"), openai_model="m")
+    chosen = settings("http://127.0.0.1:9/v1").with_(openai_model="m")
 
     assert in_use(chosen) == "m"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf
 
 import pytest
@@ -187,11 +186,11 @@ def test_the_user_is_told_once_at_80_percent_and_once_at_the_end(used):
     said = []
     for count in (*range(used + 1), used):
         charges = Spending.read(spent(UP, *range(count))).charges
-        spending = replace(of.spending, boot=UP.boot, charges=charges)
+        spending = of.spending._replace(boot=UP.boot, charges=charges)
         of = of.with_(spent=spending.to_data())
         line, told = news_of(of, UP)
         said += [line] if line else []
-        of = of.with_(spent=replace(spending, warned=told).to_data())
+        of = of.with_(spent=spending._replace(warned=told).to_data())
 
     assert len(said) == (used >= 8) + (used >= 10)
     assert ["no more agents start" in line for line in said] == [False, True][
@@ -202,7 +201,7 @@ def test_the_user_is_told_once_at_80_percent_and_once_at_the_end(used):
 def test_a_budget_that_has_freed_is_told_of_again():
     of = session("s1", 5, 4, 3, agents_per_hour=3)
     _, told = news_of(of, UP)
-    of = of.with_(spent=replace(of.spending, warned=told).to_data())
+    of = of.with_(spent=of.spending._replace(warned=told).to_data())
     later = UP.with_(ms=UP.ms + HOUR_MS)
 
     line, told = news_of(of, later)

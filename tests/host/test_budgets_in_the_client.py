@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -120,7 +119,7 @@ def test_an_hour_later_what_waits_is_taken(tmp_path):
             call: each._replace(at=each.at - HOUR_MS, end=(each.end or 0) - HOUR_MS)
             for call, each in session.spending.charges.items()
         }
-        spent = replace(session.spending, charges=charges)
+        spent = session.spending._replace(charges=charges)
 
         note_spent(world.store, session.host, spent)
         run(world, "wait", waiting, "--timeout", "60")

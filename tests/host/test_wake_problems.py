@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -80,7 +79,7 @@ def test_error_an_unanswered_wake_up_is_named_by_who_waits(world):
         f"wake-up file for 60 s: {UNANSWERED.cause}; {UNANSWERED.cure}"
     )
     request = world.submit()
-    outside = Bridge(replace(world.bridge.settings, host_pid=None), world.project)
+    outside = Bridge(world.bridge.settings.with_(host_pid=None), world.project)
 
     with pytest.raises(WaitTimeout) as waited:
         world.bridge.wait(request, timeout_s=0.1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -256,7 +255,7 @@ def test_the_limit_of_depth_holds(loop):
     loop.claude(status="success", summary="done by claude")
     loop.patch.setenv("BRIDGE_MAX_DEPTH", "0")
     loop.rules(SPAWN % ("", "runner"))
-    loop.bridge.settings = replace(loop.bridge.settings, max_depth=0)
+    loop.bridge.settings = loop.bridge.settings.with_(max_depth=0)
 
     response = loop.run(ECHO, submit())
 
