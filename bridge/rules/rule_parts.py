@@ -17,9 +17,10 @@ from bridge.policy.condition_text import compile_text
 from bridge.policy.rule_set import TOOL_EVENTS
 from bridge.protocol.names import MODEL_NAMES, is_model
 from bridge.rules.never_holds import holding_for_no_tool, never_holding
+from bridge.rules.tool_inputs import asked_in, missing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from bridge.agents.diagnostic import Place
     from bridge.agents.yaml_source import Tree
@@ -52,6 +53,7 @@ class RuleReader:
         self.known = self.declared | frozenset(EVENT_NAMES)
         self.inherited = inherited
         self.check_agent = check_agent
+        self._code: Json = {}
 
     def error(self, name: str, message: str, *more: str | int) -> None:
         """Add an error at a field, or at the rule if the field is inherited."""
@@ -71,6 +73,7 @@ class RuleReader:
             self.error("when", f"expected a condition, got {describe(when)}")
         if tools is not None:
             code |= self._tools(tools)
+        self._code = code
         self._warn_of(code)
         return code
 
@@ -82,6 +85,13 @@ class RuleReader:
             never = [why for why in [holding_for_no_tool(code)] if why]
         for why in never:
             self.tree.warn((*self.place, "when"), why)
+        self._check_input(asked_in(code.get("when")), "when")
+
+    def _check_input(self, asked: Iterable[str], *at: str) -> None:
+        """Warn of fields of `tool_input` that the rule's tools do not have."""
+        if self.event in TOOL_EVENTS:
+            for why in missing(asked, self._code):
+                self.tree.warn((*self.place, *at), why)
 
     def _condition(self, source: str) -> Condition:
         return compile_condition(source, known=self.known)
@@ -211,6 +221,9 @@ class RuleReader:
             hint = did_you_mean(name, self.known)
             way = hint or f"; a variable that nobody declares is variables.{name}"
             self.error(effect, f"unknown name {name!r}{way}", *more)
+        if "tool_input" in text:
+            asked = templates.keys_in(text, "tool_input")
+            self._check_input(asked or (), effect, *more)
         return text
 
     def spawn(self, wanted: Any) -> Json:
