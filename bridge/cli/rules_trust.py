@@ -1,13 +1,18 @@
-"""The rules of a project, for `hostbridge trust`: shown as they are written."""
+"""The rules of a project, for `hostbridge trust`.
+
+New ones are shown as they are written, of the others what has changed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.agents.trust import Trust
 from bridge.cli.definition_text import BROKEN
-from bridge.cli.output import visible
+from bridge.cli.output import indented, visible
 from bridge.cli.screen import Styled
+from bridge.cli.trust_difference import cut, difference_lines
 from bridge.rules.agents_named import agent_check
 from bridge.rules.compiled import compile_rules
 from bridge.rules.layers import live, sources, untrusted
@@ -20,7 +25,6 @@ if TYPE_CHECKING:
     from bridge.rules.rule_file import RuleFile
 
 _MAX_SHOWN = 20_000
-_MARK = "new, or changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class ProjectRules:
     sound: list[RuleFile]
     new: list[RuleFile]
     _data: dict[Path, bytes]
+    _home: Path
+    _trust: Trust
 
     @property
     def is_any_new(self) -> bool:
@@ -46,24 +52,48 @@ class ProjectRules:
     def lines(self, most: int | None = _MAX_SHOWN) -> Iterator[str]:
         """What they say, cut at `most` characters each, and what is wrong there."""
         for file in self.files:
-            mark = _MARK if file in self.new else ""
-            yield from _lines(file, self._data[file.file], mark, most)
+            yield from ("", Styled(f"rules: {self._title(file)}", "bold"))
+            for problem in file.problems:
+                yield from (
+                    f"    {visible(line)}" for line in str(problem).splitlines()
+                )
+            yield from self._difference(file, most) or self._text(file, most)
+
+    def _difference(self, file: RuleFile, most: int | None) -> list[str]:
+        if not file.digests:
+            # It cannot be read.
+            return []
+        where = visible(str(file.file))
+        return [*difference_lines(file, self._trust, self._home, most, where)]
+
+    def _text(self, file: RuleFile, most: int | None) -> list[str]:
+        text = visible(self._data[file.file].decode("utf-8", "replace"), kept="\n")
+        return indented(cut(text, most)).split("\n")
+
+    def _title(self, file: RuleFile) -> str:
+        mark = ""
+        if file.errors:
+            mark = BROKEN
+        elif file in self.new:
+            is_known = self._trust.knows(file.file)
+            mark = "changed since you trusted it" if is_known else "new"
+        return f"{visible(str(file.file))}{f'  ({mark})' if mark else ''}"
 
 
 def rules_of(bridge: Bridge) -> ProjectRules:
     """The project's own rules; those of a linked worktree are the main one's."""
     place = bridge.store.place
-    if place.main is not None:
-        return ProjectRules([], [], [], {})
     check = agent_check(bridge.settings, place.project)
     # Read once: what is shown is what is trusted.
-    found = sources(bridge.settings, place)
+    found = [] if place.main else sources(bridge.settings, place)
     files = [file for file in live(found, check) if file.layer == "project"]
     outside = untrusted(found)
     data = {source.file: source.data or b"" for source in found}
     sound = [file for file in files if not file.errors and file.digests]
     new = [file for file in files if file.file in outside or not file.digests]
-    return ProjectRules(files, sound, new, data)
+    home = bridge.settings.home
+    trust = Trust.read(home, place.project)
+    return ProjectRules(files, sound, new, data, home, trust)
 
 
 def put_in_force(bridge: Bridge) -> None:
@@ -73,17 +103,3 @@ def put_in_force(bridge: Bridge) -> None:
     )
     if is_there or bridge.store.exists():
         compile_rules(bridge.settings, bridge.store)
-
-
-def _lines(file: RuleFile, data: bytes, mark: str, most: int | None) -> Iterator[str]:
-    mark = BROKEN if file.errors else mark
-    yield ""
-    yield Styled(
-        f"rules: {visible(str(file.file))}{f'  ({mark})' if mark else ''}", "bold"
-    )
-    for problem in file.problems:
-        yield from (f"    {visible(line)}" for line in str(problem).splitlines())
-    shown = visible(data.decode("utf-8", "replace")[:most], kept="\n")
-    yield from (f"    {line}" for line in shown.splitlines())
-    if most is not None and len(data) > most:
-        yield "    … all of it: hostbridge trust --show"

@@ -26,9 +26,9 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.options import switch
 from bridge.cli.output import complain, counted, tell, visible
 from bridge.cli.rules_trust import put_in_force, rules_of
-from bridge.cli.screen import Style, Styled
+from bridge.cli.screen import Styled
 from bridge.cli.terminal import confirm
-from bridge.cli.trust_difference import difference
+from bridge.cli.trust_difference import UNCUT, cut, difference_lines
 from bridge.errors import InvalidRequest
 from bridge.host.open_clients import open_clients
 
@@ -36,8 +36,6 @@ from bridge.host.open_clients import open_clients
 _MAX_SHOWN = 4_000
 _MAX_LINE = 1_000
 _MAX_LINES = 60
-_UNCUT = "hostbridge trust --show"
-_COLOURS: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
 
 OPTIONS = (
     switch("--revoke", help="Stop trusting anything of this project."),
@@ -131,23 +129,13 @@ def trust_lines(
         yield ""
         yield Styled(f"{title}{marks}", "bold")
         yield from effects
-        changed = difference(entry, record, registry.home)
-        if changed:
-            yield from ("", "what has changed:")
-            for diff in changed:
-                yield from map(_coloured, _cut(diff, most).split("\n"))
-            if most is None or max(map(len, changed)) <= most:
-                yield f"the rest is as you trusted it: {_where(entry)}"
+        home, rest = registry.home, _where(entry)
+        if changed := [*difference_lines(entry.loaded, record, home, most, rest)]:
+            yield from ("", *changed)
             continue
         for part in others:
             yield ""
-            yield from _cut(part, most).split("\n")
-
-
-def _coloured(line: str) -> str:
-    """A line of a difference, which is moved in; its sign comes first."""
-    style = _COLOURS.get(line[4:5])
-    return Styled(line, style) if style else line
+            yield from cut(part, most).split("\n")
 
 
 def _marks(entry: Entry, below: Mapping[str, Loaded | None]) -> Iterator[str]:
@@ -172,16 +160,7 @@ def _cut_lines(part: str, most: int | None) -> str:
     kept = [line[:_MAX_LINE] for line in lines[:_MAX_LINES]]
     if most is None or kept == lines:
         return part
-    return "\n".join([*kept, f"… all of it: {_UNCUT}"])
-
-
-def _cut(part: str, most: int | None) -> str:
-    """As much of a part as fits, and the command that shows the rest."""
-    left = 0 if most is None else len(part) - most
-    if left <= 0:
-        return part
-    more = counted(left, "more character")
-    return f"{part[:most]}\n… {more}; all of it: {_UNCUT}"
+    return "\n".join([*kept, f"… all of it: {UNCUT}"])
 
 
 def _where(entry: Entry) -> str:

@@ -7,25 +7,61 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from bridge.agents.trusted_texts import find_text
-from bridge.cli.output import indented, visible
+from bridge.cli.output import counted, indented, visible
+from bridge.cli.screen import Styled
 from bridge.protocol.names import MODEL_FILE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from bridge.agents.registry import Entry
-    from bridge.agents.trust import Digests, Trust
+    from bridge.agents.trust import Digested, Digests, Trust
+    from bridge.cli.screen import Style
 
+UNCUT = "hostbridge trust --show"
+_COLOURS: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
 _DIGEST_CHARS = 12
 # Comparing takes a time that may grow with the square of it.
 _MAX_LINES = 3_000
 
 
-def difference(entry: Entry, trust: Trust, home: Path) -> list[str]:
+def difference_lines(
+    loaded: Digested, trust: Trust, home: Path, most: int | None, rest: str
+) -> Iterator[str]:
+    """What has changed since the last yes; nothing if that is not known.
+
+    Of each file the first `most` characters; `rest` says where all of it is.
+    """
+    changed = _difference(loaded, trust, home)
+    if not changed:
+        return
+    yield "what has changed:"
+    for diff in changed:
+        yield from map(_coloured, cut(diff, most).split("\n"))
+    if most is None or max(map(len, changed)) <= most:
+        yield f"the rest is as you trusted it: {rest}"
+
+
+def cut(part: str, most: int | None) -> str:
+    """As much of a part as fits, and the command that shows the rest."""
+    left = 0 if most is None else len(part) - most
+    if left <= 0:
+        return part
+    more = counted(left, "more character")
+    return f"{part[:most]}\n… {more}; all of it: {UNCUT}"
+
+
+def _coloured(line: str) -> str:
+    """A line of a difference, which is moved in; its sign comes first."""
+    style = _COLOURS.get(line[4:5])
+    return Styled(line, style) if style else line
+
+
+def _difference(loaded: Digested, trust: Trust, home: Path) -> list[str]:
     """What has changed in each of its files; nothing if that is not known of one."""
-    before, now = trust.recorded(entry.loaded), trust.digests_of(entry.loaded)
+    before, now = trust.recorded(loaded), trust.digests_of(loaded)
     found = []
-    for name in entry.changes:
+    for name in trust.changes_in(loaded):
         part = _of_file(name, before, now, trust.project, home)
         if not part:
             return []

@@ -33,7 +33,7 @@ def test_before_trust_nothing_happens(project):
 def test_trust_shows_the_rules_as_they_are_written(project, file):
     terminal = agree(project)
 
-    assert f"rules: {file}  (new, or changed)\n    {RULES}" in terminal.seen
+    assert f"rules: {file}  (new)\n    {RULES}" in terminal.seen
     assert "Trust this one?" in terminal.seen
     assert in_force(project) == ["one"]
     assert (project.state / "rules" / "Stop").exists()
@@ -59,6 +59,20 @@ def test_a_change_is_in_force_once_it_is_trusted(project, file):
     agree(project)
 
     assert in_force(project) == ["two"]
+
+
+def test_trust_shows_the_lines_that_changed(project, file):
+    kept = "".join(f"# line {number}\n" for number in range(20))
+    file.write_text(RULES + kept)
+    agree(project)
+    file.write_text(RULES + kept + "on_user_prompt: [{name: two, block: y}]\n")
+
+    seen = agree(project).seen
+
+    assert f"rules: {file}  (changed since you trusted it)\nwhat has changed:\n" in seen
+    assert "\n    +on_user_prompt: [{name: two, block: y}]\n" in seen
+    assert "line 10" not in seen
+    assert f"the rest is as you trusted it: {file}\n" in seen
 
 
 @pytest.mark.usefixtures("file")

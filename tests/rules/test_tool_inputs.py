@@ -20,15 +20,15 @@ def said(rule):
         (
             '{when: "runs(command, \'pytest\')", block: "{{ tool_input.cmd }}"}',
             (
-                "on_before_tool[0].block: tool_input of Bash has no field 'cmd'; did you "
-                "mean 'command'?"
+                "on_before_tool[0].block: tool_input of Bash has no field 'cmd'; "
+                "did you mean 'command'?"
             ),
         ),
         (
             "{tools: [Edit, Write], when: tool_input.path == 'x', block: x}",
             (
-                "on_before_tool[0].when: tool_input of Edit and Write has no field 'path'; "
-                "did you mean 'file_path'?"
+                "on_before_tool[0].when: tool_input of Edit and Write has no field "
+                "'path'; did you mean 'file_path'?"
             ),
         ),
         (
