@@ -83,26 +83,37 @@ def _answered(hook: HookContext) -> HookOutput:
     def handler(hook: HookContext) -> HookOutput:
         return _handler_of(hook.event.name)(hook)
 
-    if not hook.settings.off:
-        refresh_rules(hook.settings, hook.store)
-        # The sign that the shell half looks for.
-        if os.path.lexists(f"{hook.store.place.state}/{FOLDER}/{hook.event.name}"):
-            from bridge.host.rule_effects import answer_with_rules
+    if hook.settings.off:
+        return handler(hook)
+    is_changed = refresh_rules(hook.settings, hook.store)
+    # The sign that the shell half looks for.
+    if os.path.lexists(f"{hook.store.place.state}/{FOLDER}/{hook.event.name}"):
+        from bridge.host.rule_effects import answer_with_rules
 
-            return answer_with_rules(hook, handler)
-    return handler(hook)
+        output = answer_with_rules(hook, handler)
+    else:
+        output = handler(hook)
+    if is_changed and hook.event.name != "SessionStart":
+        from bridge.host.rule_problems import with_problems
+
+        output = with_problems(hook, output)
+    return output
 
 
-def refresh_rules(settings: Settings, store: Store) -> None:
-    """Compile the rules if a rules file has changed; if that fails, as before."""
+def refresh_rules(settings: Settings, store: Store) -> bool:
+    """Compile the rules if a rules file has changed; if that fails, as before.
+
+    Returns whether one has changed.
+    """
     if is_fresh(settings, store.place):
-        return
+        return False
     from bridge.rules.compiled import compile_rules
 
     try:
         compile_rules(settings, store)
     except (BridgeError, OSError):
         log_failure("rules")
+    return True
 
 
 def only_watch(data: bytes) -> HookOutput:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 from contextlib import suppress
 
-from bridge.errors import BridgeError, StateUnavailable
+from bridge.errors import StateUnavailable
 from bridge.host import after_hook, registration, runs
 from bridge.host.context import HookContext
 from bridge.host.offer_text import INTRODUCTION
@@ -18,14 +16,10 @@ from bridge.host.output import (
     specific,
     with_line,
 )
+from bridge.host.rule_problems import about_rules
 from bridge.protocol.contract import again
 from bridge.protocol.ids import RequestId
-from bridge.protocol.record import json_object
-from bridge.rules.freshness import FOLDER, PROBLEMS
 from bridge.store import sessions, wakeups
-
-# Of a project's rules files that wait for trust, those that the user was told of.
-_TOLD = "told.json"
 
 
 def session_start(hook: HookContext) -> HookOutput:
@@ -39,41 +33,10 @@ def session_start(hook: HookContext) -> HookOutput:
     output = specific(
         "SessionStart", additionalContext=INTRODUCTION, watchPaths=[watched]
     )
-    if line := _about_rules(hook):
-        output = with_line(output, f"hostbridge: {line}")
+    is_new = hook.event.text("source") in ("startup", "resume")
+    if line := about_rules(hook, with_errors=is_new):
+        output = with_line(output, line)
     return output.then(after_hook.settle)
-
-
-def _about_rules(hook: HookContext) -> str:
-    """What the user should know of the rules files: errors, and once what waits."""
-    if not os.path.lexists(f"{hook.store.place.state}/{FOLDER}/{PROBLEMS}"):
-        return ""
-    said = []
-    with suppress(BridgeError, OSError), hook.store.folder(FOLDER) as folder:
-        record = json_object(folder.read(PROBLEMS))
-        if record.get("agents"):
-            from bridge.rules.compiled import compile_rules
-
-            # They may be there by now.
-            compile_rules(hook.settings, hook.store)
-            record = json_object(folder.read(PROBLEMS))
-        errors = [*record.get("errors", ()), *record.get("agents", ())]
-        waiting, held = record.get("untrusted"), record.get("held", ())
-        if errors and hook.event.text("source") in ("startup", "resume"):
-            count = f"{len(errors)} error{'s' * (len(errors) > 1)}"
-            said.append(f"{count} in rules, see `hostbridge rules check`: {errors[0]}")
-        now = json.dumps(waiting).encode()
-        if waiting and folder.read(_TOLD) != now:
-            folder.replace(_TOLD, now, durable=False)
-            main = hook.store.place.main
-            agree = f"until you run `hostbridge trust`{f' in {main}' if main else ''}"
-            new = [file for file in waiting if file not in held]
-            if held:
-                what = "rules have changed, and those that you trusted hold"
-                said.insert(0, f"{what} {agree}: {', '.join(held)}")
-            if new:
-                said.insert(0, f"no rules {agree}: {', '.join(new)}")
-    return "; ".join(said)
 
 
 def cwd_changed(hook: HookContext) -> HookOutput:

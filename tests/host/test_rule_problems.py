@@ -116,3 +116,30 @@ def test_an_agent_that_is_not_there_is_said_until_it_is(world):
     line = f"{file}:2: rule on_before_tool[0]: no agent is named 'my-checker'"
     assert line in said
     assert begins(world) == ""
+
+
+def test_a_file_that_breaks_while_a_session_is_open_is_said_once(world):
+    """At the event that finds it, where the user sees a line."""
+    mine(world, SOUND)
+    begins(world)
+    mine(world, WRONG)
+
+    call = {"tool_name": "Read", "tool_input": {}, "tool_use_id": "toolu_1"}
+    found = world.say("PreToolUse", **call)
+    again = world.say("PreToolUse", **call)
+
+    assert "systemMessage" not in again
+    assert found["systemMessage"].startswith("hostbridge: 1 error in rules, see ")
+    mine(world, SOUND + WRONG)
+    inside = world.say("SubagentStart", agent_id="theirs", agent_type="Explore")
+    later = world.say("Stop")
+    assert "systemMessage" not in (inside or {})
+    assert later["systemMessage"].startswith("hostbridge: 1 error in rules, see ")
+
+
+def test_rules_that_change_and_are_sound_need_no_word(world):
+    mine(world, SOUND)
+    begins(world)
+    mine(world, SOUND.replace("1", "2"))
+
+    assert "systemMessage" not in (world.say("Stop") or {})
