@@ -6,8 +6,6 @@ with its JSON Schema in one line, `{path: string, line?: integer}`: far shorter,
 is what a small model needs.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

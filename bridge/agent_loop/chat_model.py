@@ -4,8 +4,6 @@
 one request and closed after it. Neither knows of tools, requests or files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol

@@ -7,8 +7,6 @@ approve. Nor can it contradict the evidence: if the last run of any command fail
 answer reports failure, whatever it says.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

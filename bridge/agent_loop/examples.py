@@ -1,7 +1,5 @@
 """The examples for a small model whose agent brings none: `examples.yaml`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import yaml

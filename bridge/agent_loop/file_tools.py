@@ -5,8 +5,6 @@ file; a model pages through it. If a search ends early, a model gets what was fo
 the reason; a script gets the error, since it would take a part for the whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any

@@ -1,7 +1,5 @@
 """The input of the loop, as a value."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -5,8 +5,6 @@ decoding, a tool's result is only text for the model, and `evidence` decides wha
 answer is worth.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace

@@ -4,8 +4,6 @@ The rest of the loop asks the policy, never how large the model is. The figures 
 best with SmolLM2-135M.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A reply is one call of an offered tool, `{"tool": NAME, "arguments": {…}}`. De
 enforces that, and the reply is checked again all the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -12,8 +12,6 @@ Each line has `at`, milliseconds since 1970, and `requestId`. Long texts are cut
 log is for people and for `hostbridge show`: if it cannot be written, the run goes on.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

@@ -18,8 +18,6 @@ ValueError means that the script refuses, any other error that it is broken.
 Source: pydantic-monty, `Monty`, `MontySession.feed_run`, `ResourceLimits`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """A tool of the loop, and the result of a call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ the file that was checked: if a link has replaced it or a folder above it since 
 it is refused.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """Ask for the change of a project: a process of its own reads it, bounded."""
 
-from __future__ import annotations
-
 import sys
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One file as a unified diff. Pure."""
 
-from __future__ import annotations
-
 import re
 
 from dulwich.patch import unified_diff

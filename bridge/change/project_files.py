@@ -1,7 +1,5 @@
 """The files of a project: no link is followed, and only plain files are opened."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Collection, Iterator

@@ -7,8 +7,6 @@ moment (monotonic). Whatever a repository does to it (a cut pack, a pipe for HEA
 blob that unpacks to gigabytes) ends here.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

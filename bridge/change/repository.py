@@ -5,8 +5,6 @@ this folder is read: one that came in an archive could name another repository, 
 texts would end up in a prompt.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

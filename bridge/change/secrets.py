@@ -3,8 +3,6 @@
 Neither a model that reads files here nor a change in a prompt gets their content.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 

@@ -4,8 +4,6 @@ Staged, unstaged and new files are one change: what the next commit could become
 file that is too large, binary, secret or missing in this clone only the path is named.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

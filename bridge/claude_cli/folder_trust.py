@@ -12,8 +12,6 @@ worktree by its main one. That a folder above is trusted does not matter.
 Source: measured on Claude Code 2.1.330, by what it says of `permissions.allow`.
 """
 
-from __future__ import annotations
-
 import json
 
 from bridge.config import Settings

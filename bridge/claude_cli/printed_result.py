@@ -6,8 +6,6 @@ result at its end; older ones print only the result, or one line for each event.
 Source: measured on Claude Code 2.1.330.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

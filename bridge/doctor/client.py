@@ -1,7 +1,5 @@
 """The Claude Code client, and its list of sessions compared with ours."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -5,8 +5,6 @@ shell. If only the shell has `BRIDGE_HOME` or `BRIDGE_STATE_DIR`, both work and 
 meet. The reverse cannot be detected: nothing here names the other place.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 

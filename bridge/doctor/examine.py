@@ -1,7 +1,5 @@
 """The table of checks, and the one function that runs them: it never raises."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """What one check says."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

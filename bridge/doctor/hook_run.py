@@ -1,7 +1,5 @@
 """Run the registered hooks in a scratch state: do they start, what do they cost?"""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -5,8 +5,6 @@ managed settings are those of /etc/claude-code (Linux) and /Library/Application
 Support/ClaudeCode (macOS).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -7,8 +7,6 @@ launched    the model has called its Agent tool
 answered    the agent's answer was captured, checked and written
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

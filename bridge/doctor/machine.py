@@ -1,7 +1,5 @@
 """Python, the libraries, the settings in the environment, the off switch."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The MCP server: is it registered, and does it start and list its tools?"""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ The open session works without any of them. A route that was never set up is ok;
 that was set up and cannot work is a warning.
 """
 
-from __future__ import annotations
-
 import shutil
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Requests that recently ended without a good answer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Requests that wait, or that were offered and not started: why, and what helps."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

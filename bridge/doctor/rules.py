@@ -1,7 +1,5 @@
 """Rules: what is wrong in their files, and what waits for trust."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bridge.doctor.finding import Finding, ok, problem, warning

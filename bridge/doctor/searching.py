@@ -4,8 +4,6 @@ They run as an agent of ours that has Grep and Glob. The client learns of it whe
 starts, from a file of the user's or from the plugin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from bridge.doctor.finding import Finding, ok, warning

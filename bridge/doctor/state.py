@@ -1,7 +1,5 @@
 """The state directory: where, whose, writable; whether locks lock; what went wrong."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """What is examined: settings, project, state. Problems are kept as text."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass

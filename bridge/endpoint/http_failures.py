@@ -10,8 +10,6 @@ a timeout               timeout
 anything else           agent_error
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -5,8 +5,6 @@ server could take all memory before the deadline. And closing a connection from 
 thread neither wakes the thread that reads from it nor tells the server.
 """
 
-from __future__ import annotations
-
 import socket
 import sys
 import threading

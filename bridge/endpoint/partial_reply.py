@@ -4,8 +4,6 @@ Source: OpenAI API reference, "The chat completion chunk object". The client che
 nothing of what a server sends, so this does.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.agent_loop.chat_model import ModelFailed, Reply

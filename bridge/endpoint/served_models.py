@@ -3,8 +3,6 @@
 Source: OpenAI API reference, "List models".
 """
 
-from __future__ import annotations
-
 import queue
 import threading
 import time

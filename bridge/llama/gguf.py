@@ -7,8 +7,6 @@ trusted: a file that points beyond its own end is broken.
 Source: ggml, docs/gguf.md, "Specification", versions 2 and 3.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import stat

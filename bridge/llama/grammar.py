@@ -6,8 +6,6 @@ comma. `agent_loop.reply_schema` has limited what the schema leaves open.
 Source: llguidance, docs/json_schema.md; it refuses what it cannot enforce.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

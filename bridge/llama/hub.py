@@ -6,8 +6,6 @@ once its SHA-256 is the one that the hub states for it and its header is a whole
 header. No credential is read or sent: a repository that wants one is refused by name.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib

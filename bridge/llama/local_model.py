@@ -1,7 +1,5 @@
 """The model of the local route: a model file, run by a worker process."""
 
-from __future__ import annotations
-
 import json
 import threading
 import weakref

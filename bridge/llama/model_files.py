@@ -6,8 +6,6 @@ with the extra. The names of Claude's models stand for the configured
 file: they say how much is expected, not which file is meant.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, replace
 from functools import lru_cache

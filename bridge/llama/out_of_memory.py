@@ -1,7 +1,5 @@
 """Tell whether a process ended because it ran out of memory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 # Source: proc(5), "/proc/vmstat", `oom_kill`: processes that the kernel killed because

@@ -4,8 +4,6 @@ Source: the repositories' pages on huggingface.co for file names and sizes, and 
 the models that they are made from for licences and parameters.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Test a model on this machine, and its speed, with a small reply held to a schema."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A valid schema may still not compile to a grammar. What counts is the schema of 
 reply: a call, with limits for all texts and lists.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

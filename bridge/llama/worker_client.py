@@ -4,8 +4,6 @@ Whatever it does (die, hang, write nonsense), each call returns by its deadline.
 its end nothing is left: no process, no zombie, no descriptor.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

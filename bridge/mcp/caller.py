@@ -7,8 +7,6 @@ does. So does an agent of `claude -p`, where no hook serves the queue: the serve
 its environment, which names the request.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

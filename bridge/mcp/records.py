@@ -1,7 +1,5 @@
 """Requests as resources, and definitions as prompts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ What a call does wrong is a result that says so, with our code and the way out. 
 stdin closes, the server ends, and with it every process that it started.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """The headless agents of this server: each is served in a thread, and ends with it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Iterator

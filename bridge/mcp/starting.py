@@ -5,8 +5,6 @@ terminal    an agent of an open session; if the only one is the caller's own, th
 headless    a process of its own, started by this server
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

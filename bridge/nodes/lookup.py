@@ -1,7 +1,5 @@
 """Find the node that `FILE` or `FILE::NAME` means, in a project."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import stat

@@ -6,8 +6,6 @@ only the place it is in. Pure except for loading the grammar.
 Source: tree-sitter-python and tree-sitter-javascript, `node-types.json`.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field

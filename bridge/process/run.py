@@ -4,8 +4,6 @@ Its time and output are limited. Nothing that it started outlives it or us: the
 `supervisor` between it and us stops whatever is left.
 """
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence

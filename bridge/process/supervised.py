@@ -1,7 +1,5 @@
 """Start a program under `supervisor.py`, and stop it."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

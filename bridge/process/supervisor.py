@@ -22,8 +22,6 @@ Source: prctl(2), PR_SET_CHILD_SUBREAPER and PR_SET_PDEATHSIG; landlock(7), "IPC
 scoping". On other systems than Linux only the program's group is killed.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import select

@@ -5,8 +5,6 @@ becomes a named failure. It also ends a loop that asks no clock, and a read from
 that nobody writes to.
 """
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Iterator

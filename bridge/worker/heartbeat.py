@@ -1,7 +1,5 @@
 """What a worker checks while it works, and its heartbeat."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable

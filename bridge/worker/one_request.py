@@ -5,8 +5,6 @@ Started by a hook (`bridge.host.headless`), and outlives it. PLACE is the projec
 machine, too. A session that was not told the answer is woken.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
