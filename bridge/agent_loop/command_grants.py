@@ -22,11 +22,7 @@ from bridge.policy.command_options import (
     read_named,
     why_not_covered,
 )
-from bridge.policy.permissions import (
-    command_pattern,
-    command_specs,
-    why_no_rule_covers,
-)
+from bridge.policy.permissions import command_pattern, command_specs, why_no_rule_covers
 from bridge.policy.shell_signs import shell_sign
 
 if TYPE_CHECKING:

@@ -169,8 +169,5 @@ def _check_kind(tree: Tree) -> bool:
         place = "~/.hostbridge/workflows or .bridge/workflows"
     else:
         return True
-    tree.error(
-        (field,),
-        f"this is {kind}, not an agent: it belongs in {place}{later}",
-    )
+    tree.error((field,), f"this is {kind}, not an agent: it belongs in {place}{later}")
     return False

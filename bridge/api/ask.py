@@ -14,12 +14,7 @@ from bridge.api.routing import Plan, plan
 from bridge.api.submission import Submitter
 from bridge.api.wait import Waiter, cancel
 from bridge.config import Settings
-from bridge.errors import (
-    BridgeError,
-    CannotWaitHere,
-    StateUnavailable,
-    WaitTimeout,
-)
+from bridge.errors import BridgeError, CannotWaitHere, StateUnavailable, WaitTimeout
 from bridge.llama.preload import end_ahead
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request

@@ -165,11 +165,7 @@ def overview(store: Store, settings: Settings) -> Overview:
 
 
 def _open_session(
-    session: Session,
-    claimed: list[Request],
-    settings: Settings,
-    off: Off,
-    state: State,
+    session: Session, claimed: list[Request], settings: Settings, off: Off, state: State
 ) -> OpenSession:
     from bridge.host.budgets import limits_of, uses_of
 

@@ -107,11 +107,7 @@ class Tender:
     """
 
     def __init__(
-        self,
-        store: Store,
-        ids: set[RequestId],
-        *,
-        on_stage: Callable[[Stage], None],
+        self, store: Store, ids: set[RequestId], *, on_stage: Callable[[Stage], None]
     ) -> None:
         self._store = store
         self._ids = ids

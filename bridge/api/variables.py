@@ -163,12 +163,7 @@ class Variables:
         for problem in shadowed(values):
             raise InvalidRequest(problem)
         set_variables(
-            self.store,
-            self.holder,
-            values,
-            self.owner,
-            unset=unset,
-            kept=self.kept,
+            self.store, self.holder, values, self.owner, unset=unset, kept=self.kept
         )
 
     def check_given(self, names: Collection[str]) -> None:

@@ -54,12 +54,7 @@ class Waiter:
         raise self.late([request_id], timeout_s)
 
     def one_or_serve(
-        self,
-        request_id: RequestId,
-        worker: Worker,
-        *,
-        after_s: float,
-        timeout_s: float,
+        self, request_id: RequestId, worker: Worker, *, after_s: float, timeout_s: float
     ) -> Response:
         """The response of one request, served by `worker` if nobody else takes it.
 

@@ -137,13 +137,7 @@ def ruled(agent: Json, fields: Json) -> bytes:
 
     from bridge.config import Settings
     from bridge.host.agent_rules import AgentRules
-    from bridge.host.output import (
-        MAX_CONTEXT,
-        HookOutput,
-        block,
-        deny,
-        with_context,
-    )
+    from bridge.host.output import MAX_CONTEXT, HookOutput, block, deny, with_context
     from bridge.protocol.ids import check_id
     from bridge.store.config_file import in_files
     from bridge.store.location import Place

@@ -152,10 +152,7 @@ def parent_variables(request: Request) -> dict[str, str]:
     queue. A request from within is a child of this one, up to the depth limit. Turning
     the bridge off instead would leave an agent no way to ask.
     """
-    return {
-        "BRIDGE_PARENT": request.request_id,
-        "BRIDGE_DEPTH": str(request.depth),
-    }
+    return {"BRIDGE_PARENT": request.request_id, "BRIDGE_DEPTH": str(request.depth)}
 
 
 def _is_degraded(request: Request, answered_by: str | None) -> bool:

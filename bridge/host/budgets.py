@@ -184,10 +184,7 @@ def news_of(session: Session, now: Uptime) -> tuple[str, tuple[str, ...]]:
 
 
 def held_back(
-    request: Request,
-    able: Sequence[Session],
-    claimed: Sequence[Request],
-    now: Uptime,
+    request: Request, able: Sequence[Session], claimed: Sequence[Request], now: Uptime
 ) -> HeldBack | None:
     """What holds a waiting request back, in the session that is free first.
 

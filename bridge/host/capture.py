@@ -151,11 +151,7 @@ def _had_another_prompt(
 
 
 def _correct(
-    hook: HookContext,
-    run: AgentRun,
-    words: str,
-    verdict: Verdict,
-    source: str,
+    hook: HookContext, run: AgentRun, words: str, verdict: Verdict, source: str
 ) -> str | None:
     code = str(verdict.code)
     hook.store.keep_evidence(

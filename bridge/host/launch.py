@@ -258,10 +258,7 @@ def _is_worked_on(request_id: RequestId) -> HookOutput:
 def _take(hook: HookContext, request_id: RequestId) -> Request | None:
     """Claim a request that is still waiting although the model already calls for it."""
     taken = hook.store.claim(
-        hook.claimant,
-        hook.settings.slots,
-        judge_for(hook),
-        only=request_id,
+        hook.claimant, hook.settings.slots, judge_for(hook), only=request_id
     )
     return taken[0] if taken else None
 

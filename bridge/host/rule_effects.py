@@ -37,13 +37,7 @@ from bridge.host.output import (
 )
 from bridge.host.told_later import tell_later
 from bridge.policy.rule_mending import NOT_BLOCKED, is_mending
-from bridge.policy.rule_set import (
-    Decision,
-    Whose,
-    decide_event,
-    label_of,
-    scope_of,
-)
+from bridge.policy.rule_set import Decision, Whose, decide_event, label_of, scope_of
 from bridge.policy.tool_classes import HANDBACK, class_of, is_own
 from bridge.rules.freshness import FOLDER
 from bridge.rules.rule_text import filled_in

@@ -8,12 +8,7 @@ from bridge.errors import StateUnavailable
 from bridge.host import unseen_ends
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
-from bridge.host.notices import (
-    is_notice,
-    parse_notice,
-    take_notice,
-    take_stop_by_user,
-)
+from bridge.host.notices import is_notice, parse_notice, take_notice, take_stop_by_user
 from bridge.host.offers import MAX_STOP_OFFERS, agents_run, offer
 from bridge.host.output import SILENT, HookOutput, context
 from bridge.host.sweep_and_wake import sweep

@@ -125,9 +125,7 @@ def note_bound(
         update["background"] = background
     with suppress(StateUnavailable):
         hook.store.change_claim(
-            RequestId(run.request_id),
-            run.host,
-            lambda claim: claim.with_(**update),
+            RequestId(run.request_id), run.host, lambda claim: claim.with_(**update)
         )
 
 

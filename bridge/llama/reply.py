@@ -120,10 +120,7 @@ class Replier:
         vocabulary = self._vocabulary.result()
         messages = [Message(m["role"], m["content"]) for m in order["messages"]]
         pieces = pieces_of(
-            messages,
-            self._template,
-            bos=vocabulary.bos_word,
-            eos=vocabulary.eos_word,
+            messages, self._template, bos=vocabulary.bos_word, eos=vocabulary.eos_word
         )
         return prompt_of(pieces, vocabulary, prefix=order["prefix"])
 

@@ -37,8 +37,7 @@ def list_requests(project: Project) -> list[Resource]:
     ]
     return live + [
         _resource(
-            each.request_id,
-            f"{each.agent}, {each.code or each.status}: {each.excerpt}",
+            each.request_id, f"{each.agent}, {each.code or each.status}: {each.excerpt}"
         )
         for each in seen.last
     ]

@@ -45,11 +45,7 @@ def find_node(spec: str, project: Path) -> Node:
     for piece in pieces:
         if piece.name == name:
             return Node(
-                file=file,
-                name=name,
-                type=piece.kind,
-                line=piece.line,
-                text=piece.text,
+                file=file, name=name, type=piece.kind, line=piece.line, text=piece.text
             )
     near = _near(name, list(dict.fromkeys(piece.name for piece in pieces)))
     raise InvalidRequest(f"{written}: no node is named {name!r}; {near}")

@@ -287,9 +287,6 @@ def _descendants(top: int) -> list[int]:
 if __name__ == "__main__":
     sys.exit(
         main(
-            int(sys.argv[1]),
-            float(sys.argv[2]),
-            sys.argv[4:],
-            walls=sys.argv[3] == "1",
+            int(sys.argv[1]), float(sys.argv[2]), sys.argv[4:], walls=sys.argv[3] == "1"
         )
     )

@@ -26,117 +26,67 @@ SeedCode = Literal[
 
 # What happened, in one plain sentence; what to do. ID stands for the request's id.
 _TABLE: dict[FailureCode, tuple[str, str]] = {
-    "no_host": (
-        "no Claude Code session could take the request",
-        "start `claude` in the project first",
-    ),
-    "no_route": (
-        "this machine lacks what the route needs",
-        "install what is missing, or choose another route (--route)",
-    ),
-    "no_server": (
-        "no server answers at the address of the endpoint",
-        "start the server, or correct BRIDGE_OPENAI_BASE_URL",
-    ),
-    "host_gone": (
-        "the process that held the request died, and no tries were left",
-        "ask again, and keep the session open (or the process that serves it)",
-    ),
-    "declined": (
-        "the session's model ignored every offer",
-        "hostbridge doctor --live; restart the session, perhaps with another model",
-    ),
+    "no_host": ("no Claude Code session could take the request",
+        "start `claude` in the project first"),
+    "no_route": ("this machine lacks what the route needs",
+        "install what is missing, or choose another route (--route)"),
+    "no_server": ("no server answers at the address of the endpoint",
+        "start the server, or correct BRIDGE_OPENAI_BASE_URL"),
+    "host_gone": ("the process that held the request died, and no tries were left",
+        "ask again, and keep the session open (or the process that serves it)"),
+    "declined": ("the session's model ignored every offer",
+        "hostbridge doctor --live; restart the session, perhaps with another model"),
     "agent_missing": (
         "no agent has this name",
         "see which there are: hostbridge agents list; restart the session if it is new",
     ),
-    "agent_error": (
-        "the Agent tool, or the model behind it, failed",
-        "read the error: hostbridge show ID; /status in the session",
-    ),
+    "agent_error": ("the Agent tool, or the model behind it, failed",
+        "read the error: hostbridge show ID; /status in the session"),
     "agent_stopped": ("the agent was stopped before it answered", "ask again"),
-    "quota": (
-        "the model refused because of usage limits",
-        "wait, or ask another model (--model)",
-    ),
-    "empty_answer": (
-        "the agent ended without an answer",
-        "ask again; see what it did: hostbridge show ID",
-    ),
-    "prompt_echo": (
-        "the agent repeated the prompt instead of answering it",
-        "ask more plainly, or a stronger model (--model)",
-    ),
-    "no_json": (
-        "the agent answered with text, where JSON was due",
-        "ask again, or ask a stronger model (--model)",
-    ),
-    "schema_mismatch": (
-        "the agent's JSON does not satisfy the schema",
-        "ask again with a simpler schema, or ask a stronger model (--model)",
-    ),
-    "check_failed": (
-        "the check in the agent's definition refused the answer",
-        "see what it said: hostbridge show ID; use a larger model, or mend the check",
-    ),
-    "unverified": (
-        "the answer rests on a command that was not seen to run",
-        "see its evidence: hostbridge show ID",
-    ),
-    "prompt_replaced": (
-        "another hook replaced the prompt: the agent did not get ours",
-        "find that hook in /hooks, and have it ignore prompts that begin with bridge:",
-    ),
-    "agent_failed": (
-        "the agent reports that it failed",
-        "read the answer: it says how",
-    ),
-    "agent_blocked": (
-        "the agent reports that it is blocked",
-        "read the answer: it says by what",
-    ),
+    "quota": ("the model refused because of usage limits",
+        "wait, or ask another model (--model)"),
+    "empty_answer": ("the agent ended without an answer",
+        "ask again; see what it did: hostbridge show ID"),
+    "prompt_echo": ("the agent repeated the prompt instead of answering it",
+        "ask more plainly, or a stronger model (--model)"),
+    "no_json": ("the agent answered with text, where JSON was due",
+        "ask again, or ask a stronger model (--model)"),
+    "schema_mismatch": ("the agent's JSON does not satisfy the schema",
+        "ask again with a simpler schema, or ask a stronger model (--model)"),
+    "check_failed": ("the check in the agent's definition refused the answer",
+        "see what it said: hostbridge show ID; use a larger model, or mend the check"),
+    "unverified": ("the answer rests on a command that was not seen to run",
+        "see its evidence: hostbridge show ID"),
+    "prompt_replaced": ("another hook replaced the prompt: the agent did not get ours",
+        "find that hook in /hooks, and have it ignore prompts that begin with bridge:"),
+    "agent_failed": ("the agent reports that it failed",
+        "read the answer: it says how"),
+    "agent_blocked": ("the agent reports that it is blocked",
+        "read the answer: it says by what"),
     "timeout": ("the deadline passed", "ask with a longer deadline (--timeout)"),
     "cancelled": ("the request was cancelled", "ask again, unless you cancelled it"),
-    "depth": (
-        "too many agents asked for one another",
-        "hostbridge config set max_depth 3, or let agents ask for fewer agents",
-    ),
-    "budget": (
-        "a budget of the session is used up",
-        "raise the limit as the message says, and ask again",
-    ),
-    "bad_request": (
-        "the request cannot be served as it is",
-        "correct what the message names, and ask again",
-    ),
-    "bad_definition": (
-        "the agent's definition cannot be used",
-        "see what is wrong in it: hostbridge agents check",
-    ),
+    "depth": ("too many agents asked for one another",
+        "hostbridge config set max_depth 3, or let agents ask for fewer agents"),
+    "budget": ("a budget of the session is used up",
+        "raise the limit as the message says, and ask again"),
+    "bad_request": ("the request cannot be served as it is",
+        "correct what the message names, and ask again"),
+    "bad_definition": ("the agent's definition cannot be used",
+        "see what is wrong in it: hostbridge agents check"),
     "not_trusted": (
         "this project defines the agent, and you have not trusted its definition",
         "look at it, and trust it: hostbridge trust",
     ),
-    "extra_missing": (
-        "an optional part of hostbridge is not installed",
-        "install it with the command in the message, and ask again",
-    ),
-    "model_unavailable": (
-        "the model cannot be loaded, or the server does not have it",
-        "see which models there are, and whether they work: hostbridge models",
-    ),
-    "model_died": (
-        "the model's process died",
-        "see whether the model works at all: hostbridge models --test",
-    ),
-    "turn_limit": (
-        "the agent used up its turns or tokens without an answer",
-        "raise max_turns in the definition, or ask for less in one request",
-    ),
-    "too_long": (
-        "the conversation or the reply is longer than the model can take",
-        "ask for less in one request, or use a model with a larger context",
-    ),
+    "extra_missing": ("an optional part of hostbridge is not installed",
+        "install it with the command in the message, and ask again"),
+    "model_unavailable": ("the model cannot be loaded, or the server does not have it",
+        "see which models there are, and whether they work: hostbridge models"),
+    "model_died": ("the model's process died",
+        "see whether the model works at all: hostbridge models --test"),
+    "turn_limit": ("the agent used up its turns or tokens without an answer",
+        "raise max_turns in the definition, or ask for less in one request"),
+    "too_long": ("the conversation or the reply is longer than the model can take",
+        "ask for less in one request, or use a model with a larger context"),
 }  # fmt: skip
 assert set(_TABLE) == set(get_args(FailureCode))  # noqa: S101
 

@@ -186,10 +186,7 @@ def _check_output(
         complaint = f"{evidence}: run it, or drop the claim"
         return Verdict(code="unverified", complaint=complaint, told=evidence)
     parsed = output.with_(
-        evidence=evidence,
-        agent_id=agent_id,
-        task_id=request.task_id,
-        timestamp=now_ms,
+        evidence=evidence, agent_id=agent_id, task_id=request.task_id, timestamp=now_ms
     ).to_data()
     if output.status == "failed":
         return Verdict(parsed, "agent_failed", output.summary)

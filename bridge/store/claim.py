@@ -58,11 +58,7 @@ def is_over(state: State, request_id: str) -> bool:
     return False
 
 
-def take(
-    state: State,
-    request: Request,
-    claimant: Claimant,
-) -> Request | None:
+def take(state: State, request: Request, claimant: Claimant) -> Request | None:
     """Claim one request; None when the file has just gone away."""
     now_ms = state.now_ms()
     file = file_of(request.request_id)

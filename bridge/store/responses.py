@@ -46,11 +46,7 @@ def publish(state: State, response: Response, *, source: str) -> bool:
     else:
         why = "it answers another request, which had this id before"
     keep_evidence(
-        state,
-        request_id,
-        reason=why,
-        source=source,
-        words=response.raw_output,
+        state, request_id, reason=why, source=source, words=response.raw_output
     )
     return False
 

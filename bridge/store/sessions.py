@@ -218,9 +218,7 @@ def note_launch(store: Store, session: Session, call: str, *, left_ms: int) -> N
 
 
 def change_spending(
-    folder: Folder,
-    host: HostProcess | None,
-    change: Callable[[Spending], Spending],
+    folder: Folder, host: HostProcess | None, change: Callable[[Spending], Spending]
 ) -> None:
     """Change what the session of a process has used, or any. The lock is held.
 

@@ -24,12 +24,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
-from bridge.errors import (
-    StateRefused,
-    StateUnavailable,
-    StateVanished,
-    UnknownRequest,
-)
+from bridge.errors import StateRefused, StateUnavailable, StateVanished, UnknownRequest
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import HostProcess, Request
 from bridge.protocol.response import Response
@@ -209,8 +204,7 @@ class Store:
         problem = self.why_unreadable(request_id)
         if problem is not None:
             return UnknownRequest(
-                f"request {request_id} cannot be read: {problem}",
-                request_id=request_id,
+                f"request {request_id} cannot be read: {problem}", request_id=request_id
             )
         place = self.place.state
         why = f"in {place}" if self.exists() else f"here: there is no {place}"
