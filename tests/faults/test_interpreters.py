@@ -43,6 +43,13 @@ BROKEN = {
 }
 
 SILENT = [how for how in BROKEN if not how.startswith("says")]
+# The hooks that may refuse a command.
+ASKED = {
+    hook.event: hook
+    for hook in HOOKS
+    if (hook.script == "tool-start" and hook.tools == "bash")
+    or hook.event == "PermissionRequest"
+}
 
 
 @pytest.fixture
@@ -109,19 +116,18 @@ def test_no_hook_blocks(world, tmp_path, how):
             assert unknown or b"deny" not in stdout, (hook, tool)
 
 
-@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+@pytest.mark.parametrize("event", ASKED)
 @pytest.mark.parametrize("how", SILENT)
 def test_an_agent_of_ours_is_denied(world, tmp_path, how, event):
     """Seen before or not, and whatever is left of its record."""
-    hook = next(h for h in HOOKS if h.event == event and h.matcher in ("*", "Bash"))
     _, _, agent = world.begin()
     call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
     asked = world.event(event, agent_id=agent, **call)
     form = with_python(stand_in(tmp_path, BROKEN[how]))
 
-    unseen = run_hook(hook, asked, form)
+    unseen = run_hook(ASKED[event], asked, form)
     world.fire("PreToolUse", agent_id=agent, **call)
-    seen = run_hook(hook, asked, form)
+    seen = run_hook(ASKED[event], asked, form)
 
     assert (denied(unseen), denied(seen)) == (True, True)
 
@@ -212,21 +218,21 @@ PACKAGE_FAULTS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+@pytest.mark.parametrize("event", ASKED)
 @pytest.mark.parametrize("fault", PACKAGE_FAULTS)
 def test_a_package_that_is_not_whole_denies_what_is_ours(world, tmp_path, fault, event):
     """The quick half and the full one, each with the other or without."""
     request, _, agent = world.begin()
     world.bridge.cancel(request)
+    somebodys = world.start("toolu_somebodys")
     form = copy_plugin(tmp_path / "plugin", world)
     PACKAGE_FAULTS[fault](tmp_path / "plugin" / "bridge")
-    hook = next(h for h in HOOKS if h.event == event and h.matcher in ("*", "Bash"))
     call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
 
     ended = [
-        run_hook(hook, world.event(event, **call, **who), form, env=env)
-        for who in ({"agent_id": agent}, {"agent_id": "somebodys"}, {})
+        run_hook(ASKED[event], world.event(event, **call, **who), form, env=env)
+        for who in ({"agent_id": agent}, {"agent_id": somebodys}, {})
     ]
 
     assert [denied(each) for each in ended] == [True, False, False]
@@ -244,7 +250,7 @@ def test_a_package_that_hangs_denies_what_is_ours(world, tmp_path, module):
     for script in ("full.py", "gate.py"):
         file = copy / "hooks" / script
         file.write_text(file.read_text().replace("alarm(25)", "alarm(2)"))
-    hook = next(h for h in HOOKS if h.event == "PermissionRequest")
+    hook = ASKED["PermissionRequest"]
     call = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
 
     event = world.event(hook.event, agent_id=agent, **call)
