@@ -85,8 +85,11 @@ fi
 # A file of another user's is no pin: the library refuses such a folder.
 if [ ! -O "$pin/by-$kind" ]; then
     set -- "$pin/by-"*
-    [ ! -O "$1" ] || exit 0 # another install acts for this session
-    full                    # this session was not seen before
+    case $1 in
+    "$pin/by-$kind") ;;           # another hook of ours has just made it
+    *) [ ! -O "$1" ] || exit 0 ;; # another install acts for this session
+    esac
+    full # this session was not seen before
 fi
 # The record of the session is gone, or the whole state.
 [ -O "$state/sessions/$session.json" ] ||

@@ -109,7 +109,8 @@ class Pins:
                 self._write(f"{name}/{_BY}{kind}")
         except (OSError, StateUnavailable):
             return True
-        return self._host(name) != host or self._kinds(name)[:1] == [kind]
+        # If an uninstall has just taken it away again, no other acts either.
+        return self._host(name) != host or self._kinds(name)[:1] in ([], [kind])
 
     def note_agents(self, session_id: str, host: HostProcess) -> None:
         """Let the shell handle permission requests of this session from now on."""

@@ -88,6 +88,19 @@ def test_another_install_acts_after_an_uninstall(world):
     assert pins_of(world).acts("plugin", world.store.place)
 
 
+def test_an_uninstall_in_the_middle_of_an_event_silences_nobody(world, monkeypatch):
+    """Its agent's answer would be lost."""
+    seen(world, "local", HERE)
+    pins_of(world).disown("local")
+
+    def written_and_taken_away(pins: Pins, name: str) -> None:
+        del pins, name
+
+    monkeypatch.setattr(Pins, "_write", written_and_taken_away)
+
+    assert seen(world, "local", HERE)
+
+
 @pytest.mark.parametrize("source", ["startup", "resume", "clear"])
 def test_only_a_new_session_has_no_agents_of_ours(world, source):
     """Of any other an agent may ask for a permission before it is noted here."""
