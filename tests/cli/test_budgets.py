@@ -160,3 +160,15 @@ def test_a_budget_that_frees_in_time_is_waited_for(project, host):
         ran = project.run("ask", "?", *FALLBACK, "--json")
 
     assert (ran.code, ran.json["route"]) == (0, "host")
+
+
+@pytest.mark.usefixtures("claude")
+def test_error_a_fallback_inside_a_spent_session(project, host):
+    """It would be a way around the budget: `claude -p` counts there, too."""
+    spend(host)
+
+    ran = project.run("ask", "?", *FALLBACK)
+
+    assert (ran.code, ran.out) == (1, "")
+    assert "2 of 2 agents of this hour are used up (agents_per_hour)" in ran.err
+    assert f"more now: {CURE}" in ran.err
