@@ -14,7 +14,7 @@ from typing import Any
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.doctor.finding import Finding, ok, problem, warning
-from bridge.doctor.hooks import all_registered
+from bridge.doctor.hooks import all_registered, is_the_users
 from bridge.doctor.subject import Subject
 from bridge.host.hook_table import HOOKS, POINTER, entries, form_of
 from bridge.host.registration import WATCHING
@@ -34,8 +34,8 @@ class HookFailed(Exception):
 
 
 def run(subject: Subject) -> Iterator[Finding]:
-    """Start what is registered, as the client would; what is shipped, if nothing is."""
-    places = all_registered(subject)
+    """Start what the user registered, as the client would; else what is shipped."""
+    places = [each for each in all_registered(subject) if is_the_users(subject, each)]
     for place in places:
         # The first command of each event: the one for any tool.
         commands = dict(reversed(list(place.commands())))

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +21,7 @@ from bridge.errors import BridgeError
 from bridge.host import replaced_file, settings_edit
 from bridge.host.hook_table import BESIDE, POINTER, form_of
 from bridge.host.install import SCOPES, Target, target_of
+from bridge.host.install_records import InstallRecords
 from bridge.host.pins import Pins
 from bridge.shipped import hooks_folder
 
@@ -179,6 +181,21 @@ def _is_current(place: Registered) -> bool:
     python = next((p for p in named if os.path.dirname(p) == folder), sys.executable)
     expected = settings_edit.wanted(form_of(place.target.kind, hooks_folder(), python))
     return sorted(map(repr, place.hooks)) == sorted(map(repr, expected))
+
+
+def is_the_users(subject: Subject, place: Registered) -> bool:
+    """Whether these commands are known to be the user's: a clone brings settings, too.
+
+    They are in the user's own file, as this installation writes them, or as another
+    one of the user's left them.
+    """
+    if place.target.kind == "user" or _is_current(place):
+        return True
+    file = place.target.file
+    with suppress(BridgeError):
+        record = InstallRecords(subject.settings.home).find(file)
+        return record is not None and record.wrote(replaced_file.load(file))
+    return False
 
 
 def allowed(subject: Subject) -> Iterator[Finding]:

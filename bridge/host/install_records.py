@@ -92,7 +92,7 @@ class InstallRecords:
         lines = (
             "# Written by `hostbridge install --project`: where this machine has it.",
             f"hooks={shlex.quote(str(hooks))}",
-            f'set -- "$1" "$2" {shlex.quote(python)}',
+            f'set -- "$1" "$2" {shlex.quote(python)} "${{4-}}"',
             '[ -r "$hooks/$0" ] && . "$hooks/$0"',
         )
         data = "".join(f"{line}\n" for line in lines).encode()
