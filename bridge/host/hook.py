@@ -11,10 +11,11 @@ import os
 import signal
 from collections.abc import Callable
 
+from bridge.errors import StateRefused
 from bridge.host import dispatch
 from bridge.host.gate import last_word, read_all
 from bridge.host.hook_log import log_failure
-from bridge.host.output import SILENT, HookOutput
+from bridge.host.output import SILENT, HookOutput, with_line
 
 TIME_LIMIT_S = 20
 # For what is done after the client has its answer.
@@ -38,11 +39,11 @@ def main(
     try:
         data = read_all() if data is None else data
         output = dispatch.answer(data, event_name, kind, state)
-    except (Exception, _TooLong):  # noqa: BLE001 - fails open, whatever it was
+    except (Exception, _TooLong) as exc:  # noqa: BLE001 - fails open, whatever it was
         # What follows must not be interrupted half way.
         signal.alarm(0)
         log_failure(event_name)
-        output = _answer_to_failure(event_name, state, data or b"")
+        output = _answer_to_failure(event_name, state, data or b"", exc)
     signal.alarm(0)
     _emit(output)
 
@@ -51,8 +52,13 @@ def _too_long(_signal: int, _frame: object) -> None:
     raise _TooLong(f"the hook took more than {TIME_LIMIT_S} s")
 
 
-def _answer_to_failure(event_name: str, state: str, data: bytes) -> HookOutput:
+def _answer_to_failure(
+    event_name: str, state: str, data: bytes, failure: BaseException
+) -> HookOutput:
     """What to answer although something failed."""
+    if event_name == "SessionStart" and isinstance(failure, StateRefused):
+        # So it will be at each event.
+        return with_line(SILENT, f"hostbridge, and your rules, are off: {failure}")
     said = last_word(event_name, state, data)
     if said or event_name not in ("SessionStart", "CwdChanged"):
         return HookOutput(said)

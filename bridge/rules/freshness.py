@@ -63,7 +63,9 @@ def names_of_sets(layer: str | Path) -> list[str]:
     except OSError:
         return []
     found = [name for name in names if name.endswith(".yaml") and name[0] != "."]
-    return sorted(found)[: MAX_SETS + 1]
+    # Other names no definition can choose; a stranger's need not even be text.
+    plain = [name for name in found if name.isascii() and name.isprintable()]
+    return sorted(plain)[: MAX_SETS + 1]
 
 
 def is_set_changed(state: str) -> bool:

@@ -121,7 +121,7 @@ def locate(settings: Settings, start: Path) -> Place:
             a path cannot be used.
     """
     project = find_project(start)
-    linked = find_linked(project)
+    linked = _with_room(find_linked(project), settings)
     main = linked.main if linked and linked.is_known else None
     for folder in (project, main or project):
         if settings.state_dir is not None:
@@ -145,6 +145,19 @@ def locate(settings: Settings, start: Path) -> Place:
         f"{whose}",
         main,
     )
+
+
+def _with_room(linked: Linked | None, settings: Settings) -> Linked | None:
+    """What a `.git` file claims; None if the main worktree could have no state.
+
+    An archive may bring that, too: it would leave the session without its user's rules.
+    """
+    if linked is not None and settings.state_dir is None:
+        try:
+            _refuse_unusable(mirror(settings.home, linked.main), "")
+        except StateRefused:
+            return None
+    return linked
 
 
 def _what(linked: Linked | None) -> str:

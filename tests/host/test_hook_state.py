@@ -100,7 +100,10 @@ def test_a_sign_of_life_empties_no_other_file(world, tmp_path, link):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 @pytest.mark.parametrize("what", ["all", "pins", "state"])
 def test_what_another_user_has_put_there_is_not_believed(world, what):
-    """In a folder that others can write to, hooks name no watch and make nothing."""
+    """In a folder that others can write to, hooks name no watch and make nothing.
+
+    That nothing works, and no rule holds, its user is told once.
+    """
     register(world)
     guard = world.store.place.guard
     world.fire("CwdChanged")
@@ -112,6 +115,8 @@ def test_what_another_user_has_put_there_is_not_believed(world, what):
 
     ended = run_all(examples(world))
 
+    said = json.loads(ended.pop("SessionStart:always")[1])["systemMessage"]
+    assert said.startswith(f"hostbridge, and your rules, are off: {guard}")
     assert set(ended.values()) == {(0, b"", b"")}
     assert sorted(guard.rglob("*")) == before
 

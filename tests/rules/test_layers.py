@@ -176,6 +176,20 @@ def test_error_more_sets_than_a_layer_may_have(settings, place, kind):
     assert is_fresh(settings, place)
 
 
+@pytest.mark.parametrize("name", ["\udc80", "\x1b[31m", "a\nb", "\u202egnp"], ids=ascii)
+def test_a_name_that_no_set_can_have_is_no_set(settings, place, name):
+    """A stranger's file kept the rules from being compiled, so at every event again."""
+    mine = write(place.guard, MINE)
+    folder = place.owner / ".bridge/rules"
+    folder.mkdir(parents=True)
+    (folder / f"{name}.yaml").write_text("on_stop: []")
+
+    files = compile_rules(settings, Store(place))
+
+    assert mine in [file.file for file in files]
+    assert is_fresh(settings, place)
+
+
 def test_a_rules_file_may_be_a_link_of_the_users(settings, place, tmp_path):
     (tmp_path / "dotfiles.yaml").write_text(MINE)
     (place.guard / "rules.yaml").symlink_to(tmp_path / "dotfiles.yaml")

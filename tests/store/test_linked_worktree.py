@@ -181,6 +181,20 @@ def test_a_line_without_end_is_no_worktree(tmp_path):
     assert locate(Settings.from_environment({"HOME": "/h"}), tmp_path).main is None
 
 
+@pytest.mark.parametrize("name", ["@" + "a" * 254, "\udc80"], ids=["long", "bytes"])
+def test_a_main_worktree_that_can_have_no_state_is_none(tmp_path, name):
+    """An archive could bring one, and no hook could open the state: no rule held."""
+    tree = Path(os.path.realpath(tmp_path)) / "tree"
+    entry = tree / name / ".git/worktrees/n"
+    entry.mkdir(parents=True)
+    (tree / ".git").write_bytes(b"gitdir: %s\n" % os.fsencode(entry))
+    (entry / "gitdir").write_text(f"{tree}/.git\n")
+
+    place = locate(Settings.from_environment({"HOME": "/h"}), tree)
+
+    assert (place.owner, place.state) == (tree, Path(f"/h/.hostbridge/state{tree}/@"))
+
+
 def test_git_itself_makes_what_is_known(tmp_path):
     """What the table says of Git is what Git does."""
     git = ["git", "-c", "user.name=u", "-c", "user.email=u@invalid", "-C"]
