@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from bridge.agents.agent_names import CLIENT_LAYERS
 from bridge.agents.known_agents import BUILT_IN
 from bridge.agents.plugin_agents import plugin_agents
+from bridge.agents.registry import Entry, Registry
 from bridge.cli.definition_text import entry_value
 from bridge.cli.output import counted, visible
-from bridge.cli.screen import Styled, wrapped
+from bridge.cli.screen import Line, Style, Styled, wrapped
 from bridge.cli.table import Column, table
+from bridge.config import Settings
 from bridge.protocol.names import GENERAL
 from bridge.routes import OWN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from bridge.agents.registry import Entry, Registry
-    from bridge.cli.screen import Line, Style
-    from bridge.config import Settings
 
 _COLUMNS = (
     Column("AGENT"),

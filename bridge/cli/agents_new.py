@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import MAX_NAME, NAME, SUFFIXES
-from bridge.agents.registry import PROJECT_FOLDER
+from bridge.agents.registry import PROJECT_FOLDER, Registry
 from bridge.agents.trust import refuse_unless_by_hand
 from bridge.errors import InvalidRequest
 from bridge.host.open_clients import open_clients
@@ -20,10 +22,6 @@ from bridge.store.directory import Folder
 from bridge.store.location import Place, open_state
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from bridge.agents.registry import Registry
     from bridge.api.bridge import Bridge
 
 _YAML = """\

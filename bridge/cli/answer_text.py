@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.output import indented, json_text
 from bridge.cli.screen import wrapped
 from bridge.host.output import one_line
-from bridge.protocol.agent_output import AgentOutput
+from bridge.protocol.agent_output import AgentOutput, Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bridge.api.result import Result
-    from bridge.protocol.agent_output import Evidence
 
 _FURTHER = " " * 4
 

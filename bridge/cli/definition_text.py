@@ -7,6 +7,7 @@ is shown as it is in the file; characters that a terminal obeys or hides are esc
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.agent_names import CLIENT_LAYERS
@@ -15,8 +16,6 @@ from bridge.policy.grant_description import what_it_lets
 from bridge.policy.permissions import parse_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bridge.agents.definition import Definition, ScriptTool
     from bridge.agents.diagnostic import Diagnostic
     from bridge.agents.load import Loaded

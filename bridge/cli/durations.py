@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from bridge.config import LONGEST_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _UNITS_S = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 DAY_S = 86_400.0

@@ -6,6 +6,7 @@ Every problem names the file and the place in it.
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,6 @@ from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Collection, Iterator
 
     from bridge.api.bridge import Bridge
 

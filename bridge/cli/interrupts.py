@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.protocol.status import Stage
+from bridge.protocol.status import Stage
 
 
 class Interrupts:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.cli.output import say_json
@@ -17,9 +19,6 @@ from bridge.cli.status_text import overview_lines
 from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from rich.text import Text
 
     from bridge.api.bridge import Bridge

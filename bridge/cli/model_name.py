@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from bridge.agents.files import MODELS_FOLDER
+from bridge.config import Settings
 from bridge.protocol.names import MODEL_FILE
-
-if TYPE_CHECKING:
-    from bridge.config import Settings
 
 
 def from_here(model: str | None, settings: Settings) -> str | None:

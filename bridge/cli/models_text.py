@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from bridge.cli.screen import Line, Styled
 from bridge.cli.table import Column, table
+from bridge.config import Settings
 from bridge.llama.hub import size_text
 from bridge.llama.model_files import HOW_TO_USE_ONE, SMALL_BELOW, models_folder
 from bridge.llama.recommended import RECOMMENDED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.config import Settings
 
 _BOUND = f"{SMALL_BELOW / 1e9:g} billion parameters"
 _COLUMNS = (

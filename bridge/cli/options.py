@@ -7,12 +7,10 @@ is still being imported.
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from bridge.cli.durations import duration
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # The short form of an option, the same in every command.
 SHORT = {

@@ -13,18 +13,16 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.screen import folded, printed, screen_of
+from bridge.cli.screen import Line, folded, printed, screen_of
+from bridge.errors import BridgeError
 from bridge.host.output import clean
-from bridge.protocol.response import RequestFailed
+from bridge.protocol.response import RequestFailed, Response
 from bridge.protocol.value import Value
 from bridge.store.location import with_tilde
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from bridge.cli.screen import Line
-    from bridge.errors import BridgeError
-    from bridge.protocol.response import Response
 
 # Characters that orjson leaves alone, and that a terminal may obey or reorder text by.
 _ODD = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")

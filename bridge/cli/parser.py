@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from bridge.cli.options import COMMON, Option
 from bridge.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Nothing on a command line can begin with this: every word is an argument.
 _NO_PREFIX = "\0"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bridge.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def bytes_of(file: Path) -> bytes:

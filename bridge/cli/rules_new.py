@@ -5,6 +5,7 @@ As it is written it has no rules, so that a model may write it, too.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.cli.agents_new import create_file, open_home
@@ -13,8 +14,6 @@ from bridge.rules.layers import FILE, folders_of
 from bridge.store.directory import Folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bridge.api.bridge import Bridge
 
 TEXT = """\

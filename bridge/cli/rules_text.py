@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.output import short_path, visible
+from bridge.cli.screen import Line
 from bridge.cli.table import Column, table
 from bridge.host.output import one_line
 from bridge.policy.condition_explanation import show_parts
-from bridge.policy.rule_set import hands_over, place_of
-from bridge.rules.rule_file import EFFECTS
+from bridge.policy.rule_set import Decision, hands_over, place_of
+from bridge.rules.rule_file import EFFECTS, Rule, RuleFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from bridge.cli.screen import Line
-    from bridge.policy.rule_set import Decision
     from bridge.rules.in_force import Rules
-    from bridge.rules.rule_file import Rule, RuleFile
     from bridge.rules.trial import Trial, Tried
 
     Row = tuple[RuleFile, Rule, str]

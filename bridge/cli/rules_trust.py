@@ -5,7 +5,9 @@ New ones are shown as they are written, of the others what has changed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agents.trust import Trust
@@ -16,13 +18,10 @@ from bridge.cli.trust_difference import cut, difference_lines
 from bridge.rules.agents_named import agent_check
 from bridge.rules.compiled import compile_rules
 from bridge.rules.layers import live, sources, untrusted
+from bridge.rules.rule_file import RuleFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from bridge.api.bridge import Bridge
-    from bridge.rules.rule_file import RuleFile
 
 _MAX_SHOWN = 20_000
 

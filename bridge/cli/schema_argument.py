@@ -12,6 +12,7 @@ import sys
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -21,8 +22,6 @@ from bridge.cli.read_file import bytes_of, decoded
 from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from bridge.api.bridge import Bridge
 
 _JSON = re.compile(r'\s*[{\["]|true\Z|false\Z')

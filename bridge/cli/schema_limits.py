@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bridge.agents.diagnostic import Diagnostic, nearest_line
+from bridge.agents.diagnostic import Diagnostic, Level, Place, nearest_line
 from bridge.errors import ExtraMissing
 from bridge.llama.model_files import require_extra
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.agents.diagnostic import Level, Place
     from bridge.agents.load import Loaded
 
 

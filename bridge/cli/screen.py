@@ -7,14 +7,11 @@ to be copied. Where there is no terminal nothing is cut, wrapped or coloured.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, Self, TextIO
 
 from bridge.config import asked_columns, colour_is_wanted
 from bridge.host.output import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import TextIO
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 _CODES: dict[Style, int] = {

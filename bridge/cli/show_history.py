@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.output import span
-from bridge.cli.screen import Styled, wrapped
+from bridge.cli.screen import Line, Style, Styled, wrapped
 from bridge.host.output import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bridge.api.history import Story
-    from bridge.cli.screen import Line, Style
 
 _CHARS = 200
 _INDENT = "    "

@@ -5,12 +5,13 @@ Text from outside is indented: no line of a prompt or an answer can pose as ours
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from bridge.api.result import result_of
 from bridge.cli.answer_text import answer_text
 from bridge.cli.output import ago, counted, json_text, span
-from bridge.cli.screen import Styled, styled_as, wrapped
+from bridge.cli.screen import Line, Styled, styled_as, wrapped
 from bridge.cli.show_history import (
     call_lines,
     clock,
@@ -20,18 +21,15 @@ from bridge.cli.show_history import (
 )
 from bridge.host.output import one_line
 from bridge.protocol.failure_codes import cure_of
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
 from bridge.protocol.status import Status
 from bridge.protocol.wording import seconds
 from bridge.store.host_process import Liveness, liveness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from bridge.api.history import Story
     from bridge.api.hosts import NoHostReason
-    from bridge.cli.screen import Line
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
 
 _LINES = 8
 _CHARS = 1_000

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bridge.cli.output import ago, span
-from bridge.cli.screen import Styled, wrapped
+from bridge.cli.screen import Line, Style, Styled, wrapped
 from bridge.cli.table import Column, table
 from bridge.protocol.ids import is_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from bridge.api.project_status import (
         EndedRequest,
         LiveRequest,
         OpenSession,
         Overview,
     )
-    from bridge.cli.screen import Line, Style
 
 _SESSIONS = (
     Column("SESSION"),

@@ -6,13 +6,11 @@ Columns that a person copies, such as ids, are never cut.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from bridge.cli.screen import Line, Styled, cells, cut, padded, styled_as
 from bridge.host.output import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 _GAP = 2
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from difflib import unified_diff
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agents.trusted_texts import find_text
 from bridge.cli.output import counted, indented, visible
-from bridge.cli.screen import Styled
+from bridge.cli.screen import Style, Styled
 from bridge.protocol.names import MODEL_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from bridge.agents.trust import Digested, Digests, Trust
-    from bridge.cli.screen import Style
 
 UNCUT = "hostbridge trust --show"
 _COLOURS: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}

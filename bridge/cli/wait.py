@@ -11,7 +11,6 @@ For example:
 """
 
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from bridge.api.bridge import DEFAULT_TIMEOUT_S, Bridge
 from bridge.cli.answer_text import bare_text, result_line
@@ -21,9 +20,7 @@ from bridge.cli.options import ACCEPT_DEGRADED, ALL, AS_JSON, AS_TEXT, IDS, time
 from bridge.cli.output import record, say, say_result
 from bridge.cli.progress import Progress
 from bridge.cli.which_request import chosen
-
-if TYPE_CHECKING:
-    from bridge.protocol.response import Response
+from bridge.protocol.response import Response
 
 # How many ids are named while waiting.
 _NAMED = 2

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from bridge.agents.known_agents import Agents
+from bridge.config import Settings
 from bridge.errors import BridgeError, NotTrusted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bridge.config import Settings
 
 
 def agent_check(settings: Settings, project: Path) -> Callable[[str], str | None]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.policy.bash_parser import parser_folders
 from bridge.policy.rule_set import EVENTS, TOOL_EVENTS, label_of
@@ -36,17 +37,15 @@ from bridge.rules.freshness import (
 )
 from bridge.rules.in_force import Rules, variables_of
 from bridge.rules.layers import FILE, folders_of, live, read_all, sources
-from bridge.rules.rule_file import RULE_EVENTS
+from bridge.rules.rule_file import RULE_EVENTS, RuleFile
 from bridge.rules.signs import classes_of
+from bridge.store.directory import Folder
+from bridge.store.store import Store
 from bridge.store.variables import Kept, forget_models
 
 if TYPE_CHECKING:
     import os
 
-    from bridge.config import Settings
-    from bridge.rules.rule_file import RuleFile
-    from bridge.store.directory import Folder
-    from bridge.store.store import Store
 
 VERSION = 1
 VARIABLES = "variables.json"

@@ -8,26 +8,21 @@ decided here.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.agents.yaml_source import read_tree
+from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.rules.freshness import FOLDER
-from bridge.rules.layers import live, read_all, sources
-from bridge.rules.rule_file import RULE_EVENTS
+from bridge.rules.layers import Source, live, read_all, sources
+from bridge.rules.rule_file import RULE_EVENTS, RuleFile
+from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from bridge.config import Settings
-    from bridge.rules.layers import Source
-    from bridge.rules.rule_file import RuleFile
-    from bridge.store.store import Store
-
     CheckAgent = Callable[[str], str | None]
 
 

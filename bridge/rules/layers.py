@@ -12,29 +12,26 @@ not be used (not trusted, or not YAML) leaves in force what was: the state keeps
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agents.files import Unreadable, read_bytes
 from bridge.agents.trust import Trust
 from bridge.agents.yaml_source import read_tree
+from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.rules.freshness import MAX_SETS, names_of_sets
 from bridge.rules.rule_file import (
     RULE_EVENTS,
     Below,
+    Layer,
     RuleFile,
     read_rules,
     unread,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from bridge.config import Settings
-    from bridge.rules.rule_file import Layer
-    from bridge.store.location import Place
+from bridge.store.location import Place
 
 BUILT_IN = Path(__file__).with_name("built_in.yaml")
 FILE = "rules.yaml"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 from bridge.agents.diagnostic import did_you_mean
 from bridge.policy.rule_set import TOOL_EVENTS
 from bridge.policy.tool_classes import tools_of
 from bridge.policy.tool_names import KNOWN, is_known
 from bridge.rules.signs import classes_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
 
 # Names that are null in all other events.
 _ONLY_IN = {

@@ -12,7 +12,9 @@ in force; one that would block is kept as broken, so that it blocks and says why
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
@@ -20,25 +22,13 @@ from pydantic import Field
 from bridge.agents.definition import StrictModel
 from bridge.agents.diagnostic import Diagnostic, Place, did_you_mean, format_place
 from bridge.agents.validate import check
-from bridge.agents.yaml_source import read_tree
+from bridge.agents.yaml_source import Tree, read_tree
 from bridge.policy.condition_compiler import shadowed
 from bridge.policy.rule_set import EVENTS
 from bridge.rules.rule_parts import CAN_BLOCK, RuleReader
 from bridge.store.location import with_tilde
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Collection,
-        Iterable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
-    from pathlib import Path
-
-    from bridge.agents.yaml_source import Tree
-
     Json = dict[str, Any]
 
 Layer = Literal["built-in", "user", "project"]

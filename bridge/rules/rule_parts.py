@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents import templates
-from bridge.agents.diagnostic import describe, did_you_mean
+from bridge.agents.diagnostic import Place, describe, did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.condition_compiler import (
     EVENT_NAMES,
+    Condition,
     compile_condition,
     shadowed,
 )
@@ -20,11 +22,7 @@ from bridge.rules.never_holds import holding_for_no_tool, never_holding
 from bridge.rules.tool_inputs import asked_in, missing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
-    from bridge.agents.diagnostic import Place
     from bridge.agents.yaml_source import Tree
-    from bridge.policy.condition_compiler import Condition
 
     Json = dict[str, Any]
 

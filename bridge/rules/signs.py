@@ -7,13 +7,11 @@ would lose a rule: in doubt it is one more.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bridge.policy.condition import MAY, ConditionError, decide
 from bridge.policy.tool_classes import CLASSES, OTHER, class_of, tools_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 # No tool has this name, so it stands for all that a condition does not name.
 _ANOTHER = "\0"

@@ -6,13 +6,11 @@ those of MCP servers, may have any field.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from bridge.agents.diagnostic import did_you_mean
 from bridge.policy.tool_classes import tools_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _SHELL = (
     "command description timeout timeout_ms run_in_background persistent "

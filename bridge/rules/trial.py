@@ -6,15 +6,17 @@ hostbridge rules test --tool Bash --command "cd x && pytest -q"
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.policy.condition import matches
 from bridge.policy.condition_compiler import compile_condition
-from bridge.policy.condition_explanation import explain
+from bridge.policy.condition_explanation import Part, explain
 from bridge.policy.rule_set import (
     EVENTS,
     Decision,
+    Whose,
     concerns,
     decide_event,
     fires,
@@ -22,14 +24,8 @@ from bridge.policy.rule_set import (
 )
 from bridge.policy.shell_functions import shell
 from bridge.rules.compiled import rules_in_order
+from bridge.rules.rule_file import RuleFile
 from bridge.rules.rule_text import filled_in
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bridge.policy.condition_explanation import Part
-    from bridge.policy.rule_set import Whose
-    from bridge.rules.rule_file import RuleFile
 
 
 @dataclass(frozen=True, slots=True)
