@@ -239,6 +239,13 @@ def _write_down(hook: HookContext, decision: Decision, whose: Whose) -> None:
     # Before and after a call are two events, and each counts once.
     seen = f"{hook.event.name} {call}" if call else ""
     try:
-        set_variables(hook.store, holder, decision.changes, "rule", call=seen)
+        set_variables(
+            hook.store,
+            holder,
+            decision.changes,
+            "rule",
+            counted=decision.counted,
+            call=seen,
+        )
     except BridgeError as error:
         decision.notes.append(f"variables were not written: {error}")

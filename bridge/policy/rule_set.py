@@ -124,17 +124,22 @@ class Decision:
         spawns: work for agents; at most the last takes the place of the call.
         contexts: what the model is told.
         changes: variables with their new values.
+        counted: by how much those were counted up that no rule has set: others may
+            count at the same time.
         notes: what a person should know: a rule that could not be obeyed.
         fired: the rules, in order.
     """
 
-    __slots__ = ("block", "changes", "contexts", "fired", "notes", "spawns")
+    __slots__ = (
+        "block", "changes", "contexts", "counted", "fired", "notes", "spawns",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.block: str | None = None
         self.spawns: list[Spawn] = []
         self.contexts: list[str] = []
         self.changes: Json = {}
+        self.counted: Json = {}
         self.notes: list[str] = []
         self.fired: list[Fired] = []
 
@@ -330,11 +335,16 @@ def _change_variables(rule: Json, scope: Json, decision: Decision) -> None:
     for name, code in rule.get("set_variable", {}).items():
         value = evaluate(code, scope)
         changes[name] = None if value is MAY else value
-    for name, by in rule.get("increment_variable", {}).items():
+    counted = rule.get("increment_variable", {})
+    for name, by in counted.items():
         before = scope["variables"].get(name) or 0
         if isinstance(before, bool) or not isinstance(before, (int, float)):
             raise ConditionError(0, f"{name} is {before!r}, which cannot be counted up")
         changes[name] = before + by
+    for name in changes:
+        by = decision.counted.pop(name, None if name in decision.changes else 0)
+        if by is not None and name in counted:
+            decision.counted[name] = by + counted[name]
     decision.changes |= changes
     scope["variables"] |= changes
     for name, value in changes.items():

@@ -100,12 +100,14 @@ def set_variables(
     *,
     unset: Collection[str] = (),
     kept: Mapping[str, Kept] = MappingProxyType({}),
+    counted: Mapping[str, float] = MappingProxyType({}),
     call: str = "",
 ) -> dict[str, Variable]:
     """Set variables, and forget those in `unset`; returns all as they are then.
 
-    `kept` says which are somebody's already. A `call` whose changes are in already
-    changes nothing.
+    `kept` says which are somebody's already, `counted` by how much some are to grow:
+    from what they are by now, if that is a number. A `call` whose changes are in
+    already changes nothing.
 
     Raises:
         NotYours: one belongs to somebody else; nothing is changed.
@@ -120,10 +122,18 @@ def set_variables(
             check_owner(known, {*changes, *unset}, kept)
         after = {name: each for name, each in known.items() if name not in unset}
         for name, value in changes.items():
-            after[name] = Variable(value, _owner_of(known, name, owner, kept))
+            now = _grown(known.get(name), counted.get(name), value)
+            after[name] = Variable(now, _owner_of(known, name, owner, kept))
         data = _data(after, [*applied, call][-_MAX_APPLIED:] if call else applied)
         folder.replace(holder.file, data, durable=False)
     return after
+
+
+def _grown(known: Variable | None, by: float | None, value: Any) -> Any:
+    """What a variable becomes: one that is counted up may have grown meanwhile."""
+    if known is None or by is None or type(known.value) not in (int, float):
+        return value
+    return known.value + by
 
 
 def _owner_of(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from subprocess import PIPE, Popen
 from typing import TYPE_CHECKING
 
 import pytest
-from hookworld import hook_world
+from hookworld import INSTALLED, hook_world
 
+from bridge.host.hook_table import HOOKS
 from bridge.rules.compiled import compile_rules
 
 if TYPE_CHECKING:
@@ -161,6 +163,37 @@ def test_a_rule_obeyed_twice_by_two_entries_counts_once(world):
 
     (file,) = (world.store.place.state / "sessions").glob("*.vars.json")
     assert json.loads(file.read_bytes())["variables"]["n"]["value"] == 1
+
+
+def test_calls_at_the_same_time_are_all_counted(world):
+    """The hooks of several calls in one message run beside each other."""
+    rules(world, COUNT)
+    hook = next(h for h in HOOKS if (h.event, h.tools) == ("PreToolUse", "bash"))
+    words = ["/bin/sh", *INSTALLED.arguments(hook)]
+    hooks = [Popen(words, stdin=PIPE, stdout=PIPE) for _ in range(6)]
+    for at, each in enumerate(hooks):
+        call = {"tool_input": {"command": "ls"}, "tool_use_id": f"toolu_{at}"}
+        event = world.event("PreToolUse", tool_name="Bash", **call)
+        each.stdin.write(json.dumps(event).encode())
+    # All have started before the first hears what it is about.
+    for each in hooks:
+        each.stdin.close()
+    for each in hooks:
+        each.stdout.close()
+        each.wait()
+
+    (file,) = (world.store.place.state / "sessions").glob("*.vars.json")
+    known = json.loads(file.read_bytes())["variables"]
+    assert {name: each["value"] for name, each in known.items()} == {"n": 18, "m": 1}
+
+
+COUNT = """
+on_before_tool:
+  - increment_variable: {n: 1}
+  - increment_variable: {n: 2}
+  - set_variable: {m: 0}
+  - increment_variable: m
+"""
 
 
 def test_a_changed_file_is_in_force_at_the_next_event(world):

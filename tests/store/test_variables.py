@@ -92,6 +92,18 @@ def test_a_call_counts_once_however_many_hooks_see_it(store):
     assert read_variables(store, HOLDER)["n"].value == 1
 
 
+@pytest.mark.parametrize("before", [{}, {"n": 5}, {"n": None}])
+def test_two_that_count_at_the_same_time_both_count(store, before):
+    """Each has seen what was there before the other wrote."""
+    set_variables(store, HOLDER, before, "rule")
+    seen = before.get("n") or 0
+    for call in ("toolu_1", "toolu_2"):
+        now = {"n": seen + 2}
+        set_variables(store, HOLDER, now, "rule", counted={"n": 2}, call=call)
+
+    assert read_variables(store, HOLDER)["n"].value == seen + 4
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"variables": [1]}', b"\xff"])
 def test_a_broken_file_holds_nothing_and_is_replaced(store, data):
     set_variables(store, HOLDER, {"a": 1}, "rule")
