@@ -9,7 +9,8 @@ agent's end need not carry it.
 
 Source: measured on Claude Code 2.1.330: the context reaches the same turn, in subagents
 too, and costs no request. Esc ends the wait and the turn; the agent goes on, and its
-notice carries the answer.
+notice carries the answer. If the user stops the agent meanwhile, no hook hears of it:
+the client writes `stoppedByUser` into the agent's `meta.json`.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def wait(state: str, fields: Json) -> bytes:
         return b""
     # On the monotonic clock, as the store: the other one may be set meanwhile.
     left_s = known.get("until", 0) / 1000 - time.monotonic()
-    response = _answer(f"{state}/responses/{request}.json", left_s)
+    meta = _meta_of(fields, result.get("agentId"))
+    response = _answer(f"{state}/responses/{request}.json", left_s, meta)
     try:
         if response is None:
             os.unlink(note)
@@ -55,7 +57,9 @@ def wait(state: str, fields: Json) -> bytes:
     except OSError:
         # Then the notice tells it, perhaps again.
         pass
-    if response is None and left_s <= MAX_WAIT_S:
+    if response is None and _is_stopped(meta):
+        response = {"error": {"code": "agent_stopped", "message": "by the user"}}
+    elif response is None and left_s <= MAX_WAIT_S:
         # Whoever looks next writes it down.
         response = {"error": {"code": "timeout", "message": "its time is over"}}
     agent = known.get("agent")
@@ -64,14 +68,26 @@ def wait(state: str, fields: Json) -> bytes:
     return json.dumps({"hookSpecificOutput": output}).encode()
 
 
-def _answer(path: str, left_s: float) -> Json | None:
-    """The response once it is there; None if it is not in time."""
+def _answer(path: str, left_s: float, meta: str) -> Json | None:
+    """The response once it is there; None if it is not in time, or will not come."""
     deadline = time.monotonic() + min(MAX_WAIT_S, left_s)
     while True:
         response = load(path)
-        if response is not None or time.monotonic() >= deadline:
+        is_over = time.monotonic() >= deadline or _is_stopped(meta)
+        if response is not None or is_over:
             return response
         time.sleep(_POLL_S)
+
+
+def _meta_of(fields: Json, agent: object) -> str:
+    """The file that the client keeps about an agent."""
+    folder = str(fields.get("transcript_path")).removesuffix(".jsonl")
+    return f"{folder}/subagents/agent-{name_of(agent)}.meta.json"
+
+
+def _is_stopped(meta: str) -> bool:
+    known = load(meta)
+    return known is not None and known.get("stoppedByUser") is True
 
 
 def _told(agent: str, request: str, response: Json | None) -> str:

@@ -23,6 +23,7 @@ from bridge.host.headless import ask_headless, is_headless, take_time
 from bridge.host.offers import judge_for, mark_open
 from bridge.host.request_tokens import PREFIX
 from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
+from bridge.host.unseen_ends import take_stopped
 from bridge.policy.rule_set import Spawn, Whose, place_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
@@ -107,8 +108,9 @@ def _instead(
     session_id = caller.holder
     earlier = find_handover(hook.store, session_id, key)
     if earlier:
-        # Its time may be over, and nobody has looked since.
+        # It may be over by its time or by the user, and nobody has looked since.
         hook.store.sweep()
+        take_stopped(hook, earlier)
     found = hook.store.find(RequestId(earlier)) if earlier else None
     if found is not None and found.response is not None:
         note_handover(hook.store, session_id, key, None)

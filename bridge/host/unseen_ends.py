@@ -276,6 +276,15 @@ def _heard_so_far(hook: HookContext, run: AgentRun) -> tuple[bool, int]:
     return request is None, claim.corrections if claim else 0
 
 
+def take_stopped(hook: HookContext, request_id: str) -> None:
+    """End a request whose agent the user has stopped: the notice comes later."""
+    for run in subagent_runs.all_runs(hook.store):
+        if run.request_id == request_id and not run.nested and run.agent_id:
+            known = runs.client_notes(hook.event, run.agent_id)
+            if known.get("stoppedByUser") is True:
+                fail(hook, run, "agent_stopped", detail="by the user", source="user")
+
+
 def release_all(hook: HookContext) -> None:
     """SessionEnd: let go of everything this process held."""
     hook.store.sweep(leaving=hook.session.host)

@@ -65,6 +65,30 @@ def test_at_the_deadline_the_agent_has_not_answered(state, seconds):
     assert list((state / "agents").iterdir()) == []
 
 
+def test_an_agent_that_the_user_stops_is_not_waited_for(state, tmp_path):
+    """No hook hears of it before the turn goes on."""
+    note(state)
+    folder = tmp_path / "session" / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1.meta.json").write_text('{"agentType": "x"}')
+    stop = threading.Timer(
+        0.3, (folder / "agent-a1.meta.json").write_text, ['{"stoppedByUser": true}']
+    )
+    stop.start()
+
+    said = told(
+        state,
+        transcript_path=f"{tmp_path}/session.jsonl",
+        tool_response={"isAsync": True, "agentId": "a1"},
+    )
+
+    assert said == (
+        "hostbridge: checker did not answer (agent_stopped): by the user\n"
+        "If you call it again, the command runs, once."
+    )
+    assert list((state / "agents").iterdir()) == []
+
+
 def test_a_wall_clock_that_is_set_ends_no_wait(state, monkeypatch):
     note(state)
     monkeypatch.setattr(time, "time", lambda: 1e12)

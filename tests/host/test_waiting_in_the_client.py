@@ -52,6 +52,30 @@ def test_escape_ends_the_wait_and_the_answer_still_comes(tmp_path):
     assert before == 3, history
 
 
+def test_an_agent_that_the_user_stops_is_not_waited_for(tmp_path):
+    """The turn goes on with why, and the call, made again, runs."""
+    main = calling("touch made # pytest", "touch made # pytest")
+    with host_world(tmp_path, obedient_model(slow(60), main=main)) as world:
+        define_rules(world, SLOW)
+        world.allow("Bash")
+        world.define("checker", "prompt: check\n")
+        with world.terminal() as terminal:
+            terminal.submit("go")
+            wait_until(lambda: world.api.turns("subagent"), what="the agent")
+            time.sleep(2)
+            for _ in range(2):
+                terminal.key("C-x")
+                time.sleep(0.2)
+                terminal.key("C-k")
+                time.sleep(0.5)
+            wait_until((world.stage.project / "made").exists, what="the command")
+            words = world.main_words()
+        (response,) = world.responses()
+
+    assert response.error.code == "agent_stopped"
+    assert "checker did not answer (agent_stopped)" in words
+
+
 def test_a_session_that_is_killed_in_the_wait_goes_on_when_it_is_resumed(tmp_path):
     """The work is offered again, and its answer comes; nothing is left of the wait."""
     revived = threading.Event()
