@@ -32,7 +32,7 @@ run() {
     ended=127
     # A signal may come right after the start: before the next line could note the
     # child's pid, and while the child itself would still ignore a milder signal.
-    trap '[ -z "$!" ] || kill -9 "$!"; exit 0' HUP INT TERM
+    trap '[ -n "$!" ] || exit 0; kill -9 "$!"' HUP INT TERM
     if [ -n "$python" ]; then
         "$python" "$@" <&3 3<&- &
         wait "$!"
@@ -41,7 +41,7 @@ run() {
     case $ended:$event in
     0:*) ;;
     42:FileChanged) trap - 0 && exit 2 ;;
-    *:PreToolUse) is_ours || is_late && refuse '"permissionDecision":"deny","permissionDecisionReason":"' '"' ;;
+    *:PreToolUse) is_ours || is_ruled && refuse '"permissionDecision":"deny","permissionDecisionReason":"' '"' ;;
     *:PermissionRequest) is_ours && refuse '"decision":{"behavior":"deny","message":"' '"}' ;;
     *:SessionStart) tell_how ;;
     esac
@@ -56,9 +56,10 @@ refuse() {
         "$event" "$1" "$why" "$2"
 }
 
-# Whether the library took too long (SIGALRM) over a call that a rule may be about.
-is_late() {
-    [ "$ended" = 142 ] && [ -z "$off" ] && [ -e "$state/rules/$event${tools:+.$tools}" ]
+# Whether a signal ended the library, or its time did, over a call that a rule may be
+# about.
+is_ruled() {
+    [ "$ended" -gt 128 ] && [ -z "$off" ] && [ -e "$state/rules/$event${tools:+.$tools}" ]
 }
 
 # Whether the event on stdin is about an agent of ours, or names a request. The library

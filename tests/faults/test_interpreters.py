@@ -21,6 +21,7 @@ from polling import wait_until
 from stage.processes import is_alive
 
 from bridge.host.hook_table import HOOKS, Form, Hook, form_of
+from bridge.rules.compiled import compile_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -181,6 +182,45 @@ def test_a_hook_that_is_ended_takes_its_interpreter_along(world, tmp_path):
 
     assert code == 0
     wait_until(lambda: not is_alive(int(file.read_text())))
+
+
+@pytest.mark.parametrize("how", ["exit", "kill"])
+def test_a_call_that_a_rule_may_block_waits_for_no_dead_library(world, tmp_path, how):
+    """One that a signal has ended, as for want of memory, cannot be asked."""
+    (world.bridge.settings.home / "rules.yaml").write_text(RULE)
+    compile_rules(world.bridge.settings, world.store)
+    hook = next(h for h in HOOKS if (h.event, h.tools) == ("PreToolUse", "bash"))
+    call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
+    form = with_python(
+        stand_in(tmp_path, {"exit": "exit 1", "kill": "kill -9 $$"}[how])
+    )
+
+    ended = run_hook(hook, world.event("PreToolUse", **call), form)
+
+    assert denied(ended) is (how == "kill")
+
+
+RULE = "on_before_tool: [{when: command == 'ls', block: no listing}]\n"
+
+
+def test_a_call_that_a_rule_may_block_is_refused_when_its_hook_is_ended(
+    world, tmp_path
+):
+    """By somebody else than the client, which would not read what it says."""
+    (world.bridge.settings.home / "rules.yaml").write_text(RULE)
+    compile_rules(world.bridge.settings, world.store)
+    hook = next(h for h in HOOKS if (h.event, h.tools) == ("PreToolUse", "bash"))
+    form = with_python(stand_in(tmp_path, f"touch '{tmp_path}/begun'; exec sleep 600"))
+    pipe = subprocess.PIPE
+
+    with subprocess.Popen(
+        ["/bin/sh", *form.arguments(hook)], stdin=pipe, stdout=pipe, stderr=pipe
+    ) as shell:
+        wait_until((tmp_path / "begun").exists)
+        shell.send_signal(signal.SIGTERM)
+        stdout, stderr = shell.communicate(b"{}", timeout=PATIENCE_S)
+
+    assert denied((shell.returncode, stdout, stderr))
 
 
 @pytest.mark.usefixtures("world")
