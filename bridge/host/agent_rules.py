@@ -19,14 +19,15 @@ from bridge.host.headless import ask_headless, is_headless, rule_notes, take_tim
 from bridge.host.launch import agents_above
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.rule_effects import decide
-from bridge.host.rule_request import Caller, NotPossible, Told, not_started
+from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
 from bridge.host.ruling import Ruling
-from bridge.policy.rule_set import Spawn, Whose
+from bridge.policy.rule_set import Decision, Spawn, Whose
 from bridge.protocol import plain_json
+from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.status import ignore
 from bridge.store import subagent_runs
-from bridge.store.handovers import forget_handovers
+from bridge.store.handovers import forget_handovers, untold
 from bridge.store.store import Store
 from bridge.store.variables import Holder, set_variables
 
@@ -102,7 +103,7 @@ class AgentRules:
             return Ruling()
         block, notes = decision.block, decision.notes
         try:
-            self._write_down(decision.changes, event, raw.get("tool_use_id"))
+            self._write_down(decision, event, raw.get("tool_use_id"))
         except BridgeError as error:
             notes.append(f"variables were not written: {error}")
         for spawn in decision.spawns:
@@ -139,11 +140,16 @@ class AgentRules:
             except BridgeError as error:
                 return not_started(spawn, error)
 
-    def _write_down(self, changes: Json, event: str, call: object) -> None:
-        if changes:
-            holder = Holder.agent(self.request_id)
-            seen = f"{event} {call}" if call else ""
-            set_variables(self.store, holder, changes, "rule", call=seen)
+    def _write_down(self, decision: Decision, event: str, call: object) -> None:
+        if decision.changes:
+            set_variables(
+                self.store,
+                Holder.agent(self.request_id),
+                decision.changes,
+                "rule",
+                counted=decision.counted,
+                call=f"{event} {call}" if call else "",
+            )
 
     def _held_back(self, reason: str) -> str | None:
         """Why the agent goes on; None past our own limit."""
@@ -174,6 +180,10 @@ class AgentRules:
         Its answer counts even if that fails; `prune` removes the rest.
         """
         with suppress(BridgeError, OSError), self.store.open(make=False) as store:
+            for each in untold(store, self.request_id).values():
+                # Its process may be gone already, with ours.
+                if request := store.find_unfinished(RequestId(each)):
+                    give_up(store, request, "cancelled", "its agent has ended")
             subagent_runs.forget_agent(store, self.request_id)
             forget_handovers(store, self.request_id)
 

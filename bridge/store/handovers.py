@@ -64,6 +64,13 @@ def note_handover(
         folder.replace(_file(session_id), plain_json.dumps(kept), durable=False)
 
 
+def forget_answer(store: Store, session_id: str, request_id: str) -> None:
+    """Forget the work of a process of its own: nobody is to be told of it."""
+    for key, known in untold(store, session_id).items():
+        if known == request_id:
+            note_handover(store, session_id, key, None)
+
+
 def forget_handovers(store: Store, session_id: str) -> None:
     """Forget all that was given away: nobody waits for it any more."""
     with store.folder("sessions") as folder:

@@ -2,15 +2,25 @@
 
 Started by a hook (`bridge.host.headless`), and outlives it. PLACE is the project's
 `Place` as a JSON list. Every end is a response: that the route is not available on this
-machine, too. A session that was not told the answer is woken.
+machine, too. A session that was not told the answer is woken; with a session that has
+given it a call, the work ends.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import sys
 import time
+from functools import partial
 
-from bridge.store.store import Store
+TYPE_CHECKING = False
+# Nothing of ours is imported before its path is set, below.
+if TYPE_CHECKING:
+    from bridge.protocol.request import Request
+    from bridge.protocol.status import Stage
+    from bridge.store.sessions import Session
+    from bridge.store.store import Store
 
 # Who waits looks twenty times a second.
 _TOLD_BY_S = 1.0
@@ -38,7 +48,10 @@ def main(place: str, request_id: str) -> None:
     if request is None:
         return
     try:
-        open_worker(store, settings, check_own(request.route)).serve(known)
+        worker = open_worker(store, settings, check_own(request.route))
+        if asked := _askers(store, known):
+            worker.on_stage = partial(_end_with_session, store, request, asked)
+        worker.serve(known)
     except BridgeError as exc:
         response = failed(request, code_of(exc), exc.what, now_ms=store.now_ms())
         store.publish(response, source="rule")
@@ -48,18 +61,39 @@ def main(place: str, request_id: str) -> None:
     _wake(store, request_id)
 
 
-def _wake(store: Store, request_id: str) -> None:
-    """Wake the session whose call it was, if nobody has told it the answer."""
+def _askers(store: Store, request_id: str) -> list[Session]:
+    """The open sessions whose call it is, and that were not told an answer."""
     from bridge.store.handovers import untold
     from bridge.store.sessions import live_sessions
-    from bridge.store.wakeups import wake
 
-    late = [
+    return [
         session
         for session in live_sessions(store)
         if request_id in untold(store, session.session_id).values()
     ]
-    wake(store, late)
+
+
+def _end_with_session(
+    store: Store, request: Request, asked: list[Session], _stage: Stage
+) -> None:
+    """End the request once no session is left that asked, nor one that goes on."""
+    from bridge.host.rule_request import give_up
+    from bridge.store.handovers import forget_answer
+    from bridge.store.sessions import is_gone
+
+    request_id = request.request_id
+    if all(is_gone(store, one) for one in asked) and not _askers(store, request_id):
+        give_up(store, request, "host_gone", "the session that asked has ended")
+        for session in asked:
+            # If it is resumed, the same call is a new question.
+            forget_answer(store, session.session_id, request_id)
+
+
+def _wake(store: Store, request_id: str) -> None:
+    """Wake the session whose call it was, if nobody has told it the answer."""
+    from bridge.store.wakeups import wake
+
+    wake(store, _askers(store, request_id))
 
 
 if __name__ == "__main__":
