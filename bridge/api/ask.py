@@ -76,6 +76,8 @@ class Asker(Submitter):
         except BaseException as exc:
             # An interrupt, or a callback that raises: nobody wants the answer any more.
             ended = exc.raised if isinstance(exc, _CallbackRaised) else exc
+            # With `--json` the command line says which request it was.
+            vars(ended)["request_id"] = self._asked
             if self._asked is not None and cancel(self.quick, self._asked):
                 ended.add_note(f"cancelled {self._asked}")
             if ended is exc:

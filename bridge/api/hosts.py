@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.config import Settings
-from bridge.errors import NoHost, StateRefused, StateUnavailable
+from bridge.errors import BridgeError, NoHost, StateRefused, StateUnavailable
 from bridge.host.eligibility import eligible, may_take
 from bridge.protocol.ids import check_id
 from bridge.protocol.request import Request
@@ -170,7 +170,9 @@ class Hosts:
         from bridge.host.nearby_sessions import find_nearby
 
         live = sessions.live_sessions(self._store)
-        reason = why_no_host(request, live, str(self._store.place.owner))
+        has_hooks = bool(live) or self._has_hooks()
+        owner = str(self._store.place.owner)
+        reason = why_no_host(request, live, owner, has_hooks=has_hooks)
         if live or not (nearby := find_nearby(self._store)):
             return reason
         there = shlex.quote(str(nearby.project))
@@ -178,9 +180,22 @@ class Hosts:
         why = f"{reason.why}; one is open in {nearby.project}"
         return NoHostReason(why, (ask_there, *reason.ways))
 
+    def _has_hooks(self) -> bool:
+        """Whether a session here would have our hooks, or has had them."""
+        from bridge.host.install import Installer
+
+        place = self._store.place
+        if (place.state / "sessions").is_dir():
+            # Of the plugin, perhaps.
+            return True
+        try:
+            return Installer(self._settings, place.project).is_installed()
+        except BridgeError:
+            return True
+
 
 def why_no_host(
-    request: Request, live: Sequence[Session], project: str
+    request: Request, live: Sequence[Session], project: str, *, has_hooks: bool = True
 ) -> NoHostReason:
     """Why none of the live sessions could take a request."""
     meant = [s for s in live if request.session in (None, *s.ids)]
@@ -208,10 +223,13 @@ def why_no_host(
             ),
             is_chosen=bool(live),
         )
+    start = f"start `claude` in {project}"
+    if not has_hooks:
+        start = f"`hostbridge install` first (it was never run here), then {start}"
     return NoHostReason(
         f"no Claude Code session with hostbridge is open in {project}",
         (
-            f"start `claude` in {project} (after `hostbridge install`)",
+            start,
             _OPEN_ALREADY,
             _LATER,
             HERE,

@@ -51,7 +51,8 @@ def main() -> None:
 
         # The notes say what becomes of the requests.
         message = "; ".join(["interrupted", *getattr(exc, "__notes__", ())])
-        report_other("interrupted", message, arguments)
+        request_id = getattr(exc, "request_id", None)
+        report_other("interrupted", message, arguments, request_id)
         # Not by sys.exit: an interpreter that was interrupted inside an `exec`, which
         # dataclasses use, ends by killing itself with SIGINT.
         os._exit(Exit.INTERRUPTED)

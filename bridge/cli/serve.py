@@ -46,8 +46,13 @@ def command(options: Namespace) -> int:
     """Serve, and print a line for each request; returns the exit code."""
     Interrupts().on()
     bridge = Bridge.open()
-    workers = open_workers(bridge.store, bridge.settings, options.route)
+    missing: list[str] = []
+    workers = open_workers(
+        bridge.store, bridge.settings, options.route, on_missing=missing.append
+    )
     complain(f"serving {bridge.store.place.project} by {', '.join(workers)}")
+    for why in missing:
+        complain(f"not served: {why}")
     note = note_of(bridge.settings, bridge.store.place)
     if note and "claude" in workers:
         complain(note)

@@ -59,6 +59,7 @@ def command(options: Namespace) -> int:
     except KeyboardInterrupt as exc:
         again = " ".join(left)
         exc.add_note(f"still running: `hostbridge wait {again}` picks it up")
+        vars(exc)["request_id"] = next(iter(left)) if len(left) == 1 else None
         raise
     if failed:
         from bridge.cli.report import complain_of_responses

@@ -89,6 +89,14 @@ class Installer:
         """Every settings file that hooks can be registered in."""
         return [target_of(kind, self._settings, self._project) for kind in SCOPES]
 
+    def is_installed(self) -> bool:
+        """Whether any of these files registers our hooks."""
+        files = [target.file for target in self.targets()]
+        return any(
+            settings_edit.ours(replaced_file.load(file) or "", str(file))
+            for file in files
+        )
+
     def plan_install(self, target: Target, hooks: Path, python: str) -> Change:
         """What an install would change."""
         form = form_of(target.kind, hooks, python)

@@ -146,9 +146,15 @@ def open_worker(
 
 
 def open_workers(
-    store: Store, settings: Settings, routes: Iterable[str] | None = None
+    store: Store,
+    settings: Settings,
+    routes: Iterable[str] | None = None,
+    *,
+    on_missing: Callable[[str], None] = lambda _why: None,
 ) -> dict[str, Worker]:
     """A worker for each of `routes`, by default for all that this machine can serve.
+
+    `on_missing` is told why one of them all cannot be served.
 
     Raises:
         InvalidRequest: no such route.
@@ -165,4 +171,6 @@ def open_workers(
             problems.append(str(exc))
     if not found:
         raise NoRoute("; ".join(problems))
+    for problem in problems:
+        on_missing(problem)
     return found

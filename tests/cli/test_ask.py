@@ -164,9 +164,10 @@ def screen(message: str) -> str:
 
 
 NO_HOST = (
-    "no Claude Code session with hostbridge is open in {0}. What to do: start `claude` "
-    "in {0} (after `hostbridge install`); if it is open already, answer its question "
-    "about trust, or type something into it; leave it for a later session: "
+    "no Claude Code session with hostbridge is open in {0}. What to do: `hostbridge "
+    "install` first (it was never run here), then start `claude` in {0}; if it is "
+    "open already, answer its question about trust, or type something into it; leave "
+    "it for a later session: "
     "`hostbridge submit --timeout 1d`; have it answered here: `--route local` (a "
     "local model), `--route claude` (claude -p) or `--route endpoint`, or "
     "BRIDGE_CLI_FALLBACK for every ask; see what is wrong with `hostbridge doctor`"

@@ -78,8 +78,10 @@ def test_error_interrupted(project, until):
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
 
+    (request_id,) = project.ids()
     assert process.returncode == 130
     assert told(out.decode())[0] == "interrupted"
+    assert json.loads(out)["requestId"] == request_id
 
 
 def test_after_two_dashes_json_is_a_word(capsys):

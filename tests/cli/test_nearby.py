@@ -32,8 +32,8 @@ def test_the_error_names_the_outer_session_and_what_to_do(project, inner):
     assert ran.err.startswith(
         "hostbridge: no Claude Code session with hostbridge is open in "
         f"{inner}; one is open in {project.folder}\n  what to do:\n    - ask that "
-        f"one: `hostbridge -C {project.folder} ask`\n    - start `claude` in {inner} "
-        "(after `hostbridge install`)\n"
+        f"one: `hostbridge -C {project.folder} ask`\n    - `hostbridge install` "
+        f"first (it was never run here), then start `claude` in {inner}\n"
     )
 
 
@@ -85,3 +85,10 @@ def test_a_folder_mounted_twice_has_two_names(tmp_path, monkeypatch):
     assert nearby_sessions.other_names(bound / "src") == [app / "src"]
     assert nearby_sessions.other_names(app / "src") == [bound / "src"]
     assert nearby_sessions.other_names(tmp_path) == []
+
+
+def test_where_hooks_are_registered_nobody_is_told_to_install(project):
+    project.run("install")
+    ran = project.run("ask", "x", "--timeout", "1")
+
+    assert f"  what to do:\n    - start `claude` in {project.folder}\n" in ran.err

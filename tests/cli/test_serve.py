@@ -21,7 +21,7 @@ def serve(project, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The command, with `serving` in place of the loop."""
     monkeypatch.setattr(command.Interrupts, "on", lambda *_: None)
     monkeypatch.setattr(command.Bridge, "open", lambda: project.bridge)
-    monkeypatch.setattr(command, "open_workers", lambda *_: {"local": None})
+    monkeypatch.setattr(command, "open_workers", lambda *_, **__: {"local": None})
 
     def run(serving: Any) -> int:
         monkeypatch.setattr(command, "serve", serving)

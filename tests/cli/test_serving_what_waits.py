@@ -51,7 +51,9 @@ def test_serve_once_names_what_still_waits(project):
     left = "hostbridge: still waiting: 2 for endpoint; `hostbridge doctor` says what"
     assert (ran.code, ran.out) == (0, "")
     assert ran.err.splitlines()[-1].startswith(left)
+    assert "hostbridge: not served: route endpoint: " in ran.err
     assert "still waiting" not in chosen.err
+    assert "not served" not in chosen.err
 
     project.run("off")
     off = project.run("serve", "--once")

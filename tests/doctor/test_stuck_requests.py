@@ -186,7 +186,7 @@ def test_each_reason_is_explained(seen, expected):
         (
             waits(NOBODY),
             "no Claude Code session with hostbridge is open in /p",
-            "start `claude` in /p (after `hostbridge install`)",
+            "start `claude` in /p",
         ),
         (
             waits(session="s2"),
@@ -243,7 +243,7 @@ def test_a_request_on_disk_that_nobody_can_take(patient):
         problem(
             "1 waiting, and no session can take it: by-hand",
             f"no Claude Code session with hostbridge is open in {patient.project}",
-            f"start `claude` in {patient.project} (after `hostbridge install`)",
+            f"start `claude` in {patient.project}",
         )
     ]
 
