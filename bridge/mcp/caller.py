@@ -20,7 +20,7 @@ from bridge.host.handover import can_start
 from bridge.host.output import one_line
 from bridge.store.callers import Caller as SeenCaller
 from bridge.store.callers import caller_of
-from bridge.store.host_process import ancestors_of
+from bridge.store.host_process import ancestors_of, name_of
 from bridge.store.sessions import Session, open_session
 from bridge.store.subagent_runs import AgentRun, find_agent
 from bridge.store.variables import Holder, values_of, variables_of
@@ -73,8 +73,17 @@ def identify(project: Project, meta: Mapping[str, Any] | None, client: str) -> C
                 "hostbridge doctor shows whether the hooks run",
             ),
         )
-    requester = f"{one_line(client, _MAX_NAME)} (MCP)"
-    return replace(caller, asking=caller.asking._replace(requester=requester))
+    return replace(caller, asking=caller.asking._replace(requester=_name_of(client)))
+
+
+def _name_of(client: str) -> str:
+    """Who asks, for people, such as `claude-code (pid 4711, MCP)`.
+
+    The name that the SDK gives a client by default says nothing: then its program's.
+    """
+    pid = os.getppid()
+    name = client if client not in ("", "mcp") else name_of(pid) or "a program"
+    return f"{one_line(name, _MAX_NAME)} (pid {pid}, MCP)"
 
 
 def _in_session(project: Project, seen: SeenCaller) -> Caller:

@@ -16,6 +16,8 @@ from mcpworld import call_from, run, served, server_pid, text_of
 from polling import wait_until
 from stage.processes import is_alive
 
+from bridge.store.host_process import name_of
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -57,7 +59,8 @@ def test_an_agent_is_served_by_claude_p(world: HookWorld, claude: Path):
         assert text_of(done).endswith(": completed\nserved right here")
         found = world.bridge.status(told["request_id"])
         assert found.request is not None
-        assert found.request.requester == "mcp (MCP)"
+        me = f"(pid {os.getpid()}, MCP)"
+        assert found.request.requester == f"{name_of(os.getpid())} {me}"
         assert (found.request.depth, found.request.model) == (0, "haiku")
 
     run(steps, world.project, BRIDGE_REQUESTER="")
