@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from public_conditions import FLOWS, PUBLIC
 
 import bridge
-from bridge.policy.condition import MAY, ConditionError, decide, evaluate, matches
+from bridge.policy.condition import MAY, ConditionError, decide, evaluate
 from bridge.policy.condition_compiler import compile_condition
 
 PACKAGE = Path(bridge.__file__).parent
@@ -205,7 +205,7 @@ def test_what_is_missing_is_none_and_harmless(source: str, expected: object) -> 
         ("t.get('a')", "'get' cannot look up a text in a text"),
         ("runs(n, 'a')", "'runs' takes a command, not a number"),
         ("runs(t, n)", "'runs' takes names of programs, not a number"),
-        ("runs(t, ' ')", "'runs' takes names of programs, not a text"),
+        ("runs(t, strip(' '))", "'runs' takes names of programs, not a text"),
         ("runs(t, 'abc')", "'runs' cannot be asked here"),
         ("words(m)", "'words' takes a command, not a mapping"),
     ],
@@ -263,53 +263,6 @@ def test_no_parser_is_asked_about_a_command_without_the_word() -> None:
     evaluate(compile_condition(source).code, {"c": "ls -l", "d": "py'te'st"}, shell)
 
     assert asked == [("py'te'st", "pytest")]
-
-
-@pytest.mark.parametrize(
-    ("glob", "text", "expected"),
-    [
-        ("*", "", True), ("", "", True), ("", "a", False), ("abc", "abc", True),
-        ("git push*", "git push --force\nx", True), ("*.py", "a/b.py", True),
-        ("*.py", "a.pyc", False), ("src/**/*.py", "src/a.py", True),
-        ("src/**/*.py", "src/a/b/c.py", True), ("src/**/*.py", "srcs/a.py", False),
-        ("**/test_*", "test_a", True), ("**/test_*", "a/test_b", True),
-        ("**/test_*", "atest_b", False), ("a?c", "abc", True), ("a?c", "ac", False),
-        ("a?c", "a\nc", True), ("[ab]", "a", False), ("[ab]", "[ab]", True),
-        ("*a*b*c*", "xxaxxbxxcxx", True), ("*a*b*c*", "cba", False),
-        ("*ab", "aab", True), ("a**b", "axxb", True), ("(a|b)+", "(a|b)+", True),
-        ("\\?", "\\x", True), ("*b", "b", True), ("a*a", "a", False),
-    ],
-)  # fmt: skip
-def test_globs_cover_whole_texts(glob: str, text: str, *, expected: bool) -> None:
-    assert matches(text, glob) is expected
-
-
-def test_a_glob_of_many_stars_ends() -> None:
-    text = "a" * 20_000
-
-    assert matches(text, "*a" * 200 + "*b") is False
-    assert matches("a/" * 10_000, "**/a/" * 100 + "b") is False
-
-
-letters = st.text("ab/*?", max_size=8)
-
-
-@settings(max_examples=500, deadline=None)
-@given(letters, letters)
-def test_globs_are_as_a_slow_reader_has_them(glob: str, text: str) -> None:
-    def covers(at: int, place: int) -> bool:
-        if at == len(glob):
-            return place == len(text)
-        is_start = at == 0 or glob[at - 1] == "/"
-        if is_start and glob.startswith("**/", at):
-            ends = [end + 1 for end in range(place, len(text)) if text[end] == "/"]
-            return any(covers(at + 3, end) for end in [place, *ends])
-        if glob[at] == "*":
-            return any(covers(at + 1, end) for end in range(place, len(text) + 1))
-        here = place < len(text) and glob[at] in {"?", text[place]}
-        return here and covers(at + 1, place + 1)
-
-    assert matches(text, glob) is covers(0, 0)
 
 
 def test_values_nested_too_deeply_are_an_error_with_the_place() -> None:
