@@ -6,8 +6,6 @@ else's package.
 Source: PyPA specifications, "Recording the Direct URL Origin".
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -4,8 +4,6 @@ The route `host`, an open session's, is not among them. Messages list them in th
 order.
 """
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 from bridge.errors import InvalidRequest

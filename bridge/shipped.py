@@ -1,7 +1,5 @@
 """Where the files that are not Python lie: in the installed package, or beside it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bridge.errors import BridgeError

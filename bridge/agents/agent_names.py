@@ -7,8 +7,6 @@ bytes, so that finding one of 4,800 agents does not read all their prompts. The 
 refuses a name that this look at the head would miss.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

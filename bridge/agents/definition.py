@@ -4,8 +4,6 @@ Three formats (a YAML agent, a subagent definition, a Markdown agent) are read i
 this. Only the loaders know which it was.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal
 

@@ -8,8 +8,6 @@ spaces, and what is still not YAML counts as plain text. All of that gives warni
 Source: measured on Claude Code 2.1.330.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -9,8 +9,6 @@
 Looking up a name reads the head of each file: a kilobyte if the name is in it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

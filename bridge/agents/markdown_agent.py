@@ -16,8 +16,6 @@ Source: Claude Code subagents reference, "Supported frontmatter fields"; measure
 2.1.330.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -6,8 +6,6 @@ Source: measured on 2.1.330: `claude plugin install` writes `enabledPlugins` int
 settings of its scope, and the folder of each plugin into installed_plugins.json.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ The names that it does not define, its imports, and the parts of an operating sy
 that are missing there. Nothing of the script runs.
 """
 
-from __future__ import annotations
-
 import ast
 import symtable
 from collections.abc import Collection, Iterator

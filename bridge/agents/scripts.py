@@ -6,8 +6,6 @@ imports and the names that it uses but neither defines nor is given.
 Source: pydantic-monty, `MontySession.feed_start`, `Monty{Syntax,Runtime}Error`.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice

@@ -27,8 +27,6 @@ with the tools in the form of OpenAI's API and the template to fill in:
 Source: subagent definition format; InitialContext, SubagentDefinition.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections.abc import Iterable

@@ -11,8 +11,6 @@ evaluates nothing, since the user may not have trusted its file yet.
 Source: Jinja documentation, "Sandbox".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any

@@ -4,8 +4,6 @@ With them, `hostbridge trust` shows what has changed since. Nothing is trusted b
 a text counts only if it has the digest that it is named by.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The YAML agent: its fields as they are written, and their checks."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

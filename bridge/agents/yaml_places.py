@@ -1,7 +1,5 @@
 """Where a part of a YAML value stands in the source, and how that is shown. Pure."""
 
-from __future__ import annotations
-
 
 def aligned(raw: str, value: str, at: int) -> int:
     """Where a character of a scalar's value stands in the scalar as it is written.

@@ -9,8 +9,6 @@ work, but their values count each time, so an alias bomb ends at `MAX_VALUES`.
 Source: YAML 1.2.2, "10.3. Core Schema"; PyYAML's event parser does the syntax.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@
 checked against it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.errors import InvalidRequest

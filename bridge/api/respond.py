@@ -6,8 +6,6 @@ evidence in such an answer is ever `verified`, and its route, `manual`, tells ev
 reader that a person answered.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.api.result import Result, result_of

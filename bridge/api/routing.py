@@ -1,7 +1,5 @@
 """Which route a request takes: an open session, or the caller's own process."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple, get_args
 
 from bridge.api.model_support import check_model

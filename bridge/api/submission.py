@@ -1,7 +1,5 @@
 """Submit a request: from then on it is on disk."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 

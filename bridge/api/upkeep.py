@@ -5,8 +5,6 @@ overdue requests, wakes sessions again if nobody took a request, and reports how
 request is.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Hashable
 from contextlib import suppress

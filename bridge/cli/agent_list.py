@@ -1,7 +1,5 @@
 """Everything that can be asked, one line each: defined, or known to Claude Code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Every command, in the order of the help, and what it does."""
 
-from __future__ import annotations
-
 GROUPS = {
     "Ask": {
         "ask": "Ask an agent and print its answer.",

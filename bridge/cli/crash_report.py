@@ -1,7 +1,5 @@
 """Log a bug of ours in a new temporary file."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import traceback

@@ -1,7 +1,5 @@
 """Lengths of time as people type them: `90`, `90s`, `5m`, `2h`, `1h30m`, `30d`."""
 
-from __future__ import annotations
-
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable

@@ -11,8 +11,6 @@ For example:
   echo '{}' | hostbridge hook SessionStart local
 """
 
-from __future__ import annotations
-
 import sys
 
 from bridge.cli.exit_codes import Exit

@@ -6,8 +6,6 @@ whoever waits checks for it from time to time. While the first one is being hand
 request cancelled say, others are ignored: people press Ctrl-C twice.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Callable

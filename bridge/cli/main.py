@@ -5,8 +5,6 @@ help, and ends with two examples. It is imported only when it is called, so that
 command starts fast. With `--json`, an error is also one object on stdout.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

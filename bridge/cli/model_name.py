@@ -1,7 +1,5 @@
 """A model as it is typed: paths of files are relative to the working folder."""
 
-from __future__ import annotations
-
 import os
 
 from bridge.agents.files import MODELS_FOLDER

@@ -1,7 +1,5 @@
 """How `hostbridge models` shows models: those that are here, those worth fetching."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ Quick to import: `ask` starts its model as soon as the options are known, while 
 is still being imported.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from typing import Any, NamedTuple

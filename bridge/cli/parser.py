@@ -4,8 +4,6 @@ Options and arguments may come in any order; after `--` everything is an argumen
 word with white space in it is an argument, too, even if it begins with a dash.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Files that a user names: what they hold, or an error that names the file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bridge.errors import InvalidRequest

@@ -11,8 +11,6 @@ Words from outside stand behind a bar, those of the agent bounded, and what a te
 would obey or hide in them is visible: nothing in them can pose as a line of ours.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

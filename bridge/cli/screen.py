@@ -4,8 +4,6 @@ On a terminal no line is wider than it, but for a word that is: ids and paths ar
 to be copied. Where there is no terminal nothing is cut, wrapped or coloured.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, Self, TextIO

@@ -4,8 +4,6 @@ What a narrow terminal has no room for is cut, the widest column first, or left 
 Columns that a person copies, such as ids, are never cut.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ Nothing depends on it: it may be killed at any point, and does nothing if the st
 directory is gone.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Tell the user, once, that a budget of the session is nearly or wholly used up."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from bridge.errors import StateUnavailable

@@ -4,8 +4,6 @@ A session writes down the limits that it obeys: nobody else knows its environmen
 it has used is in its record, too (`bridge.store.spending`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Literal, NamedTuple

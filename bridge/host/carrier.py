@@ -10,8 +10,6 @@ The client reads that folder when it starts. A session that was open before does
 know the agent; its requests run on general-purpose, and are told what is missing.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from bridge.config import Settings

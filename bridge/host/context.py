@@ -1,7 +1,5 @@
 """What a handler gets: one event, the session it came from, and the store."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from bridge.config import Settings

@@ -1,7 +1,5 @@
 """Answer one event: find its session and the handler, and hand it over."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import suppress

@@ -4,8 +4,6 @@ With two rules, a request could wait for a session that never takes it, and its 
 would wait in vain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from bridge.protocol.request import Request

@@ -5,8 +5,6 @@ of our own agents are denied (`gate.last_word`). An alarm bounds the time,
 `bridge.host.output` the output.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

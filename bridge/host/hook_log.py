@@ -1,7 +1,5 @@
 """What hooks log for people: failures for `hostbridge doctor`, and BRIDGE_DEBUG."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -11,8 +11,6 @@ Source: Claude Code hooks reference, "Configuration"; measured on 2.1.330: the e
 `asyncRewake` wakes.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -13,8 +13,6 @@ The former text of a file is kept: if nobody else has changed the file since, it
 are restored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

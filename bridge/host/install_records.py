@@ -5,8 +5,6 @@
                                       that name no path (`install --project`)
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shlex

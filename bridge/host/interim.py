@@ -15,8 +15,6 @@ of an agent, and the notice that it has finished once, when nothing that it star
 left. Without one the client wakes no agent when another ends: see `bridge.host.launch`.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

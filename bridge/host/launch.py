@@ -4,8 +4,6 @@ The whole input is replaced: the client fails a call whose rewritten input is pa
 State is durable before the rewrite is printed.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

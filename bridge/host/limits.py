@@ -8,8 +8,6 @@ The decision is printed even if it cannot be recorded (a full disk, a busy lock)
 otherwise the agent would go on.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from bridge.errors import StateUnavailable

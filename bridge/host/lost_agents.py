@@ -6,8 +6,6 @@ time they have left and what they must answer is lost. Their permission dialog w
 take the user's next key for a yes.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from bridge.errors import StateUnavailable

@@ -7,8 +7,6 @@ checkout, would wait in vain.
 Source: proc_pid_mountinfo(5).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

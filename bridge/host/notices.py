@@ -7,8 +7,6 @@ of the answer enters the host's context.
 Source: measured on Claude Code 2.1.330.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

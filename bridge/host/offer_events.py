@@ -1,7 +1,5 @@
 """Requests may wait: the session was woken, or its main thread has called a tool."""
 
-from __future__ import annotations
-
 from bridge.errors import StateUnavailable
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext

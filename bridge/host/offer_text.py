@@ -4,8 +4,6 @@ It contains only checked ids: the contents of a request (prompt, requester, task
 come from anywhere, and the host's model reads this as its user's wish.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from bridge.host.request_tokens import PREFIX

@@ -5,8 +5,6 @@ the model ignores is repeated; after the last time it is given back, and the req
 records that this session declined.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 

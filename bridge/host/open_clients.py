@@ -1,7 +1,5 @@
 """The clients with open sessions: what a person alone may do is refused below them."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from bridge.config import Settings

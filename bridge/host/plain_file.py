@@ -1,7 +1,5 @@
 """Open a file of the user's or the client's, and nothing but a plain file."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -3,8 +3,6 @@
 Where a session belongs, and which install acts for it, is in `pins`.
 """
 
-from __future__ import annotations
-
 import re
 
 from bridge.host.events import HookEvent

@@ -5,8 +5,6 @@ replaced, the link stays. Mode and owner stay as well. A file that changed since
 read is left alone: the client writes its settings, too.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat

@@ -7,8 +7,6 @@ token may be the user's own.
 The description is ours: when a person stops an agent, the request's id is only there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """What rules say about an event in an agent that no session runs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -6,8 +6,6 @@ subagent's meta file, which is there at its first tool call and at its end.
 Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.meta.json`.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

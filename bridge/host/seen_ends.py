@@ -4,8 +4,6 @@ SubagentStop has the agent's last message. In auto mode the answer comes through
 tool SubagentHandback instead, before the agent stops.
 """
 
-from __future__ import annotations
-
 from bridge.host import interim
 from bridge.host.capture import RECEIPT, take_words
 from bridge.host.context import HookContext

@@ -6,8 +6,6 @@ model starts another client. A process that has left its ancestors, and has anot
 environment, is under no session that can be seen.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A session begins, changes its folder, or ends."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from bridge.errors import StateUnavailable

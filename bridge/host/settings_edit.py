@@ -4,8 +4,6 @@ Pure. Whatever is not ours keeps its bytes. Text that cannot be understood is an
 with its place; nothing is guessed.
 """
 
-from __future__ import annotations
-
 from json.decoder import JSONDecodeError
 from typing import Any
 

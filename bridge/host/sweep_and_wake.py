@@ -4,8 +4,6 @@ A killed host tells nobody. The next program that looks gives back what it held;
 open sessions may be idle, and would not look by themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 

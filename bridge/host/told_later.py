@@ -6,8 +6,6 @@ Source: measured on Claude Code 2.1.330: a `systemMessage` from a hook in a suba
 shown nowhere.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from contextlib import suppress

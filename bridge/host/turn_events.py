@@ -1,7 +1,5 @@
 """A turn begins or ends: settle what ended unseen, then offer what waits."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from bridge.errors import StateUnavailable

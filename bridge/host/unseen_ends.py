@@ -7,8 +7,6 @@ UserPromptSubmit, and Stop, whose list of background tasks shows what is gone.
 Source: measured on Claude Code 2.1.330.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from contextlib import suppress

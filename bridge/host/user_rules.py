@@ -7,8 +7,6 @@ asked, so such a call is denied.
 Source: Claude Code settings reference, "Permission settings".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path

@@ -3,8 +3,6 @@
 Used by `ask` and `wait`, when their time is up, and by `doctor`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from bridge.store import wakeups

@@ -18,8 +18,6 @@ In flows also:
 conditions lack stand for what Python lacks.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The parser does not see every expansion in one, so they are looked for here.
 """
 
-from __future__ import annotations
-
 import re
 
 from bridge.policy.bash_parser import UNKNOWN, Unreadable

@@ -15,8 +15,6 @@ Source: Bash reference manual, "Quoting" and "Shell Parameter Expansion"; zsh ma
 "Process Substitution" and "Glob Qualifiers".
 """
 
-from __future__ import annotations
-
 import re
 
 _ANYWHERE = re.compile(r"[;&|`<>\n\r\0]|\$[({\[]")

@@ -4,8 +4,6 @@ A hook's shell half is told the class by its entry, so that it knows whether any
 concerns the call without reading the event. Every tool is in one class.
 """
 
-from __future__ import annotations
-
 _NAMED = {
     # Whatever has its command run by a shell.
     "bash": ("Bash", "Monitor", "PowerShell"),

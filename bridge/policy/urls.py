@@ -7,8 +7,6 @@ here.
 Source: WHATWG URL Standard, "URL parsing"; RFC 3986, section 3.
 """
 
-from __future__ import annotations
-
 import re
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"

@@ -6,8 +6,6 @@ a row start nothing that their arguments name: `pip install pytest`.
 Source: the manuals of the programs named.
 """
 
-from __future__ import annotations
-
 
 def _options(text: str) -> frozenset[str]:
     return frozenset(text.split())

@@ -1,7 +1,5 @@
 """AgentOutput: the form of an answer unless the caller gives a schema."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from bridge.protocol.plain_types import Limits

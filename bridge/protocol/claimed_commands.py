@@ -3,8 +3,6 @@
 Pure. Only what a hook or our own loop saw counts as verified.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

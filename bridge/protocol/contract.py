@@ -3,8 +3,6 @@
 It stands at the end of the prompt, so the agent reads it last.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

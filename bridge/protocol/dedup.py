@@ -4,8 +4,6 @@ Deadline, priority and number of attempts do not count: they say how soon and ho
 something is asked. Whatever changes what the answer means, or who may give it, counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Find the JSON in an agent's message, whatever it is, in bounded time and depth."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -3,8 +3,6 @@
 `ask`, `wait`, `show`, `doctor`, the exceptions and state/FAILURES.md all read it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal, get_args
 

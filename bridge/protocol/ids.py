@@ -10,8 +10,6 @@ thousand can be ordered from its file names alone:
     ` microseconds since 1970, eleven characters of base 32
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal, NewType
 

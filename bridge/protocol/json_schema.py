@@ -3,8 +3,6 @@
 Both always end, whatever the schema: see `compiled_schema`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import lru_cache

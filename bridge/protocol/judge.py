@@ -4,8 +4,6 @@ Pure. The complaint about a rejected answer is written for the agent, which may 
 again. The message is untrusted: its size and depth are bounded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain

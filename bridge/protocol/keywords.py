@@ -6,8 +6,6 @@ nothing. For a caller who wants a typed answer it is an error.
 Source: JSON Schema, drafts 4 to 2020-12, the core and validation vocabularies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -6,8 +6,6 @@ whichever is there; the file of a local one; or `openai:NAME`, one of a server's
 Source: Claude Code subagents reference, "model"; measured on 2.1.330.
 """
 
-from __future__ import annotations
-
 # The client's own agent for whatever is asked; it runs where no other is named.
 GENERAL = "general-purpose"
 

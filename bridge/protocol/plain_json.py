@@ -6,8 +6,6 @@ lists and objects; everything else goes to orjson, which converts it or says wha
 wrong.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

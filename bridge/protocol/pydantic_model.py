@@ -4,8 +4,6 @@ Programs may use a value in models of their own, so pydantic also reads and writ
 that is a part of another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

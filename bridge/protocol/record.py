@@ -4,8 +4,6 @@ JSON is UTF-8, camelCase, one object, a newline at the end. Unknown keys survive
 trip; a record of a newer version is refused, never rewritten.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, TypeVar
 
 from bridge.errors import NewerSchema

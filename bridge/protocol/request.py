@@ -1,7 +1,5 @@
 """What is asked, by whom, until when, and who is working on it."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Annotated, Any, Literal, Self
 

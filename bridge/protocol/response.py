@@ -1,7 +1,5 @@
 """How a request ended: the agent's words, the value in them, or a named failure."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from bridge.errors import BridgeError

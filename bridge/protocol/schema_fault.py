@@ -5,8 +5,6 @@ grows without bound. So this follows only the parts that fail, down to the first
 rule. Of several alternatives it follows the one that the value was meant for.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

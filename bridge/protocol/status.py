@@ -1,7 +1,5 @@
 """The life of a request: one table, and the one function that obeys it."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -4,8 +4,6 @@ One table says what each argument of the public functions may be. A test passes 
 wrong kind of value to every argument.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Text in messages: times to the millisecond, long text cut short, white space."""
 
-from __future__ import annotations
-
 import re
 
 _SPACE = re.compile(r"\s+")

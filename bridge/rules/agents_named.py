@@ -1,7 +1,5 @@
 """Whether a rule names an agent that there is: asked by `rules check` and `trust`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -9,8 +9,6 @@ Of a linked worktree the project is the main one. A file that has changed since 
 not be used (not trusted, or not YAML) leaves in force what was: the state keeps a copy.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

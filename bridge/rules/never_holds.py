@@ -1,7 +1,5 @@
 """What a condition asks for and can never be, judging by its compiled form. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any

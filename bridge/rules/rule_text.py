@@ -4,8 +4,6 @@ Importing jinja2 takes as long as all the rest of a hook, and most texts of rule
 words and `{{ command }}`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

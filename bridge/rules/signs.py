@@ -5,8 +5,6 @@ nothing where there is none. A class too many costs a start of Python, a class t
 would lose a rule: in doubt it is one more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Source: Claude Code tools reference, "Tool input"; tools that are not listed her
 those of MCP servers, may have any field.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

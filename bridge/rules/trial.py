@@ -3,8 +3,6 @@
 hostbridge rules test --tool Bash --command "cd x && pytest -q"
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 `store.Store` is what everybody else uses.
 """
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple, TypeAlias
 
 from bridge.protocol.ids import RequestId

@@ -8,8 +8,6 @@ tell.
 Source: measured on Claude Code 2.1.330, `_meta` of tools/call.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from bridge.protocol.plain_types import field

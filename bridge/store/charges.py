@@ -1,7 +1,5 @@
 """Charge a session for what its agents took, by their calls (see `store.spending`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 

@@ -6,8 +6,6 @@ All of it happens under the store's lock; the rename from `requests/` to `proces
 is what takes a request, and the record in `processing/` says who holds it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 

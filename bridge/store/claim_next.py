@@ -5,8 +5,6 @@ walk covers a few hundred requests, releases the lock, and goes on. What it pass
 is remembered (see `passed_over`), so that the next claim begins where this one was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Literal
 

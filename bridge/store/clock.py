@@ -1,7 +1,5 @@
 """Clocks, passed in: wall clock for records, monotonic for waiting."""
 
-from __future__ import annotations
-
 import time
 from typing import Protocol
 

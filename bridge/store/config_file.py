@@ -7,8 +7,6 @@ Where there is none, nothing is imported. A file with an error in it counts as n
 for the hooks, which must not break a session; commands refuse it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

@@ -7,8 +7,6 @@ request, which is ignored. A request that another program wrote is checked when 
 claimed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection
 

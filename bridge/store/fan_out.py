@@ -11,8 +11,6 @@ environment names nobody else.
                     as the limit, so that a long queue need not be read at each submit
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256

@@ -5,8 +5,6 @@ the rule, who made the call, and what it says. Only who made the call may start 
 agent: the agent's id is beside the request, empty for the main thread.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

@@ -8,8 +8,6 @@ Source: proc(5), "/proc/pid/stat", fields 3 (state) and 22 (starttime), and
 "/proc/pid/comm".
 """
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 from enum import Enum

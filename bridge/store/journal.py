@@ -5,8 +5,6 @@ missing: after a power cut, on a full disk, or if something else has the log's n
 That never turns a completed transition into an error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any

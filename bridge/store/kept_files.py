@@ -4,8 +4,6 @@ A file held open keeps its inode to itself: if the name still leads to it, with 
 size and times, its bytes are what was read.
 """
 
-from __future__ import annotations
-
 import os
 
 

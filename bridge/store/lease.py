@@ -7,8 +7,6 @@ count as well. Setting the wall clock forward ends such a lease early; setting i
 ends it late.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from bridge.protocol.record import json_object

@@ -1,7 +1,5 @@
 """What should become of a request that somebody holds: pure, one table of cases."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from bridge.protocol.request import Request

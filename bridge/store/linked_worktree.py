@@ -10,8 +10,6 @@ Source: gitrepository-layout(5), "worktrees/<id>/gitdir"; git-worktree(1), "DETA
 Either path may be relative to the folder of the file that holds it (Git 2.48).
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from contextlib import suppress

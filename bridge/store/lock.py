@@ -8,8 +8,6 @@ The lock file itself stays for ever: unlinking it would let a waiter hold the ol
 while a newcomer creates and locks a fresh one, and both would believe they are alone.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import stat

@@ -4,8 +4,6 @@ The caller has resolved the path and found no links: a link found now was put th
 since, to lead elsewhere.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

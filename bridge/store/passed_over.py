@@ -15,8 +15,6 @@ file may have been changed. With few to pass over there is no file.
 Nothing depends on it: a missing or wrong line only costs time.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from itertools import islice
 from typing import Literal, get_args

@@ -10,8 +10,6 @@ Source: proc(5), "/proc/pid/stat", fields 4 (ppid), 6 (session), 7 (tty_nr) and 
 prctl(2), "PR_SET_CHILD_SUBREAPER".
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """quarantine/: unreadable files, byte for byte, each with the reason beside it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Look at requests without changing anything; no lock is taken."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from contextlib import suppress

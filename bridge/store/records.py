@@ -3,8 +3,6 @@
 Nothing here changes a file. What to do about one that cannot be read is for `state`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import suppress

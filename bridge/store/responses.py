@@ -4,8 +4,6 @@ The link that gives the response its name decides. Whatever a kill leaves behind
 it, the request is over, and the next reader cleans up.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import TypeGuard
 

@@ -1,7 +1,5 @@
 """Logs of ours: one line for each event. A full log gets another name."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

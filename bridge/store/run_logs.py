@@ -3,8 +3,6 @@
 A log that is full becomes `<request id>.1.jsonl`. Both go with their request.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.protocol.record import json_lines

@@ -6,8 +6,6 @@ an agent's answer; it is put aside, never returned. The key guards against mista
 fabrication, not against a program of this user that reads it.
 """
 
-from __future__ import annotations
-
 import hmac
 import os
 from contextlib import suppress

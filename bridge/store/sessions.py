@@ -18,8 +18,6 @@ what was meant for the old id is then meant for the new one. If a session is res
 while it is open elsewhere, two processes have one session id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

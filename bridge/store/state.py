@@ -4,8 +4,6 @@ This also handles unreadable files: they are moved to quarantine if the lock is 
 and treated as absent if it is not.
 """
 
-from __future__ import annotations
-
 import errno
 import time
 from collections.abc import Iterator

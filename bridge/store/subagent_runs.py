@@ -14,8 +14,6 @@ The gate's notes on an agent's tool calls are beside them: see `tool_calls`.
 `bridge.host.runs` says which run an event belongs to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Submit: make a request durable and visible, whole, once."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from contextlib import suppress
 

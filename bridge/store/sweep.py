@@ -1,7 +1,5 @@
 """Sweep: take back what dead hosts held, end what is overdue, finish what was begun."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from math import inf
 

@@ -1,7 +1,5 @@
 """The switch: `off` and `sessions/<id>.off` stop the bridge until they are removed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from bridge.store.sessions import Session

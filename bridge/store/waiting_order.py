@@ -4,8 +4,6 @@ Our own ids contain both, so ten thousand of them are ordered without opening a 
 For ids that somebody else chose, `rank` reads the file.
 """
 
-from __future__ import annotations
-
 import heapq
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -18,8 +18,6 @@ after 0.6 s; of removing and making it again the client sometimes misses the sec
 half. `/clear`, compaction, `--worktree` and EnterWorktree leave the watch alone.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
