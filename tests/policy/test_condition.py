@@ -205,7 +205,7 @@ def test_what_is_missing_is_none_and_harmless(source: str, expected: object) -> 
         ("t.get('a')", "'get' cannot look up a text in a text"),
         ("runs(n, 'a')", "'runs' takes a command, not a number"),
         ("runs(t, n)", "'runs' takes names of programs, not a number"),
-        ("runs(t, strip(' '))", "'runs' takes names of programs, not a text"),
+        ("runs(t, strip(' '))", "'runs' takes names of programs, not an empty text"),
         ("runs(t, 'abc')", "'runs' cannot be asked here"),
         ("words(m)", "'words' takes a command, not a mapping"),
     ],
