@@ -31,6 +31,7 @@ _SAID = {
     "timeout": "the deadline passed",
     "cancelled": "cancelled",
     "rule": "{why}",
+    "refused": "refused: {call}: {why}",
 }
 _OUTCOMES: dict[bool | None, tuple[str, Style]] = {
     None: ("running", "yellow"),

@@ -18,7 +18,7 @@ from bridge.host.call_notes import before_tool, has_turns
 from bridge.host.capture import fail
 from bridge.host.context import HookContext
 from bridge.host.gate import permits
-from bridge.host.output import HookOutput, deny
+from bridge.host.output import MAX_NOTE, HookOutput, deny, one_line
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs, switch
@@ -26,6 +26,7 @@ from bridge.store.clock import uptime
 from bridge.store.subagent_runs import AgentRun
 
 MAX_WARNINGS = 2
+_MAX_CALL = 80
 # How long before its deadline an agent is told to answer, at most.
 LAST_MS = 60_000
 
@@ -65,6 +66,23 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
     return _hurry(hook, run, limit, "turn_limit")
 
 
+def note_refusal(hook: HookContext, run: AgentRun, why: str, *, is_turn: bool) -> None:
+    """Write down why a call was refused, for `hostbridge show`: agents say little.
+
+    A refused call is a turn of the agent, too, where nothing else counts it.
+    """
+    command = hook.event.command or hook.event.tool
+    call = one_line(command, _MAX_CALL)
+    with suppress(StateUnavailable):
+        if is_turn:
+            subagent_runs.change(
+                hook.store, run, lambda r: r.with_(refused=r.refused + 1)
+            )
+        with hook.store.state() as state:
+            said = one_line(why.removeprefix("hostbridge: "), MAX_NOTE)
+            state.note("refused", run.request_id, call=call, why=said)
+
+
 def is_off(hook: HookContext) -> bool:
     """Whether the user switched the bridge off, in whatever way."""
     return hook.settings.off or switch.is_off(hook.store, hook.session.session_id)
@@ -72,13 +90,13 @@ def is_off(hook: HookContext) -> bool:
 
 def _keep_from(hook: HookContext, run: AgentRun, tool: str) -> HookOutput:
     """Say that the definition denies this tool to the agent."""
-    with suppress(StateUnavailable):
-        subagent_runs.change(hook.store, run, lambda r: r.with_(refused=r.refused + 1))
+    why = f"the definition of this agent keeps {tool} from it"
+    note_refusal(hook, run, why, is_turn=True)
     has = "no tools" if run.tools == () else ", ".join(run.tools or ())
     others = f" It has: {has}." if run.tools is not None else ""
     return deny(
-        f"hostbridge: the definition of this agent keeps {tool} from it.{others} Work "
-        "without it, or answer that you are blocked and by what."
+        f"hostbridge: {why}.{others} Work without it, or answer that you are blocked "
+        "and by what."
     )
 
 

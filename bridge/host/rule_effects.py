@@ -41,9 +41,8 @@ from bridge.policy.rule_set import Decision, Whose, decide_event, label_of, scop
 from bridge.policy.tool_classes import HANDBACK, class_of, is_own
 from bridge.rules.freshness import FOLDER
 from bridge.rules.rule_text import filled_in
-from bridge.store import sessions, subagent_runs
+from bridge.store import sessions
 from bridge.store.store import Store
-from bridge.store.subagent_runs import AgentRun
 from bridge.store.variables import Holder, set_variables
 
 if TYPE_CHECKING:
@@ -177,18 +176,14 @@ def _about_call(
         return _told(hook, decision, output)
     run = runs.find_run(hook.store, hook.event)
     if run is not None:
-        _count_refusal(hook, run)
+        from bridge.host.limits import note_refusal
+
+        note_refusal(hook, run, decision.block, is_turn=True)
     refused = deny(decision.block, limit=limit)
     if decision.contexts:
         text = "\n\n".join(decision.contexts)
         refused = with_context(refused, "PreToolUse", text)
     return _with_notes(hook, refused, decision)
-
-
-def _count_refusal(hook: HookContext, run: AgentRun) -> None:
-    """A refused call is a turn of the agent, too."""
-    with suppress(StateUnavailable):
-        subagent_runs.change(hook.store, run, lambda r: r.with_(refused=r.refused + 1))
 
 
 def _refusal(hook: HookContext, reason: str) -> HookOutput | None:

@@ -93,21 +93,17 @@ def permission_request(hook: HookContext) -> HookOutput:
         return lost_agents.refuse(hook)
     tool = hook.event.tool or "this tool"
     if hook.event.text("permission_mode") == "plan" and tool not in READ_ONLY:
-        return refuse_permission(
-            f"hostbridge: the session is in plan mode, where {tool} is granted to "
-            "nobody. Work without it, or answer that you are blocked and by what."
-        )
+        why = f"the session is in plan mode, where {tool} is granted to nobody"
+        return refuse_permission(_refused(hook, run, why))
     from bridge.policy.permissions import is_granted
 
     call = _call_of(hook)
     if is_granted(run.allow, call):
         if not is_granted(_rules_of_user(hook, "ask"), call):
             return grant_permission()
-        return refuse_permission(
-            f"hostbridge: the user's settings ask about this use of {tool}, and nobody "
-            "is there to be asked. Work without it, or answer that you are blocked."
-        )
-    return refuse_permission(_not_granted(run, call))
+        why = f"the user's settings ask about this use of {tool}"
+        return refuse_permission(_refused(hook, run, why))
+    return refuse_permission(_refused(hook, run, _not_granted(run, call)))
 
 
 def _held_to_grants(hook: HookContext, run: AgentRun) -> HookOutput | None:
@@ -127,7 +123,7 @@ def _held_to_grants(hook: HookContext, run: AgentRun) -> HookOutput | None:
         or (call.tool == "Bash" and only_looks(hook.event.command, call.is_inside))
         or is_granted(_rules_of_user(hook, "allow"), call)
     )
-    return None if may else deny(_not_granted(run, call))
+    return None if may else deny(_refused(hook, run, _not_granted(run, call)))
 
 
 def _call_of(hook: HookContext) -> Call:
@@ -158,9 +154,15 @@ def _not_granted(run: AgentRun, call: Call) -> str:
         close = f"a grant covers one plain command, not {sign!r}"
     # The reason quotes what a model wrote.
     why = f": {one_line(close, MAX_REASON)}" if close else ""
+    return f"{tool} is not granted to this agent{why}"
+
+
+def _refused(hook: HookContext, run: AgentRun, why: str) -> str:
+    """What the agent is told of a refused call, which is written down."""
+    limits.note_refusal(hook, run, why, is_turn=False)
     return (
-        f"hostbridge: {tool} is not granted to this agent{why}. Nobody is there to "
-        "ask. Work without it, or answer that you are blocked and by what."
+        f"hostbridge: {why}. Nobody is there to ask. Work without it, or answer that "
+        "you are blocked and by what."
     )
 
 

@@ -77,13 +77,13 @@ def identify(project: Project, meta: Mapping[str, Any] | None, client: str) -> C
 
 
 def _name_of(client: str) -> str:
-    """Who asks, for people, such as `claude-code (pid 4711, MCP)`.
+    """Who asks, for people, such as `claude-code over MCP (pid 4711)`.
 
     The name that the SDK gives a client by default says nothing: then its program's.
     """
     pid = os.getppid()
     name = client if client not in ("", "mcp") else name_of(pid) or "a program"
-    return f"{one_line(name, _MAX_NAME)} (pid {pid}, MCP)"
+    return f"{one_line(name, _MAX_NAME)} over MCP (pid {pid})"
 
 
 def _in_session(project: Project, seen: SeenCaller) -> Caller:

@@ -60,7 +60,7 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
     "agent_failed": ("the agent reports that it failed",
         "read the answer: it says how"),
     "agent_blocked": ("the agent reports that it is blocked",
-        "read the answer: it says by what"),
+        "read the answer, and what was refused: hostbridge show ID"),
     "timeout": ("the deadline passed", "ask with a longer deadline (--timeout)"),
     "cancelled": ("the request was cancelled", "ask again, unless you cancelled it"),
     "depth": ("too many agents asked for one another",

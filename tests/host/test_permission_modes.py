@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bridge.cli.show_history import history_lines
 from bridge.store import subagent_runs
 
 if TYPE_CHECKING:
@@ -134,3 +135,20 @@ def test_an_agent_without_grants_is_as_free_as_the_session(world):
     _, agent = world.working()
 
     assert denied(world, agent, "auto", "Bash", command="rm x") is None
+
+
+def test_a_refusal_is_in_the_history_of_the_request(world):
+    """An agent that is blocked by it may say no more than that."""
+    request, agent = world.working()
+    (run,) = world.runs()
+    rules = ("Bash(ruff check [-q] *)",)
+    subagent_runs.change(world.store, run, lambda r: r.with_(allow=rules))
+
+    denied(world, agent, "auto", "Bash", command="ruff check --fix .")
+    world.permission(agent, "Bash", command="touch made")
+
+    story = world.bridge.story(request)
+    shown = "\n".join(map(str, history_lines(story, None, full=False)))
+    assert "refused: ruff check --fix .: Bash is not granted to this agent: " in shown
+    assert "--fix is not granted" in shown
+    assert "refused: touch made: Bash is not granted to this agent" in shown

@@ -59,8 +59,8 @@ def test_an_agent_is_served_by_claude_p(world: HookWorld, claude: Path):
         assert text_of(done).endswith(": completed\nserved right here")
         found = world.bridge.status(told["request_id"])
         assert found.request is not None
-        me = f"(pid {os.getpid()}, MCP)"
-        assert found.request.requester == f"{name_of(os.getpid())} {me}"
+        me = f"{name_of(os.getpid())} over MCP (pid {os.getpid()})"
+        assert found.request.requester == me
         assert (found.request.depth, found.request.model) == (0, "haiku")
 
     run(steps, world.project, BRIDGE_REQUESTER="")
