@@ -8,6 +8,7 @@ read is left alone: the client writes its settings, too.
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,8 +44,12 @@ def store(file: Path, text: str | None, *, before: str | None) -> bool:
     Raises:
         SettingsUnreadable: it is read-only, has changed, or cannot be written.
     """
-    if load(file) != before:
-        raise SettingsUnreadable(f"{file}: changed just now; try again")
+
+    def check() -> None:
+        if load(file) != before:
+            raise SettingsUnreadable(f"{file}: changed just now; try again")
+
+    check()
     target = os.path.realpath(file)
     _refuse_read_only(file, target)
     try:
@@ -52,7 +57,7 @@ def store(file: Path, text: str | None, *, before: str | None) -> bool:
         if text is None:
             os.unlink(target)
         else:
-            _replace(target, text.encode())
+            _replace(target, text.encode(), check)
     except OSError as exc:
         raise SettingsUnreadable(f"{file}: {_why(exc)}; nothing was changed") from None
     return made
@@ -85,7 +90,8 @@ def _make_folder(file: Path, target: str) -> bool:
     return True
 
 
-def _replace(target: str, data: bytes) -> None:
+def _replace(target: str, data: bytes, check: Callable[[], None]) -> None:
+    """Write the file anew; `check` is made last, for the disk may take its time."""
     folder, name = os.path.split(target)
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
     try:
@@ -104,6 +110,7 @@ def _replace(target: str, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(fd)
+        check()
         os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 import sys
 
 import pytest
 from installed import MINE, expected
 
+from bridge.host.hook_table import PROJECT, Hook
+from bridge.host.install_records import InstallRecords
 from bridge.shipped import hooks_folder
 
 NEXT = """
@@ -77,6 +80,23 @@ def test_install_for_the_project_names_no_path(world):
         assert str(path) not in text
     pointer = world.home / ".hostbridge" / "hooks.sh"
     assert stat.S_IMODE(pointer.stat().st_mode) == 0o600
+
+
+def test_what_a_committed_install_passes_on(tmp_path):
+    """The class of the tools, too: without it each call starts Python for any rule."""
+    (tmp_path / "hooks").mkdir()
+    (tmp_path / "hooks/tool-start").write_text('printf "%s|" "$@"')
+    InstallRecords(tmp_path / "home").write_pointer(tmp_path / "hooks", "/python")
+    hook = Hook("PreToolUse", "tool-start", tools="bash")
+
+    done = subprocess.run(
+        ["/bin/sh", *PROJECT.arguments(hook)],
+        env={"BRIDGE_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        check=True,
+    )
+
+    assert done.stdout == b"PreToolUse|project|/python|bash|"
 
 
 def test_installing_twice_is_installing_once(world):
@@ -195,6 +215,27 @@ def test_error_read_only_settings(world):
     )
     assert done == (1, "", complaint)
     assert world.tree() == before
+
+
+def test_error_settings_that_the_client_writes_meanwhile(world, monkeypatch):
+    """A slow disk gives it time between our look and our change."""
+    world.local.parent.mkdir()
+    world.local.write_text(MINE)
+    sync = os.fsync
+
+    def client_writes(fd):
+        if world.local.read_text() == MINE and list(world.local.parent.glob(".*.tmp")):
+            world.local.write_text('{"model": "haiku"}')
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", client_writes)
+
+    done = world.run("install")
+
+    complaint = f"hostbridge: {world.local}: changed just now; try again\n"
+    assert done == (1, "", complaint)
+    assert world.local.read_text() == '{"model": "haiku"}'
+    assert os.listdir(world.local.parent) == [world.local.name]
 
 
 def test_error_settings_are_a_folder(world):
