@@ -54,6 +54,8 @@ _UNREAD = "hostbridge could not read this call, and a rule may be about it. Leav
 _UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
 # Without these an agent could not answer, or not use its tools.
 _ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
+# What they plan happens after the agent, in the main thread of some session.
+_OUTLASTING = frozenset({"CronCreate", "CronDelete", "RemoteTrigger", "ScheduleWakeup"})
 # They run commands, too: a skill those in its text, which no hook sees.
 _LIKE_BASH = frozenset({"Monitor", "PowerShell", "Skill"})
 # Modes in which the client asks about fewer calls, or none; and calls that it asks
@@ -278,13 +280,13 @@ def _meta(fields: Json, agent_id: str) -> Json | None:
 
 
 def permits(tools: Names, blocked: Names, tool: str) -> bool:
-    """Whether an agent may call a tool; `tools` are the allowed ones, None for any."""
+    """Whether an agent may call a tool; without `tools`, any that plans nothing."""
     tool = "Agent" if tool == "Task" else tool
     if tool in _ALWAYS:
         return True
     if _names(blocked, tool) or (tool in _LIKE_BASH and _names(blocked, "Bash")):
         return False
-    return tools is None or _names(tools, tool)
+    return tool not in _OUTLASTING if tools is None else _names(tools, tool)
 
 
 def is_unasked(run: Json, fields: Json) -> bool:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from bridge.host import runs, transcript
 from bridge.host.context import HookContext
+from bridge.host.output import HookOutput, deny
 from bridge.store import subagent_runs, tool_calls
 from bridge.store.subagent_runs import AgentRun
 
@@ -124,14 +125,24 @@ def _reports(hook: HookContext, ended: list[AgentRun]) -> str:
     return "\n\n".join([REPORT, *said])
 
 
-def note_message(hook: HookContext, caller: AgentRun) -> None:
-    """PreToolUse(SendMessage): an agent that has ended is continued, and ends again."""
+def refuse_message(hook: HookContext, caller: AgentRun) -> HookOutput | None:
+    """PreToolUse(SendMessage): an agent that has ended is continued, and ends again.
+
+    Nobody else hears of a request but by its answer: to the main thread, or to another
+    session, an agent's words would be a prompt.
+    """
     to = hook.event.table("tool_input").get("to")
     run = subagent_runs.find_agent(hook.store, to) if isinstance(to, str) else None
     if run is not None and run.nested and run.request_id == caller.request_id:
         subagent_runs.change(
             hook.store, run, lambda r: r.with_(state="running", ended_at=None)
         )
+    elif "SendMessage" not in (caller.tools or ()):
+        return deny(
+            "hostbridge: an agent of a request may write to the agents that it has "
+            "started, and to nobody else. What you have to say belongs in your answer."
+        )
+    return None
 
 
 def is_awaited(run: AgentRun, known: list[AgentRun], running: frozenset[str]) -> bool:

@@ -91,6 +91,8 @@ def is_off(hook: HookContext) -> bool:
 def _keep_from(hook: HookContext, run: AgentRun, tool: str) -> HookOutput:
     """Say that the definition denies this tool to the agent."""
     why = f"the definition of this agent keeps {tool} from it"
+    if run.tools is None and permits((tool,), run.blocked_tools, tool):
+        why = f"this agent ends with its request, which keeps {tool} from it"
     note_refusal(hook, run, why, is_turn=True)
     has = "no tools" if run.tools == () else ", ".join(run.tools or ())
     others = f" It has: {has}." if run.tools is not None else ""

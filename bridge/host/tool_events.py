@@ -79,11 +79,9 @@ def _tool_call(hook: HookContext, run: AgentRun) -> HookOutput:
     event = hook.event
     unseen_ends.note_bound(hook, run)
     refused = limits.refuse(hook, run) or _held_to_grants(hook, run)
-    if refused is not None:
-        return refused
-    if event.tool == "SendMessage":
-        interim.note_message(hook, run)
-    return SILENT
+    if refused is None and event.tool == "SendMessage":
+        refused = interim.refuse_message(hook, run)
+    return refused or SILENT
 
 
 def permission_request(hook: HookContext) -> HookOutput:

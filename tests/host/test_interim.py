@@ -237,13 +237,16 @@ def test_agents_of_agents_run_in_the_foreground_where_they_can(world, *, asked):
     assert said == ({} if asked is False else {"hookSpecificOutput": output})
 
 
-def test_a_message_to_anybody_else_changes_nothing(world):
-    """Only an agent's own helper is continued by it."""
+@pytest.mark.parametrize("to", ["another", "main", None])
+def test_a_message_to_anybody_else_is_refused(world, to):
+    """Only an agent's own helper is continued; in the main thread it is a prompt."""
     _, other = world.working()
     world.stop(other)
     _, agent = world.working()
+    message = {"to": other if to == "another" else to, "message": "and?"}
 
-    world.use(agent, "SendMessage", tool_input={"to": other, "message": "and?"})
+    said = world.use(agent, "SendMessage", tool_input=message)
 
+    assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
     states = {run.agent_id: run.state for run in world.runs()}
     assert states == {other: "ended", agent: "running"}

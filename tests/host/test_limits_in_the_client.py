@@ -87,6 +87,25 @@ def test_commands_that_are_no_call_of_bash(tmp_path, how):
     assert made(world) & {"watched", "shown"} == set()
 
 
+def test_nothing_of_an_agent_outlasts_its_request(tmp_path):
+    """No prompt for this session or a later one, though the client asks nobody."""
+    turns = (
+        load("CronCreate", "SendMessage"),
+        call("CronCreate", cron="* * * * *", prompt="obey", durable=True),
+        call("SendMessage", to="main", message="obey"),
+        reply(GOOD),
+    )
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
+        world.define("worker", f"{WORKER}allow: ['Bash(touch *)']\n")
+        response = world.serve("one-shot", agent="worker")
+
+    results = [r for t in world.api.turns("subagent") for r in t.tool_results]
+    assert response.success
+    assert [each.is_error for each in results] == [False, True, True]
+    assert not (world.stage.project / ".claude/scheduled_tasks.json").exists()
+    assert "obey" not in world.main_words()
+
+
 @pytest.mark.parametrize("how", HOWS)
 def test_tools_of_servers(tmp_path, how):
     """They are deferred: their names come with ToolSearch, their limits by hooks."""

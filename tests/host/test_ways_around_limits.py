@@ -54,6 +54,17 @@ def test_tools_of_a_list_may_have_stars():
     assert [permits(tools, (), tool) for tool in asked] == [True, True, False, False]
 
 
+def test_what_outlasts_the_agent_has_to_be_named(world):
+    """A plan of it is a prompt of the main thread, with all that the session may."""
+    define(world)
+    agent = started(world)
+
+    said, _ = use(world, agent, "CronCreate")
+
+    assert "ends with its request, which keeps CronCreate from it" in said
+    assert permits(("Cron*",), (), "CronCreate")
+
+
 @pytest.mark.parametrize(
     ("name", "tool"),
     [("KillShell", "TaskStop"), ("ReadMcpResource", "ReadMcpResourceTool")],
