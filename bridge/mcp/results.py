@@ -173,9 +173,14 @@ def overview_of(seen: Seen) -> Overview:
 
 def overview_text(seen: Overview) -> str:
     """The same in a few words."""
-    lines = [f"{seen.project}: {len(seen.sessions)} open, {seen.ended} ended"]
+    now = f"{_counted(len(seen.sessions), 'session')} open"
+    lines = [f"{seen.project}: {now}, {_counted(seen.ended, 'request')} ended"]
     lines += [text_of(each) for each in seen.agents]
     return "\n".join(lines)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def variables_of(variables: Known) -> Variables:

@@ -45,7 +45,10 @@ def _reporter(ctx: Context[Any, Any], timeout_s: float) -> Any:
     began_s = loop.time()
 
     def report(stage: Stage) -> None:
-        news = ctx.report_progress(loop.time() - began_s, timeout_s, stage.words)
+        gone_s = loop.time() - began_s
+        # Without a total: a share of the time would be read as a share of the work.
+        words = f"{stage.words}, {gone_s:.0f} s of {timeout_s:.0f} s"
+        news = ctx.report_progress(gone_s, None, words)
         # The loop may be closed: the server ends.
         with suppress(RuntimeError):
             asyncio.run_coroutine_threadsafe(news, loop)

@@ -13,6 +13,12 @@ from bridge.protocol.value import Value
 
 SCHEMA_VERSION = 1
 
+# What JSON calls the kinds of values.
+_KINDS = {
+    "boolean": "true or false",
+    "dictionary": "an object",
+    "integer": "an integer",
+}
 # How much of an invalid choice is quoted.
 _QUOTED_CHARS = 40
 
@@ -79,7 +85,7 @@ def from_value(kind: type[R], value: Any) -> R:
         raise Unparsable(f"expected a JSON object, got {type(value).__name__}")
     version = value.get("schemaVersion", SCHEMA_VERSION)
     if type(version) is not int:
-        raise Unparsable("schemaVersion: input should be a valid integer")
+        raise Unparsable("schemaVersion: expected an integer")
     if version > SCHEMA_VERSION:
         raise NewerSchema(
             f"schemaVersion {version} is newer than {SCHEMA_VERSION}, the newest this "
@@ -117,8 +123,13 @@ def first_problem(exc: Any) -> str:
     """The first problem in pydantic's `ValidationError`, in one line, place first."""
     problem = exc.errors(include_url=False, include_context=False)[0]
     place = ".".join(str(part) for part in problem["loc"]) or "the object"
-    line = f"{place}: {problem['msg'][:1].lower()}{problem['msg'][1:]}"
-    value = problem["input"]
+    said, value = str(problem["msg"]), problem["input"]
+    kind = said.partition(" a valid ")[2].partition(",")[0]
+    if said.startswith("Input should be a valid"):
+        line = f"{place}: expected {_KINDS.get(kind, f'a {kind}')}"
+    else:
+        said = said.replace("Input should", "must")
+        line = f"{place}: {said[:1].lower()}{said[1:]}"
     if problem["type"] == "literal_error" and isinstance(value, str):
         line += f", not {value[:_QUOTED_CHARS]!r}"
     return line

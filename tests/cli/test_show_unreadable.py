@@ -13,7 +13,7 @@ UNREADABLE = {
     "unknown route": (
         {"route": "mars"},
         (
-            "route: input should be 'host', 'claude', 'local' or 'endpoint', not "
+            "route: must be 'host', 'claude', 'local' or 'endpoint', not "
             "'mars'; correct the file, or remove it"
         ),
     ),
@@ -67,7 +67,7 @@ def test_what_was_put_aside_says_so(project):
     shown = project.run("show", "a")
     waited = project.run("wait", "a")
 
-    message = f"{aside}: route: input should be 'host', "
+    message = f"{aside}: route: must be 'host', "
     assert (
         f"status    there, but it cannot be read\nproblem\n    {message}" in shown.out
     )
@@ -87,4 +87,4 @@ def test_what_was_put_aside_and_removed_is_gone(project):
     shown = project.run("show", "a").out
 
     assert "status    gone; only traces are left\n" in shown
-    assert "quarantined reason=route: input should be 'host', " in shown
+    assert "quarantined reason=route: must be 'host', " in shown

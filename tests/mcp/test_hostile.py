@@ -64,7 +64,9 @@ def test_error_arguments_of_start_agent(world: HookWorld):
             assert len(text_of(refused)) < MAX_TEXT, _short(arguments)
             assert "Traceback" not in text_of(refused)
         assert world.bridge.overview().requests == ()
-        assert not (await call_from(world, client, "status", {})).is_error
+        seen = await call_from(world, client, "status", {})
+        assert not seen.is_error
+        assert f"{world.project}: 1 session open, 0 requests ended" in text_of(seen)
 
     run(steps, world.project)
 

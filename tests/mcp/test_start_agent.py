@@ -96,7 +96,9 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"mode": "headless", "model": "x.gguf"}, "bad_request: model 'x.gguf'"),
     ({"schema": {"type": "objekt"}}, "bad_request: the schema is not a JSON Sche"),
     ({"prompt": " "}, "bad_request: the prompt is empty"),
-    ({"prompt": 3}, "bad_request: start_agent: prompt: input should be a valid s"),
+    ({"prompt": 3}, "bad_request: start_agent: prompt: expected a string"),
+    ({"timeout_s": "x"}, "bad_request: start_agent: timeout_s: expected a number"),
+    ({"variables": "x"}, "bad_request: start_agent: variables: expected an object"),
     ({"agent": "../../etc/passwd"}, "agent_missing: no agent is named"),
 ]
 

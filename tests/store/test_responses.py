@@ -148,7 +148,7 @@ FORGED = {
         ),
         (
             json.dumps(FORGED | {"seal": 5}),
-            "seal: input should be a valid string",
+            "seal: expected a string",
         ),
         (json.dumps(FORGED | {"requestId": "b"}), "requestId is 'b', unlike the name"),
         ("{", "not JSON: unexpected end of data"),
