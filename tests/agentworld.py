@@ -116,3 +116,9 @@ def lint_problems(world: World, old: str, new: str) -> list[str]:
     assert text != LINT
     problems = world.problems("lint.yaml", text)
     return [each.replace(str(world.folders["user"]), "DIR") for each in problems]
+
+
+def fields_of(found: Loaded) -> dict[str, Any]:
+    """What a definition says, without what it leaves open."""
+    assert found.definition is not None, found.problems
+    return found.definition.model_dump(exclude_defaults=True, exclude={"source"})

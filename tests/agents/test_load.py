@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from agentworld import fields_of
 
 from bridge.agents.load import load
 from bridge.shipped import agents_folder
@@ -37,9 +38,7 @@ def test_a_yaml_agent(world):
         """,
     )
 
-    definition = found.definition
-    assert definition is not None, found.problems
-    assert definition.model_dump(exclude_defaults=True, exclude={"source"}) == {
+    assert fields_of(found) == {
         "name": "reviewer",
         "description": "Reads a change",
         "provider": "claude",
@@ -60,7 +59,7 @@ def test_a_yaml_agent(world):
         "subagent_type": "Explore",
         "require_verified_evidence": True,
     }
-    assert definition.source.model_dump(exclude={"digest"}) == {
+    assert found.definition.source.model_dump(exclude={"digest"}) == {
         "file": found.file,
         "layer": "user",
         "spelling": "yaml",

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from agentworld import fields_of
 from counted import at_most
 
 
@@ -30,9 +31,7 @@ def test_a_markdown_agent(world):
         """,
     )
 
-    definition = found.definition
-    assert definition is not None, found.problems
-    assert definition.model_dump(exclude_defaults=True, exclude={"source"}) == {
+    assert fields_of(found) == {
         "name": "reviewer",
         "description": "Reads a change",
         "system_prompt": "You review. {{ not a template }}",
@@ -41,7 +40,7 @@ def test_a_markdown_agent(world):
         "blocked_tools": ("Bash",),
         "max_turns": 3,
     }
-    assert (found.problems, definition.source.spelling) == ((), "markdown")
+    assert (found.problems, found.definition.source.spelling) == ((), "markdown")
 
 
 HEAD = "---\nname: a\ndescription: d\n"
@@ -212,7 +211,7 @@ def test_what_the_client_loads_is_loaded(world, what):
     found = world.load("a.md", text)
 
     assert found.definition is not None, found.problems
-    fields = found.definition.model_dump(exclude_defaults=True, exclude={"source"})
+    fields = fields_of(found)
     expected = {"name": "a", "description": "d", "system_prompt": "Hi", **read}
     assert fields == {
         key: value for key, value in expected.items() if value is not None

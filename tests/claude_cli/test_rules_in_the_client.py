@@ -12,6 +12,7 @@ from claudeworld import SUCCESS, answered, ask, runs, submits, turns
 from hostworld import host_world
 from polling import wait_until
 from ruleworld import SEED, calling, define_rules
+from seedwords import DEFINITION
 from stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
@@ -122,28 +123,8 @@ on_before_tool:
     )
 
 
-# The seed's own definition.
-SEEDS_AGENT = """\
-description: Runs validation commands (pytest, ruff, mypy) and reports results
-
-model: haiku
-mode: headless
-
-# Lifecycle variables - override parent's lifecycle settings
-lifecycle_variables:
-  validation_model: null  # Disable delegation for this agent
-  require_task_before_edit: false  # No task needed
-
-# Optional step workflow
-workflow: null  # Just execute prompt, no steps
-
-# Execution limits
-timeout: 1800
-max_turns: 10
-
-allow: [Bash]
-"""
-SWITCHED = "variables: {validation_model: haiku}" + SEED.replace(
+SEEDS_AGENT = f"{DEFINITION}\nallow: [Bash]\n"
+SWITCHED = "variables: {validation_model: haiku}\n" + SEED.replace(
     "when: tool_name", "when: validation_model and tool_name"
 )
 

@@ -209,6 +209,15 @@ def host(project: Project) -> Host:
 
 
 @pytest.fixture
+def home(project: Project, request: pytest.FixtureRequest) -> Path:
+    """The user's folder of hostbridge, with the rules that are the module's RULES."""
+    folder = project.bridge.settings.home
+    folder.mkdir(mode=0o700, parents=True)
+    (folder / "rules.yaml").write_text(request.module.RULES)
+    return folder
+
+
+@pytest.fixture
 def beside(host: Host, tmp_path: Path) -> Iterator[None]:
     """The client of the open session is no process above us."""
     with started_as_a_client(tmp_path) as client:

@@ -26,14 +26,6 @@ RUNS = 'runs(command, "pytest", "ruff", "mypy", "tox", "nox")'
 
 
 @pytest.fixture
-def home(project):
-    folder = project.bridge.settings.home
-    folder.mkdir(mode=0o700, parents=True)
-    (folder / "rules.yaml").write_text(RULES)
-    return folder
-
-
-@pytest.fixture
 def project_rules(project):
     folder = project.folder / ".bridge"
     folder.mkdir()

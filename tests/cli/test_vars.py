@@ -23,14 +23,6 @@ on_stop:
 
 
 @pytest.fixture
-def home(project):
-    folder = project.bridge.settings.home
-    folder.mkdir(mode=0o700, parents=True)
-    (folder / "rules.yaml").write_text(RULES)
-    return folder
-
-
-@pytest.fixture
 def client(project, home):  # noqa: ARG001 - the rules come first
     """A session that is open in another terminal: its process."""
     store = project.bridge.store

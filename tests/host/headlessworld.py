@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fakeclaude import fake_claude, printing, result, trust_folder
 from hookworld import INSTALLED, hook_world
+from rulehooks import put_in_force
 
 from bridge.host.hook_table import HOOKS
-from bridge.rules.compiled import compile_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,6 @@ def answers(value, **fields):
 
 
 HOOK = next(h for h in HOOKS if h.event == "PreToolUse" and h.tools == "bash")
-HOOK_WORDS = ["/bin/sh", *INSTALLED.arguments(HOOK)]
 
 
 @contextmanager
@@ -57,8 +57,7 @@ def headless_world(root: Path, patch: pytest.MonkeyPatch) -> Iterator[HookWorld]
 
 
 def rule(world, more="", block="true"):
-    (world.bridge.settings.home / "rules.yaml").write_text(RULE % (more, block))
-    compile_rules(world.bridge.settings, world.store)
+    put_in_force(world, RULE % (more, block))
 
 
 def claude(world, monkeypatch, lines):
@@ -67,19 +66,19 @@ def claude(world, monkeypatch, lines):
     return program.parent
 
 
-def run(world, command="pytest -q", call="toolu_1", **fields):
-    """Call Bash: whether it runs, and what model and user are told."""
-    said = world.say(
-        "PreToolUse",
-        tool_name="Bash",
-        tool_input={"command": command},
-        tool_use_id=call,
-        **fields,
+def started_hook(world):
+    """A process of the hook that sees `pytest -q`, at the head of its own group."""
+    call = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}}
+    event = world.event("PreToolUse", **call, tool_use_id="toolu_1")
+    hook = subprocess.Popen(
+        ["/bin/sh", *INSTALLED.arguments(HOOK)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
     )
-    output = said.get("hookSpecificOutput", {})
-    is_denied = output.get("permissionDecision") == "deny"
-    reason = output.get("permissionDecisionReason", "")
-    return not is_denied, reason + said.get("systemMessage", "")
+    hook.stdin.write(json.dumps(event).encode())
+    hook.stdin.close()
+    return hook
 
 
 def responses(world):

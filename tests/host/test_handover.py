@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
-from hookworld import GOOD, hook_world, running
+from hookworld import GOOD, running
+from rulehooks import put_in_force, run
 
-from bridge.rules.compiled import compile_rules
 from bridge.store.clock import uptime
 from bridge.store.subagent_runs import all_runs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from hookworld import HookWorld
 
 RULE = """
 on_before_tool:
@@ -27,31 +20,8 @@ on_before_tool:
 """
 
 
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
-    with hook_world(tmp_path, monkeypatch) as made:
-        yield made
-
-
 def rules(world, more="", agent="general-purpose", block="true"):
-    home = world.bridge.settings.home
-    (home / "rules.yaml").write_text(RULE % (more, agent, block))
-    compile_rules(world.bridge.settings, world.store)
-
-
-def run(world, command="pytest -q", **fields):
-    """Call Bash: whether it runs, and what is said."""
-    said = world.say(
-        "PreToolUse",
-        tool_name="Bash",
-        tool_input={"command": command},
-        tool_use_id=f"toolu_{abs(hash(command))}",
-        **fields,
-    )
-    output = said.get("hookSpecificOutput", {})
-    is_denied = output.get("permissionDecision") == "deny"
-    reason = output.get("permissionDecisionReason", "")
-    return not is_denied, reason + said.get("systemMessage", "")
+    put_in_force(world, RULE % (more, agent, block))
 
 
 def offered(world):
@@ -95,14 +65,12 @@ def test_the_prompt_has_the_command_byte_for_byte(world):
 
 
 def test_a_variable_names_the_model(world):
-    home = world.bridge.settings.home
     text = (
         "variables: {validation_model: %s}\non_before_tool: [{name: delegate-checks}]"
     )
     said = {}
     for model in ("opus", "opsu"):
-        (home / "rules.yaml").write_text(text % model)
-        compile_rules(world.bridge.settings, world.store)
+        put_in_force(world, text % model)
         said[model] = run(world, f"pytest {model}")
 
     (request,) = world.store.claimed()
@@ -295,8 +263,7 @@ def test_two_rules_that_point_at_each_other_end(world):
             f"  - {{when: agent == '{other}' or depth == 0, tools: [Bash],\n"
             f"     spawn_agent: {{agent: {name}, prompt: x}}}}\n"
         )
-    (home / "rules.yaml").write_text("on_before_tool:\n" + "".join(texts))
-    compile_rules(world.bridge.settings, world.store)
+    put_in_force(world, "on_before_tool:\n" + "".join(texts))
 
     depth, agent = 0, {}
     while not run(world, f"ls {depth}", **agent)[0]:
@@ -327,8 +294,7 @@ on_stop:
 
 
 def test_an_agent_beside_the_end_of_a_turn_is_offered_at_once_and_only_once(world):
-    (world.bridge.settings.home / "rules.yaml").write_text(BESIDE)
-    compile_rules(world.bridge.settings, world.store)
+    put_in_force(world, BESIDE)
 
     first = world.say("Stop", background_tasks=[])
     again = world.say("UserPromptSubmit", prompt="hello")

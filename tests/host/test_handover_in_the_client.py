@@ -6,7 +6,7 @@ import json
 
 import pytest
 from hostworld import host_world
-from ruleworld import SEED, TWO, calling, define_rules, summary, verified
+from ruleworld import SEED, TWO, calling, define_rules, say_go, summary, verified
 from stage.models import launch, new_tokens, obedient_model
 from stage.replies import reply, tool_use
 
@@ -24,16 +24,7 @@ def test_the_answer_reaches_the_same_turn(tmp_path, how, mode):
     with host_world(tmp_path, model) as world:
         define_rules(world, SEED)
         world.allow("Bash")
-        if how == "stream":
-            with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=90)
-                world.wait_until_forgotten()
-        else:
-            with world.terminal(mode=mode) as terminal:
-                terminal.submit("go")
-                # The greeting, the command, the call of Agent, and the end.
-                world.wait_for_turns(4)
-                world.wait_until_forgotten()
+        say_go(world, how, mode=mode)
         turns = world.api.turns("main")
         words = [json.dumps(turn.body["messages"]) for turn in turns]
         (response,) = world.responses()

@@ -16,9 +16,9 @@ from headlessworld import (
     headless_world,
     responses,
     rule,
-    run,
 )
 from polling import wait_until
+from rulehooks import run
 
 from bridge.host import headless
 from bridge.store.handovers import untold

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -12,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from headlessworld import (
-    HOOK_WORDS,
     PASSED,
     SLOW,
     answers,
     claude,
     headless_world,
     responses,
-    run,
+    started_hook,
 )
 from polling import wait_until
+from rulehooks import run
 from stage.processes import is_alive
 
 from bridge.host import headless
@@ -45,20 +44,7 @@ def test_a_killed_hook_leaves_the_agent_at_work(world, monkeypatch):
     """The same call then meets the answer of the same request."""
     folder = claude(world, monkeypatch, SLOW + answers(PASSED))
     world.say("UserPromptSubmit", prompt="hello")
-    event = world.event(
-        "PreToolUse",
-        tool_name="Bash",
-        tool_input={"command": "pytest -q"},
-        tool_use_id="toolu_1",
-    )
-    with subprocess.Popen(
-        ["/bin/sh", "-c", 'exec "$@"', "sh", *HOOK_WORDS],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    ) as hook:
-        hook.stdin.write(json.dumps(event).encode())
-        hook.stdin.close()
+    with started_hook(world) as hook:
         wait_until((folder / "pid").exists, what="the agent")
         os.killpg(hook.pid, signal.SIGKILL)
     (request,) = untold(world.store, world.session).values()
@@ -76,18 +62,7 @@ def test_a_hook_that_is_killed_at_any_moment_loses_nothing(world, monkeypatch, a
     """The same call again has its answer, from one agent at most."""
     claude(world, monkeypatch, answers(PASSED))
     world.say("UserPromptSubmit", prompt="hello")
-    event = world.event(
-        "PreToolUse",
-        tool_name="Bash",
-        tool_input={"command": "pytest -q"},
-        tool_use_id="toolu_1",
-    )
-    with subprocess.Popen(
-        HOOK_WORDS, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        start_new_session=True,
-    ) as hook:  # fmt: skip
-        hook.stdin.write(json.dumps(event).encode())
-        hook.stdin.close()
+    with started_hook(world) as hook:
         time.sleep(after_s)
         os.killpg(hook.pid, signal.SIGKILL)
 
@@ -102,17 +77,7 @@ def test_two_hooks_of_one_call_wait_for_one_agent(world, monkeypatch):
     """Two entries see a command that names hostbridge; so may two calls at once."""
     folder = claude(world, monkeypatch, SLOW + answers(PASSED))
     world.say("UserPromptSubmit", prompt="hello")
-    event = world.event(
-        "PreToolUse",
-        tool_name="Bash",
-        tool_input={"command": "pytest -q"},
-        tool_use_id="toolu_1",
-    )
-    pipe = subprocess.PIPE
-    hooks = [subprocess.Popen(HOOK_WORDS, stdin=pipe, stdout=pipe) for _ in range(3)]
-    for hook in hooks:
-        hook.stdin.write(json.dumps(event).encode())
-        hook.stdin.close()
+    hooks = [started_hook(world) for _ in range(3)]
     wait_until((folder / "pid").exists, what="the agent")
     (folder / "go").touch()
     for hook in hooks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hostworld import host_world
 from polling import wait_until
-from ruleworld import calling, define_rules
+from ruleworld import calling, define_rules, say_go
 from stage.models import agent_output, launch, new_tokens, obedient_model
 from stage.replies import reply, tool_use
 
@@ -90,17 +90,7 @@ def test_two_rules_that_point_at_each_other_end(tmp_path, how):
         world.allow("Bash")
         for name in ("one", "two"):
             world.define(name, f"prompt: {name} at work\n")
-        if how == "one-shot":
-            assert world.print("go").exit_code == 0
-        elif how == "stream":
-            with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=90)
-                world.wait_until_forgotten()
-        else:
-            with world.terminal() as terminal:
-                terminal.submit("go")
-                world.wait_for_turns(4)
-                world.wait_until_forgotten()
+        say_go(world, how)
         made = {file.name for file in world.stage.project.iterdir()}
         ended = world.responses()
 

@@ -5,45 +5,14 @@ from __future__ import annotations
 import json
 import os
 from subprocess import PIPE, Popen
-from typing import TYPE_CHECKING
 
 import pytest
-from hookworld import INSTALLED, hook_world
+from hookworld import INSTALLED
+from rulehooks import bash, put_in_force
+from seedwords import RULE as SEED
 
 from bridge.host.hook_table import HOOKS
 from bridge.rules.compiled import compile_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from hookworld import HookWorld
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
-    with hook_world(tmp_path, monkeypatch) as made:
-        yield made
-
-
-def rules(world: HookWorld, text: str) -> None:
-    home = world.bridge.settings.home
-    (home / "rules.yaml").write_text(text)
-    compile_rules(world.bridge.settings, world.store)
-
-
-def bash(world: HookWorld, command: str, **fields) -> dict:
-    said = world.say(
-        "PreToolUse",
-        tool_name="Bash",
-        tool_input={"command": command},
-        tool_use_id=f"toolu_{abs(hash(command))}",
-        **fields,
-    )
-    return said.get("hookSpecificOutput", {}) | {
-        k: v for k, v in said.items() if k == "systemMessage"
-    }
-
 
 PUSH = """\
 on_before_tool:
@@ -54,7 +23,7 @@ on_before_tool:
 
 
 def test_a_blocked_call_says_why_and_where(world):
-    rules(world, PUSH)
+    put_in_force(world, PUSH)
 
     said = bash(world, "cd x && git push -f")
 
@@ -65,17 +34,8 @@ def test_a_blocked_call_says_why_and_where(world):
     assert bash(world, "git log") == {}
 
 
-SEED = """
-on_before_tool:
-  - when: tool_name == "Bash" and ("pytest" in command or "ruff" in command or "mypy" in command)
-    spawn_agent:
-      agent: validation-runner
-      prompt: "Run and report: {{ tool_input.command }}"
-"""  # noqa: E501 - word for word
-
-
 def test_the_seeds_own_rule_hands_the_call_over(world):
-    rules(world, SEED)
+    put_in_force(world, SEED)
 
     said = bash(world, "pytest -q 'a {{ b }}'\n")
 
@@ -148,7 +108,7 @@ def test_a_rule_set_that_is_not_there_is_refused_by_name(world):
 
 
 def test_rules_are_off_with_the_bridge(world):
-    rules(world, PUSH)
+    put_in_force(world, PUSH)
 
     world.bridge.store.place.state.joinpath("off").touch()
 
@@ -156,7 +116,7 @@ def test_rules_are_off_with_the_bridge(world):
 
 
 def test_a_rule_obeyed_twice_by_two_entries_counts_once(world):
-    rules(world, "on_before_tool: [{increment_variable: n}]\n")
+    put_in_force(world, "on_before_tool: [{increment_variable: n}]\n")
 
     for _ in range(2):
         bash(world, "ls")
@@ -167,7 +127,7 @@ def test_a_rule_obeyed_twice_by_two_entries_counts_once(world):
 
 def test_calls_at_the_same_time_are_all_counted(world):
     """The hooks of several calls in one message run beside each other."""
-    rules(world, COUNT)
+    put_in_force(world, COUNT)
     hook = next(h for h in HOOKS if (h.event, h.tools) == ("PreToolUse", "bash"))
     words = ["/bin/sh", *INSTALLED.arguments(hook)]
     hooks = [Popen(words, stdin=PIPE, stdout=PIPE) for _ in range(6)]
@@ -197,7 +157,7 @@ on_before_tool:
 
 
 def test_a_changed_file_is_in_force_at_the_next_event(world):
-    rules(world, PUSH)
+    put_in_force(world, PUSH)
     file = world.bridge.settings.home / "rules.yaml"
 
     file.write_text(PUSH.replace("git push", "git pull"))
@@ -218,7 +178,7 @@ on_before_tool:
 
 
 def test_a_broken_blocking_rule_blocks_until_it_is_mended(world):
-    rules(world, BROKEN)
+    put_in_force(world, BROKEN)
 
     said = bash(world, "ls")
 
@@ -229,12 +189,12 @@ def test_a_broken_blocking_rule_blocks_until_it_is_mended(world):
         "blocks this."
     )
     assert bash(world, "hostbridge rules check") == {}
-    rules(world, BROKEN.replace("block:", "on_error: skip, block:"))
+    put_in_force(world, BROKEN.replace("block:", "on_error: skip, block:"))
     assert bash(world, "ls", cwd="/x") == {}
 
 
 def test_a_notice_is_no_prompt_of_a_person(world):
-    rules(world, "on_user_prompt: [{block: no, inject_context: x}]".replace("no", "n"))
+    put_in_force(world, "on_user_prompt: [{block: n, inject_context: x}]")
     _, agent = world.working()
     world.stop(agent)
 
@@ -245,7 +205,7 @@ def test_a_notice_is_no_prompt_of_a_person(world):
 
 def test_a_blocked_prompt_carries_no_offer(world):
     """The offer would be lost: it waits for the next event."""
-    rules(world, "on_user_prompt: [{when: prompt == 'x', block: n}]")
+    put_in_force(world, "on_user_prompt: [{when: prompt == 'x', block: n}]")
     request = world.submit()
 
     refused = world.say("UserPromptSubmit", prompt="x")
@@ -257,7 +217,7 @@ def test_a_blocked_prompt_carries_no_offer(world):
 
 
 def test_stopping_is_held_up_only_so_often(world):
-    rules(world, "on_stop: [{block: go on}]")
+    put_in_force(world, "on_stop: [{block: go on}]")
 
     said = [world.say("Stop", background_tasks=[]) for _ in range(7)]
 

@@ -10,7 +10,8 @@ import sys
 
 import pytest
 from hostworld import host_world
-from ruleworld import SEED, calling, define_rules
+from ruleworld import SEED, calling, define_rules, say_go
+from seedwords import DEFINITION
 from stage.models import agent_output, launching, obedient_model
 from stage.replies import reply, tool_use
 
@@ -18,25 +19,6 @@ from bridge.agents.known_agents import Agents
 
 pytestmark = pytest.mark.host
 
-DEFINITION = """\
-name: validation-runner
-description: Runs validation commands (pytest, ruff, mypy) and reports results
-
-model: haiku
-mode: headless
-
-# Lifecycle variables - override parent's lifecycle settings
-lifecycle_variables:
-  validation_model: null  # Disable delegation for this agent
-  require_task_before_edit: false  # No task needed
-
-# Optional step workflow
-workflow: null  # Just execute prompt, no steps
-
-# Execution limits
-timeout: 1800
-max_turns: 10
-"""
 IN_SESSION = DEFINITION.replace("mode: headless", "mode: terminal")
 CHECK = "./pytest tests/"
 REQUIRED = """
@@ -48,9 +30,7 @@ on_before_tool:
 
 
 def write_definition(world, text):
-    folder = world.bridge.settings.home / "agents"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (folder / "validation-runner.yaml").write_text(text)
+    world.define("validation-runner", text)
     # What the check runs leaves a trace.
     program = world.stage.project / "pytest"
     program.write_text("#!/bin/sh\ntouch ran\n")
@@ -148,17 +128,7 @@ def test_v5_the_parent_runs_pytest_and_gets_the_agents_result(tmp_path, how, mod
     with host_world(tmp_path, model) as world:
         write_definition(world, IN_SESSION)
         define_rules(world, SEED)
-        if how == "one-shot":
-            assert world.print("go", mode=mode).exit_code == 0
-        elif how == "stream":
-            with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=90)
-                world.wait_until_forgotten()
-        else:
-            with world.terminal(mode=mode) as terminal:
-                terminal.submit("go")
-                world.wait_for_turns(4)
-                world.wait_until_forgotten()
+        say_go(world, how, mode=mode)
         (response,) = world.responses()
         turns = world.api.turns("main")
 

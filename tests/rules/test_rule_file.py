@@ -7,17 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from seedwords import RULE as SEED
 
 from bridge.rules.rule_file import Below, read_rules
 
 FILE = Path("rules.yaml")
-SEED = """\
-on_before_tool:
-  - when: tool_name == "Bash" and ("pytest" in command or "ruff" in command or "mypy" in command)
-    spawn_agent:
-      agent: validation-runner
-      prompt: "Run and report: {{ tool_input.command }}"
-"""  # noqa: E501 - word for word
 
 
 def read(text, layer="user", below=None, **how):
