@@ -200,7 +200,7 @@ def is_the_users(subject: Subject, place: Registered) -> bool:
 
 def allowed(subject: Subject) -> Iterator[Finding]:
     """Whether anything keeps hooks from running."""
-    findings = [*_unreadable(subject), *_policies(subject)]
+    findings = [*_unreadable(subject), *_policies(subject), *_set_here(subject)]
     findings += [
         _stopped(f"{name} is set", f"unset {name}") for name in _modes(subject.env)
     ]
@@ -229,6 +229,20 @@ def _policies(subject: Subject) -> Iterator[Finding]:
                 yield _stopped(f"{file} sets {key}", _removal(file, key, managed))
         for name in _modes(content.get("env")):
             yield _stopped(f"{file} sets {name} in env", _removal(file, name, managed))
+
+
+def _set_here(subject: Subject) -> Iterator[Finding]:
+    """Settings of ours in files of the project: a clone may bring them."""
+    for kind in SCOPES:
+        file = target_of(kind, subject.settings, subject.project).file
+        env = _read_or_empty(file).get("env")
+        names = env if isinstance(env, Mapping) and kind != "user" else ()
+        if ours := [name for name in names if name.startswith("BRIDGE_")]:
+            yield warning(
+                f"{file} sets {', '.join(ours)} in env",
+                "sessions here obey that, and commands in your shell do not",
+                f"if it is not yours, remove it from {file}",
+            )
 
 
 def _removal(file: Path, name: str, managed: list[Path]) -> str:

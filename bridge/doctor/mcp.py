@@ -13,7 +13,7 @@ from bridge.doctor.hooks import enabled_plugins
 from bridge.doctor.subject import Subject
 from bridge.extras import how_to_add
 from bridge.host import mcp_registration
-from bridge.host.hook_table import Form, form_of
+from bridge.host.hook_table import Form, form_of, kind_of
 from bridge.host.install import SCOPES
 from bridge.shipped import hooks_folder
 
@@ -27,7 +27,17 @@ def server(subject: Subject) -> Iterator[Finding]:
     if subject.place is None:
         return
     settings, place = subject.settings, subject.place
-    found = [each for each in SCOPES if mcp_registration.is_ours(settings, place, each)]
+    name = mcp_registration.NAME
+    known = {each: mcp_registration.find(settings, place, each) for each in SCOPES}
+    found = [each for each in SCOPES if kind_of(known[each])]
+    for scope, registered in known.items():
+        if registered is not None and scope not in found:
+            yield warning(
+                f"--{scope}: another server has our name",
+                "a session takes its tools for ours, and asks you about them so",
+                f"look: claude mcp get {name}; if it is not yours: claude mcp remove "
+                f"--scope {scope} {name}",
+            )
     for plugin in enabled_plugins(subject):
         yield ok(f"the {plugin} brings the server")
     for scope in found:

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from itertools import accumulate, chain
+from itertools import accumulate
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -273,22 +273,6 @@ def test_error_hooks_whose_scripts_are_gone(patient):
     assert finding.found == (
         "--user: SessionStart printed nothing: its scripts or its Python are missing"
     )
-
-
-@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
-def test_what_a_clone_registers_as_ours_is_not_started(patient, name):
-    """Our mark is no secret: a stranger's command may end with it."""
-    kind = "project" if name == "settings.json" else "local"
-    table = entries(form_of(kind, hooks_folder(), sys.executable))
-    trap = f"touch {patient.root}/ran; # hostbridge"
-    for group in chain.from_iterable(table.values()):
-        group["hooks"][0]["args"][1] = trap
-    write(patient.project / ".claude" / name, {"hooks": table})
-
-    (finding,) = patient.found(hook_run.run)
-
-    assert not (patient.root / "ran").exists()
-    assert finding.found.startswith("as they would be registered: they start")
 
 
 def test_error_an_offer_that_the_client_would_cut(patient, monkeypatch):
