@@ -4,7 +4,7 @@ A session writes down the limits that it obeys: nobody else knows its environmen
 it has used is in its record, too (`bridge.store.spending`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from typing import Literal, NamedTuple
 
@@ -139,23 +139,32 @@ def find_spent(session: Session, now: Uptime, promised: int = 0) -> HeldBack | N
 
     `promised` is how many it has claimed but not launched: they count as agents.
     """
-    found = []
-    for budget, use in zip(_BUDGETS, uses_of(session, now, promised), strict=True):
-        if use.used >= use.most:
-            found.append(_spent(session, budget, use, now))
+    found = [
+        _spent(session, budget, Use(key=budget.key, used=used, most=most), now)
+        for budget, used, most in _uses(session, now, promised)
+        if used >= most
+    ]
     return max(found, key=lambda limit: limit.wait_s, default=None)
 
 
-def uses_of(session: Session, now: Uptime, promised: int = 0) -> list[Use]:
+def uses_of(session: Session, now: Uptime) -> list[Use]:
     """How much of each budget a session has used."""
+    return [
+        Use(key=budget.key, used=used, most=most)
+        for budget, used, most in _uses(session, now)
+    ]
+
+
+def _uses(
+    session: Session, now: Uptime, promised: int = 0
+) -> Iterator[tuple[_Budget, int, int]]:
+    """Each budget, how much of it is used, and how much there is."""
     spending = session.spending
-    uses = []
-    for key, what, window, _ in _BUDGETS:
-        used = spending.used(what, window, now)
-        used += promised if what == "agents" else 0
-        used = used // _MINUTE_MS if what == "minutes" else used
-        uses.append(Use(key=key, used=used, most=_most(session, key)))
-    return uses
+    for budget in _BUDGETS:
+        used = spending.used(budget.what, budget.window, now)
+        used += promised if budget.what == "agents" else 0
+        used = used // _MINUTE_MS if budget.what == "minutes" else used
+        yield budget, used, _most(session, budget.key)
 
 
 def news_of(session: Session, now: Uptime) -> tuple[str, tuple[str, ...]]:

@@ -3,11 +3,11 @@
 It stands at the end of the prompt, so the agent reads it last.
 """
 
-import hashlib
 import json
 from typing import Any
 
 from bridge.protocol.agent_output import ANSWER_SCHEMA
+from bridge.protocol.digest import sha256_of
 
 # Also marks an echo: no answer has a reason to contain this line.
 HEADING = "## How to answer (hostbridge)"
@@ -36,7 +36,7 @@ Each `evidence` item that rests on a shell command names it in `command`, letter
 
 def prompt_digest(text: str) -> str:
     """The SHA-256 that identifies a full prompt."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_of(text.encode())
 
 
 def full_prompt(prompt: str, schema: dict[str, Any] | None) -> str:

@@ -1,10 +1,10 @@
 """What is asked, by whom, until when, and who is working on it."""
 
-import hashlib
 from typing import Annotated, Any, Literal, Self
 
 from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
+from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import Priority, check_id
 from bridge.protocol.names import GENERAL
 from bridge.protocol.plain_types import Check, Limits, field
@@ -207,7 +207,7 @@ class Request(Record):
         data = self.to_data()
         asked = {name: data[self.fields[name].json_name] for name in _ASKED}
         text = plain_json.dumps(asked, sort_keys=True)
-        return hashlib.sha256(text).hexdigest()
+        return sha256_of(text)
 
     def on_clock(self, now_ms: int, uptime: Uptime) -> Self:
         """The same request, with its times on the wall clock as it is now.

@@ -7,12 +7,12 @@ request, which is ignored. A request that another program wrote is checked when 
 claimed.
 """
 
-import hashlib
 from collections.abc import Collection
 
 from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
 from bridge.protocol.dedup import differences
+from bridge.protocol.digest import sha256_of
 from bridge.protocol.failure_codes import ANSWERED
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.record import json_object
@@ -137,6 +137,4 @@ def remember_key(state: State, request: Request) -> None:
 
 def key_name(dedup_key: str) -> str:
     """The file name of a dedup key."""
-    return (
-        hashlib.sha256(dedup_key.encode("utf-8", "surrogatepass")).hexdigest() + ".json"
-    )
+    return sha256_of(dedup_key.encode("utf-8", "surrogatepass")) + ".json"

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from operator import itemgetter
 from pathlib import Path
 from typing import Self
 
@@ -124,10 +122,10 @@ class Folder:
 
     def names(self, suffix: str = ".json") -> list[str]:
         """Names of the visible files that end in `suffix`, without it, in no order."""
-        is_visible = re.compile(rf"[^.].*{re.escape(suffix)}\Z", re.DOTALL).match
-        stem = itemgetter(slice(-len(suffix)))
+        end = -len(suffix)
         with suppress(FileNotFoundError):
-            return [*map(stem, filter(is_visible, os.listdir(self.fd)))]
+            listed = os.listdir(self.fd)
+            return [n[:end] for n in listed if n.endswith(suffix) and n[0] != "."]
         return []
 
     def entries(self) -> Iterator[os.DirEntry[str]]:

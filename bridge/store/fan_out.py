@@ -13,9 +13,9 @@ environment names nobody else.
 
 import re
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 
 from bridge.protocol import plain_json
+from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
 from bridge.store.directory import NotAPlainFile
@@ -35,7 +35,7 @@ def is_surplus(state: State, request: Request, most: int) -> bool:
     """
     if request.route != "host":
         return False
-    file = f"{sha256(repr(_asker(request)).encode()).hexdigest()}.json"
+    file = f"{sha256_of(repr(_asker(request)).encode())}.json"
     live = _live(state, file)
     if len(live) >= most:
         return True

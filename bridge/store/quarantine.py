@@ -1,6 +1,5 @@
 """quarantine/: unreadable files, byte for byte, each with the reason beside it."""
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from bridge.protocol import plain_json
+from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import is_id
 from bridge.store.directory import Folder
 from bridge.store.journal import note
@@ -75,7 +75,7 @@ def _plain(file: str) -> str:
     """A name that any file system and any terminal accepts."""
     if _PLAIN_NAME.match(file):
         return file
-    return hashlib.sha256(os.fsencode(file)).hexdigest()[:32]
+    return sha256_of(os.fsencode(file))[:32]
 
 
 def _printable(text: str) -> str:

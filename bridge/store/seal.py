@@ -6,7 +6,6 @@ an agent's answer; it is put aside, never returned. The key guards against mista
 fabrication, not against a program of this user that reads it.
 """
 
-import hmac
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -63,6 +62,8 @@ def sealed_json(response: Response, key: bytes) -> bytes:
 
 def is_genuine(value: dict[str, Any], key: bytes) -> bool:
     """Whether the seal in the decoded file `value` is right."""
+    import hmac
+
     seal = value.get("seal")
     return isinstance(seal, str) and hmac.compare_digest(
         seal.encode("utf-8", "replace"), _mac(value, key).encode()
@@ -70,6 +71,8 @@ def is_genuine(value: dict[str, Any], key: bytes) -> bool:
 
 
 def _mac(value: dict[str, Any], key: bytes) -> str:
+    import hmac  # late: it loads OpenSSL
+
     unsealed = {name: part for name, part in value.items() if name != "seal"}
     body = plain_json.dumps(unsealed, sort_keys=True)
     return hmac.digest(key, body, "sha256").hex()

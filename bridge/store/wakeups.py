@@ -18,13 +18,13 @@ after 0.6 s; of removing and making it again the client sometimes misses the sec
 half. `/clear`, compaction, `--worktree` and EnterWorktree leave the watch alone.
 """
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 
 from bridge.errors import StateRefused
+from bridge.protocol.digest import sha256_of
 from bridge.protocol.request import HostProcess
 from bridge.store.directory import Folder
 from bridge.store.host_process import identify
@@ -39,7 +39,7 @@ _NAME = re.compile(r"([0-9]{1,10})-[0-9a-f]{12}\Z")
 
 def folder_name(host: HostProcess) -> str:
     """The name of the folder that this process watches."""
-    birth = hashlib.sha256(f"{host.start_time} {host.boot}".encode()).hexdigest()
+    birth = sha256_of(f"{host.start_time} {host.boot}".encode())
     return f"{host.pid}-{birth[:12]}"
 
 
