@@ -2,12 +2,9 @@
 #
 #     . lib.sh EVENT KIND [PYTHON [TOOLS]]
 #
-# TOOLS is the class of the tools that the hook is registered for. KIND names the install that registered the hook (local, user, project, plugin). Where
-# there are several, one acts for a session. PYTHON is the interpreter that has
-# hostbridge; a plugin finds its own. Until there is work only builtins are used, so an
-# idle hook costs as much as starting a shell. No file is read: the names of files are
-# enough (bridge/host/pins.py). A link, made when the session was first seen, leads to
-# the state.
+# KIND names the install that registered the hook, PYTHON its interpreter, TOOLS the
+# class of tools. Only builtins until there is work, and no file is read: their names
+# are enough (bridge/host/pins.py). The shell reads comments each time: keep them short.
 #
 # Sets: event kind python tools session pin state off.
 
@@ -35,7 +32,6 @@ export CLAUDE_PID
 pin=$root/pins/$session.$CLAUDE_PID
 state=$pin/state
 
-# Most hooks end below. What starts the library is read only where there is work for it.
 full() {
     . "$hooks/run-python.sh"
     run_full
@@ -48,12 +44,13 @@ gate() {
 
 # Whether a folder of the state holds a file with this ending.
 any() {
-    set -- "$state/$1/"*"$2"
+    set -- "$state/$1/"*"$2" "$2"
+    case $1 in */\*"$2") return 1 ;; esac # nothing matched
     [ -e "$1" ]
 }
 
-# Whether a rule may concern this event: its sign is there (bridge/rules/compiled.py).
-# If a rules file has changed since it was read, the library reads it first.
+# Whether a rule may concern this event (bridge/rules/compiled.py). A rules file that
+# has changed is read first.
 ruled() {
     [ -z "$off" ] || return
     owner=$pin/main
@@ -95,13 +92,13 @@ fi
 [ -O "$state/sessions/$session.json" ] ||
     [ -O "$state/sessions/$session.$CLAUDE_PID.json" ] || full
 # The last sign of life, for those who cannot see this process: an empty file. Nothing
-# is written into a file of somebody else's, or through a link or a pipe.
-# Only the first time can this fail, and stderr is shut: that takes dash six calls.
+# is written into a file of somebody else's, or through a link or a pipe. Descriptor 3
+# is free, so nothing is moved away for it.
 beat=$state/sessions/$session.beat
 if [ -h "$state/sessions" ] || [ -h "$beat" ] || [ -s "$beat" ]; then
     :
 elif [ -w "$beat" ] && [ -f "$beat" ]; then
-    true >"$beat"
+    true 3>"$beat"
 elif [ ! -e "$beat" ]; then
-    true 2>/dev/null >"$beat"
+    true 2>/dev/null 3>"$beat"
 fi

@@ -23,7 +23,7 @@ MAX_NAME = 128
 _MAX_NOTES = 64 * 1024 * 1024
 # How the line of a call begins; inside strings quotes are escaped. The client shows a
 # call of Monitor as one of Bash, too: that one counts.
-_BEGUN = re.compile(rb'^{"id": "([^"]+)", "tool": (?!"Monitor")"[^"]*", "at": ', re.M)
+_BEGUN = rb'^{"id": "([^"]+)", "tool": (?!"Monitor")"[^"]*", "at": '
 
 
 def has_turns(agents: str, run: Json, agent_id: str, call_id: str = "") -> bool:
@@ -40,7 +40,7 @@ def has_turns(agents: str, run: Json, agent_id: str, call_id: str = "") -> bool:
     except OSError:
         return refused < limit
     with open(fd, "rb") as file:
-        calls = _BEGUN.findall(file.read(_MAX_NOTES))
+        calls = re.findall(_BEGUN, file.read(_MAX_NOTES), re.M)
     # From the end: an id may come again in another message.
     after = calls[::-1].index(own) + 1 if (own := call_id.encode()) in calls else 0
     return len(calls) - after + refused < limit

@@ -178,7 +178,8 @@ def last_word(event: str, state: str, data: bytes) -> bytes:
     try:
         fields = _parse(data)
         if event not in _ASKS or not _concerns_us(state, fields):
-            from bridge.host.rule_gate import UNRULED, may_refuse
+            from bridge.host.rule_gate import may_refuse
+            from bridge.policy.rule_mending import UNRULED
 
             is_ruled = event == "PreToolUse" and not is_off(state, fields)
             is_refused = is_ruled and may_refuse(event, state, fields)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from bridge.host.call_notes import is_name, load
-from bridge.policy.rule_mending import NOT_BLOCKED, is_mending
 from bridge.policy.rule_set import EVENTS, Whose, any_fires, is_blocking, scope_of
 from bridge.policy.tool_classes import HANDBACK
 from bridge.policy.variable_record import owned_in
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-UNRULED = (
-    "hostbridge could not ask the rules about this call, and one that blocks may be "
-    f"about it. `hostbridge rules check` reads them anew; {NOT_BLOCKED}"
-)
 _MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -58,6 +53,8 @@ def may_block(event: str, state: str) -> bool:
 
 def may_refuse(event: str, state: str, fields: Json) -> bool:
     """Whether a blocking rule may be about a call that the library could not decide."""
+    from bridge.policy.rule_mending import is_mending
+
     if is_mending(scope_of(fields, Whose({}))):
         return False
     if "hook_event_name" not in fields:

@@ -5,8 +5,6 @@ What could mend it must not be blocked by it.
 
 from __future__ import annotations
 
-from bridge.policy.shell_signs import shell_sign
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -16,10 +14,13 @@ if TYPE_CHECKING:
 _PATHS = ("file_path", "notebook_path", "path")
 _FOLDERS = frozenset({".bridge", ".hostbridge"})
 
-
 NOT_BLOCKED = (
     "files under .bridge/ and ~/.hostbridge/, and the command hostbridge, are not "
     "blocked."
+)
+UNRULED = (
+    "hostbridge could not ask the rules about this call, and one that blocks may be "
+    f"about it. `hostbridge rules check` reads them anew; {NOT_BLOCKED}"
 )
 
 
@@ -35,6 +36,8 @@ def is_mending(scope: Json) -> bool:
     """Whether a call can mend a rule: it is hostbridge, or about a file of rules."""
     command = scope.get("command")
     if isinstance(command, str):
+        from bridge.policy.shell_signs import shell_sign
+
         is_ours = command.split(None, 1)[:1] == ["hostbridge"]
         return is_ours and shell_sign(command) is None
     tool_input = scope.get("tool_input")
