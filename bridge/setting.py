@@ -3,20 +3,14 @@
 The table of all settings is the class `Settings` in `bridge.config`.
 """
 
-from __future__ import annotations
-
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bridge.errors import BadSetting
-from bridge.routes import OWN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.routes import OwnRoute
+from bridge.routes import OWN, OwnRoute
 
 # The hooks of an open session, with the environment of its client; the program that
 # asks; and `hostbridge serve`.
