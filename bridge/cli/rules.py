@@ -37,7 +37,8 @@ from bridge.cli.screen import screen_of
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.definition_in_session import rule_sets_of
 from bridge.host.rule_request import not_started
-from bridge.policy.rule_set import EVENTS, Decision, Whose
+from bridge.policy.rule_decision import Decision
+from bridge.policy.rule_set import EVENTS, Whose
 from bridge.policy.tool_classes import tools_of
 from bridge.policy.tool_names import KNOWN, is_known
 from bridge.rules.agents_named import agent_check

@@ -11,7 +11,8 @@ from bridge.cli.screen import Line
 from bridge.cli.table import Column, table
 from bridge.host.output import one_line
 from bridge.policy.condition_explanation import show_parts
-from bridge.policy.rule_set import Decision, hands_over, place_of
+from bridge.policy.rule_decision import Decision
+from bridge.policy.rule_set import hands_over, place_of
 from bridge.rules.rule_file import EFFECTS, Rule, RuleFile
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _event(raw: Mapping[str, Any], trial: Trial) -> str:
 _NOT_IN_FORCE = "is not in force until `hostbridge trust`; it "
 _HOW = {
     "yes": "fires",
-    "may": "may fire: it counts as yes, as the rule blocks",
+    "may": "may fire, which counts as yes, as the rule blocks",
     "no": "does not fire",
     "not asked": "is not for this agent",
 }
@@ -154,6 +155,8 @@ def _tried_text(tried: Tried, width: int | None, prefix: str = "") -> str:
     how = _HOW.get(tried.how) or f"cannot be asked: {tried.cause}"
     if tried.how == "skipped":
         how += " (skipped)"
+    if tried.how == "may":
+        how += f": {tried.cause}"
     if tried.how == "not asked" and tried.cause:
         how = tried.cause
     lines = [f"{tried.rule['name']} {prefix}{how}  [{place_of(dict(tried.rule))}]"]

@@ -21,7 +21,8 @@ from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.rule_effects import decide
 from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
 from bridge.host.ruling import Ruling
-from bridge.policy.rule_set import Decision, Spawn, Whose
+from bridge.policy.rule_decision import Decision, Spawn
+from bridge.policy.rule_set import Whose
 from bridge.protocol import plain_json
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request

@@ -24,7 +24,8 @@ from bridge.host.offers import judge_for, mark_open
 from bridge.host.request_tokens import PREFIX
 from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
 from bridge.host.unseen_ends import take_stopped
-from bridge.policy.rule_set import Spawn, Whose, place_of
+from bridge.policy.rule_decision import Spawn
+from bridge.policy.rule_set import Whose, place_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.store import Found, sessions

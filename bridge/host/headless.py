@@ -21,7 +21,7 @@ from bridge.host.answer_wait import MAX_WAIT_S, answer_text, why_failed
 from bridge.host.call_notes import load
 from bridge.host.context import HookContext
 from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
-from bridge.policy.rule_set import Spawn
+from bridge.policy.rule_decision import Spawn
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.store.handovers import (

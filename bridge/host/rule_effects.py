@@ -36,8 +36,9 @@ from bridge.host.output import (
     with_line,
 )
 from bridge.host.told_later import tell_later
+from bridge.policy.rule_decision import Decision, decide_event
 from bridge.policy.rule_mending import NOT_BLOCKED, is_mending
-from bridge.policy.rule_set import Decision, Whose, decide_event, label_of, scope_of
+from bridge.policy.rule_set import Whose, label_of, scope_of
 from bridge.policy.tool_classes import HANDBACK, class_of, is_own
 from bridge.rules.freshness import FOLDER
 from bridge.rules.rule_text import filled_in

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.config import Settings
 from bridge.errors import BridgeError
-from bridge.policy.rule_set import Spawn, label_of, place_of
+from bridge.policy.rule_decision import Spawn
+from bridge.policy.rule_set import label_of, place_of
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import new_request_id
 from bridge.protocol.request import Request

@@ -63,6 +63,12 @@ class Word(str):
         return word
 
 
+def written(words: Sequence[str]) -> str:
+    """Words as they were written, in one line."""
+    raw = [word.raw if isinstance(word, Word) else word for word in words]
+    return " ".join(" ".join(raw).replace(UNKNOWN, "…").split())
+
+
 class BashParser:
     """Parses commands, each within a time: there is text that takes a parser long.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.bash_parser import UNKNOWN, Word
+from bridge.policy.bash_parser import UNKNOWN, Word, written
 from bridge.policy.condition import MAY, matches
 from bridge.policy.wrapper_table import GLOBALS
 from bridge.policy.wrappers import CLOSED, next_operand, program
@@ -21,6 +21,7 @@ _HOOKS = re.compile(
     r"(\w*(?:PAGER|EDITOR|VISUAL|BROWSER|COMMAND|ASKPASS|WRAPPER|GIT_SSH|EXTERNAL_DIFF)"
     r"|BASH_ENV|ENV|LESSOPEN|PYTHONSTARTUP)=(.*)", re.S,
 )  # fmt: skip
+_MAX_SHOWN = 80
 
 
 class Reading:
@@ -29,22 +30,27 @@ class Reading:
     Attributes:
         started: the words of each program that its text says it starts.
         perhaps: the same of those that may be something else, or never run.
-        opaque: text that cannot be read as a command; None where it is not known.
+        opaque: text that cannot be read as a command, None where it is not known; and
+            the command that it stands in.
         problems: why something could not be read, in words for a person.
-        is_hidden: whether a shell reads text of which nothing is known.
+        hidden: commands with which a shell reads text of which nothing is known.
+        unclear: why the last answer was MAY.
     """
 
     def __init__(self) -> None:
         self.started: list[list[str]] = []
         self.perhaps: list[list[str]] = []
-        self.opaque: list[str | None] = []
+        self.opaque: list[tuple[str | None, str]] = []
         self.problems: list[str] = []
-        self.is_hidden = False
+        self.hidden: list[str] = []
+        self.unclear = ""
 
     def assigned(self, words: Sequence[str]) -> None:
         """Note what variables hold that other programs start: `PAGER=x git log`."""
-        found = [hook[2] for word in words if (hook := _HOOKS.match(word))]
-        self.opaque += [text.replace(UNKNOWN, "") for text in found]
+        found = [(word, hook[2]) for word in words if (hook := _HOOKS.match(word))]
+        self.opaque += [
+            (text.replace(UNKNOWN, ""), written([word])) for word, text in found
+        ]
 
     def runs(self, names: Sequence[str]) -> Any:
         """True, False or MAY: whether one of these programs is started.
@@ -52,33 +58,48 @@ class Reading:
         A name with more words names a subcommand: `git push` is also `git -C x push`.
         """
         wanted = [name.split() for name in names]
-        answers = [is_call_of(words, one) for words in self.started for one in wanted]
-        if True in answers:
+        answers = [
+            (is_call_of(words, one), words) for words in self.started for one in wanted
+        ]
+        if any(is_call for is_call, _ in answers):
             return True
-        if None in answers or self.problems:
-            return MAY
-        if any(
-            is_call_of(words, one) is not False
+        unclear = [written(words) for is_call, words in answers if is_call is None]
+        unclear += [
+            written(words)
             for words in self.perhaps
-            for one in wanted
-        ):
-            return MAY
-        texts = [one if one is None else _plain(one) for one in self.opaque]
-        hidden = any(one is None or name[0] in one for one in texts for name in wanted)
-        return MAY if hidden else False
+            if any(is_call_of(words, one) is not False for one in wanted)
+        ]
+        unclear += [
+            origin
+            for text, origin in self.opaque
+            if text is None or any(one[0] in _plain(text) for one in wanted)
+        ]
+        return self._may(unclear)
 
     def hides(self, names: Sequence[str]) -> Any:
         """The same of programs whose names do not stand in the command's text."""
         wanted = [name.split() for name in names]
         if any(is_call_of(words, one) for words in self.started for one in wanted):
             return True
-        all_words = [*self.started, *self.perhaps]
-        is_open = any(_could_be(words, one) for words in all_words for one in wanted)
-        return MAY if is_open or self.is_hidden or self.problems else False
+        unclear = [
+            written(words)
+            for words in (*self.started, *self.perhaps)
+            if any(_could_be(words, one) for one in wanted)
+        ]
+        return self._may([*unclear, *self.hidden])
+
+    def _may(self, unclear: list[str]) -> Any:
+        """MAY, if a command is unclear or something cannot be read."""
+        why = [f"it cannot be read: {one}" for one in self.problems]
+        why += [f"what `{_shortened(one)}` runs is not in its text" for one in unclear]
+        if not why:
+            return False
+        self.unclear = why[0]
+        return MAY
 
     def words(self) -> Any:
         """Every word of every program that is started; MAY if some cannot be read."""
-        if self.problems or None in self.opaque:
+        if self.problems or any(text is None for text, _ in self.opaque):
             return MAY
         all_words = [*self.started, *self.perhaps]
         return [
@@ -133,6 +154,10 @@ def _has_braces(word: str) -> bool:
     """Whether a shell makes more words of one: `{push,}`."""
     raw = word.raw if isinstance(word, Word) else ""
     return re.search(r"\{[^}]*(?:,|\.\.)", CLOSED.sub("", raw)) is not None
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
 
 
 def _plain(text: str) -> str:

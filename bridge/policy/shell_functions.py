@@ -1,4 +1,7 @@
-"""`runs` and `words` for conditions, loaded when a command must really be read."""
+"""`runs` and `words` for conditions, loaded when a command must really be read.
+
+`unclear` then says of a command why the last answer about it was MAY.
+"""
 
 from __future__ import annotations
 
@@ -49,4 +52,7 @@ def shell(
     return {
         "runs": runs,
         "words": lambda command: reading(command).words(),
+        "unclear": lambda command: (
+            readings[command].unclear if command in readings else ""
+        ),
     }

@@ -15,50 +15,23 @@ from __future__ import annotations
 
 import re
 
-from bridge.policy.bash_parser import (
-    MAX_LENGTH,
-    UNKNOWN,
-    Unreadable,
-    text_of,
-    word,
-)
+from bridge.policy.bash_parser import MAX_LENGTH, UNKNOWN, Unreadable, written
 from bridge.policy.command_reading import Reading
-from bridge.policy.here_documents import here_document
-from bridge.policy.wrappers import (
-    Argv,
-    Opaque,
-    Script,
-    Stdin,
-    program,
-    unwrap,
-)
+from bridge.policy.command_walk import Walk
+from bridge.policy.wrappers import Argv, Opaque, Script, program, reads_settings, unwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from bridge.policy.bash_parser import BashParser
-
-    Node = Any
+    from bridge.policy.wrappers import Started
 
 # How deeply shells may start shells, and how many texts may be read for one command.
 _MAX_DEPTH = 8
 _MAX_TEXTS = 200
 _MAX_SIZE = 3 * MAX_LENGTH
 _MAX_WRAPPERS = 30
-_REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
-# Text that may hold backticks which the parser does not look for.
-_TEXTS = frozenset({"word", "regex", "string_content"})
-_BACKTICKS = re.compile(r"\\.|(`(?:[^`\\]|\\.)*`)", re.S)
-_NAMES = re.compile(r"[^\s;|&()'\"$`]+")
-_ARGUMENTS = frozenset({
-    "word", "string", "raw_string", "ansi_c_string", "concatenation", "number",
-    "simple_expansion", "expansion", "command_substitution", "arithmetic_expansion",
-    "process_substitution", "translated_string",
-})  # fmt: skip
-_COMPOUNDS = frozenset({"pipeline", "list", "negated_command", "redirected_statement"})
-_OTHER_INPUT = frozenset({"command_substitution", "process_substitution"})
 
 
 def read(command: str, parser: BashParser) -> Reading:
@@ -76,12 +49,15 @@ class _Reader:
         self.texts = 0
         self.size = 0
 
-    def text(self, text: str, *, stdin: Any, is_sure: bool, depth: int) -> None:
-        """Read what a shell reads."""
+    def text(
+        self, text: str, *, stdin: Any, is_sure: bool, depth: int, origin: str = ""
+    ) -> None:
+        """Read what a shell reads; `origin` is the command that gives it to one."""
         if UNKNOWN in text and depth:
             # An expansion in it can hold any command.
-            self.found.opaque.append(None)
-            self.found.is_hidden |= re.search(r"\w", text) is None
+            self.found.opaque.append((None, origin))
+            if re.search(r"\w", text) is None:
+                self.found.hidden.append(origin)
             text = text.replace(UNKNOWN, "${_}")
         self.texts += 1
         self.size += len(text)
@@ -96,7 +72,7 @@ class _Reader:
             return
         if root.has_error:
             self.found.problems.append("a part is not the syntax of bash")
-        _Walk(self, source, depth).all_of(root, stdin=stdin, is_sure=is_sure)
+        Walk(self, source, depth).all_of(root, stdin=stdin, is_sure=is_sure)
         # The parser takes a line that goes on inside a word for two words.
         if re.search(r"\w\\\n\w", text):
             joined = re.sub(r"\\\n", "", text)
@@ -108,258 +84,51 @@ class _Reader:
         """Note a program, and all that it starts in turn."""
         for _ in range(_MAX_WRAPPERS):
             if program(words[0]) is None:
-                self.found.opaque.append(None)
+                self.found.opaque.append((None, written(words)))
             (self.found.started if is_sure else self.found.perhaps).append(words)
             self.found.assigned(words[1:])
             if " " in words[0]:
                 # Perhaps for a shell: `sudo -s -- 'pytest -q'`.
                 self.text(words[0], stdin=None, is_sure=False, depth=depth + 1)
+            is_sure = is_sure and words[0] != "alias"
+            if reads_settings(words):
+                return
             started = unwrap(words)
-            if words[0] == "alias":
-                is_sure = False
             last = started.pop() if started else None
             for one in started:
-                self.further(one, stdin, is_sure=is_sure, depth=depth)
+                self.further(one, words, stdin, is_sure=is_sure, depth=depth)
             if not isinstance(last, Argv) or not last.words:
-                break
+                self.further(last, words, stdin, is_sure=is_sure, depth=depth)
+                return
             words = last.words
-        else:
-            self.found.problems.append("too many wrappers around one another")
-            return
-        if last is not None:
-            self.further(last, stdin, is_sure=is_sure, depth=depth)
+        self.found.problems.append("too many wrappers around one another")
 
     def further(
         self,
-        one: Argv | Script | Opaque | Stdin,
+        one: Started | None,
+        words: list[str],
         stdin: Any,
         *,
         is_sure: bool,
         depth: int,
     ) -> None:
         """Read what a wrapper starts. `stdin`: its text, None, or UNKNOWN."""
+        origin = written(words)
         if isinstance(one, Argv):
             if one.words:
                 self.command(one.words, stdin=stdin, is_sure=is_sure, depth=depth)
-        elif isinstance(one, Script):
-            self.text(one.text, stdin=stdin, is_sure=is_sure, depth=depth + 1)
-        elif isinstance(one, Opaque):
-            self.found.opaque.append(
-                None if one.text is not None and UNKNOWN in one.text else one.text
-            )
-        elif stdin is not None:
-            if one.is_shell:
-                self.text(stdin, stdin=None, is_sure=is_sure, depth=depth + 1)
-            else:
-                self.found.opaque.append(None if UNKNOWN in stdin else stdin)
-
-
-class _Walk:
-    """One text's tree, without recursion: it may be as deep as the text is long."""
-
-    def __init__(self, reader: _Reader, source: bytes, depth: int) -> None:
-        self.reader = reader
-        self.source = source
-        self.depth = depth
-        # Functions: where defined, whether everything after that sees it, body.
-        self.functions: dict[str, list[tuple[int, bool, Node]]] = {}
-        self.commands: list[tuple[list[str], int, Any]] = []
-        # Then a function may be gone again.
-        self.has_unset = False
-        # Words of a command that stand after a redirection, by the command's node.
-        self.after: dict[int, list[str]] = {}
-
-    def all_of(self, root: Node, *, stdin: Any, is_sure: bool) -> None:
-        """Read a text's commands, then the bodies of functions that they name."""
-        self.walk(root, stdin)
-        done: set[str] = set()
-        is_certain = is_sure
-        while self.commands:
-            commands, self.commands = self.commands, []
-            for words, at, given in commands:
-                self.one(words, at, given, is_sure=is_certain)
-            ran = {words[0] for words, _, _ in commands}
-            # Named but not called: by `trap`, `export -f`, another shell.
-            said = {
-                name
-                for words, _, _ in commands
-                for one in words[1:]
-                for name in _NAMES.findall(one)
-            }
-            named = [one for one in self.functions if one in ran or one in said]
-            for name in named:
-                if name not in done:
-                    is_certain = is_certain and name in ran
-                    for _, _, body in self.functions[name]:
-                        self.walk(body, None)
-            done.update(named)
-
-    def one(self, words: list[str], at: int, stdin: Any, *, is_sure: bool) -> None:
-        """A command of the text, which a function may hide."""
-        named = self.functions.get(words[0], [])
-        is_hidden = any(is_seen and place < at for place, is_seen, _ in named)
-        if is_hidden and not self.has_unset:
             return
-        self.reader.command(
-            words, stdin=stdin, is_sure=is_sure and not named, depth=self.depth
-        )
-
-    def walk(self, root: Node, stdin: Any) -> None:
-        """Collect commands and functions, in the order of the text."""
-        waiting = [(root, stdin, False)]
-        while waiting:
-            node, given, is_inner = waiting.pop()
-            kind = node.type
-            if kind == "function_definition":
-                following = node.next_sibling
-                is_inner = is_inner or (following is not None and following.type == "&")
-                self.function(node, is_inner=is_inner)
-                continue
-            if kind == "command_substitution" and node.children[0].type == "`":
-                self.backticks(text_of(node, self.source), node)
-                continue
-            self.note(node)
-            inner = given
-            if kind in {"command", "redirected_statement"}:
-                inner = self.input_of(node, given)
-            if kind == "command":
-                self.simple(node, inner)
-            elif kind == "redirected_statement":
-                self.trailing(node, inner)
-            is_inner = is_inner or kind not in {"program", "compound_statement"}
-            inside = self.children_of(node, given, inner)
-            waiting += [(child, its, is_inner) for child, its in reversed(inside)]
-
-    def note(self, node: Node) -> None:
-        """What a node says beside the commands inside it."""
-        kind = node.type
-        if kind in _TEXTS:
-            self.hidden(node)
-        elif kind == "unset_command":
-            self.has_unset = True
-        elif kind == "variable_assignment":
-            value = word(node.children[-1], self.source)
-            name = text_of(node.children[0], self.source)
-            self.reader.found.assigned([f"{name}={value}"])
-        elif kind == "heredoc_redirect":
-            self.filled_in(node)
-
-    def children_of(self, node: Node, given: Any, inner: Any) -> list[tuple[Node, Any]]:
-        """What to look at inside a node, each with its input.
-
-        `given` is the node's own input, `inner` that of what it redirects.
-        """
-        found: list[tuple[Node, Any]] = []
-        is_piped = False
-        for child in node.children:
-            its = inner
-            if node.type == "redirected_statement" and child.type in _REDIRECTS:
-                its = given
-            elif is_piped:
-                its = UNKNOWN
-            elif node.type in _OTHER_INPUT:
-                its = None
-            is_piped = is_piped or child.type in {"|", "|&"}
-            is_text = child.type in _TEXTS
-            if child.type != "heredoc_body" and (child.child_count or is_text):
-                found.append((child, its))
-        return found
-
-    def function(self, node: Node, *, is_inner: bool) -> None:
-        name = node.child_by_field_name("name")
-        body = node.child_by_field_name("body")
-        if name is not None and body is not None:
-            text = text_of(name, self.source)
-            known = self.functions.setdefault(text, [])
-            known.append((node.start_byte, not is_inner, body))
-
-    def simple(self, node: Node, stdin: Any) -> None:
-        found = [*self.words_of(node), *self.after.pop(node.id, ())]
-        if found:
-            self.has_unset |= "unset" in found
-            self.commands.append((found, node.start_byte, stdin))
-
-    def trailing(self, node: Node, stdin: Any) -> None:
-        """`env >out pytest`: the parser counts pytest to the redirection."""
-        command = node.children[0]
-        found: list[str] = []
-        for redirect in node.children:
-            inside = [one for one in redirect.children if one.is_named]
-            if redirect.type == "file_redirect":
-                inside = [one for one in inside if one.type != "file_descriptor"][1:]
-            elif redirect.type == "heredoc_redirect":
-                inside = [one for one in inside if one.type in _ARGUMENTS]
-            else:
-                continue
-            found += [word(one, self.source) for one in inside]
-        while command.type in _COMPOUNDS and command.children:
-            # `a | env >out pytest`: it is the last command's redirection.
-            last = command.type != "redirected_statement"
-            command = command.children[-1 if last else 0]
-        if any(one.startswith("\n") for one in found):
-            # Here the text began with what the parser took for a word.
-            self.reader.found.problems.append("a here-document is not read right")
-        if command.type == "command":
-            self.after[command.id] = [*self.after.get(command.id, ()), *found]
-        elif found and command.type in _REDIRECTS and "=" not in found[0]:
-            # `<in >out pytest`: all of the command.
-            self.commands.append((found, node.start_byte, stdin))
-        elif found:
-            self.reader.found.problems.append("words after a redirection")
-
-    def words_of(self, node: Node) -> Iterator[str]:
-        is_named = False
-        for child in node.children:
-            if child.type == "command_name":
-                is_named = True
-            elif not is_named or child.type in _REDIRECTS:
-                continue
-            yield word(child, self.source)
-
-    def backticks(self, text: str, node: Node) -> None:
-        """Between backticks a backslash hides another one."""
-        hidden = r"\\([\\`$])"
-        if node.parent is not None and node.parent.type == "string":
-            hidden = r"\\([\\`$\"])"
-        command = re.sub(hidden, r"\1", text[1:-1])
-        self.reader.text(command, stdin=None, is_sure=True, depth=self.depth + 1)
-
-    def hidden(self, node: Node) -> None:
-        """Backticks in text that the parser leaves as text."""
-        for found in _BACKTICKS.finditer(text_of(node, self.source)):
-            if found[1]:
-                self.backticks(found[1], node)
-
-    def filled_in(self, node: Node) -> None:
-        """The commands that a shell runs to fill in a here-document."""
-        for command in self.body_of(node)[1]:
-            self.reader.text(command, stdin=None, is_sure=True, depth=self.depth + 1)
-
-    def body_of(self, node: Node) -> tuple[str, list[str]]:
-        """A here-document's text, and the commands that a shell runs to fill it in."""
-        parts = {child.type: text_of(child, self.source) for child in node.children}
-        start, body = parts.get("heredoc_start", ""), parts.get("heredoc_body", "")
-        # `<<A; ls` is taken for one word, and `<<é` ends at any letter.
-        if re.search(r"[;|&()<>]|[^\0-\x7f]", start):
-            self.reader.found.problems.append("a here-document is not read right")
-        if re.search(r"['\"\\]", start):
-            return body, []
-        try:
-            return here_document(body)
-        except Unreadable as error:
-            self.reader.found.problems.append(str(error))
-            return "", []
-
-    def input_of(self, node: Node, stdin: Any) -> Any:
-        """What a command reads: a here-document's text, or UNKNOWN from a pipe."""
-        for child in node.children:
-            if child.type == "herestring_redirect":
-                stdin = word(child.children[-1], self.source)
-            elif child.type == "heredoc_redirect":
-                stdin = self.body_of(child)[0]
-            elif child.type == "file_redirect":
-                if any(one.type == "process_substitution" for one in child.children):
-                    stdin = UNKNOWN
-                elif any(one.type == "<" for one in child.children):
-                    stdin = None
-        return stdin
+        if isinstance(one, Script | Opaque):
+            text, is_shell = one.text, isinstance(one, Script)
+        elif one is None or stdin is None:
+            return
+        else:
+            text, is_shell, stdin = stdin, one.is_shell, None
+            origin = f"… | {origin}" if text == UNKNOWN else origin
+        if is_shell:
+            self.text(
+                text, stdin=stdin, is_sure=is_sure, depth=depth + 1, origin=origin
+            )
+        else:
+            is_known = text is not None and UNKNOWN not in text
+            self.found.opaque.append((text if is_known else None, origin))

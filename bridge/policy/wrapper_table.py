@@ -159,7 +159,7 @@ WRAPPERS = {
     "pipenv run": _RUN,
     "rye run": _RUN,
     "pixi run": Wrapper("-e --environment --manifest-path"),
-    "hatch run": _RUN,
+    "hatch run": Wrapper(sets=True),
     "hatch env run": Wrapper("-e --env"),
     "conda run": Wrapper("-n --name -p --prefix --cwd"),
     "mamba run": Wrapper("-n --name -p --prefix --cwd"),
@@ -177,6 +177,7 @@ WRAPPERS = {
     "npx": _PACKAGE,
     "bunx": _PACKAGE,
     "bun x": _PACKAGE,
+    "bun run": _RUN,
     "npm exec": _PACKAGE,
     "npm x": _PACKAGE,
     "pnpm exec": _PACKAGE,
@@ -204,6 +205,7 @@ WRAPPERS = {
     "doppler run": Wrapper(is_dashed=True, scripts="--command"),
     "op run": Wrapper(is_dashed=True),
     "busybox": _RUN,
+    "ssh-agent": Wrapper("-a -E -O -P -t"),
     # Code of other languages.
     "node": Wrapper("-r --require --import", codes="-e --eval -p --print -pe"),
     "ruby": Wrapper("-I -r", codes="-e"),
@@ -228,7 +230,9 @@ ELSEWHERE = frozenset({
     "dumb-init", "gosu", "eatmydata", "prlimit", "numactl", "bwrap", "rlwrap",
     "chronic", "cpulimit", "proxychains", "proxychains4", "chpst", "nodemon",
     "watchexec", "ed", "ex", "vi", "vim", "nvim", "emacs", "sqlite3", "lua",
-    "deno eval",
+    "deno eval", "timeit", "torsocks", "torify", "su-exec", "s6-setuidgid", "reflex",
+    "catchsegv", "winpty", "toolbox run", "distrobox enter", "guix shell", "nix run",
+    "devbox run", "corepack", "yarn workspace", "lerna exec",
 })  # fmt: skip
 # Options that take a value and stand before the subcommand.
 GLOBALS = {

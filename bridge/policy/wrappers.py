@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 
-from bridge.policy.bash_parser import UNKNOWN, Word
+from bridge.policy.bash_parser import UNKNOWN, Word, written
 from bridge.policy.wrapper_table import ELSEWHERE, GLOBALS, PYTHON, WRAPPERS, Wrapper
 
 TYPE_CHECKING = False
@@ -48,6 +48,20 @@ _PYTHONS = re.compile(r"(?:python|pypy|pythonw|py)[\d.]*t?(?:\.exe)?")
 CLOSED = re.compile(r"\$\{[^}]*\}|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.", re.S)
 _ASSIGNMENT = re.compile(r"[^=\s]+=")
 _GIT_SETTING = re.compile(r"(?:-c)?\w+\.[\w.-]+=")
+# What prints settings for the shell that started it, as its manual says to use it:
+# `eval "$(ssh-agent -s)"`, `source <(kubectl completion bash)`.
+_SETTINGS = re.compile(
+    r"""
+    "?(?: \$\( | <\( | ` ) [ ]* (?:[\w./-]*/)?
+    (?: ssh-agent | dircolors | resize | lesspipe | starship[ ]init | zoxide[ ]init
+      | brew[ ]shellenv | direnv[ ](?:hook|export) | (?:py|rb|nod|go)env[ ]init
+      | (?:fnm|opam)[ ]env | mise[ ](?:activate|env) | conda[ ]shell[.]\w+
+      | (?:minikube|podman)[ ]docker-env | docker-machine[ ]env
+      | (?:kubectl|helm|gh|npm|pip|uv|rustup|docker|hostbridge)[ ]completions? )
+    (?:[ ]+[\w./:=@,+-]+)* [ ]* [)`]"?
+    """,
+    re.X,
+)
 # Code that starts other programs.
 _STARTS = {
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), re.compile(r"system|\|")),
@@ -70,6 +84,12 @@ def program(word: str) -> str | None:
     raw = CLOSED.sub("", raw)
     # A pattern, or braces: the shell puts something else there.
     return None if re.search(r"[*?\[{]", raw) and name not in _SIGNS else name
+
+
+def reads_settings(words: Words) -> bool:
+    """Whether a shell reads what a program prints for it, and nothing else."""
+    is_read = program(words[0]) in {"eval", *_SOURCES}
+    return is_read and _SETTINGS.fullmatch(written(words[1:])) is not None
 
 
 def unwrap(words: Words) -> list[Started]:
@@ -189,6 +209,9 @@ def _of_rest(wrapper: Wrapper, rest: Words) -> list[Started]:
         return _scripts(wrapper, rest)
     if wrapper.has_version:
         rest = [_without_version(rest[0]), *rest[1:]]
+    if wrapper is WRAPPERS["hatch run"]:
+        # `hatch run ENVIRONMENT:PROGRAM`
+        rest = [rest[0].rpartition(":")[2], *rest[1:]]
     return [Argv(rest)]
 
 

@@ -11,12 +11,11 @@ from typing import Any
 from bridge.policy.condition import matches
 from bridge.policy.condition_compiler import compile_condition
 from bridge.policy.condition_explanation import Part, explain
+from bridge.policy.rule_decision import Decision, decide_event
 from bridge.policy.rule_set import (
     EVENTS,
-    Decision,
     Whose,
     concerns,
-    decide_event,
     fires,
     scope_of,
 )

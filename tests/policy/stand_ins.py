@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 PROGRAMS = ["pytest", "ruff", "mypy"]
 REAL = """
-    awk bash cat chmod echo env find flock git grep head ls mkdir nice nohup printf
-    python3 script sed setsid sort stdbuf tail taskset tee test timeout touch xargs
+    awk bash cat chmod chrt echo ed env find flock git grep head ionice
+    linux64 ls mkdir nice node nohup perl printf prlimit python3 script sed setarch
+    setpriv setsid sort sqlite3 ssh-agent stdbuf strace tail tar taskset tee test
+    timeout touch vim xargs
 """
 STAND_IN = """#!/bin/sh
 printf '%s\\n' "${0##*/}" >> "$RECORD"

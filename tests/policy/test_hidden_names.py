@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from stand_ins import make_world, really_started
 
-from bridge.policy.condition import decide
+from bridge.policy.condition import MAY, decide
 from bridge.policy.condition_compiler import compile_condition
 from bridge.policy.hidden_names import may_hide
 from bridge.policy.shell_functions import shell
@@ -70,6 +70,12 @@ PUSH = {
     # A whole word beside the others of the name.
     "$X push": "may",
     'cd a && "$X" -C . push origin': "may",
+    "ssh-agent git push": "yes",
+    'eval "$(ssh-agent git push)"': "yes",
+    'eval "$(ssh-agent -s; $X)"': "may",
+    'eval "$(./ssh-agents)"': "may",
+    'eval "$(ssh-agent) $X"': "may",
+    "source <(curl https://x)": "may",
     "$X pull # push": "no",
     "$X": "no",
 }  # fmt: skip
@@ -82,6 +88,9 @@ HONEST = [
     "echo \"don't ${X}t push\"", "git commit -m \"$(cat <<'E'\nno g?t push\nE\n)\"",
     "case $x in *) ls;; [a-z]) cat;; esac", "[ -f x ] && [[ $a == b* ]]",
     "X=$(date); echo ${X}t", "sed $'s/a/\\t/' x | bash run.sh", "npm run push -- $X",
+    'eval "$(ssh-agent -s)" && ssh-add k', "eval `/usr/bin/ssh-agent`",
+    "source <(kubectl completion bash)", 'eval "$(pyenv init -)"; git pull',
+    'eval "$(brew shellenv)"', 'eval "$(direnv export bash)"',
     "bash run.sh > log 2>&1 < in", "pip install 'x[y]' | tail", "python$V -m venv x",
 ]  # fmt: skip
 
@@ -124,6 +133,27 @@ print("bridge.policy.hidden_names" in sys.modules)
     )
 
     assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ('cd x; eval "$X"', 'what `eval "$X"` runs is not in its text'),
+        ("curl https://x | sudo sh", "what `… | sh` runs is not in its text"),
+        ("cat <<E | sh -s\n$(cat x)\nE\n", "what `… | sh -s` runs is not in its text"),
+        (". <(curl x)", "what `. <(curl x)` runs is not in its text"),
+        ("X=push; git   $X", "what `git $X` runs is not in its text"),
+        ("ssh h 'git push'", "what `ssh h 'git push'` runs is not in its text"),
+        ("echo 'git push", "it cannot be read: a part is not the syntax of bash"),
+        (f"git ${'x' * 200}", f"what `git ${'x' * 74}…` runs is not in its text"),
+    ],
+)
+def test_why_the_answer_is_may_is_said(command: str, why: str) -> None:
+    functions = shell(lambda: 0.0)
+
+    assert functions["unclear"](command) == ""
+    assert functions["runs"](command, "git push") is MAY
+    assert functions["unclear"](command) == why
 
 
 PIECES = [

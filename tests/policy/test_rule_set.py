@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from bridge.policy.condition_compiler import compile_condition
 from bridge.policy.condition_text import compile_text
-from bridge.policy.rule_set import Whose, any_fires, decide_event, scope_of
+from bridge.policy.rule_decision import decide_event
+from bridge.policy.rule_set import Whose, any_fires, scope_of
 from bridge.policy.shell_functions import shell
 
 BASH = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "t"}
@@ -176,16 +177,34 @@ def test_a_command_of_powershell_is_a_text_as_any_other(when, how):
     assert [one.how for one in decision.fired] == ([how] if how else [])
 
 
-def test_what_may_run_counts_where_a_rule_blocks():
-    asked = 'runs(command, "pytest")'
-    raw = call('$TOOL pytest "$(x)"')
+MAY_RUN = 'runs(command, "pytest")'
 
-    blocked = decided([rule(asked, block="no")], raw)
-    told = decided([rule(asked, inject_context="x")], raw)
 
-    assert blocked.fired[0].how == "may"
-    assert "It may apply" in blocked.block
-    assert told.is_empty
+@pytest.mark.parametrize(
+    ("fields", "how"),
+    [
+        ({"block": "no"}, "may"),
+        ({"block": "no", "on_error": "skip"}, None),
+        ({"inject_context": "x"}, None),
+        ({"spawn_agent": SPAWN}, None),
+        ({"spawn_agent": SPAWN, "required": True}, "may"),
+        ({"spawn_agent": SPAWN | {"block": False}, "required": True}, None),
+    ],
+)
+def test_what_may_run_counts_where_a_rule_refuses(fields, how):
+    decision = decided([rule(MAY_RUN, **fields)], call('$TOOL pytest "$(x)"'))
+
+    assert [one.how for one in decision.fired] == ([how] if how else [])
+
+
+def test_a_refusal_says_what_is_unclear_and_the_way_out():
+    raw = call('cd x && $TOOL pytest "$(x)"')
+
+    assert decided([rule(MAY_RUN, block="No.")], raw).block == (
+        'No.\n(It may apply: what `$TOOL pytest "$(x)"` runs is not in its text. If it '
+        "is something else, write out what is run; or save that as a file, read it, "
+        "and run the file.)\n[rule r (/h/rules.yaml:3)]"
+    )
 
 
 WRONG = "command < 3"

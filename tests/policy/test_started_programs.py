@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stand_ins import PROGRAMS, make_world, really_started
-from tricky_commands import TRICKY, UNSEEN, Tricky
+from tricky_commands import HERE, TRICKY, UNSEEN, Tricky
 
 from bridge.policy.bash_parser import BashParser
 from bridge.policy.condition import MAY
@@ -46,7 +47,12 @@ def test_a_command_runs_what_its_text_starts(case: Tricky) -> None:
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in TRICKY if case.real != UNSEEN],
+    [
+        case
+        for case in TRICKY
+        if case.real != UNSEEN
+        and (case not in HERE or shutil.which(case.command.split()[0]))
+    ],
     ids=lambda case: case.command,
 )
 def test_bash_starts_nothing_that_was_denied(

@@ -292,7 +292,37 @@ LOOSE = [
     Tricky("tar -I pytest -cf x y; tar xf ruff.tar", may="pytest", real=UNSEEN),
     Tricky("tar cf x --checkpoint-action=exec=pytest y", may="pytest", real=UNSEEN),
     Tricky("git -c core.pager=pytest log", may="pytest", real=UNSEEN),
+    Tricky("hatch run env:pytest; hatch run +py=3.11 ruff", "pytest ruff", real=UNSEEN),
+    Tricky("bun run pytest; npm run ruff; just mypy", "pytest", real=UNSEEN),
     Tricky("git log pytest; man ruff; apt install mypy", real=UNSEEN),
 ]  # fmt: skip
 
-TRICKY = [*NOTHING, *PLAIN, *NESTED, *WRAPPED, *UNKNOWN, *GONE, *LOOSE]
+# As said, if the program is on this machine.
+HERE = [
+    Tricky("setpriv --nnp pytest", may="pytest", real="pytest"),
+    Tricky("prlimit --nofile=99 pytest", may="pytest", real="pytest"),
+    Tricky("linux64 pytest; linux64 -R ruff", may="pytest ruff", real="pytest ruff"),
+    Tricky("setarch x86_64 pytest", may="pytest", real="pytest"),
+    Tricky("ionice -c 3 pytest; ionice -c2 -n 7 ruff", "pytest ruff"),
+    Tricky("chrt -o 0 pytest", "pytest"),
+    Tricky("strace -o log -f pytest", "pytest"),
+    Tricky("ssh-agent pytest; ssh-agent -t 9 ruff -q", "pytest ruff"),
+    Tricky("ed -s <<< '!pytest'", may="pytest", real="pytest"),
+    Tricky("sqlite3 :memory: '.shell pytest'", may="pytest", real="pytest"),
+    Tricky("vim -es -c '!pytest' -c q", may="pytest", real="pytest"),
+    Tricky("perl -e 'system(\"pytest\")'", may="pytest", real="pytest"),
+    Tricky(
+        'node -e \'require("child_process").execSync("pytest")\'',
+        may="pytest",
+        real="pytest",
+    ),
+    Tricky("git -c alias.p='!pytest' p", may="pytest", real="pytest"),
+    Tricky("git -c core.pager=pytest -p log", may="pytest", real=""),
+    Tricky(
+        "tar cf x --checkpoint=1 --checkpoint-action=exec=pytest bin/",
+        may="pytest",
+        real="pytest",
+    ),
+]
+
+TRICKY = [*NOTHING, *PLAIN, *NESTED, *WRAPPED, *UNKNOWN, *GONE, *LOOSE, *HERE]
