@@ -19,6 +19,8 @@ Reader = Literal["session", "caller", "serve"]
 # More than anybody needs, and every reader of JSON keeps it exact.
 MOST = 1_000_000_000
 _MAX_QUOTED = 40
+_NUMBER = re.compile(r"([0-9]+(?:_[0-9]+)*|[0-9]{1,3}(?:,[0-9]{3})+)([kKM]?)")
+_UNITS = {"": 1, "k": 1_000, "K": 1_000, "M": 1_000_000}
 _MAX_PID_DIGITS = 10
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
@@ -83,20 +85,24 @@ def setting(
 
 
 def count(least: int) -> Kind:
-    """A whole number that is not below `least`."""
+    """A whole number that is not below `least`; also as `5M`, `500k` or `5_000_000`."""
     what = f"a whole number from {least} to {MOST:,}"
 
     def read(name: str, value: str) -> int:
-        digits = value.strip().removeprefix("-")
         # Thousands of digits are no number of ours, and slow to read.
-        is_number = (
-            digits.isascii() and digits.isdigit() and len(digits) <= len(str(MOST))
-        )
-        if not is_number or not least <= int(value) <= MOST:
+        found = len(value) <= _MAX_QUOTED and _NUMBER.fullmatch(value.strip())
+        number = int(re.sub("[_,]", "", found[1])) * _UNITS[found[2]] if found else -1
+        if not least <= number <= MOST:
             raise BadSetting(f"{name}={_short(value)}: expected {what}")
-        return int(value)
+        return number
 
     return Kind(what, read, (int,))
+
+
+def number_text(number: int) -> str:
+    """A number for people to read and to type: `20M`, where nothing is lost."""
+    is_round = number >= _UNITS["M"] and number % 100_000 == 0
+    return f"{number / _UNITS['M']:g}M" if is_round else str(number)
 
 
 def _read_fallback(name: str, value: str) -> OwnRoute | None:

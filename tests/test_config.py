@@ -8,7 +8,7 @@ import pytest
 
 from bridge.config import TABLE, VARIABLES, Settings
 from bridge.errors import BadSetting
-from bridge.setting import MOST
+from bridge.setting import MOST, number_text
 
 LEAST = {
     "BRIDGE_SLOTS": 1,
@@ -49,3 +49,31 @@ def test_no_log_shows_the_key():
     assert "sk-1" not in repr(
         Settings.from_environment({"BRIDGE_OPENAI_API_KEY": "sk-1"})
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("5M", 5_000_000),
+        ("500k", 500_000),
+        ("5_000_000", 5_000_000),
+        ("5,000,000", 5_000_000),
+        ("2", 2),
+    ],
+)
+def test_eight_zeros_need_not_be_counted(text, number):
+    settings = Settings.from_environment({"BRIDGE_TOKENS_PER_HOUR": text})
+
+    assert settings.tokens_per_hour == number
+    assert (
+        Settings.from_environment(
+            {"BRIDGE_TOKENS_PER_HOUR": number_text(number)}
+        ).tokens_per_hour
+        == number
+    )
+
+
+@pytest.mark.parametrize("text", ["5m", "5 M", "1,5", "M", "5MM", "0" * 50, "-5M"])
+def test_error_what_is_no_number(text):
+    with pytest.raises(BadSetting, match="expected a whole number from 0"):
+        Settings.from_environment({"BRIDGE_TOKENS_PER_HOUR": text})

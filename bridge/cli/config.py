@@ -27,6 +27,7 @@ from bridge.cli.screen import Line, screen_of
 from bridge.cli.table import Column, table
 from bridge.config import TABLE
 from bridge.errors import InvalidRequest
+from bridge.setting import number_text
 from bridge.store.sessions import live_sessions
 from bridge.store.store import Store
 
@@ -38,7 +39,7 @@ _USES = {
 }
 _COLUMNS = (
     Column("SETTING"),
-    Column("VALUE", least=12),
+    Column("VALUE", whole=True),
     Column("FROM"),
     Column("MEANING", least=20, spare=1),
 )
@@ -72,7 +73,7 @@ def command(options: Namespace) -> int:
         return _list(options, files)
     if what == "get":
         found = files.find(words[0])
-        say_result(options, found, _words(found))
+        say_result(options, found, _words(found, is_short=False))
         return _warn(files)
     scope: Scope | None = None
     if options.user or options.project:
@@ -111,14 +112,22 @@ def _list(options: Namespace, files: SettingFiles) -> int:
 
 def list_lines(listed: Iterable[Listed], width: int | None) -> Iterator[Line]:
     """The table of settings."""
-    rows = [(each.key, _words(each), each.source, each.meaning) for each in listed]
+    is_short = width is not None
+    rows = [
+        (each.key, _words(each, is_short=is_short), each.source, each.meaning)
+        for each in listed
+    ]
     return table(_COLUMNS, rows, width)
 
 
-def _words(each: Listed) -> str:
-    if each.value is None or (each.value == "" and each.usual):
+def _words(each: Listed, *, is_short: bool = True) -> str:
+    """A value for people; in digits, which scripts can read, unless it `is_short`."""
+    value = each.value
+    if value is None or (value == "" and each.usual):
         return each.usual
-    return str(each.value).lower() if isinstance(each.value, bool) else str(each.value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return number_text(value) if is_short and isinstance(value, int) else str(value)
 
 
 def _warn(files: SettingFiles) -> int:

@@ -13,7 +13,7 @@ from bridge.llama.recommended import RECOMMENDED
 _BOUND = f"{SMALL_BELOW / 1e9:g} billion parameters"
 _COLUMNS = (
     Column("NAME"), Column("PARAMETERS", spare=1), Column("SIZE"), Column("LICENCE"),
-    Column("FILE", least=24, spare=2),
+    Column("FILE", whole=True),
 )  # fmt: skip
 _NOTE = f"""
 Names, sizes and licences are from the models' pages.

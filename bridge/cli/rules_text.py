@@ -40,7 +40,7 @@ _COLUMNS = (
     Column("RULE", least=12),
     Column("DOES", least=5, spare=1),
     Column("STATE"),
-    Column("WHERE", spare=2),
+    Column("WHERE", whole=True),
 )
 
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from bridge.config import DEFAULTS, TABLE, Settings
 from bridge.protocol.request import Request, Uptime
 from bridge.protocol.value import Value
-from bridge.setting import MOST
+from bridge.setting import MOST, number_text
 from bridge.store.sessions import Session, SessionLimits
 from bridge.store.spending import What, Window
 
@@ -244,7 +244,7 @@ def cure_of(session: Session, use: Use) -> str:
         return "start a new session"
     # Twice as much: who has chosen a small one wants no more than is needed.
     more = min(MOST, 2 * max(use.most, use.used) or DEFAULTS[use.key])
-    return f"hostbridge config set {use.key} {more}"
+    return f"hostbridge config set {use.key} {number_text(more)}"
 
 
 def _most(session: Session, key: Key) -> int:

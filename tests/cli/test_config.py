@@ -109,6 +109,18 @@ def test_what_the_project_sets_is_changed_there(project, user):
     assert ran.err == f"hostbridge: {wins}\n"
 
 
+def test_large_numbers_are_typed_and_shown_short(project, user):
+    """But a script reads digits."""
+    ran = project.run("config", "set", "tokens_per_hour", "5M")
+    value = project.run("config", "get", "tokens_per_hour").out
+
+    ran.prints(0, f"tokens_per_hour = 5M  (user file; set in {user})\n")
+    assert value == "5000000\n"
+    assert tomllib.loads(user.read_text())["tokens_per_hour"] == 5_000_000
+    listed = project.run("config").out.splitlines()
+    assert any(line.startswith("tokens_per_session\t500000000\t") for line in listed)
+
+
 def test_who_wins_over_a_file_is_said(project, user, host):
     limits = SessionLimits(slots=2, agents_per_hour=9, by_variable=("slots",))
     with subprocess.Popen(["sleep", "60"]) as client:
@@ -126,6 +138,9 @@ def test_who_wins_over_a_file_is_said(project, user, host):
 REFUSED = {
     ("set", "slots", "0"): (
         "slots='0': expected a whole number from 1 to 1,000,000,000"
+    ),
+    ("set", "agents_per_hour", "-1"): (
+        "agents_per_hour='-1': expected a whole number from 0 to 1,000,000,000"
     ),
     ("set", "slot", "3"): "no setting 'slot'; did you mean slots?",
     ("get", "colour"): "no setting 'colour'; `hostbridge config` lists them",

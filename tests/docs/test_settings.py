@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bridge.config import DEFAULTS, TABLE
+from bridge.setting import number_text
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 HEAD = [
@@ -22,7 +23,7 @@ def rows() -> list[str]:
         default = each.usual or DEFAULTS[key]
         shown = "" if default is None or default is False else f"`{default}`"
         if each.unit:
-            shown = f"{default} {each.unit}"
+            shown = f"{number_text(int(default))} {each.unit}"
         what = each.kind.what.partition(" to ")[0].removeprefix("a whole number ")
         meaning = f"{each.meaning} ({what})" if what != "text" else each.meaning
         in_file = "" if each.only_variable else f"`{key}`"

@@ -101,7 +101,7 @@ def test_tokens_warn_stop_and_are_freed_in_an_open_session(tmp_path):
     assert "has used 83 % of tokens_per_session (2,500 of 3,000)" in shown
     assert third.success
     assert (agents, len(world.api.turns("subagent"))) == (2, 3)
-    assert words == ["config", "set", "tokens_per_session", "500000000"]
+    assert words == ["config", "set", "tokens_per_session", "500M"]
     assert history.count("2,500 of 3,000 tokens") == 1
     assert history.count("5,000 of 3,000 tokens") == 1
     assert "so no more agents start" in history
