@@ -28,6 +28,7 @@ from bridge.store.handovers import (
     BESIDE,
     HEADLESS,
     find_handover,
+    handed_over,
     note_handover,
     untold,
 )
@@ -44,7 +45,7 @@ _LOOK_S = 0.5
 # How long one that was started may take to begin; two do no harm, since one claims it.
 _START_S = 5.0
 # What a hook needs beside the wait.
-_REST_S = 20
+_REST_S = 10
 
 
 def is_headless(definition: Definition | None) -> bool:
@@ -84,6 +85,7 @@ def ask_headless(
         request_id = _open_request(caller, key, is_answer_wanted=spawn.is_handover)
         if request_id is None:
             request = _request(caller, spawn, definition)
+            _check_room(caller)
             begin(request)
             store.submit(request)
             request_id = request.request_id
@@ -125,6 +127,23 @@ def _request(caller: Caller, spawn: Spawn, definition: Definition | None) -> Req
     if own is None:
         raise NotPossible("it is headless, and its routes name only the host")
     return caller.request_of(spawn, definition, route=own)
+
+
+def _check_room(caller: Caller) -> None:
+    """Check that one more may run beside those that rules have started here."""
+    store, slots = caller.store, caller.settings.slots
+    given = map(RequestId, handed_over(store, caller.holder))
+    # One that nobody has claimed by then waits for the same call to be made again.
+    young_ms = store.now_ms() - int(_START_S * 1000)
+    running = [
+        request
+        for request in map(store.find_unfinished, given)
+        if request and request.route != "host"
+        if request.claim or request.created_at > young_ms
+    ]
+    if len(running) >= slots:
+        taken = f"all {slots} places for agents in processes of their own are taken"
+        raise NotPossible(taken)
 
 
 def _start(place: Place, request_id: str) -> bool:

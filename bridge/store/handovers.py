@@ -28,6 +28,12 @@ def find_handover(store: Store, session_id: str, key: str) -> str | None:
         return _load(folder, session_id).get(key, (None, ""))[0]
 
 
+def handed_over(store: Store, session_id: str) -> set[str]:
+    """The requests that rules have made there, of whatever kind."""
+    with store.folder("sessions") as folder:
+        return {each for each, _agent in _load(folder, session_id).values() if each}
+
+
 def callers(store: Store, session_id: str) -> dict[str, str]:
     """By request, the agent whose call was handed over."""
     with store.folder("sessions") as folder:

@@ -21,6 +21,7 @@ from polling import wait_until
 from rulehooks import run
 
 from bridge.host import headless
+from bridge.host.hook_table import TIMEOUT_S, WAIT_S
 from bridge.store.handovers import untold
 
 if TYPE_CHECKING:
@@ -155,6 +156,30 @@ def test_it_counts_as_an_agent_of_this_hour(world, monkeypatch):
 
     assert (first, second) == (False, True)
     assert "1 of 1 agents of this hour are used up" in said
+
+
+@pytest.mark.parametrize("block", ["true", "false"])
+def test_no_more_run_at_once_than_a_session_has_places(world, monkeypatch, block):
+    """Each is a client of its own, and calls of one message come at the same time."""
+    folder = claude(world, monkeypatch, SLOW + answers(PASSED))
+    monkeypatch.setenv("BRIDGE_SLOTS", "1")
+    monkeypatch.setattr(headless, "MAX_WAIT_S", 0.2)
+    rule(world, block=block)
+
+    run(world)
+    runs, said = run(world, "pytest tests")
+    (folder / "go").touch()
+    wait_until(lambda: responses(world), what="the end of the first")
+    run(world, "pytest docs")
+    wait_until(lambda: len(responses(world)) > 1, what="the end of the next")
+
+    assert runs
+    assert "all 1 places for agents in processes of their own are taken" in said
+
+
+def test_a_hook_that_waits_ends_before_its_client_ends_it():
+    """What it says then would not count, and the call would run."""
+    assert TIMEOUT_S + headless.MAX_WAIT_S + headless._REST_S <= WAIT_S
 
 
 def test_beside_the_call_nothing_waits(world, monkeypatch):
