@@ -15,6 +15,7 @@ from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import new_request_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import failed
+from bridge.store.charges import settle
 from bridge.store.clock import uptime
 from bridge.store.store import Store
 
@@ -128,3 +129,4 @@ def give_up(store: Store, request: Request, code: FailureCode, why: str) -> None
     """End a request that nobody will serve."""
     response = failed(request, code, why, now_ms=store.now_ms())
     store.publish(response, source="rule")
+    settle(store, request.request_id, None)

@@ -31,9 +31,9 @@ def main(place: str, request_id: str) -> None:
     from bridge.config import Settings
     from bridge.errors import BridgeError
     from bridge.host.hook_log import log_failure
+    from bridge.host.rule_request import give_up
     from bridge.protocol.failure_codes import code_of
     from bridge.protocol.ids import check_id
-    from bridge.protocol.response import failed
     from bridge.routes import check_own
     from bridge.store.config_file import in_files
     from bridge.store.location import Place
@@ -53,8 +53,7 @@ def main(place: str, request_id: str) -> None:
             worker.on_stage = partial(_end_with_session, store, request, asked)
         worker.serve(known)
     except BridgeError as exc:
-        response = failed(request, code_of(exc), exc.what, now_ms=store.now_ms())
-        store.publish(response, source="rule")
+        give_up(store, request, code_of(exc), exc.what)
     except Exception:  # noqa: BLE001 - the worker has ended the request
         log_failure("headless")
     time.sleep(_TOLD_BY_S)

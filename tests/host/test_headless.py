@@ -70,6 +70,12 @@ BAD = {
 }
 
 
+def ends(world):
+    """When the agents ended that the session was charged."""
+    (session,) = world.live()
+    return [charge.end for charge in session.spending.charges.values()]
+
+
 @pytest.mark.parametrize("required", [False, True])
 @pytest.mark.parametrize("how", BAD)
 def test_without_an_answer_the_call_runs_unless_the_agent_is_required(
@@ -86,8 +92,9 @@ def test_without_an_answer_the_call_runs_unless_the_agent_is_required(
     assert runs is not required
     assert "could not start runner: it did not answer (" in said
     assert ("The rule requires it." in said) is required
-    # Nothing is left that the next call could meet.
+    # Nothing is left that the next call could meet, nor any time that still counts.
     assert untold(world.store, world.session) == {}
+    wait_until(lambda: ends(world)[0] is not None, what="the end of its charge")
 
 
 def test_the_same_call_meets_the_same_request_and_its_late_answer(world, monkeypatch):
@@ -145,6 +152,7 @@ def test_a_process_that_cannot_start_is_given_up(world, monkeypatch, tmp_path):
 
     assert runs
     assert "its process cannot start" in said
+    assert ends(world)[0] is not None
 
 
 def test_it_counts_as_an_agent_of_this_hour(world, monkeypatch):
