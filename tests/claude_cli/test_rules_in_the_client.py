@@ -11,8 +11,9 @@ import pytest
 from claudeworld import SUCCESS, answered, ask, runs, submits, turns
 from hostworld import host_world
 from polling import wait_until
-from ruleworld import SEED, calling, define_rules
+from ruleworld import calling, define_rules
 from seedwords import DEFINITION
+from seedwords import RULE as SEED
 from stage.replies import reply, tool_use
 
 if TYPE_CHECKING:

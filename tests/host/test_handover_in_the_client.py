@@ -6,7 +6,8 @@ import json
 
 import pytest
 from hostworld import host_world
-from ruleworld import SEED, TWO, calling, define_rules, say_go, summary, verified
+from ruleworld import TWO, calling, define_rules, say_go, summary, verified
+from seedwords import RULE as SEED
 from stage.models import launch, new_tokens, obedient_model
 from stage.replies import reply, tool_use
 

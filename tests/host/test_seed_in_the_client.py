@@ -10,8 +10,9 @@ import sys
 
 import pytest
 from hostworld import host_world
-from ruleworld import SEED, calling, define_rules, say_go
+from ruleworld import calling, define_rules, say_go
 from seedwords import DEFINITION
+from seedwords import RULE as SEED
 from stage.models import agent_output, launching, obedient_model
 from stage.replies import reply, tool_use
 

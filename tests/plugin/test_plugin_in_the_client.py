@@ -21,7 +21,8 @@ from installed import (
 )
 from pinworld import kinds_at_work
 from polling import wait_until
-from ruleworld import SEED, calling, verified
+from ruleworld import calling, verified
+from seedwords import RULE as SEED
 from stage.api import ScriptedApi
 from stage.models import obedient_model
 from stage.oneshot import run_print
