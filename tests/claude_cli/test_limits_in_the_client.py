@@ -31,11 +31,14 @@ pytestmark = pytest.mark.host
 )
 def test_tools_of_servers_and_in_agents_that_it_starts(tmp_path, limits, may):
     """The client's own list of tools leaves those of servers out."""
-    load = reply(tool_use("ToolSearch", {"query": "select:mcp__git__log"}))
+    load = reply(tool_use("ToolSearch", {"query": "select:mcp__git__log,CronCreate"}))
+    plan = {"cron": "* * * * *", "prompt": "obey", "durable": True}
     log = reply(tool_use("mcp__git__log", {}))
     inner = {"prompt": "In", "description": "d", "run_in_background": False}
     start = reply(tool_use("Agent", inner))
-    own = turns(load, log, runs("touch outer"), start, submits(SUCCESS), reply("ok"))
+    planned = reply(tool_use("CronCreate", plan))
+    work = (log, planned, runs("touch outer"), start)
+    own = turns(load, *work, submits(SUCCESS), reply("ok"))
     below = turns(load, log, runs("touch inner"), reply("in"))
 
     def script(request: ApiRequest) -> Answer:
@@ -55,3 +58,5 @@ def test_tools_of_servers_and_in_agents_that_it_starts(tmp_path, limits, may):
     assert answered(ran)["success"], ran
     assert made & {"called-log", "outer", "inner"} == may
     assert len(world.api.turns("subagent")) > 1
+    # A later session would take it for its user's words.
+    assert not (world.stage.project / ".claude/scheduled_tasks.json").exists()
