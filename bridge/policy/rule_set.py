@@ -28,7 +28,7 @@ from bridge.policy.condition import (
     decide,
     matches,
 )
-from bridge.policy.tool_classes import tools_of
+from bridge.policy.tool_classes import as_opened, tools_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def scope_of(raw: Json, whose: Whose) -> Json:
     """What conditions and templates can ask about an event of the client's."""
     event = str(raw.get("hook_event_name"))
     tool_input = raw.get("tool_input")
-    tool_input = tool_input if isinstance(tool_input, dict) else None
+    tool_input = as_opened(tool_input) if isinstance(tool_input, dict) else None
     source = raw.get("source")
     return {
         **whose.variables,

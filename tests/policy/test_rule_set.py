@@ -177,6 +177,18 @@ def test_a_command_of_powershell_is_a_text_as_any_other(when, how):
     assert [one.how for one in decision.fired] == ([how] if how else [])
 
 
+@pytest.mark.parametrize("key", ["file_path", "notebook_path"])
+@pytest.mark.parametrize(
+    "path", ["/p/a.lock", "/p/a.lock/", "/p/a.lock//", "/p/a.lock/.", "/p/b/../a.lock"]
+)
+def test_a_file_has_one_path(path, key):
+    """With a slash behind it the client writes it all the same."""
+    rules = [rule(f'tool_input.{key} == "/p/a.lock"', block="no")]
+
+    assert decided(rules, BASH | {"tool_input": {key: path}}).block is not None
+    assert not decided(rules, BASH | {"tool_input": {key: "/p/b.lock/"}}).block
+
+
 MAY_RUN = 'runs(command, "pytest")'
 
 
