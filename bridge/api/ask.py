@@ -164,9 +164,7 @@ class Asker(Submitter):
             if worker and not is_new:
                 # Another caller's: somebody else may serve it.
                 with suppress(StateUnavailable):
-                    self.quick.give_back(
-                        request_id, worker.claimant.host, lambda held: held
-                    )
+                    self.quick.give_back(request_id, worker.claimant.host)
             raise
 
     def _worker(

@@ -9,7 +9,7 @@ Source: measured on Claude Code 2.1.330.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from bridge.protocol.claimed_commands import ToolCall
@@ -44,21 +44,6 @@ def read_output(
     """
     events = _events(stdout)
     results = [event for event in events if event.get("type") == "result"]
-    outcome = _outcome(
-        stdout, stderr, exit_code, events, results, is_structured=is_structured
-    )
-    return replace(outcome, told_tokens=_tokens(results[-1]) if results else None)
-
-
-def _outcome(
-    stdout: bytes,
-    stderr: str,
-    exit_code: int,
-    events: list[Json],
-    results: list[Json],
-    *,
-    is_structured: bool,
-) -> Outcome:
     if not results:
         if exit_code == 0 and _is_bare_answer(stdout, events):
             return Outcome(stdout.decode("utf-8", "replace"))
@@ -66,21 +51,24 @@ def _outcome(
     # Agents in the background make several; any of them may hold the answer.
     answers = [result for result in results if "structured_output" in result]
     result = (answers or results)[-1]
-    model = _model(events, result)
-    calls = tuple(_calls(events)) if len(events) > len(results) else None
+    outcome = partial(
+        Outcome,
+        model=_model(events, result),
+        calls=tuple(_calls(events)) if len(events) > len(results) else None,
+        told_tokens=_tokens(results[-1]),
+    )
     words = _text(result.get("result"))
     if result.get("is_error") or exit_code:
-        code, detail = _failure(result, exit_code)
-        return Outcome(words, code, detail, model=model, calls=calls)
+        return outcome(words, *_failure(result, exit_code))
     if not is_structured or (not answers and words.strip()):
-        return Outcome(words, model=model, calls=calls)
+        return outcome(words)
     if not answers:
         detail = "the client ended without structured output"
-        return Outcome(words, "empty_answer", detail, model=model, calls=calls)
+        return outcome(words, "empty_answer", detail)
     answer = json.dumps(
         result["structured_output"], ensure_ascii=False, separators=(",", ":")
     )
-    return Outcome(answer, model=model, calls=calls)
+    return outcome(answer)
 
 
 def _events(stdout: bytes) -> list[Json]:

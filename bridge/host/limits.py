@@ -49,7 +49,7 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
         return deny("hostbridge: this request has ended; stop working.", stop=True)
     if is_off(hook):
         with suppress(StateUnavailable):
-            hook.store.give_back(request_id, run.host, lambda held: held)
+            hook.store.give_back(request_id, run.host)
             subagent_runs.end(hook.store, run)
         return deny("hostbridge was switched off; stop working.", stop=True)
     # The second for a run that was written down without the first.

@@ -225,7 +225,7 @@ def withdraw(hook: HookContext) -> None:
     """Switched off: what the model has not launched waits for another session."""
     withdrawn = [RequestId(request.request_id) for request, _ in open_offers(hook)]
     for request_id in withdrawn:
-        hook.store.give_back(request_id, hook.session.host, lambda held: held)
+        hook.store.give_back(request_id, hook.session.host)
     if withdrawn:
         wake_others(hook)
 

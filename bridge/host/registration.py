@@ -52,7 +52,7 @@ def register(
             limits=limits,
         )
         sessions.save(store, session)
-        off = switch.switched_off(store).sessions
+        off = switch.switched_off(store).since
         for old in known:
             if old.session_id == session_id:
                 continue

@@ -141,15 +141,6 @@ def agent_of(
 
 def overview_of(seen: Seen) -> Overview:
     """The project at one moment."""
-    sessions = [
-        SessionLine(
-            session=each.session_id,
-            running=each.running,
-            slots=each.slots,
-            is_off=each.is_off,
-        )
-        for each in seen.sessions
-    ]
     agents = [
         Agent(
             request_id=each.request_id,
@@ -164,7 +155,12 @@ def overview_of(seen: Seen) -> Overview:
     return Overview(
         project=seen.project,
         is_off=seen.is_off or seen.is_off_here,
-        sessions=sessions,
+        sessions=[
+            SessionLine(
+                session=s.session_id, running=s.running, slots=s.slots, is_off=s.is_off
+            )
+            for s in seen.sessions
+        ],
         agents=agents,
         waiting=seen.waiting,
         ended=seen.ended,
@@ -186,8 +182,7 @@ def _counted(number: int, what: str) -> str:
 def variables_of(variables: Known) -> Variables:
     """Variables as a tool returns them."""
     known = {
-        name: Variable(value=each.value, owner=each.owner)
-        for name, each in variables.known().items()
+        name: Variable(**each._asdict()) for name, each in variables.known().items()
     }
     holder = variables.holder
     of = f"{holder.folder.removesuffix('s')} {holder.owner_id}"

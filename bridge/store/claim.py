@@ -138,7 +138,7 @@ def give_back(
     state: State,
     request_id: RequestId,
     host: HostProcess,
-    change: Callable[[Request], Request],
+    change: Callable[[Request], Request] = lambda held: held,
 ) -> bool:
     """Let a request that `host` holds wait again; False if it does not hold it."""
     request = _held(state, request_id, host)

@@ -1,48 +1,35 @@
 """What should become of a request that somebody holds: pure, one table of cases."""
 
-from typing import Literal, NamedTuple
-
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
 from bridge.protocol.status import Stage
 from bridge.protocol.wording import seconds
 
 
-class Fate(NamedTuple):
-    """What to do: leave the request, end it with `response`, or let it wait again."""
-
-    kind: Literal["keep", "end", "again"]
-    response: Response | None = None
-    request: Request | None = None
-
-
-KEEP = Fate("keep")
-
-
-def fate_of_claimed(request: Request, *, host_is_gone: bool, now_ms: int) -> Fate:
-    """Decide about a request in `processing/`."""
+def fate_of_claimed(
+    request: Request, *, host_is_gone: bool, now_ms: int
+) -> Request | Response | None:
+    """What a request in `processing/` becomes: it waits again, ends, or is left."""
     if request.claim is None:
         # The claimer died after the rename and before it wrote its claim.
-        return Fate("again", request=request)
+        return request
     if now_ms >= request.deadline_ms:
-        return Fate("end", response=expired(request, now_ms))
-    if not host_is_gone:
-        return KEEP
-    return _lost(request, now_ms)
+        return expired(request, now_ms)
+    return _lost(request, now_ms) if host_is_gone else None
 
 
-def _lost(request: Request, now_ms: int) -> Fate:
+def _lost(request: Request, now_ms: int) -> Request | Response:
     """The host that held the request is gone: another attempt, or a named failure."""
     attempt = request.attempt + 1
     if attempt < request.max_attempts:
-        return Fate("again", request=request.with_(attempt=attempt))
+        return request.with_(attempt=attempt)
     served_here = request.claim is not None and request.claim.route != "host"
     holder = "process that served" if served_here else "session that held"
     message = (
         f"the {holder} the request is gone, and {request.max_attempts} attempts were "
         "used up"
     )
-    return Fate("end", response=failed(request, "host_gone", message, now_ms=now_ms))
+    return failed(request, "host_gone", message, now_ms=now_ms)
 
 
 def expired(

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bridge.config import Settings
 from bridge.errors import StateRefused
@@ -60,16 +60,11 @@ class Place(NamedTuple):
         return [None if each is None else str(each) for each in self]
 
     @classmethod
-    def of_words(cls, words: Sequence[str | None]) -> Place:
+    def of_words(cls, words: Sequence[Any]) -> Place:
         """The place that another process has written as `words`."""
         project, state, guard, reason, main = words
-        return cls(
-            Path(project or ""),
-            Path(state or ""),
-            Path(guard or ""),
-            reason or "",
-            None if main is None else Path(main),
-        )
+        paths = Path(project), Path(state), Path(guard)
+        return cls(*paths, reason, main and Path(main))
 
 
 def with_tilde(path: Path) -> str:

@@ -5,6 +5,7 @@ from math import inf
 
 from bridge.errors import NewerSchema
 from bridge.protocol.request import HostProcess
+from bridge.protocol.response import Response
 from bridge.store.claim import is_over, wait_again
 from bridge.store.lease import claimer_is_gone
 from bridge.store.lifecycle import expired, fate_of_claimed
@@ -66,11 +67,11 @@ def _sweep_claimed(state: State, name: str, leaving: HostProcess | None = None) 
         claim.host == leaving or claimer_is_gone(state, claim)
     )
     fate = fate_of_claimed(request, host_is_gone=gone, now_ms=state.now_ms())
-    if fate.response is not None:
-        return end(state, request, fate.response, source="sweep")
-    if fate.request is not None:
-        wait_again(state, fate.request)
-    return fate.kind != "keep"
+    if isinstance(fate, Response):
+        return end(state, request, fate, source="sweep")
+    if fate is not None:
+        wait_again(state, fate)
+    return fate is not None
 
 
 def _sweep_waiting(state: State, name: str) -> bool:

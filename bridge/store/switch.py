@@ -1,30 +1,25 @@
 """The switch: `off` and `sessions/<id>.off` stop the bridge until they are removed."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from bridge.store.sessions import Session
 from bridge.store.store import Store
 
 
 class Off:
-    """What the user switched off: everything, or these sessions.
+    """What the user switched off: everything, or some sessions.
 
-    `since` says when, in milliseconds since 1970; the name of everything is empty.
+    `since` says when, by their ids, in milliseconds since 1970; the id of everything is
+    empty.
     """
 
-    def __init__(
-        self,
-        *,
-        is_everything: bool,
-        sessions: frozenset[str],
-        since: Mapping[str, int] | None = None,
-    ) -> None:
-        self.is_everything = is_everything
-        self.sessions = sessions
-        self.since = since or {}
+    def __init__(self, since: Mapping[str, int] = MappingProxyType({})) -> None:
+        self.since = since
+        self.is_everything = "" in since
 
     def __contains__(self, session_id: object) -> bool:
-        return self.is_everything or session_id in self.sessions
+        return self.is_everything or session_id in self.since
 
     def age_s(self, now_ms: int, session_id: str = "") -> float | None:
         """How long ago everything, or this session, was switched off; None if not."""
@@ -35,18 +30,18 @@ class Off:
 def switched_off(store: Store) -> Off:
     """What is switched off, found in one look."""
     if not store.exists():
-        return Off(is_everything=False, sessions=frozenset())
+        return Off()
     with store.state() as state:
         folder = state["sessions"]
         marks = {name: folder.facts(f"{name}.off") for name in folder.names(".off")}
         marks[""] = state.directory.facts("off")
-        since = {
-            name: facts.st_mtime_ns // 1_000_000
-            for name, facts in marks.items()
-            if facts is not None
-        }
-        named = frozenset(filter(None, since))
-        return Off(is_everything="" in since, sessions=named, since=since)
+        return Off(
+            {
+                name: facts.st_mtime_ns // 1_000_000
+                for name, facts in marks.items()
+                if facts is not None
+            }
+        )
 
 
 def is_off(store: Store, session_id: str | None = None) -> bool:

@@ -156,7 +156,7 @@ class Worker:
     def give_back(self, request_id: RequestId) -> None:
         """Let a request that this process holds wait again, if that can be written."""
         with suppress(StateUnavailable):
-            self.store.give_back(request_id, self.claimant.host, lambda held: held)
+            self.store.give_back(request_id, self.claimant.host)
 
     def _answer(self, request: Request, watch: Watch) -> None:
         """Have a claimed request answered, and publish the outcome."""

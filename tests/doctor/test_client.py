@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HOST = HostProcess(pid=7, start_time="1", boot="b")
 OURS = Session(session_id="s1", host=HOST, registered_at=1, wakes=True)
 THEIRS = {"pid": 7, "sessionId": "s1"}
-ON = Off(is_everything=False, sessions=frozenset())
+ON = Off()
 STRANGER = {"pid": 8, "sessionId": "s2"}
 
 CASES = {
@@ -38,7 +38,7 @@ CASES = {
     "off": (
         [OURS],
         [THEIRS],
-        Off(is_everything=False, sessions=frozenset({"s1"})),
+        Off({"s1": 0}),
         "s1 (pid 7) is switched off",
     ),
     "never seen": (
@@ -178,7 +178,7 @@ def test_a_client_that_lists_nothing_is_no_problem(patient, words):
 
 def test_off_everywhere_is_not_told_as_off_in_a_session():
     """`hostbridge on --session` would change nothing."""
-    off = Off(is_everything=True, sessions=frozenset())
+    off = Off({"": 0})
 
     (finding,) = judge_sessions([OURS], [], off=off, unheard={}, now=UP, project="/p")
 

@@ -47,7 +47,7 @@ def queue(**fields: Any) -> Queue:
         "waiting": (),
         "held": (),
         "live": (session(),),
-        "off": Off(is_everything=False, sessions=frozenset()),
+        "off": Off(),
         "settings": Settings(Path("/home")),
         "now_ms": NOW,
         "now": UP,
@@ -67,8 +67,8 @@ def held(*, timeout: int = 120_000, **fields: Any) -> Queue:
     return queue(held=(request(timeout=timeout, claim=claim),))
 
 
-EVERYTHING = Off(is_everything=True, sessions=frozenset())
-THIS_SESSION = Off(is_everything=False, sessions=frozenset({"s1"}))
+EVERYTHING = Off({"": 0})
+THIS_SESSION = Off({"s1": 0})
 IS_OFF = Settings(Path("/home"), off=True)
 NO_SLOT = session(limits=SessionLimits(slots=0, agents_per_hour=2))
 NONE_CAN = "waiting, and no session can take it"

@@ -9,7 +9,7 @@ from storeworld import (
 )
 
 from bridge.protocol.request import Claim
-from bridge.store.lifecycle import KEEP, Fate, fate_of_claimed
+from bridge.store.lifecycle import fate_of_claimed
 
 
 def claimed(**fields: object):
@@ -21,18 +21,16 @@ def test_every_fate_of_a_claimed_request():
     now_ms = START_US // 1000
     unnamed, late = request("a"), claimed(timeout=5)
 
-    assert fate_of_claimed(claimed(), host_is_gone=False, now_ms=now_ms) is KEEP
-    assert fate_of_claimed(unnamed, host_is_gone=False, now_ms=now_ms) == Fate(
-        "again", request=unnamed
-    )
+    assert fate_of_claimed(claimed(), host_is_gone=False, now_ms=now_ms) is None
+    assert fate_of_claimed(unnamed, host_is_gone=False, now_ms=now_ms) is unnamed
     again = fate_of_claimed(claimed(), host_is_gone=True, now_ms=now_ms)
-    assert again.request == claimed(prompt=again.request.prompt, attempt=1)  # type: ignore[union-attr]
+    assert again == claimed(prompt=again.prompt, attempt=1)  # type: ignore[union-attr]
     used_up = fate_of_claimed(claimed(attempt=1), host_is_gone=True, now_ms=now_ms)
-    assert used_up.response.error.message == (  # type: ignore[union-attr]
+    assert used_up.error.message == (  # type: ignore[union-attr]
         "the session that held the request is gone, and 2 attempts were used up"
     )
     ended = fate_of_claimed(late, host_is_gone=False, now_ms=now_ms + 5)
-    assert ended.response.error.message == (  # type: ignore[union-attr]
+    assert ended.error.message == (  # type: ignore[union-attr]
         "no answer within 0.005 s: it had been offered to a session, which started no "
         "agent"
     )
