@@ -8,7 +8,7 @@ from typing import Any
 from bridge.agent_loop.chat_model import ChatModel
 from bridge.agent_loop.model_policy import ModelPolicy, policy_for
 from bridge.agents.definition import Definition, Source
-from bridge.host.ruling import Ruling
+from bridge.host.agent_rules import Ruling
 from bridge.policy.tool_names import call_on_host
 from bridge.protocol.names import GENERAL
 from bridge.protocol.outcome import Progress

@@ -17,8 +17,7 @@ from typing import Any
 
 import yaml
 
-from bridge.agents.diagnostic import Diagnostic, Place, nearest_line
-from bridge.agents.yaml_places import aligned, quoted
+from bridge.agents.diagnostic import Diagnostic, Place, aligned, nearest_line, quoted
 
 MAX_VALUES = 20_000
 MAX_DEPTH = 50

@@ -194,7 +194,7 @@ class Project:
 
     def _look_after(self, ids: Iterable[RequestId]) -> bool:
         """End what is overdue, give back what a dead host held; False if it cannot."""
-        from bridge.host.sweep_and_wake import sweep
+        from bridge.store.wakeups import sweep
 
         try:
             sweep(self.quick, waiting=ids)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from bridge.agents.trust import refuse_unless_by_hand
 from bridge.config import DEFAULTS, TABLE, Settings, suggestion
 from bridge.errors import BadSetting, BridgeError
-from bridge.host.open_clients import open_clients
 from bridge.host.pins import Pins
+from bridge.host.session_above import open_clients
 from bridge.setting import ADDRESS, without_passwords
 from bridge.store import wakeups
 from bridge.store.config_file import (

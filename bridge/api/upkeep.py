@@ -12,7 +12,6 @@ from math import inf
 
 from bridge.api.hosts import eligible_hosts, held_back_of
 from bridge.errors import StateUnavailable, StateVanished
-from bridge.host.sweep_and_wake import sweep
 from bridge.host.wake_problems import complaint
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
@@ -21,6 +20,7 @@ from bridge.protocol.status import Stage, Status
 from bridge.store import Found, wakeups
 from bridge.store.lifecycle import expired
 from bridge.store.store import Store
+from bridge.store.wakeups import sweep
 
 TEND_S = 2.0
 WAKE_S = 5.0

@@ -17,7 +17,7 @@ from bridge.agents.agent_names import MAX_NAME, NAME, SUFFIXES
 from bridge.agents.registry import PROJECT_FOLDER, Registry
 from bridge.agents.trust import refuse_unless_by_hand
 from bridge.errors import InvalidRequest
-from bridge.host.open_clients import open_clients
+from bridge.host.session_above import open_clients
 from bridge.store.directory import Folder
 from bridge.store.location import Place, open_state
 

@@ -22,11 +22,11 @@ from bridge.cli.output import complain, counted, tell
 from bridge.cli.terminal import confirm
 from bridge.cli.which_request import which
 from bridge.errors import InvalidRequest
-from bridge.host.open_clients import open_clients
 from bridge.host.output import one_line
-from bridge.host.sweep_and_wake import wake_all
+from bridge.host.session_above import open_clients
 from bridge.protocol.ids import check_id
 from bridge.protocol.request import Request
+from bridge.store.wakeups import wake_all
 
 USAGE = "ID...|--all"
 OPTIONS = (IDS, switch("--all", help="All that wait for a yes in this project."))

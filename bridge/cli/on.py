@@ -15,7 +15,7 @@ from bridge.api.bridge import Bridge
 from bridge.cli.options import ONE_SESSION
 from bridge.cli.output import complain, tell
 from bridge.config import Settings
-from bridge.host.open_clients import open_clients
+from bridge.host.session_above import open_clients
 from bridge.store.sessions import live_sessions, open_session
 from bridge.store.switch import switch_on, switched_off
 

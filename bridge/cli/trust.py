@@ -30,7 +30,7 @@ from bridge.cli.screen import Styled
 from bridge.cli.terminal import confirm
 from bridge.cli.trust_difference import UNCUT, cut, difference_lines
 from bridge.errors import InvalidRequest
-from bridge.host.open_clients import open_clients
+from bridge.host.session_above import open_clients
 
 # Limits for one part of a definition: a long one must not push the others out of sight.
 _MAX_SHOWN = 4_000

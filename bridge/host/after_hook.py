@@ -14,8 +14,8 @@ from collections.abc import Callable
 from bridge.errors import StateUnavailable
 from bridge.host import offers, registration
 from bridge.host.context import HookContext
-from bridge.host.sweep_and_wake import wake_all
 from bridge.store import sessions, subagent_runs, wakeups
+from bridge.store.wakeups import wake_all
 
 # The watch is there within a few milliseconds of the answer; on a busy machine later.
 LOOKS_S = (1.0, 2.0, 4.0)

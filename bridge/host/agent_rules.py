@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.config import Settings
 from bridge.errors import BridgeError
@@ -20,7 +20,6 @@ from bridge.host.launch import agents_above
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.rule_effects import decide
 from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
-from bridge.host.ruling import Ruling
 from bridge.policy.rule_decision import Decision, Spawn
 from bridge.policy.rule_set import Whose
 from bridge.protocol import plain_json
@@ -194,3 +193,14 @@ def nested(run: Json, inside: str) -> Json:
     if not inside:
         return run
     return {**run, "above": (inside, *run["above"]), "depth": run["depth"] + 1}
+
+
+class Ruling(NamedTuple):
+    """What rules say about an event.
+
+    `block` is why it is refused, None if it is not; `context` is what the model is
+    told beside it.
+    """
+
+    block: str | None = None
+    context: str = ""

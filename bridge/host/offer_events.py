@@ -5,9 +5,9 @@ from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
 from bridge.host.offers import offer
 from bridge.host.output import SILENT, HookOutput, context, wake
-from bridge.host.sweep_and_wake import sweep
 from bridge.store import sessions, wakeups
 from bridge.store.handovers import untold
+from bridge.store.wakeups import sweep
 
 
 def file_changed(hook: HookContext) -> HookOutput:

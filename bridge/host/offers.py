@@ -13,7 +13,7 @@ from bridge.host.budget_news import session_now
 from bridge.host.budgets import HeldBack, find_spent, limits_of
 from bridge.host.context import HookContext
 from bridge.host.eligibility import eligible, may_take
-from bridge.host.offer_text import instruction
+from bridge.host.request_tokens import instruction
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Claim, Request

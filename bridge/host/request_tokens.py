@@ -5,10 +5,14 @@ fence. A token means nothing to an agent, so none may start with one; but a text
 token may be the user's own.
 
 The description is ours: when a person stops an agent, the request's id is only there.
+
+What we tell the host's model contains only checked ids: the contents of a request
+(prompt, requester, task) may come from anywhere, and the model reads this as its user's
+wish.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bridge.host.gate import DESCRIBED, TOKEN
 
@@ -72,3 +76,18 @@ def describe(request_id: str, who: str) -> str:
 def described_ids(text: str) -> list[str]:
     """The request ids in a text that quotes such descriptions."""
     return re.findall(DESCRIBED + r"[^\"\]]*\[([A-Za-z0-9_-]{1,128})\]", text)
+
+
+INTRODUCTION = (
+    "The user has installed hostbridge, which lets programs on this machine ask agents "
+    "of this session. When a hostbridge notice names Agent calls, make each once, "
+    "exactly as written, in one message, then go on with what you were doing; hooks "
+    "fill in the prompt and deliver the answer."
+)
+
+
+def instruction(ids: Sequence[str]) -> str:
+    """Tell the model which Agent calls to make."""
+    calls = "\n".join(f'{{"description":"b","prompt":"{PREFIX}{i}"}}' for i in ids)
+    many = "these, all in one message" if len(ids) > 1 else "this"
+    return f"hostbridge: call Agent once with {many}:\n{calls}"

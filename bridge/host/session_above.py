@@ -3,7 +3,8 @@
 CLAUDE_PID names its client, and so do our ancestors, whatever the environment says by
 now. Of several clients the outermost counts: a session does not begin anew because its
 model starts another client. A process that has left its ancestors, and has another
-environment, is under no session that can be seen.
+environment, is under no session that can be seen. What a person alone may do is refused
+below any open session (`open_clients`).
 """
 
 import os
@@ -67,3 +68,14 @@ def at_most(
         return mine
     most: int | None = getattr(limits, key)
     return mine if most is None else min(mine, most)
+
+
+def open_clients(settings: Settings, store: Store) -> set[int]:
+    """The processes of all open sessions of this user, whatever their project."""
+    found: set[int] = set()
+    # Another state directory in the environment does not hide the usual one.
+    for guard in {settings.home, settings.state_dir or settings.home}:
+        found |= Pins(guard).clients()
+    with suppress(BridgeError, OSError):
+        found |= {session.host.pid for session in live_sessions(store)}
+    return found

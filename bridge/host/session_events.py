@@ -5,7 +5,6 @@ from contextlib import suppress
 from bridge.errors import StateUnavailable
 from bridge.host import after_hook, registration, runs
 from bridge.host.context import HookContext
-from bridge.host.offer_text import INTRODUCTION
 from bridge.host.output import (
     MAX_CONTEXT,
     SILENT,
@@ -14,6 +13,7 @@ from bridge.host.output import (
     specific,
     with_line,
 )
+from bridge.host.request_tokens import INTRODUCTION
 from bridge.host.rule_problems import about_rules
 from bridge.protocol.contract import again
 from bridge.protocol.ids import RequestId

@@ -9,8 +9,8 @@ from bridge.host.context import HookContext
 from bridge.host.notices import is_notice, parse_notice, take_notice, take_stop_by_user
 from bridge.host.offers import MAX_STOP_OFFERS, agents_run, offer
 from bridge.host.output import SILENT, HookOutput, context
-from bridge.host.sweep_and_wake import sweep
 from bridge.store import sessions
+from bridge.store.wakeups import sweep
 
 
 def user_prompt(hook: HookContext) -> HookOutput:

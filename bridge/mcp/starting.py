@@ -20,7 +20,7 @@ from bridge.errors import CannotWaitHere, InvalidRequest, NoHost
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import offer_to_caller
-from bridge.host.offer_text import instruction
+from bridge.host.request_tokens import instruction
 from bridge.host.rule_request import NotPossible
 from bridge.mcp.caller import Caller, check_variables
 from bridge.mcp.serving import Serving

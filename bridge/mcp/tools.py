@@ -4,6 +4,7 @@ Their signatures are their schemas, and their docstrings are what a model reads.
 """
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,10 @@ from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
 from bridge.api.variables import Variables as Known
+from bridge.errors import WaitTimeout
 from bridge.mcp.caller import Caller, identify, variables_for
 from bridge.mcp.results import (
     Agent,
@@ -29,9 +32,9 @@ from bridge.mcp.results import (
 )
 from bridge.mcp.serving import Serving
 from bridge.mcp.starting import Mode, Wanted, next_step, start
-from bridge.mcp.waiting import wait_for
 from bridge.protocol.names import GENERAL
-from bridge.protocol.status import Status
+from bridge.protocol.response import RequestFailed
+from bridge.protocol.status import Stage, Status
 
 # An interactive client moves a call to the background after two minutes.
 WAIT_S = 110.0
@@ -203,3 +206,42 @@ def _result(agent: Agent) -> CallToolResult:
 def _variables(variables: Known) -> CallToolResult:
     found = variables_of(variables)
     return tool_result(found, variables_text(found))
+
+
+async def wait_for(
+    bridge: Bridge, request_id: str, timeout_s: float, ctx: Context[Any, Any]
+) -> Agent:
+    """How a request stands once it has ended, or after `timeout_s` seconds.
+
+    A cancelled wait leaves the request as it is.
+
+    Raises:
+        UnknownRequest: there is no such request.
+    """
+    report = _reporter(ctx, timeout_s)
+    stage = None
+    try:
+        await AsyncBridge(bridge).wait(request_id, timeout_s=timeout_s, on_stage=report)
+    except WaitTimeout as exc:
+        stage = exc.stage
+    except RequestFailed:
+        # An end, too; the record says how.
+        pass
+    return agent_of(await asyncio.to_thread(bridge.status, request_id), stage=stage)
+
+
+def _reporter(ctx: Context[Any, Any], timeout_s: float) -> Any:
+    """What reports progress: called in another thread, every few seconds."""
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+
+    def report(stage: Stage) -> None:
+        gone_s = loop.time() - began_s
+        # Without a total: a share of the time would be read as a share of the work.
+        words = f"{stage.words}, {gone_s:.0f} s of {timeout_s:.0f} s"
+        news = ctx.report_progress(gone_s, None, words)
+        # The loop may be closed: the server ends.
+        with suppress(RuntimeError):
+            asyncio.run_coroutine_threadsafe(news, loop)
+
+    return report

@@ -23,8 +23,9 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 
-from bridge.errors import StateRefused
+from bridge.errors import StateRefused, StateUnavailable
 from bridge.protocol.digest import sha256_of
+from bridge.protocol.ids import RequestId
 from bridge.protocol.request import HostProcess
 from bridge.store.directory import Folder
 from bridge.store.host_process import identify
@@ -138,3 +139,25 @@ def _remove(folders: Folder, name: str, oldest_s: float) -> bool:
         os.rmdir(name, dir_fd=folders.fd)
         return True
     return False
+
+
+def sweep(store: Store, *, waiting: Iterable[RequestId] = ()) -> int:
+    """As `Store.sweep`; if something changed, wake the sessions for what waits.
+
+    A killed host tells nobody. The next program that looks gives back what it held; the
+    open sessions may be idle, and would not look by themselves.
+    """
+    changed = store.sweep(waiting=waiting)
+    if changed:
+        wake_all(store)
+    return changed
+
+
+def wake_all(store: Store) -> None:
+    """Wake every open session if anything waits: each takes what it may.
+
+    A failed wake-up only costs time.
+    """
+    with suppress(StateUnavailable, StateRefused):
+        if store.has_waiting():
+            wake(store, live_sessions(store))

@@ -21,7 +21,7 @@ from bench import host
 from bench.table import Row
 from bench.timing import Series
 from bench.wakes import PAUSE_S, enter, open_bridge
-from bridge.host.offer_text import INTRODUCTION, instruction
+from bridge.host.request_tokens import INTRODUCTION, instruction
 from bridge.host.unseen_ends import LAUNCHED
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from runworld import call, definition, submit
 
 from bridge.agents.definition import ScriptTool
-from bridge.host.ruling import Ruling
+from bridge.host.agent_rules import Ruling
 
 READING = ["read_file", "list_files", "search_text"]
 

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from bridge.host.offer_text import INTRODUCTION, instruction
 from bridge.host.output import (
     MAX_CONTEXT,
     MAX_LINE,
@@ -23,6 +22,7 @@ from bridge.host.output import (
     wake,
     with_more,
 )
+from bridge.host.request_tokens import INTRODUCTION, instruction
 
 DIRTY = "a\x1b[31mb\x00c\u202ed\ud800\n" + "x" * 20_000
 
