@@ -19,7 +19,14 @@ from bridge.host.headless import ask_headless, is_headless, rule_notes, take_tim
 from bridge.host.launch import agents_above
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.rule_effects import decide
-from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
+from bridge.host.rule_request import (
+    Caller,
+    NotPossible,
+    Told,
+    add_told,
+    give_up,
+    not_started,
+)
 from bridge.policy.rule_decision import Decision, Spawn
 from bridge.policy.rule_set import Whose
 from bridge.protocol import plain_json
@@ -101,19 +108,14 @@ class AgentRules:
         decision, whose = decide(self.settings, self.store, raw, run)
         if decision.is_empty:
             return Ruling()
-        block, notes = decision.block, decision.notes
         try:
             self._write_down(decision, event, raw.get("tool_use_id"))
         except BridgeError as error:
-            notes.append(f"variables were not written: {error}")
+            decision.notes.append(f"variables were not written: {error}")
         for spawn in decision.spawns:
-            told = self._give(spawn, whose, decision.changes)
-            notes += told.notes
-            if spawn.is_handover and told.is_refusal:
-                block = told.text
-            elif told.text:
-                notes.append(told.text)
-        for note in notes:
+            add_told(decision, spawn, self._give(spawn, whose, decision.changes))
+        block = decision.block
+        for note in decision.notes:
             self._note(note)
         if block is not None and event == "SubagentStop":
             block = self._held_back(block)

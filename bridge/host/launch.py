@@ -184,22 +184,16 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     mine = hook.store.change_held(
         request_id, hook.session.host, launched, event="launched"
     )
-    if mine is None or mine.claim is None:
-        _take_back(hook, run)
-        return _is_with_another(request_id)
-    if mine.claim.tool_use_id != hook.event.tool_use_id:
-        _take_back(hook, run)
-        return _is_worked_on(request_id)
+    claim = mine.claim if mine else None
+    if mine is None or claim is None or claim.tool_use_id != hook.event.tool_use_id:
+        # The call starts no agent after all.
+        subagent_runs.drop(hook.store, run)
+        note_no_launch(hook.store, hook.session.host, run.tool_use_id)
+        return _is_worked_on(request_id) if claim else _is_with_another(request_id)
     # Housekeeping: the launch stands without it.
     with suppress(StateUnavailable):
         note_taken_up(hook)
     return with_news(hook, _rewrite(hook, mine))
-
-
-def _take_back(hook: HookContext, run: AgentRun) -> None:
-    """The call starts no agent after all."""
-    subagent_runs.drop(hook.store, run)
-    note_no_launch(hook.store, hook.session.host, run.tool_use_id)
 
 
 def agents_above(store: Store, request: Request) -> tuple[str, ...]:

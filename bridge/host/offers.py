@@ -75,7 +75,22 @@ def judge_for(hook: HookContext) -> Callable[[Request], Verdict]:
 
     What it has claimed and not launched counts against its budgets.
     """
-    budgets = _Budgets(hook)
+    session: Session | None = None
+    limit: HeldBack | None = None
+    promised = 0
+
+    def spent() -> HeldBack | None:
+        """Count one more agent; or else the budget that is used up."""
+        nonlocal session, limit, promised
+        if session is None:
+            # As it is once the claim has the lock: another of its hooks may have
+            # launched an agent.
+            promised = len(_unlaunched(hook))
+            session = session_now(hook)
+        if limit is None:
+            limit = find_spent(session, uptime(hook.store.clock), promised)
+        promised += limit is None
+        return limit
 
     def judge(request: Request) -> Verdict:
         if request.held is not None or not may_take(hook.session, request):
@@ -87,52 +102,22 @@ def judge_for(hook: HookContext) -> Callable[[Request], Verdict]:
                 f"{hook.settings.max_depth} is the limit (max_depth)"
             )
             return failed(request, "depth", message, now_ms=now_ms)
-        limit = budgets.take()
-        if limit is None:
+        held_by = spent()
+        if held_by is None:
             return "take"
         # A person may raise the budget of a session.
-        is_for_good = not limit.most
-        is_in_time = now_ms + limit.wait_s * 1000 < request.deadline_ms
-        if is_in_time or (limit.is_of_session and not is_for_good):
+        is_for_good = not held_by.most
+        is_in_time = now_ms + held_by.wait_s * 1000 < request.deadline_ms
+        if is_in_time or (held_by.is_of_session and not is_for_good):
             return "leave"
         # Somebody else will take it, or the caller falls back.
         if request.falls_back_to is not None or _others(hook, request):
             return "leave"
         late = "" if is_for_good else ", too late for this request"
-        message = f"{limit.why}{late}; more now: {limit.cure}"
+        message = f"{held_by.why}{late}; more now: {held_by.cure}"
         return failed(request, "budget", message, now_ms=now_ms)
 
     return judge
-
-
-class _Budgets:
-    """The budgets of the session during one claim, as they are once it has the lock."""
-
-    def __init__(self, hook: HookContext) -> None:
-        self._hook = hook
-        self._session: Session | None = None
-        self._limit: HeldBack | None = None
-        self._promised = 0
-
-    def take(self) -> HeldBack | None:
-        """Count one more agent; or else the budget that is used up."""
-        if self._session is None:
-            self._session = self._look()
-        if self._limit is None:
-            now = uptime(self._hook.store.clock)
-            self._limit = find_spent(self._session, now, self._promised)
-        self._promised += self._limit is None
-        return self._limit
-
-    def _look(self) -> Session:
-        """The session as it is now: another of its hooks may have launched an agent."""
-        hook = self._hook
-        mine = [r.claim for r in hook.store.claimed() if r.claim]
-        self._promised = sum(
-            claim.host == hook.session.host and claim.launched_at is None
-            for claim in mine
-        )
-        return session_now(hook)
 
 
 def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:
@@ -169,17 +154,22 @@ def open_offers(hook: HookContext) -> list[tuple[Request, Claim]]:
 
     Not what one of its agents was asked to launch: that is no work of the main thread.
     """
-    found = [
+    found = _unlaunched(hook)
+    if not found:
+        return found
+    asked = callers(hook.store, hook.session.session_id)
+    return [each for each in found if not asked.get(each[0].request_id)]
+
+
+def _unlaunched(hook: HookContext) -> list[tuple[Request, Claim]]:
+    """What this session has claimed, and nobody in it has launched."""
+    return [
         (request, claim)
         for request in hook.store.claimed()
         if (claim := request.claim) is not None
         and claim.host == hook.session.host
         and claim.launched_at is None
     ]
-    if not found:
-        return found
-    asked = callers(hook.store, hook.session.session_id)
-    return [each for each in found if not asked.get(each[0].request_id)]
 
 
 def note_taken_up(hook: HookContext) -> None:

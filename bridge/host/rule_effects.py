@@ -35,6 +35,7 @@ from bridge.host.output import (
     with_context,
     with_line,
 )
+from bridge.host.rule_request import add_told
 from bridge.host.told_later import tell_later
 from bridge.policy.rule_decision import Decision, decide_event
 from bridge.policy.rule_mending import NOT_BLOCKED, is_mending
@@ -168,11 +169,8 @@ def _about_call(
     limit = MAX_REASON
     for spawn in decision.spawns:
         told = hand_over(hook, spawn, whose, decision.changes)
-        decision.notes += told.notes
-        if spawn.is_handover and told.is_refusal:
-            decision.block, limit = told.text, MAX_CONTEXT
-        elif told.text:
-            decision.notes.append(told.text)
+        if add_told(decision, spawn, told):
+            limit = MAX_CONTEXT
     if decision.block is None:
         return _told(hook, decision, output)
     run = runs.find_run(hook.store, hook.event)
