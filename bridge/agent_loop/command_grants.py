@@ -15,13 +15,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.policy.command_options import (
-    NamedOptions,
-    is_about,
-    pattern_of,
-    read_named,
-    why_not_covered,
-)
+from bridge.policy import command_options
 from bridge.policy.permissions import command_pattern, command_specs, why_no_rule_covers
 from bridge.policy.shell_signs import shell_sign
 
@@ -57,8 +51,10 @@ class Grants:
     ) -> None:
         self._is_inside = is_inside
         self._rules = tuple((spec or "*").strip() for spec in command_specs(allow))
-        read = [(rule, read_named(rule)) for rule in self._rules]
-        self._named = tuple(n for _, n in read if isinstance(n, NamedOptions))
+        read = [(rule, command_options.read_named(rule)) for rule in self._rules]
+        self._named = tuple(
+            n for _, n in read if isinstance(n, command_options.NamedOptions)
+        )
         self._patterns = tuple(command_pattern(r) for r, n in read if n is None)
 
     def __bool__(self) -> bool:
@@ -92,9 +88,9 @@ class Grants:
 
     def _is_covered(self, command: str, argv: list[str]) -> bool:
         for rule in self._named:
-            if is_about(rule, command) and not why_not_covered(
-                rule, command, self._is_inside
-            ):
+            if command_options.is_about(
+                rule, command
+            ) and not command_options.why_not_covered(rule, command, self._is_inside):
                 return True
         # Quoted again: a space inside an argument is not the space of a rule.
         quoted = shlex.join(argv)
@@ -128,8 +124,8 @@ def _split(command: str) -> list[str]:
 
 
 def _shown(rule: str) -> str:
-    named = read_named(rule)
-    if isinstance(named, NamedOptions):
+    named = command_options.read_named(rule)
+    if isinstance(named, command_options.NamedOptions):
         # All of them would be most of what a small model reads.
         listed = rule.partition(" [")[2].partition("]")[0].split()
         more = " …" if len(listed) > MAX_SHOWN else ""
@@ -141,9 +137,9 @@ def _shown(rule: str) -> str:
 
 def _narrow(rule: str) -> str:
     """The rule as a pattern of limited length, for plain words without quotes."""
-    named = read_named(rule)
-    if isinstance(named, NamedOptions):
-        return pattern_of(named)
+    named = command_options.read_named(rule)
+    if isinstance(named, command_options.NamedOptions):
+        return command_options.pattern_of(named)
     rule = _shown(rule)
     if rule.endswith(" *"):
         return _stars(rule[:-2], _PLAIN) + f"(?: {_PLAIN_WORD}{_PLAIN})?"

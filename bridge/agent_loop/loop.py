@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from bridge.agent_loop import reply_schema
 from bridge.agent_loop.briefing import brief, call_text, result_text
 from bridge.agent_loop.call_history import CallHistory
 from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Reply
@@ -22,13 +23,6 @@ from bridge.agent_loop.evidence import (
     judge_submitted,
 )
 from bridge.agent_loop.job import Job
-from bridge.agent_loop.reply_schema import (
-    Call,
-    NoCall,
-    call_shape,
-    read_call,
-    submit_schema,
-)
 from bridge.agent_loop.script_tools import Sandbox
 from bridge.agent_loop.tool import Tool, ToolResult, clipped, refused
 from bridge.agent_loop.toolbox import Toolbox
@@ -81,7 +75,7 @@ class _Run:
         self._request = job.request.with_(answer_schema=self._schema)
         project = Project(job.project, is_over=job.is_over)
         self._toolbox = Toolbox(job, project, sandbox)
-        self._submit = submit_schema(self._schema, self._policy)
+        self._submit = reply_schema.submit_schema(self._schema, self._policy)
         instructions = job.instructions if self._policy.instructions_first else None
         is_rendered = job.prompt is not None and instructions is None
         self._briefing = brief(
@@ -137,8 +131,8 @@ class _Run:
         while self._turn < self._max_turns:
             self._turn += 1
             reply = self._ask()
-            call = read_call(reply.text, (*self._offered(), SUBMIT))
-            if isinstance(call, NoCall):
+            call = reply_schema.read_call(reply.text, (*self._offered(), SUBMIT))
+            if isinstance(call, reply_schema.NoCall):
                 self._log("error", code=call.code, message=call.complaint)
                 self._add(reply.text, f"error: {call.complaint}")
                 self._count_mistake(call.code, call.complaint)
@@ -166,7 +160,7 @@ class _Run:
             reply = job.model.reply(
                 ChatRequest(
                     messages=self._messages,
-                    shape=call_shape(schemas, self._policy),
+                    shape=reply_schema.call_shape(schemas, self._policy),
                     prefix=self._briefing.prefix,
                     max_tokens=min(left, job.limits.reply_tokens),
                     deadline_s=job.deadline_s,
@@ -210,7 +204,7 @@ class _Run:
 
     # Tools
 
-    def _call(self, call: Call) -> None:
+    def _call(self, call: reply_schema.Call) -> None:
         tool = self._toolbox.tools[call.tool]
         self._uses[call.tool] += 1
         tool_use_id = f"call-{self._uses.total()}"
@@ -236,7 +230,9 @@ class _Run:
                 result_text(call.tool, tool_use_id, text),
             )
 
-    def _ruled(self, tool: Tool, call: Call, tool_use_id: str) -> ToolResult:
+    def _ruled(
+        self, tool: Tool, call: reply_schema.Call, tool_use_id: str
+    ) -> ToolResult:
         """Carry out a call, if rules let it, with what they say about it."""
         asked = self._job.on_host(call.tool, call.arguments)
         asked["tool_use_id"] = tool_use_id
@@ -255,7 +251,7 @@ class _Run:
 
     # The answer
 
-    def _submitted(self, call: Call) -> Verdict | None:
+    def _submitted(self, call: reply_schema.Call) -> Verdict | None:
         """The verdict that ends the run; None if the model may try again."""
         self._report("checking", SUBMIT)
         verdict = self._judged(call)
@@ -276,7 +272,7 @@ class _Run:
         self._count_mistake(str(code), verdict.detail)
         return None
 
-    def _judged(self, call: Call) -> Verdict:
+    def _judged(self, call: reply_schema.Call) -> Verdict:
         verdict = judge_submitted(
             self._request,
             call.arguments,

@@ -35,19 +35,8 @@ from typing import Any
 
 from pydantic import Field
 
-from bridge.agents import fields
+from bridge.agents import definition, fields
 from bridge.agents.agent_names import Layer
-from bridge.agents.definition import (
-    DEFAULT_MAX_TURNS,
-    Definition,
-    FilePath,
-    MaxTurns,
-    Name,
-    ScriptTool,
-    Source,
-    StrictModel,
-    ToolDefinition,
-)
 from bridge.agents.diagnostic import Diagnostic, Place
 from bridge.agents.files import Reader, Unreadable, read_bytes
 from bridge.agents.lint import lint_script_grants
@@ -62,7 +51,7 @@ from bridge.protocol.names import MODEL_FILE
 from bridge.protocol.type_checks import check as check_arguments
 
 
-class InitialContext(StrictModel):
+class InitialContext(definition.StrictModel):
     """What a subagent is told at the start; `node_context` is a template."""
 
     system_prompt: str
@@ -77,16 +66,16 @@ class InitialContext(StrictModel):
         return render(self.node_context, node_scope(node))
 
 
-class SubagentDefinition(StrictModel):
+class SubagentDefinition(definition.StrictModel):
     """A subagent; `model` is the absolute path of a GGUF file."""
 
-    name: Name
-    model: FilePath
-    max_turns: MaxTurns = DEFAULT_MAX_TURNS
+    name: definition.Name
+    model: definition.FilePath
+    max_turns: definition.MaxTurns = definition.DEFAULT_MAX_TURNS
     allow: list[str] = Field(default_factory=list)
     require_verified_evidence: bool = False
     initial_context: InitialContext
-    tools: list[ToolDefinition]
+    tools: list[definition.ToolDefinition]
 
     @property
     def tool_schemas(self) -> list[dict[str, Any]]:
@@ -101,7 +90,7 @@ class SubagentDefinition(StrictModel):
         ]
 
     @property
-    def tools_by_name(self) -> dict[str, ToolDefinition]:
+    def tools_by_name(self) -> dict[str, definition.ToolDefinition]:
         """Each tool by its name."""
         return {tool.name: tool for tool in self.tools}
 
@@ -134,15 +123,17 @@ def load_subagent_definition(
     return found[0]
 
 
-def read_subagent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None:
+def read_subagent(
+    tree: Tree, layer: Layer, reader: Reader
+) -> definition.Definition | None:
     """Read a subagent definition as every route understands it."""
     found = _read(tree, reader)
     if found is None:
         return None
     subagent, tools = found
-    return Definition(
+    return definition.Definition(
         name=subagent.name,
-        source=Source(
+        source=definition.Source(
             file=tree.file, layer=layer, spelling="subagent", digest=reader.digest
         ),
         system_prompt=subagent.initial_context.system_prompt,
@@ -161,7 +152,7 @@ def read_subagent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None
 
 def _read(
     tree: Tree, reader: Reader
-) -> tuple[SubagentDefinition, tuple[ScriptTool, ...]] | None:
+) -> tuple[SubagentDefinition, tuple[definition.ScriptTool, ...]] | None:
     """The definition, and its tools with their scripts; None if it cannot be used."""
     written, _ = check(SubagentDefinition, tree)
     if written is None:
@@ -205,12 +196,14 @@ def _check_names(names: list[str], tree: Tree) -> None:
             tree.error(place, f"there is already a tool named {name!r}")
 
 
-def _properties(tool: ToolDefinition) -> Iterable[str]:
+def _properties(tool: definition.ToolDefinition) -> Iterable[str]:
     properties = tool.parameters.get("properties")
     return properties if isinstance(properties, dict) else ()
 
 
-def _names_by_script(tools: Iterable[ToolDefinition]) -> dict[Path, set[str]]:
+def _names_by_script(
+    tools: Iterable[definition.ToolDefinition],
+) -> dict[Path, set[str]]:
     """The names that each script is given: the node's, and its tools' parameters."""
     names: dict[Path, set[str]] = {}
     for tool in tools:
@@ -220,12 +213,12 @@ def _names_by_script(tools: Iterable[ToolDefinition]) -> dict[Path, set[str]]:
 
 
 def _read_tool(
-    tool: ToolDefinition,
+    tool: definition.ToolDefinition,
     place: Place,
     tree: Tree,
     reader: Reader,
     scripts: dict[Path, str],
-) -> ScriptTool:
+) -> definition.ScriptTool:
     here = (*place, "parameters")
     if (
         fields.check_schema(tree, here, tool.parameters)
@@ -252,7 +245,7 @@ def _read_tool(
         "code": scripts.get(pym, ""),
         "provider_codes": tuple(scripts.get(path, "") for path in providers),
     }
-    return ScriptTool(**dict(tool) | read)
+    return definition.ScriptTool(**dict(tool) | read)
 
 
 def _is_python_name(name: str) -> bool:

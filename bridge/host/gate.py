@@ -21,14 +21,7 @@ import os
 import re
 import time
 
-from bridge.host.call_notes import (
-    after_bash,
-    before_tool,
-    is_name,
-    load,
-    name_of,
-    write,
-)
+from bridge.host import call_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,15 +93,15 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
     agent_id, tool = fields.get("agent_id"), fields.get("tool_name", "")
     if not has_agent or agent_id is None or not isinstance(tool, str):
         return is_due or _has_rule(event, state, fields, tasks)
-    if not is_name(agent_id) or (not is_launch and tool in _NOT_HERE):
+    if not call_notes.is_name(agent_id) or (not is_launch and tool in _NOT_HERE):
         return False
     agents = state + "/agents/"
-    run = load(agents + agent_id + ".json")
+    run = call_notes.load(agents + agent_id + ".json")
     if event == "SubagentStart":
         _hold_continued(agents, fields, agent_id)
         return False
     if event not in _ASKS:
-        after_bash(agents, fields, agent_id, ok=event == "PostToolUse")
+        call_notes.after_bash(agents, fields, agent_id, ok=event == "PostToolUse")
         return _has_rule(event, state, fields, tasks, run)
     if run is None:
         has_token = is_launch and is_due
@@ -127,7 +120,7 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         or tool == "SendMessage"
         or is_unasked(run, fields)
         or _has_rule(event, state, fields, tasks, run)
-        or not before_tool(agents, fields, run, agent_id, tool)
+        or not call_notes.before_tool(agents, fields, run, agent_id, tool)
     )
 
 
@@ -206,7 +199,9 @@ def denial(reason: str) -> bytes:
 def _concerns_us(state: str, fields: Json) -> bool:
     agent_id = fields.get("agent_id")
     if agent_id is not None:
-        return is_name(agent_id) and is_ours(state + "/agents/", fields, agent_id)
+        return call_notes.is_name(agent_id) and is_ours(
+            state + "/agents/", fields, agent_id
+        )
     tool_input = fields.get("tool_input")
     prompt = tool_input.get("prompt") if isinstance(tool_input, dict) else None
     if fields.get("tool_name") not in _AGENT or not isinstance(prompt, str):
@@ -218,7 +213,7 @@ def _tokens(prompt: str) -> list[str]:
     """What follows each token prefix, as far as it can be an id."""
     parts = re.split(TOKEN.decode() + " ?", prompt, flags=re.IGNORECASE)[1:]
     ends = (
-        next((i for i, c in enumerate(part) if not is_name(c)), len(part))
+        next((i for i, c in enumerate(part) if not call_notes.is_name(c)), len(part))
         for part in parts
     )
     return [part[:end] for part, end in zip(parts, ends, strict=True) if end]
@@ -248,13 +243,13 @@ def is_ours(agents: str, fields: Json, agent_id: str) -> bool:
         meta = _meta(fields, agent_id)
         if meta is None:
             return any(name.startswith("call-") for name in os.listdir(agents))
-        call = name_of(meta.get("toolUseId"))
+        call = call_notes.name_of(meta.get("toolUseId"))
         if call and os.path.lexists(f"{agents}call-{call}.json"):
             return True
         if str(meta.get("description", "")).startswith(DESCRIBED):
             return True
         agent_id = meta.get("parentAgentId", "")
-        if not is_name(agent_id):
+        if not call_notes.is_name(agent_id):
             break
     return False
 
@@ -267,17 +262,17 @@ def _hold_continued(agents: str, fields: Json, agent_id: str) -> None:
     the client has not written down anything, or its call is on record.
     """
     meta = _meta(fields, agent_id)
-    call = name_of((meta or {}).get("toolUseId"))
+    call = call_notes.name_of((meta or {}).get("toolUseId"))
     is_known = call and os.path.lexists(f"{agents}call-{call}.json")
     if meta is not None and not is_known and is_ours(agents, fields, agent_id):
-        write(f"{agents}{agent_id}.json", "{}", os.O_EXCL)
+        call_notes.write(f"{agents}{agent_id}.json", "{}", os.O_EXCL)
 
 
 def _meta(fields: Json, agent_id: str) -> Json | None:
     """What the client has written down about a subagent."""
     transcript = fields.get("transcript_path")
     folder = transcript.removesuffix(".jsonl") if isinstance(transcript, str) else ""
-    return load(f"{folder}/subagents/agent-{agent_id}.meta.json")
+    return call_notes.load(f"{folder}/subagents/agent-{agent_id}.meta.json")
 
 
 def permits(tools: Names, blocked: Names, tool: str) -> bool:

@@ -11,7 +11,7 @@ from bridge.agents.agent_names import LAYERS
 from bridge.agents.apply import filled_in, resolve
 from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import limits, runs
+from bridge.host import limits, request_tokens, runs
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
 from bridge.host.definition_in_session import (
@@ -24,15 +24,6 @@ from bridge.host.handover import may_launch, note_wait
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.output import SILENT, HookOutput, allow, deny, one_line, specific
 from bridge.host.pins import Pins
-from bridge.host.request_tokens import (
-    PREFIX,
-    describe,
-    find_all,
-    find_bare,
-    is_wrapped,
-    mentions,
-    offered_in,
-)
 from bridge.protocol.contract import full_prompt, prompt_digest
 from bridge.protocol.failure_codes import code_of
 from bridge.protocol.ids import RequestId, is_id
@@ -63,7 +54,7 @@ def before_agent(hook: HookContext, caller: AgentRun | None) -> HookOutput:
     if not named:
         return _refuse_wrapped(hook)
     if len(named) > 1:
-        tokens = ", ".join(PREFIX + each for each in named)
+        tokens = ", ".join(request_tokens.PREFIX + each for each in named)
         return deny(f"hostbridge: one Agent call for each of {tokens}; call again.")
     request_id = named[0]
     if limits.is_off(hook):
@@ -85,7 +76,7 @@ def before_agent(hook: HookContext, caller: AgentRun | None) -> HookOutput:
 def _text(hook: HookContext, key: str) -> str:
     """A field of a call if it can contain a token; otherwise empty."""
     text = hook.event.table("tool_input").get(key)
-    return text if isinstance(text, str) and mentions(text) else ""
+    return text if isinstance(text, str) and request_tokens.mentions(text) else ""
 
 
 def _named(hook: HookContext) -> list[str]:
@@ -105,9 +96,9 @@ def _named(hook: HookContext) -> list[str]:
         and claim.host == hook.session.host
         and (claim.launched_at is None or claim.tool_use_id == call)
     ]
-    if named := offered_in(prompt or description, offered):
+    if named := request_tokens.offered_in(prompt or description, offered):
         return named
-    bare = find_bare(prompt)
+    bare = request_tokens.find_bare(prompt)
     return [bare] if bare is not None else []
 
 
@@ -118,7 +109,9 @@ def _refuse_wrapped(hook: HookContext) -> HookOutput:
     request.
     """
     prompt = _text(hook, "prompt")
-    for each in find_all(prompt) if is_wrapped(prompt) else ():
+    for each in (
+        request_tokens.find_all(prompt) if request_tokens.is_wrapped(prompt) else ()
+    ):
         if hook.store.find(RequestId(each)) is not None:
             return deny(
                 f"hostbridge: request {each} is not offered here, or not any more. No "
@@ -277,7 +270,7 @@ def _answer_by(request: Request, now_ms: int) -> int:
 def _rewrite(hook: HookContext, request: Request) -> HookOutput:
     who = one_line(request.requester or "a program", 40)
     tool_input: dict[str, Any] = {
-        "description": describe(request.request_id, who),
+        "description": request_tokens.describe(request.request_id, who),
         "prompt": full_prompt(request.spoken, request.answer_schema),
         "subagent_type": subagent_type(request),
     }

@@ -6,19 +6,11 @@ import os
 import time
 from typing import TYPE_CHECKING, Literal
 
-from bridge.host import interim, limits, lost_agents, runs, unseen_ends
+from bridge.host import interim, limits, lost_agents, output, runs, unseen_ends
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.gate import is_unasked
 from bridge.host.launch import before_agent
-from bridge.host.output import (
-    SILENT,
-    HookOutput,
-    deny,
-    grant_permission,
-    one_line,
-    refuse_permission,
-)
 from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.host.user_rules import rules_of
 from bridge.policy.tool_classes import is_own
@@ -35,7 +27,7 @@ READ_ONLY |= {"WebFetch", "WebSearch"}
 MAX_REASON = 400
 
 
-def pre_tool_use(hook: HookContext) -> HookOutput:
+def pre_tool_use(hook: HookContext) -> output.HookOutput:
     """For Agent calls, calls in subagents, and commands and MCP tools of ours."""
     event = hook.event
     if is_own(event.tool):
@@ -47,18 +39,18 @@ def pre_tool_use(hook: HookContext) -> HookOutput:
     run = runs.find_run(hook.store, event)
     if event.agent_id and run is None:
         refused = lost_agents.refuse(hook)
-        if refused != SILENT:
+        if refused != output.SILENT:
             return refused
     if event.is_agent_call:
         return before_agent(hook, run)
     if run is None:
-        return SILENT
+        return output.SILENT
     if event.tool == "SubagentHandback":
         return before_handback(hook, run)
     return _tool_call(hook, run)
 
 
-def _for_the_user(event: HookEvent) -> HookOutput | None:
+def _for_the_user(event: HookEvent) -> output.HookOutput | None:
     """Why a model must not run a command of ours; None for any other."""
     command = event.table("tool_input").get("command")
     if not isinstance(command, str) or "bridge" not in command:
@@ -68,23 +60,23 @@ def _for_the_user(event: HookEvent) -> HookOutput | None:
     refused = find_refused(command, time.process_time)
     if refused is None:
         return None
-    return deny(
+    return output.deny(
         f"hostbridge: `{refused}` is for the user, in a terminal of their own: a model "
         "must not undo or raise what its user set. Ask them to run it."
     )
 
 
-def _tool_call(hook: HookContext, run: AgentRun) -> HookOutput:
+def _tool_call(hook: HookContext, run: AgentRun) -> output.HookOutput:
     """A tool call in our subagent that the gate did not simply allow."""
     event = hook.event
     unseen_ends.note_bound(hook, run)
     refused = limits.refuse(hook, run) or _held_to_grants(hook, run)
     if refused is None and event.tool == "SendMessage":
         refused = interim.refuse_message(hook, run)
-    return refused or SILENT
+    return refused or output.SILENT
 
 
-def permission_request(hook: HookContext) -> HookOutput:
+def permission_request(hook: HookContext) -> output.HookOutput:
     """No dialog from our agents: whatever the user is typing could answer it."""
     run = runs.find_run(hook.store, hook.event)
     if run is None:
@@ -92,19 +84,19 @@ def permission_request(hook: HookContext) -> HookOutput:
     tool = hook.event.tool or "this tool"
     if hook.event.text("permission_mode") == "plan" and tool not in READ_ONLY:
         why = f"the session is in plan mode, where {tool} is granted to nobody"
-        return refuse_permission(_refused(hook, run, why))
+        return output.refuse_permission(_refused(hook, run, why))
     from bridge.policy.permissions import is_granted
 
     call = _call_of(hook)
     if is_granted(run.allow, call):
         if not is_granted(_rules_of_user(hook, "ask"), call):
-            return grant_permission()
+            return output.grant_permission()
         why = f"the user's settings ask about this use of {tool}"
-        return refuse_permission(_refused(hook, run, why))
-    return refuse_permission(_refused(hook, run, _not_granted(run, call)))
+        return output.refuse_permission(_refused(hook, run, why))
+    return output.refuse_permission(_refused(hook, run, _not_granted(run, call)))
 
 
-def _held_to_grants(hook: HookContext, run: AgentRun) -> HookOutput | None:
+def _held_to_grants(hook: HookContext, run: AgentRun) -> output.HookOutput | None:
     """Why a call may not run that the session's mode may allow; None if it may.
 
     What the definition does not grant is refused in every mode, unless it only looks
@@ -121,7 +113,7 @@ def _held_to_grants(hook: HookContext, run: AgentRun) -> HookOutput | None:
         or (call.tool == "Bash" and only_looks(hook.event.command, call.is_inside))
         or is_granted(_rules_of_user(hook, "allow"), call)
     )
-    return None if may else deny(_refused(hook, run, _not_granted(run, call)))
+    return None if may else output.deny(_refused(hook, run, _not_granted(run, call)))
 
 
 def _call_of(hook: HookContext) -> Call:
@@ -151,7 +143,7 @@ def _not_granted(run: AgentRun, call: Call) -> str:
     if close is None and (sign := shell_sign(call.command or "")):
         close = f"a grant covers one plain command, not {sign!r}"
     # The reason quotes what a model wrote.
-    why = f": {one_line(close, MAX_REASON)}" if close else ""
+    why = f": {output.one_line(close, MAX_REASON)}" if close else ""
     return f"{tool} is not granted to this agent{why}"
 
 
@@ -164,15 +156,19 @@ def _refused(hook: HookContext, run: AgentRun, why: str) -> str:
     )
 
 
-def agent_stopped(hook: HookContext) -> HookOutput:
+def agent_stopped(hook: HookContext) -> output.HookOutput:
     """SubagentStop: the last words of our agents count, if their record is there."""
     run = runs.find_run(hook.store, hook.event)
     return lost_agents.refuse(hook) if run is None else subagent_stop(hook, run)
 
 
-def tool_failed(hook: HookContext) -> HookOutput:
+def tool_failed(hook: HookContext) -> output.HookOutput:
     """PostToolUseFailure: only Agent calls concern us."""
-    return unseen_ends.agent_call_failed(hook) if hook.event.is_agent_call else SILENT
+    return (
+        unseen_ends.agent_call_failed(hook)
+        if hook.event.is_agent_call
+        else output.SILENT
+    )
 
 
 HANDLERS = {

@@ -16,19 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import mcp_types
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolResult,
-    GetPromptResult,
-    InputRequiredResult,
-    Prompt,
-    Resource,
-    Tool,
-    ToolAnnotations,
-)
 from pydantic import ValidationError
 
 from bridge.api.bridge import Bridge
@@ -53,10 +44,10 @@ before you call them. start_agent(prompt=…) asks a general-purpose agent of th
 session; mode "headless" runs one in a process of its own. If a result has `next`, do
 exactly that: the agent starts only then. Variables that belong to a person, a rule or a
 tool cannot be changed here."""
-_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-_STARTS = ToolAnnotations(read_only_hint=False, destructive_hint=False)
-_ENDS = ToolAnnotations(read_only_hint=False, idempotent_hint=True)
-_SETS = ToolAnnotations(
+_READS = mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_STARTS = mcp_types.ToolAnnotations(read_only_hint=False, destructive_hint=False)
+_ENDS = mcp_types.ToolAnnotations(read_only_hint=False, idempotent_hint=True)
+_SETS = mcp_types.ToolAnnotations(
     read_only_hint=False,
     destructive_hint=False,
     idempotent_hint=True,
@@ -89,11 +80,11 @@ class Server(MCPServer[None]):
         def request(request_id: str) -> str:
             return read_request(Bridge.open(folder), request_id)
 
-    async def list_resources(self) -> list[Resource]:
+    async def list_resources(self) -> list[mcp_types.Resource]:
         """The requests of the project, as they are now."""
         return await asyncio.to_thread(lambda: list_requests(Bridge.open(self.folder)))
 
-    async def list_prompts(self) -> list[Prompt]:
+    async def list_prompts(self) -> list[mcp_types.Prompt]:
         """The agents of the project, as they are now."""
         return await asyncio.to_thread(lambda: list_agents(Bridge.open(self.folder)))
 
@@ -102,7 +93,7 @@ class Server(MCPServer[None]):
         name: str,
         arguments: dict[str, Any] | None = None,
         context: Context[None, Any] | None = None,
-    ) -> GetPromptResult | InputRequiredResult:
+    ) -> mcp_types.GetPromptResult | mcp_types.InputRequiredResult:
         """The prompt of an agent, filled in."""
         del context
         try:
@@ -110,14 +101,14 @@ class Server(MCPServer[None]):
                 lambda: agent_prompt(Bridge.open(self.folder), name, arguments or {})
             )
         except BridgeError as exc:
-            raise MCPError(INVALID_PARAMS, f"{exc.code}: {exc}") from None
+            raise MCPError(mcp_types.INVALID_PARAMS, f"{exc.code}: {exc}") from None
 
     async def call_tool(
         self,
         name: str,
         arguments: dict[str, Any],
         context: Context[None, Any] | None = None,
-    ) -> CallToolResult | InputRequiredResult:
+    ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
         """Call a tool; what we refuse is a result that says why."""
         try:
             await self._check_names(name, arguments)
@@ -132,7 +123,7 @@ class Server(MCPServer[None]):
                 return refused(cause)
             raise
 
-    async def list_tools(self) -> list[Tool]:
+    async def list_tools(self) -> list[mcp_types.Tool]:
         """Our tools; none takes an argument that it does not name."""
         tools = await super().list_tools()
         for tool in tools:

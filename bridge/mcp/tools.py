@@ -17,19 +17,8 @@ from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
 from bridge.api.variables import Variables as Known
 from bridge.errors import WaitTimeout
+from bridge.mcp import results
 from bridge.mcp.caller import Caller, identify, variables_for
-from bridge.mcp.results import (
-    Agent,
-    Overview,
-    Variables,
-    agent_of,
-    overview_of,
-    overview_text,
-    text_of,
-    tool_result,
-    variables_of,
-    variables_text,
-)
 from bridge.mcp.serving import Serving
 from bridge.mcp.starting import Mode, Wanted, next_step, start
 from bridge.protocol.names import GENERAL
@@ -110,7 +99,7 @@ class Tools:
             bool,
             Field(description="false: return at once; wait_for_agent gets the answer."),
         ] = True,
-    ) -> Annotated[CallToolResult, Agent]:
+    ) -> Annotated[CallToolResult, results.Agent]:
         """Start an agent, and wait for its checked answer.
 
         If the result has `next`, do exactly that: only then does the agent start. To
@@ -135,7 +124,7 @@ class Tools:
                 wait_s = started.timeout_s + _GRACE_S
                 return _result(await wait_for(bridge, request_id, wait_s, ctx))
             found = await asyncio.to_thread(bridge.status, request_id)
-            return _result(agent_of(found, then=started.offer))
+            return _result(results.agent_of(found, then=started.offer))
 
     async def wait_for_agent(
         self,
@@ -144,7 +133,7 @@ class Tools:
         timeout_s: Annotated[
             float, Field(description="How long to wait, in seconds.", ge=0, le=86_400)
         ] = WAIT_S,
-    ) -> Annotated[CallToolResult, Agent]:
+    ) -> Annotated[CallToolResult, results.Agent]:
         """Wait for an agent's answer.
 
         After `timeout_s` this returns how far the agent is: it goes on, also if the
@@ -153,27 +142,27 @@ class Tools:
         bridge, caller = await asyncio.to_thread(self._open, ctx)
         found = await asyncio.to_thread(bridge.status, request_id)
         if (then := next_step(bridge, found, caller)) is not None:
-            return _result(agent_of(found, then=then))
+            return _result(results.agent_of(found, then=then))
         return _result(await wait_for(bridge, request_id, timeout_s, ctx))
 
     def cancel_agent(
         self, ctx: Call, request_id: Id
-    ) -> Annotated[CallToolResult, Agent]:
+    ) -> Annotated[CallToolResult, results.Agent]:
         """Cancel an agent; one that runs is stopped at its next tool call."""
         bridge, _ = self._open(ctx)
         bridge.cancel(request_id)
-        agent = agent_of(bridge.status(request_id))
-        return tool_result(agent, text_of(agent))
+        agent = results.agent_of(bridge.status(request_id))
+        return results.tool_result(agent, results.text_of(agent))
 
-    def status(self, ctx: Call) -> Annotated[CallToolResult, Overview]:
+    def status(self, ctx: Call) -> Annotated[CallToolResult, results.Overview]:
         """The open sessions, and the agents that wait or run in this project."""
         bridge, _ = self._open(ctx)
-        seen = overview_of(bridge.overview())
-        return tool_result(seen, overview_text(seen))
+        seen = results.overview_of(bridge.overview())
+        return results.tool_result(seen, results.overview_text(seen))
 
     def get_variables(
         self, ctx: Call, session: Session = None
-    ) -> Annotated[CallToolResult, Variables]:
+    ) -> Annotated[CallToolResult, results.Variables]:
         """The variables that rules read: yours, or those of an open session."""
         bridge, caller = self._open(ctx)
         return _variables(variables_for(bridge, caller, session))
@@ -188,7 +177,7 @@ class Tools:
             list[str], Field(description="These get their first values again.")
         ] = [],  # noqa: B006 - nobody changes it
         session: Session = None,
-    ) -> Annotated[CallToolResult, Variables]:
+    ) -> Annotated[CallToolResult, results.Variables]:
         """Set variables that belong to no person, rule or tool."""
         bridge, caller = self._open(ctx)
         variables = variables_for(bridge, caller, session)
@@ -196,21 +185,21 @@ class Tools:
         return _variables(variables)
 
 
-def _result(agent: Agent) -> CallToolResult:
-    result = tool_result(agent, text_of(agent))
+def _result(agent: results.Agent) -> CallToolResult:
+    result = results.tool_result(agent, results.text_of(agent))
     # A valid answer that reports failure is an answer.
     result.is_error = agent.status in (Status.FAILED, Status.TIMEOUT, Status.CANCELLED)
     return result
 
 
 def _variables(variables: Known) -> CallToolResult:
-    found = variables_of(variables)
-    return tool_result(found, variables_text(found))
+    found = results.variables_of(variables)
+    return results.tool_result(found, results.variables_text(found))
 
 
 async def wait_for(
     bridge: Bridge, request_id: str, timeout_s: float, ctx: Context[Any, Any]
-) -> Agent:
+) -> results.Agent:
     """How a request stands once it has ended, or after `timeout_s` seconds.
 
     A cancelled wait leaves the request as it is.
@@ -227,7 +216,9 @@ async def wait_for(
     except RequestFailed:
         # An end, too; the record says how.
         pass
-    return agent_of(await asyncio.to_thread(bridge.status, request_id), stage=stage)
+    return results.agent_of(
+        await asyncio.to_thread(bridge.status, request_id), stage=stage
+    )
 
 
 def _reporter(ctx: Context[Any, Any], timeout_s: float) -> Any:
