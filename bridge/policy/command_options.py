@@ -19,14 +19,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.policy.shell_signs import expansion_sign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     # Whether a path, relative to where the command starts, is in the project.
     IsInside = Callable[[str], bool]
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import math
 import warnings
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -25,8 +26,6 @@ from bridge.policy.condition_spelling import Misspelt, Spelt, name_of, spell
 from bridge.policy.variable_record import misnamed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
     Code = Any
 
 MAX_LENGTH = 4_000

@@ -10,6 +10,7 @@ tool_name == "Bash" and "pytest" in command     no
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ from bridge.policy.condition import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from bridge.policy.condition import Shell
     from bridge.policy.condition_compiler import Condition
 

@@ -5,16 +5,11 @@ in any other, values are written out: a text as it is, nothing for null, everyth
 as JSON. What is put in is never read again.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from bridge.policy.condition_compiler import Condition, compile_condition
 from bridge.policy.condition_problem import InvalidCondition, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 _EXPRESSION = re.compile(
     r"""

@@ -14,15 +14,10 @@ Python has such a translation only from 3.13 on (`glob.translate`), and its regu
 expressions may backtrack.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import itertools
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 _WORD = re.compile(r"(\*\*/|\*\*|\*|\?)")
 # Alternatives that are whole names, or the ends of names.

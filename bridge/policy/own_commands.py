@@ -6,18 +6,13 @@ are looked for here. What holds is that the commands themselves refuse to run in
 session (`bridge.agents.trust`).
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from bridge.policy.bash_parser import BashParser
 from bridge.policy.command_reading import is_call_of
 from bridge.policy.started_programs import read
 from bridge.policy.wrappers import program
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # A longer command is not parsed: only the plain words count there.
 MAX_READ = 32_768

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -39,8 +40,6 @@ from bridge.policy.tool_names import rule_on_host
 from bridge.policy.urls import host_of, is_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from bridge.policy.command_options import IsInside
 
     # A path as the tool was given it -> the real absolute path.
