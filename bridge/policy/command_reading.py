@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from bridge.policy.bash_parser import UNKNOWN, Word, written
-from bridge.policy.condition import MAY, matches
+from bridge.policy.condition import MAY
+from bridge.policy.condition_globs import matches
 from bridge.policy.wrapper_table import GLOBALS
 from bridge.policy.wrappers import CLOSED, next_operand, program
 

@@ -24,7 +24,8 @@ nor false: `decide` says "may", which a rule that blocks has to count as true.
 from __future__ import annotations
 
 import json
-import re
+
+from bridge.policy.condition_globs import matches
 
 # `typing` itself costs more than a hook may; type checkers know this name.
 TYPE_CHECKING = False
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 NO_SHELL: Shell = {}
 # Without any of these, a program that a command starts stands in its text.
 _HIDING = "$`?*[{|<"
-# What a shell takes out of a word.
 _QUOTES = "\\'\"\n"
 
 
@@ -92,9 +92,7 @@ def decide(
         ConditionError: a value has the wrong type.
     """
     found = evaluate(code, scope, shell)
-    if found is MAY:
-        return "may"
-    return "yes" if found else "no"
+    return "may" if found is MAY else "yes" if found else "no"
 
 
 def evaluate(code: Code, scope: Scope, shell: Shell = NO_SHELL) -> Any:
@@ -146,11 +144,11 @@ def _chain(parts: list[Code], scope: Scope, shell: Shell) -> Any:
     """As Python's `a < b < c`: what follows the first false comparison is not asked."""
     left = evaluate(parts[0], scope, shell)
     may = False
-    for index in range(1, len(parts), 2):
-        right = evaluate(parts[index + 1], scope, shell)
+    for sign, code in zip(parts[1::2], parts[2::2], strict=True):
+        right = evaluate(code, scope, shell)
         if left is MAY or right is MAY:
             may = True
-        elif not _COMPARISONS[parts[index]](left, right):
+        elif not _COMPARISONS[sign](left, right):
             return False
         left = right
     return MAY if may else True
@@ -158,10 +156,8 @@ def _chain(parts: list[Code], scope: Scope, shell: Shell) -> Any:
 
 def _ordered(sign: str, compare: Callable[[Any, Any], bool]) -> Any:
     def is_ordered(left: Any, right: Any) -> bool:
-        if left is None or right is None:
-            return False
         try:
-            return compare(left, right)
+            return left is not None and right is not None and compare(left, right)
         except TypeError:
             why = f"'{sign}' cannot compare {kind(left)} with {kind(right)}"
             raise TypeError(why) from None
@@ -214,11 +210,9 @@ def _get_or(base: Any, key: Any, default: Any = None) -> Any:
 
 
 def _length(value: Any) -> int | None:
-    if value is None:
-        return None
-    if not isinstance(value, (str, list, dict)):
+    if value is not None and not isinstance(value, (str, list, dict)):
         raise TypeError(f"{kind(value)} has no length")
-    return len(value)
+    return None if value is None else len(value)
 
 
 def _on_text(name: str, change: Callable[..., Any]) -> Callable[..., Any]:
@@ -235,9 +229,9 @@ def _on_text(name: str, change: Callable[..., Any]) -> Callable[..., Any]:
     return changed
 
 
-def _strip(text: Any, characters: Any = None) -> Any:
-    texts = [text] if characters is None else [text, characters]
-    return _on_text("strip", str.strip)(*texts)
+def _strip(text: Any, *characters: Any) -> Any:
+    given = [one for one in characters if one is not None]
+    return _on_text("strip", str.strip)(text, *given)
 
 
 def _on_any(name: str, test: Callable[[str, str], bool]) -> Callable[..., Any]:
@@ -250,26 +244,6 @@ def _on_any(name: str, test: Callable[[str, str], bool]) -> Callable[..., Any]:
         return plain(text, wanted)
 
     return tested
-
-
-def matches(text: str, glob: str) -> bool:
-    """Whether a glob covers a whole text.
-
-    `*` stands for any characters, slashes too, `?` for one character, and `**/` at the
-    beginning of a name for any number of folders. Everything else stands for itself.
-    No match goes back over what an earlier `*` took, so that none takes long.
-    """
-    first, *rest = re.split(r"((?:\A|(?<=/))\*\*/|\*+)", glob)
-    pattern = re.escape(first).replace(r"\?", ".")
-    for index in range(0, len(rest), 2):
-        gap, piece = rest[index], re.escape(rest[index + 1]).replace(r"\?", ".")
-        # A piece at its first place leaves most to those after it, so that no other
-        # place need be tried; the last one has to be at the end.
-        if index + 2 < len(rest):
-            pattern += f"(?>{'(?:.*?/)??' if gap == '**/' else '.*?'}{piece})"
-        else:
-            pattern += f"{'(?:.*/)?' if gap == '**/' else '.*'}{piece}"
-    return re.fullmatch(pattern, text, re.DOTALL) is not None
 
 
 def _text(*parts: Any) -> str:
@@ -298,14 +272,17 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def _runs(shell: Shell, command: Any, *names: Any) -> Any:
-    wanted = [name for name in _flat(names) if name is not None]
+    lists = (each if isinstance(each, list) else [each] for each in names)
+    wanted = [name for each in lists for name in each if name is not None]
     for name in wanted:
         if not isinstance(name, str) or not name.split():
             raise TypeError(f"'runs' takes names of programs, not {kind(name)}")
     if isinstance(command, ForeignCommand):
         return MAY if any(map(command.names, wanted)) else False
-    is_named = _may_have(command, (name.split()[0] for name in wanted), "runs")
-    if not is_named and not can_hide(command or ""):
+    if not _is_command(command, "runs"):
+        return False
+    firsts = (name.split()[0] for name in wanted)
+    if not stands_in(command, firsts) and not can_hide(command):
         return False
     return _asked(shell, "runs")(command, *wanted)
 
@@ -321,7 +298,7 @@ def _has_word(shell: Shell, word: Any, command: Any) -> Any:
         return False
     if isinstance(command, ForeignCommand):
         return MAY if command.names(word) else False
-    if not _may_have(command, [word], "words"):
+    if not _is_command(command, "words") or not stands_in(command, [word]):
         return False
     words = _asked(shell, "words")(command)
     return MAY if words is MAY else word in words
@@ -333,22 +310,15 @@ _SHELL: dict[str, Callable[..., Any]] = {
 
 
 def _asked(shell: Shell, name: str) -> Callable[..., Any]:
-    if name not in shell:
-        raise TypeError(f"'{name}' cannot be asked here")
-    return shell[name]
+    if name in shell:
+        return shell[name]
+    raise TypeError(f"'{name}' cannot be asked here")
 
 
 def _is_command(command: Any, name: str) -> bool:
     if command is not None and not isinstance(command, str):
         raise TypeError(f"'{name}' takes a command, not {kind(command)}")
     return command is not None
-
-
-def _may_have(command: Any, wanted: Iterable[str], name: str) -> bool:
-    """Whether a wanted word is in a command, quotes aside: if not, no parser loads."""
-    if not _is_command(command, name):
-        return False
-    return stands_in(command, wanted)
 
 
 def can_hide(command: str) -> bool:
@@ -366,11 +336,6 @@ def _unquoted(text: str) -> str:
     for sign in _QUOTES:
         text = text.replace(sign, "")
     return text
-
-
-def _flat(values: Iterable[Any]) -> list[Any]:
-    lists = (value if isinstance(value, list) else [value] for value in values)
-    return [item for each in lists for item in each]
 
 
 def kind(value: Any) -> str:

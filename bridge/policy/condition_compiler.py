@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.policy.condition_problem import InvalidCondition, Problem
 from bridge.policy.condition_spelling import Misspelt, Spelt, name_of, spell
-from bridge.policy.variable_record import misnamed
 
 if TYPE_CHECKING:
     Code = Any
@@ -43,7 +42,7 @@ FUNCTIONS = {
     "startswith": (2, 2), "endswith": (2, 2), "get": (2, 3), "matches": (2, 2),
     "runs": (2, 100), "words": (1, 1),
 }  # fmt: skip
-_CONSTANTS = {"true": True, "false": False, "null": None}
+CONSTANTS = {"true": True, "false": False, "null": None}
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",
     ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in", ast.Is: "is",
@@ -98,29 +97,6 @@ def compile_condition(
     if compiler.problems:
         raise InvalidCondition(source, compiler.problems)
     return Condition(source, code, tuple(compiler.names), tuple(compiler.spans))
-
-
-def shadowed(variables: Iterable[str]) -> list[str]:
-    """Variables that no condition can reach by their names, with the reason.
-
-    It is no name, one of the event's hides it, or it is a word or a function.
-    """
-    variables = list(variables)
-    return misnamed(variables) + [
-        f"a condition's {name!r} is {reason}: rename the variable"
-        for name in variables
-        for reason in [_taken(name)]
-        if reason
-    ]
-
-
-def _taken(name: str) -> str | None:
-    if name in EVENT_NAMES:
-        return "the event's"
-    if name in FUNCTIONS:
-        return "a function"
-    words = {"and", "or", "not", "in", "is", "if", "else", "True", "False", "None"}
-    return "a word of its own" if name in words | set(_CONSTANTS) else None
 
 
 def _parsed(spelt: Spelt) -> ast.expr:
@@ -231,15 +207,15 @@ class _Compiler:
         return self.problem(node, "only texts, numbers, true, false and null")
 
     def _name(self, node: ast.expr, name: str) -> Code:
-        if name in _CONSTANTS:
-            return _CONSTANTS[name]
+        if name in CONSTANTS:
+            return CONSTANTS[name]
         if name in FUNCTIONS:
             return self.problem(node, f"{name!r} is a function: write {name}(…)")
         if self.known is not None and name not in self.known:
             way = f"; a variable that nobody declares is variables.{name}"
             if name.istitle():
                 way = f'; a text stands in quotes: "{name}"'
-            guess = _guess(name, {*self.known, *_CONSTANTS}) or way
+            guess = _guess(name, {*self.known, *CONSTANTS}) or way
             self.problem(node, f"unknown name {name!r}{guess}")
         self.names.append((name, self.at(node)))
         return ["name", self.at(node), name]
@@ -338,7 +314,7 @@ class _Compiler:
 def _is_constant(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return node.value is None or isinstance(node.value, bool)
-    return isinstance(node, ast.Name) and node.id in _CONSTANTS
+    return isinstance(node, ast.Name) and node.id in CONSTANTS
 
 
 def _no_names(nodes: Iterable[ast.expr]) -> ast.expr | None:

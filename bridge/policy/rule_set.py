@@ -26,8 +26,8 @@ from bridge.policy.condition import (
     ConditionError,
     ForeignCommand,
     decide,
-    matches,
 )
+from bridge.policy.condition_globs import matches
 from bridge.policy.tool_classes import as_opened, tools_of
 
 TYPE_CHECKING = False

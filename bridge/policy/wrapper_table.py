@@ -11,6 +11,10 @@ def _options(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def _rows(names: str, wrapper: "Wrapper") -> dict[str, "Wrapper"]:
+    return dict.fromkeys(names.split(", "), wrapper)
+
+
 class Wrapper:
     """How to find the program in the arguments of another.
 
@@ -27,48 +31,55 @@ class Wrapper:
         has_version: the program may be written `name@version`.
     """
 
-    __slots__ = (
-        "codes", "has_version", "is_dashed", "is_script", "modules", "none", "scripts",
-        "sets", "skip", "values",
-    )  # fmt: skip
+    skip = 0
+    sets = is_script = is_dashed = has_version = False
 
     def __init__(
         self,
         values: str = "",
         *,
-        skip: int = 0,
-        sets: bool = False,
         scripts: str = "",
         modules: str = "",
         codes: str = "",
         none: str = "",
-        is_script: bool = False,
-        is_dashed: bool = False,
-        has_version: bool = False,
+        **more: object,
     ) -> None:
         self.scripts = _options(scripts)
         self.modules = _options(modules)
         self.codes = _options(codes)
-        taking = self.scripts | self.modules | self.codes
-        self.values = _options(values) | taking
         self.none = _options(none)
-        self.skip = skip
-        self.sets = sets
-        self.is_script = is_script
-        self.is_dashed = is_dashed
-        self.has_version = has_version
+        self.values = _options(values) | self.scripts | self.modules | self.codes
+        self.__dict__.update(more)
 
 
 _RUN = Wrapper()
-_GROUP = Wrapper(sets=True)
 _PACKAGE = Wrapper(
     "-p --package --from --with --python --index-url", scripts="-c --call",
     has_version=True,
 )  # fmt: skip
 PYTHON = Wrapper("-W -X --check-hash-based-pycs", modules="-m", codes="-c")
-_TRACE = Wrapper("-o -e -p -s -E -u -a -O -P -S -I -b -X -n -l -F -A -w")
 
 WRAPPERS = {
+    **_rows(
+        "nohup, setsid, unbuffer, firejail, valgrind, builtin, busybox, runpy, "
+        "git bisect run, poetry run, pipenv run, rye run, bun run, yarn run, "
+        "bundle exec, rbenv exec, pyenv exec, asdf exec", _RUN,
+    ),
+    **_rows(
+        "uvx, uv tool run, npx, bunx, bun x, npm exec, npm x, pnpm exec, pnpm dlx, "
+        "yarn exec, yarn dlx", _PACKAGE,
+    ),
+    **_rows("conda run, mamba run, micromamba run", Wrapper("-n --name -p --prefix --cwd")),
+    **_rows("mise exec, mise x", Wrapper(is_dashed=True, scripts="-c --command")),
+    **_rows("timeout, gtimeout", Wrapper("-s --signal -k --kill-after", skip=1)),
+    **_rows(
+        "strace, ltrace",
+        Wrapper("-o -e -p -s -E -u -a -O -P -S -I -b -X -n -l -F -A -w"),
+    ),
+    # The parser takes these for commands after `time`, `!` and `coproc`.
+    **_rows("{, !, if, then, else, elif, while, until, do, coproc", Wrapper(sets=True)),
+    **_rows("pdb, pdb3", Wrapper("-c", modules="-m")),
+    **_rows("nix develop, nix shell", Wrapper(modules="-c --command", skip=99)),
     # The environment, the user, the time, the terminal.
     "env": Wrapper("-u --unset -C --chdir", sets=True, scripts="-S --split-string"),
     "sudo": Wrapper(
@@ -85,12 +96,7 @@ WRAPPERS = {
     "ionice": Wrapper("-c --class -n --classdata", none="-p --pid"),
     "chrt": Wrapper("-T -P -D", skip=1, none="-p --pid -m"),
     "taskset": Wrapper(skip=1, none="-p --pid"),
-    "nohup": _RUN,
-    "setsid": _RUN,
-    "timeout": Wrapper("-s --signal -k --kill-after", skip=1),
-    "gtimeout": Wrapper("-s --signal -k --kill-after", skip=1),
     "stdbuf": Wrapper("-i --input -o --output -e --error"),
-    "unbuffer": _RUN,
     "xvfb-run": Wrapper("-e --error-file -f --auth-file -n --server-num -s -p -w"),
     "dbus-run-session": Wrapper("--config-file"),
     "caffeinate": Wrapper("-t -w"),
@@ -98,11 +104,7 @@ WRAPPERS = {
     "chroot": Wrapper("--groups --userspec", skip=1),
     "unshare": Wrapper("-S --setuid -G --setgid -R --root -w --wd"),
     "nsenter": Wrapper("-t --target -S --setuid -G --setgid"),
-    "firejail": _RUN,
     "faketime": Wrapper("-f", skip=1),
-    "strace": _TRACE,
-    "ltrace": _TRACE,
-    "valgrind": _RUN,
     "perf record": Wrapper("-e -F -o -g -p -t -C -c --call-graph"),
     "perf stat": Wrapper("-e -o -r -p -t -I"),
     "gdb": Wrapper("-ex -x -iex", is_dashed=False, none="-p --pid"),
@@ -116,11 +118,7 @@ WRAPPERS = {
     "expect": Wrapper(codes="-c"),
     # Builtins.
     "command": Wrapper(none="-v -V"),
-    "builtin": _RUN,
     "exec": Wrapper("-a"),
-    "coproc": _GROUP,
-    # The parser takes these for commands after `time`, `!` and `coproc`.
-    **dict.fromkeys(_options("{ ! if then else elif while until do"), _GROUP),
     "eval": Wrapper(is_script=True),
     # Once for each of something.
     "xargs": Wrapper(
@@ -139,7 +137,6 @@ WRAPPERS = {
         "--command-name --export-json --export-markdown --export-csv --style -u",
         scripts="-p --prepare -s --setup -c --cleanup --conclude", is_script=True,
     ),
-    "git bisect run": _RUN,
     "git submodule foreach": Wrapper(is_script=True),
     "git rebase": Wrapper("--onto -s -X", scripts="-x --exec", skip=99),
     # Packages of a language.
@@ -151,60 +148,29 @@ WRAPPERS = {
         "--isolated-from -P --upgrade-package",
         modules="-m --module",
     ),
-    "uvx": _PACKAGE,
-    "uv tool run": _PACKAGE,
     "pipx run": Wrapper("--spec --python --pip-args --index-url -i", has_version=True),
-    "poetry run": _RUN,
     "pdm run": Wrapper("-p --project --venv"),
-    "pipenv run": _RUN,
-    "rye run": _RUN,
     "pixi run": Wrapper("-e --environment --manifest-path"),
     "hatch run": Wrapper(sets=True),
     "hatch env run": Wrapper("-e --env"),
-    "conda run": Wrapper("-n --name -p --prefix --cwd"),
-    "mamba run": Wrapper("-n --name -p --prefix --cwd"),
-    "micromamba run": Wrapper("-n --name -p --prefix --cwd"),
     "tox exec": Wrapper(is_dashed=True),
     "coverage run": Wrapper(
         "--source --omit --include --rcfile --data-file --concurrency --context "
         "--debug", modules="-m --module",
     ),
-    **dict.fromkeys(("pdb", "pdb3"), Wrapper("-c", modules="-m")),
     "cProfile": Wrapper("-o -s", modules="-m"),
     "trace": Wrapper(modules="--module"),
-    "runpy": _RUN,
     "ipython": Wrapper(modules="-m", codes="-c"),
-    "npx": _PACKAGE,
-    "bunx": _PACKAGE,
-    "bun x": _PACKAGE,
-    "bun run": _RUN,
-    "npm exec": _PACKAGE,
-    "npm x": _PACKAGE,
-    "pnpm exec": _PACKAGE,
-    "pnpm dlx": _PACKAGE,
     "yarn": Wrapper("--cwd"),
     "pnpm": Wrapper("--prefix -C --dir -F --filter"),
-    "yarn run": _RUN,
-    "yarn exec": _PACKAGE,
-    "yarn dlx": _PACKAGE,
-    "bundle exec": _RUN,
-    "rbenv exec": _RUN,
-    "pyenv exec": _RUN,
-    "asdf exec": _RUN,
-    "mise exec": Wrapper(is_dashed=True, scripts="-c --command"),
-    "mise x": Wrapper(is_dashed=True, scripts="-c --command"),
     "direnv exec": Wrapper(skip=1),
     "nix-shell": Wrapper(
         "-p --packages -A --attr -I", skip=99, scripts="--run --command"
-    ),
-    **dict.fromkeys(
-        ("nix develop", "nix shell"), Wrapper(modules="-c --command", skip=99)
     ),
     "dotenv": Wrapper("-f --file -e"),
     "dotenv run": Wrapper("-f --file"),
     "doppler run": Wrapper(is_dashed=True, scripts="--command"),
     "op run": Wrapper(is_dashed=True),
-    "busybox": _RUN,
     "ssh-agent": Wrapper("-a -E -O -P -t"),
     # Code of other languages.
     "node": Wrapper("-r --require --import", codes="-e --eval -p --print -pe"),

@@ -23,8 +23,8 @@ from bridge.agents.definition import StrictModel
 from bridge.agents.diagnostic import Diagnostic, Place, did_you_mean, format_place
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
-from bridge.policy.condition_compiler import shadowed
 from bridge.policy.rule_set import EVENTS
+from bridge.policy.variable_names import shadowed
 from bridge.rules.rule_parts import CAN_BLOCK, RuleReader
 from bridge.store.location import with_tilde
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bridge.policy.condition import matches
 from bridge.policy.condition_compiler import compile_condition
 from bridge.policy.condition_explanation import Part, explain
+from bridge.policy.condition_globs import matches
 from bridge.policy.rule_decision import Decision, decide_event
 from bridge.policy.rule_set import (
     EVENTS,

@@ -12,9 +12,9 @@ from bridge.policy.condition_compiler import (
     MAX_DEPTH,
     MAX_LENGTH,
     compile_condition,
-    shadowed,
 )
 from bridge.policy.condition_problem import InvalidCondition, place
+from bridge.policy.variable_names import shadowed
 
 KNOWN = {*EVENT_NAMES, "validation_model", "task"}
 

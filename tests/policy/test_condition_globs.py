@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.policy.condition import matches
+from bridge.policy.condition_globs import matches
 
 
 @pytest.mark.parametrize(
