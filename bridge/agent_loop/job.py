@@ -9,7 +9,7 @@ from bridge.agent_loop.chat_model import ChatModel
 from bridge.agent_loop.model_policy import ModelPolicy, policy_for
 from bridge.agents.definition import Definition, Source
 from bridge.host.agent_rules import Ruling
-from bridge.policy.tool_names import call_on_host
+from bridge.policy.tool_names import SUBMIT, call_on_host
 from bridge.protocol.names import GENERAL
 from bridge.protocol.outcome import Progress
 from bridge.protocol.request import Request
@@ -84,6 +84,13 @@ class Job:
     def policy(self) -> ModelPolicy:
         """How a model of this size is instructed and limited."""
         return policy_for(is_small=self.model.is_small)
+
+    @property
+    def wanted_schema(self) -> dict[str, Any] | None:
+        """The answer's schema: the caller's or the agent's; None: AgentOutput."""
+        own = (t.parameters for t in self.definition.script_tools if t.name == SUBMIT)
+        found = (self.request.answer_schema, self.definition.output_schema, *own)
+        return next((schema for schema in found if schema is not None), None)
 
     def is_over(self) -> bool:
         """Whether the run was cancelled, or its deadline has passed."""

@@ -6,7 +6,6 @@ answer is worth.
 """
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +13,8 @@ from bridge.agent_loop import reply_schema
 from bridge.agent_loop.briefing import brief, call_text, result_text
 from bridge.agent_loop.call_history import CallHistory
 from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Reply
-from bridge.agent_loop.command_grants import NotGranted
 from bridge.agent_loop.copied_answer import find_copied_from
+from bridge.agent_loop.ended_run import Ended, carry_out
 from bridge.agent_loop.evidence import (
     ToolRun,
     all_evidence,
@@ -26,12 +25,10 @@ from bridge.agent_loop.job import Job
 from bridge.agent_loop.script_tools import Sandbox
 from bridge.agent_loop.tool import Tool, ToolResult, clipped, refused
 from bridge.agent_loop.toolbox import Toolbox
-from bridge.agent_loop.workspace import Project, Refused
+from bridge.agent_loop.workspace import Project
 from bridge.agents.definition import DEFAULT_MAX_TURNS
-from bridge.errors import ExtraMissing
 from bridge.policy.tool_names import SUBMIT
 from bridge.protocol.contract import answer_schema
-from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.json_schema import problem_of, problem_of_schema
 from bridge.protocol.judge import Verdict
 from bridge.protocol.outcome import Doing, Outcome, Progress
@@ -52,15 +49,6 @@ def run(job: Job) -> Outcome:
         return _Run(job, sandbox).outcome()
 
 
-class _Ended(Exception):
-    """The run is over without an answer."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        known = code if code in MEANINGS else "agent_error"
-        self.verdict = Verdict(code=known, complaint=message)
-
-
 class _Run:
     """One run: the conversation so far, its tool calls, and what it has used up."""
 
@@ -68,7 +56,7 @@ class _Run:
         self._job = job
         self._policy = job.policy
         self._began_s = job.clock.monotonic_s()
-        schema = _answer_schema(job)
+        schema = job.wanted_schema
         # Any program may have dropped the request, without a check.
         self._problem = schema and problem_of_schema(schema)
         self._schema = None if self._problem else schema
@@ -104,7 +92,7 @@ class _Run:
             self._log("told", role=message.role, text=message.content)
         try:
             verdict = self._verdict()
-        except _Ended as end:
+        except Ended as end:
             verdict = end.verdict
             self._log("error", code=verdict.code, message=verdict.complaint)
         model, replies = self._job.model, self._replies
@@ -127,7 +115,7 @@ class _Run:
 
     def _verdict(self) -> Verdict:
         if self._problem:
-            raise _Ended("bad_request", f"the schema of the answer: {self._problem}")
+            raise Ended("bad_request", f"the schema of the answer: {self._problem}")
         while self._turn < self._max_turns:
             self._turn += 1
             reply = self._ask()
@@ -141,7 +129,7 @@ class _Run:
                     return verdict
             else:
                 self._call(call)
-        raise _Ended("turn_limit", f"no answer within {self._max_turns} turns")
+        raise Ended("turn_limit", f"no answer within {self._max_turns} turns")
 
     # The model
 
@@ -170,7 +158,7 @@ class _Run:
             )
         except ModelFailed as exc:
             self._check_limits()
-            raise _Ended(exc.code, str(exc)) from exc
+            raise Ended(exc.code, str(exc)) from exc
         self._replies.append(reply)
         if reply.seconds > 0:
             self._tokens_per_s = reply.tokens / reply.seconds
@@ -193,11 +181,11 @@ class _Run:
         # The deadline comes first: the caller stops waiting at the same moment, which
         # is no cancellation.
         if job.clock.monotonic_s() >= job.deadline_s:
-            raise _Ended("timeout", f"the deadline passed in turn {self._turn}")
+            raise Ended("timeout", f"the deadline passed in turn {self._turn}")
         if job.is_cancelled():
-            raise _Ended("cancelled", "the request was cancelled")
+            raise Ended("cancelled", "the request was cancelled")
         if self._spent_tokens() >= job.limits.tokens:
-            raise _Ended("turn_limit", f"no answer within {job.limits.tokens} tokens")
+            raise Ended("turn_limit", f"no answer within {job.limits.tokens} tokens")
 
     def _spent_tokens(self) -> int:
         return sum(reply.tokens for reply in self._replies)
@@ -241,7 +229,7 @@ class _Run:
         if ruling.block is not None:
             result = refused(ruling.block)
         else:
-            result = _carry_out(tool.call, call.arguments)
+            result = carry_out(tool.call, call.arguments)
             self._history.add(call, ToolRun(tool_use_id, call.tool, result))
             event = "PostToolUse" if result.ok else "PostToolUseFailure"
             field = "tool_response" if result.ok else "error"
@@ -299,7 +287,7 @@ class _Run:
                 told=f"it is the answer of the example {example.prompt!r}",
             )
         if self._toolbox.check is not None:
-            result = _carry_out(self._toolbox.check, call.arguments)
+            result = carry_out(self._toolbox.check, call.arguments)
             self._checks.append(ToolRun(f"{CHECK}{self._turn}", SUBMIT, result))
             self._history.after(result)
             if not result.ok:
@@ -313,7 +301,7 @@ class _Run:
     def _count_mistake(self, code: str, complaint: str) -> None:
         self._mistakes += 1
         if self._mistakes > self._job.limits.corrections:
-            raise _Ended(code, complaint)
+            raise Ended(code, complaint)
 
     # Conversation, progress, log
 
@@ -337,21 +325,3 @@ class _Run:
 
     def _ms_since(self, began_s: float) -> int:
         return max(0, round((self._job.clock.monotonic_s() - began_s) * 1000))
-
-
-def _carry_out(
-    tool: Callable[[dict[str, Any]], ToolResult], arguments: dict[str, Any]
-) -> ToolResult:
-    try:
-        return tool(arguments)
-    except ExtraMissing as exc:
-        raise _Ended("extra_missing", str(exc)) from None
-    except (Refused, NotGranted, OSError) as exc:
-        return refused(exc)
-
-
-def _answer_schema(job: Job) -> dict[str, Any] | None:
-    """The schema of the answer: the caller's or the agent's; None for AgentOutput."""
-    own = (t.parameters for t in job.definition.script_tools if t.name == SUBMIT)
-    found = (job.request.answer_schema, job.definition.output_schema, *own)
-    return next((schema for schema in found if schema is not None), None)

@@ -69,7 +69,10 @@ WRAPPERS = {
         "uvx, uv tool run, npx, bunx, bun x, npm exec, npm x, pnpm exec, pnpm dlx, "
         "yarn exec, yarn dlx", _PACKAGE,
     ),
-    **_rows("conda run, mamba run, micromamba run", Wrapper("-n --name -p --prefix --cwd")),
+    **_rows(
+        "conda run, mamba run, micromamba run",
+        Wrapper("-n --name -p --prefix --cwd"),
+    ),
     **_rows("mise exec, mise x", Wrapper(is_dashed=True, scripts="-c --command")),
     **_rows("timeout, gtimeout", Wrapper("-s --signal -k --kill-after", skip=1)),
     **_rows(
