@@ -33,10 +33,10 @@ _HOOKED = (
     "PreToolUse", "PostToolUse", "PostToolUseFailure", "SubagentStop", "Stop"
 )  # fmt: skip
 # The client would let a call through whose hook has failed: the interpreter does not
-# start, or the time is over.
+# start, the time is over, or somebody else than the client has ended it.
 _OR_DENY = """\
 exec 3<&0
-trap 'kill "$!"; exit 0' HUP INT TERM
+trap 'kill "$!"' HUP INT TERM
 "$@" <&3 3<&- &
 wait "$!" || printf %s "$0\"
 """

@@ -157,6 +157,7 @@ def test_rules_that_name_options_go_to_our_own_hook():
         ("PreToolUse", [sys.executable, "-c", "import gone"], "deny"),
         ("PreToolUse", ["/bin/sh", "-c", "kill -ALRM $$"], "deny"),
         ("PreToolUse", ["/bin/sh", "-c", "exit 2"], "deny"),
+        ("PreToolUse", ["/bin/sh", "-c", "kill $PPID; exec sleep 60"], "deny"),
         ("PreToolUse", ["/bin/sh", "-c", "exit 0"], ""),
         ("PreToolUse", ["/bin/cat"], "event"),
         ("Stop", ["/bin/sh", "-c", "exit 0"], ""),
