@@ -194,8 +194,24 @@ def test_commands_load_no_definitions(command, tmp_path):
     assert not loaded & {"rich", "shutil", "difflib", "textwrap", "tomllib"}
     # Each takes as long as all that is read and written.
     assert not loaded & {"orjson", "dataclasses", "inspect", "datetime", "uuid"}
+    # OpenSSL is for what is asked, and for what was answered.
+    assert command == "submit" or not loaded & {"hashlib", "hmac"}
     # Nobody waits for a session, since none is open.
     assert "bridge.host.budgets" not in loaded
+
+
+def test_the_gate_loads_for_rules_only_what_reads_plain_conditions():
+    """Ten rules that look at names and words cost little more than Python itself."""
+    path = f"sys.path.append({str(PACKAGE.parent)!r})"
+
+    loaded = loaded_by(f"{path}\nimport bridge.host.rule_gate", "-I", "-S")
+
+    assert {name for name in loaded if name.startswith("bridge.policy.")} == {
+        "bridge.policy.condition",
+        "bridge.policy.rule_set",
+        "bridge.policy.tool_classes",
+        "bridge.policy.variable_record",
+    }
 
 
 def test_the_list_of_commands_loads_no_parser():

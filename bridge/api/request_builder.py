@@ -19,7 +19,7 @@ from bridge.protocol.record import first_problem
 from bridge.protocol.request import Node, Request, RouteName
 from bridge.protocol.type_checks import check
 from bridge.store.clock import uptime
-from bridge.store.host_process import name_of
+from bridge.store.host_process import environments_above, name_of
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -174,10 +174,11 @@ def draft(
         from bridge.api.variables import check_given
 
         check_given(store, settings, given, is_checked=asking is not None)
+    ancestors = environments_above()
     if asking is None:
-        asking = asking_process(store, settings)
+        asking = asking_process(store, settings, ancestors)
     depth = asking.depth
-    above = session_above(store, settings)
+    above = session_above(store, settings, ancestors)
     max_depth = at_most(settings, above, "max_depth")
     if depth > max_depth:
         raise DepthExceeded(

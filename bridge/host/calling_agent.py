@@ -9,7 +9,6 @@ session.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +17,7 @@ from bridge.config import Settings
 from bridge.host.pins import Pins
 from bridge.protocol.ids import RequestId, is_id
 from bridge.store import tool_calls
-from bridge.store.host_process import ancestors_of, arguments_of, environment_of
+from bridge.store.host_process import Environments, arguments_of, environments_above
 from bridge.store.sessions import all_sessions
 from bridge.store.store import Store
 from bridge.store.tool_calls import RunningCall
@@ -58,9 +57,11 @@ class Asking(NamedTuple):
     is_seen: bool = False
 
 
-def asking_process(store: Store, settings: Settings) -> Asking:
+def asking_process(
+    store: Store, settings: Settings, above: Environments | None = None
+) -> Asking:
     """On whose behalf this process asks: an agent's that runs it, or its user's."""
-    caller = find_caller(store, settings)
+    caller = find_caller(store, settings, above)
     variables = inherited_variables(store, settings.host_pid, caller)
     if caller is None:
         return Asking(variables=variables)
@@ -68,25 +69,32 @@ def asking_process(store: Store, settings: Settings) -> Asking:
     return Asking(caller.request_id, caller.depth + 1, variables, is_seen=is_seen)
 
 
-def find_caller(store: Store, settings: Settings) -> Caller | None:
+def find_caller(
+    store: Store, settings: Settings, above: Environments | None = None
+) -> Caller | None:
     """The agent that started us; None if none did.
 
     An agent in a session started us by a Bash call that hooks saw; the environment
     tells of an agent of `claude -p`: ours, or that of a process above us, which a
-    command has not changed.
+    command has not changed. `above`: the environments of the processes above us, if
+    the caller knows them.
     """
-    above = ancestors_of(os.getpid())
+    above = environments_above() if above is None else above
     told = [
         _parent(settings.parent_request, settings.parent_depth),
-        *map(_parent_of, above),
+        *map(_parent_of, above.values()),
     ]
     inherited = max(filter(None, told), key=lambda c: c.depth, default=None)
     clients = [*([] if settings.host_pid is None else [settings.host_pid]), *above]
+    states = [(p, Store(place)) for p, place in Pins.of(settings).of_processes(clients)]
+    if settings.host_pid is not None:
+        # A session that began without a pin is looked for in this project.
+        states.append((settings.host_pid, store))
     seen = [
         _caller(state, call)
-        for pid in clients
-        for state in _states(store, settings, pid)
-        if (call := tool_calls.running_bash(state, pid, _shell(pid, above)))
+        for pid, state in states
+        if state.exists()
+        and (call := tool_calls.running_bash(state, pid, _shell(pid, [*above])))
     ]
     return max(seen, key=lambda caller: caller.depth, default=inherited)
 
@@ -121,14 +129,6 @@ def inherited_variables(
     return known
 
 
-def _states(store: Store, settings: Settings, pid: int) -> list[Store]:
-    """Where calls of a process's agents are noted, if it is a client."""
-    pinned = [Store(place) for place in Pins.of(settings).of_process(pid)]
-    # A session that began without a pin is looked for in this project.
-    own = [store] if pid == settings.host_pid else []
-    return [each for each in (*pinned, *own) if each.exists()]
-
-
 def _shell(client: int, above: list[int]) -> str:
     """The command line of the shell that the client started for us; empty if none."""
     if client not in above[1:]:
@@ -136,9 +136,8 @@ def _shell(client: int, above: list[int]) -> str:
     return " ".join(arguments_of(above[above.index(client) - 1]))
 
 
-def _parent_of(pid: int) -> Caller | None:
-    """What the environment of a process above says, of those who can be asked."""
-    variables = environment_of(pid)
+def _parent_of(variables: Mapping[str, str]) -> Caller | None:
+    """What the environment of a process above us says."""
     depth = variables.get("BRIDGE_DEPTH", "")
     known = depth.isascii() and depth.isdigit()
     return _parent(variables.get("BRIDGE_PARENT"), int(depth) if known else 0)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,16 +80,18 @@ class Pins:
         hosts = filter(None, map(self._host, self._names()))
         return {host.pid for host in hosts if liveness(host) is Liveness.ALIVE}
 
-    def of_process(self, pid: int) -> list[Place]:
-        """Where the sessions of a process belong.
+    def of_processes(self, pids: Iterable[int]) -> Iterator[tuple[int, Place]]:
+        """Where the sessions of processes belong, and of which.
 
         A process that cannot be seen from here (in a sandbox) is known only by its pid.
         """
-        names = [name for name in self._names() if name.endswith(f".{pid}")]
-        seen = identify(pid) if names else None
-        held = [name for name in names if seen in (None, self._host(name))]
-        places = (self._place(name) for name in held)
-        return list(dict.fromkeys(place for place in places if place is not None))
+        names = self._names()
+        for pid in pids:
+            mine = [name for name in names if name.endswith(f".{pid}")]
+            seen = identify(pid) if mine else None
+            held = (name for name in mine if seen in (None, self._host(name)))
+            places = filter(None, map(self._place, held))
+            yield from ((pid, place) for place in dict.fromkeys(places))
 
     def own(self, store: Store, event: HookEvent, kind: str, host: HostProcess) -> bool:
         """Whether the install `kind` acts for a session: the first one that asks does.

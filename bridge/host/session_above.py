@@ -7,15 +7,14 @@ environment, is under no session that can be seen. What a person alone may do is
 below any open session (`open_clients`).
 """
 
-import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from bridge.config import TABLE, Settings
 from bridge.errors import BridgeError
 from bridge.host.pins import Pins
-from bridge.store.host_process import ancestors_of, environment_of
+from bridge.store.host_process import Environments, environments_above
 from bridge.store.sessions import Session, live_sessions
 from bridge.store.store import Store
 
@@ -27,18 +26,22 @@ class Above(NamedTuple):
     store: Store
 
 
-def session_above(store: Store, settings: Settings) -> Above | None:
-    """The session that this process runs under, whatever its folder; None if none."""
-    above = ancestors_of(os.getpid())
-    known = [settings, *_settings_of(above)]
+def session_above(
+    store: Store, settings: Settings, above: Environments | None = None
+) -> Above | None:
+    """The session that this process runs under, whatever its folder; None if none.
+
+    `above`: the environments of its ancestors, if the caller knows them.
+    """
+    above = environments_above() if above is None else above
+    known = [settings, *_settings_of(above.values())]
     named = {each.host_pid for each in known if each.host_pid} - set(above)
     clients = [*named, *above]
     guards = {each.state_dir or each.home for each in known}
     places = {
         place
         for guard in guards
-        for pid in clients
-        for place in Pins(guard).of_process(pid)
+        for _, place in Pins(guard).of_processes(clients)
         if place.state != store.place.state
     }
     found = []
@@ -49,11 +52,11 @@ def session_above(store: Store, settings: Settings) -> Above | None:
     return max(found, key=lambda a: clients.index(a.session.host.pid), default=None)
 
 
-def _settings_of(pids: list[int]) -> Iterator[Settings]:
+def _settings_of(above: Iterable[Mapping[str, str]]) -> Iterator[Settings]:
     """What processes above us were started with: a client's own settings are there."""
-    for pid in pids:
+    for environment in above:
         with suppress(BridgeError):
-            yield Settings.from_environment(environment_of(pid))
+            yield Settings.from_environment(environment)
 
 
 def at_most(

@@ -8,6 +8,7 @@ Source: proc(5), "/proc/pid/stat", fields 3 (state) and 22 (starttime), and
 "/proc/pid/comm".
 """
 
+import os
 import sys
 from contextlib import suppress
 from enum import Enum
@@ -17,6 +18,9 @@ from pathlib import Path
 from bridge.protocol.request import HostProcess
 
 _PROC = Path("/proc")
+
+# By pid: the variables that each was started with.
+Environments = dict[int, dict[str, str]]
 _DEAD_STATES = frozenset("ZXx")
 
 
@@ -105,6 +109,11 @@ def environment_of(pid: int) -> dict[str, str]:
         return {}
     found = (part.decode(errors="replace").partition("=") for part in data.split(b"\0"))
     return {name: value for name, mark, value in found if mark}
+
+
+def environments_above() -> Environments:
+    """The environments of our ancestors, our parent's first."""
+    return {pid: environment_of(pid) for pid in ancestors_of(os.getpid())}
 
 
 def _parent(pid: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from contextlib import contextmanager
 from functools import partial
@@ -15,7 +16,7 @@ from bridge.agents import load, prompt
 from bridge.host.agent_rules import AgentRules
 from bridge.protocol import json_schema
 from bridge.protocol.outcome import Outcome
-from bridge.store import store
+from bridge.store import host_process, store
 from bridge.worker import executors
 from bridge.worker.model_executor import ModelExecutor, OpenModel
 
@@ -108,6 +109,22 @@ def test_the_agent_loop(bridge, done, monkeypatch, *, is_small, renders):
     said = "\n".join(message.content for message in model.asked[0])
     assert "Count: " in said
     assert "legs" in said
+
+
+def test_the_processes_above_us(bridge, monkeypatch):
+    read: Counter[int] = Counter()
+    of = host_process.environment_of
+
+    def counted(pid: int) -> dict[str, str]:
+        read[pid] += 1
+        return of(pid)
+
+    monkeypatch.setattr(host_process, "environment_of", counted)
+
+    bridge.submit("Which?")
+
+    assert read[os.getppid()] == 1
+    assert set(read.values()) == {1}
 
 
 def test_an_open_session(bridge, done, monkeypatch):

@@ -141,7 +141,7 @@ def test_the_user_is_told_once_and_again_at_the_end(world, monkeypatch):
     after = say(world)
 
     # What the user reads of a notice that is blocked.
-    assert near["reason"].partition("; ")[2] == (
+    assert near["reason"].partition("\n")[2] == (
         "hostbridge: 700 of 800 tokens of this session are used (tokens_per_session); "
         "more: start the session again without BRIDGE_TOKENS_PER_SESSION=800"
     )
@@ -162,7 +162,7 @@ def test_the_launch_that_reaches_80_percent_says_so(world, monkeypatch):
         tool_input={"description": "b", "prompt": f"bridge:{request}"},
     )
 
-    assert said["systemMessage"].startswith("hostbridge: a test asks general-purpose; ")
+    assert said["systemMessage"].startswith("hostbridge: a test asks general-purpose\n")
     assert "1 of 1 agents of this hour are used" in said["systemMessage"]
 
 
