@@ -117,6 +117,14 @@ class Variables:
         kept = kept_variables(settings, store)
         return cls(store, Holder.agent(request_id), "model", first, kept)
 
+    @property
+    def of(self) -> str:
+        """Whose they are, such as `session 018f5e6d`."""
+        return f"{self.holder.folder.removesuffix('s')} {self.holder.owner_id}"
+
+    def __repr__(self) -> str:
+        return f"<Variables of {self.of}>"
+
     def known(self) -> dict[str, Variable]:
         """Every variable with its owner, by name, also if nobody has set it."""
         found = {**self.first, **read_variables(self.store, self.holder)}

@@ -184,9 +184,7 @@ def variables_of(variables: Known) -> Variables:
     known = {
         name: Variable(**each._asdict()) for name, each in variables.known().items()
     }
-    holder = variables.holder
-    of = f"{holder.folder.removesuffix('s')} {holder.owner_id}"
-    return Variables(of=of, variables=known)
+    return Variables(of=variables.of, variables=known)
 
 
 def variables_text(found: Variables) -> str:

@@ -82,6 +82,7 @@ def test_a_person_sets_anything_and_unset_gives_the_first_value_back(project):
 def test_the_beginning_of_a_sessions_id_is_enough(project):
     assert project.run("vars", "get", "switch", "--session", "s").out == "haiku\n"
     assert project.run("vars", "get", "switch", "--session", "t").code == 2
+    assert repr(project.bridge.variables("s")) == "<Variables of session s-1>"
 
 
 @pytest.mark.parametrize("value", ["null", "true", "false"])
