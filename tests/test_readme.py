@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bridge.agents.definition import Example, ExampleCall
+from bridge.agents.definition import Example, ExampleCall, ToolDefinition
 from bridge.agents.subagent_definition import (
     InitialContext,
     SubagentDefinition,
-    ToolDefinition,
 )
 from bridge.agents.yaml_agent import AgentFile
 from bridge.cli.commands import COMMANDS

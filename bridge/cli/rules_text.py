@@ -37,7 +37,7 @@ Built-in rules are off until a rules file names them: - name: require-task
 
 _COLUMNS = (
     Column("EVENT"),
-    Column("RULE", least=12),
+    Column("RULE", least=24),
     Column("DOES", least=5, spare=1),
     Column("STATE"),
     Column("WHERE", whole=True),

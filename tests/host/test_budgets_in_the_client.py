@@ -74,7 +74,7 @@ def test_a_spent_budget_is_raised_in_an_open_session(tmp_path):
         assert (first.success, second.success) == (True, True)
         assert (program, words) == (
             "hostbridge",
-            ["config", "set", "agents_per_hour", "200"],
+            ["config", "set", "agents_per_hour", "2"],
         )
         assert len(world.live()) == 1
 
@@ -101,7 +101,7 @@ def test_tokens_warn_stop_and_are_freed_in_an_open_session(tmp_path):
     assert "has used 83 % of tokens_per_session (2,500 of 3,000)" in shown
     assert third.success
     assert (agents, len(world.api.turns("subagent"))) == (2, 3)
-    assert words == ["config", "set", "tokens_per_session", "500M"]
+    assert words == ["config", "set", "tokens_per_session", "10000"]
     assert history.count("2,500 of 3,000 tokens") == 1
     assert history.count("5,000 of 3,000 tokens") == 1
     assert "so no more agents start" in history
@@ -163,7 +163,7 @@ def test_more_slots_take_what_waits(tmp_path):
 
         run(world, *words)
 
-        assert words == ["config", "set", "slots", "4"]
+        assert words == ["config", "set", "slots", "2"]
         assert world.ended(waiting).success
         assert world.stage_of(slow) == "running"
 
