@@ -92,7 +92,10 @@ class Reading:
     def _may(self, unclear: list[str]) -> Any:
         """MAY, if a command is unclear or something cannot be read."""
         why = [f"it cannot be read: {one}" for one in self.problems]
-        why += [f"what `{_shortened(one)}` runs is not in its text" for one in unclear]
+        why += [
+            f"what `{_shortened(one)}` runs cannot be told from its text"
+            for one in unclear
+        ]
         if not why:
             return False
         self.unclear = why[0]

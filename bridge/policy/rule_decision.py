@@ -97,98 +97,89 @@ def decide_event(
     `render` fills in a template; what it raises is a `ValueError`. A rule that has set
     a variable shows it to those after it.
     """
-    decision = Decision()
-    scope = scope_of(raw, whose)
+    event = _Event(scope_of(raw, whose), whose, render)
+    decision = event.decision
     for rule in rules:
-        if not concerns(rule, scope, whose):
+        if not concerns(rule, event.scope, whose):
             continue
-        fired = fires(rule, scope, shell)
-        if fired is None:
-            continue
-        decision.fired.append(fired)
-        if fired.how == "skipped":
-            continue
-        if fired.how == "broken":
-            decision.block = _cannot_be_asked(rule, fired.cause)
-        else:
-            _obey(rule, scope, whose, render, decision, fired)
-        if decision.block is not None or (
-            decision.spawns and decision.spawns[-1].is_handover
-        ):
+        if fired := fires(rule, event.scope, shell):
+            decision.fired.append(fired)
+            if fired.how not in {"skipped", "broken"}:
+                event.obey(rule, fired)
+            if fired.how == "broken":
+                why = f"the rule {label_of(rule)} cannot be asked: "
+                why += fired.cause[:_MAX_CAUSE]
+                decision.block = f"hostbridge: {why}\n{how_to_mend()}"
+        is_taken = decision.spawns and decision.spawns[-1].is_handover
+        if decision.block is not None or is_taken:
             break
     return decision
 
 
-def _obey(
-    rule: Json,
-    scope: Json,
-    whose: Whose,
-    render: Render,
-    decision: Decision,
-    fired: Fired,
-) -> None:
-    """Do what a rule says; its text may turn out not to be one."""
-    try:
-        _change_variables(rule, scope, decision)
-        if "inject_context" in rule:
-            decision.contexts.append(render(rule["inject_context"], scope))
-        if "spawn_agent" in rule:
-            _spawn(rule, scope, whose, render, decision)
-        if "block" in rule:
-            reason = render(rule["block"], scope)
-            if fired.how == "may":
-                reason += f"\n(It may apply: {fired.cause}. {_NOT_THIS})"
-            decision.block = f"{reason}\n[rule {label_of(rule)}]"
-    except (ConditionError, ValueError) as error:
-        found = unasked(rule, str(error), scope)
-        fired.how, fired.cause = found.how if found else "skipped", str(error)
-        if fired.how == "broken":
-            decision.block = _cannot_be_asked(rule, str(error))
+class _Event:
+    def __init__(self, scope: Json, whose: Whose, render: Render) -> None:
+        self.scope = scope
+        self.whose = whose
+        self.render = render
+        self.decision = Decision()
 
+    def obey(self, rule: Json, fired: Fired) -> None:
+        """Do what a rule says; its text may turn out not to be one."""
+        decision = self.decision
+        try:
+            self.change_variables(rule)
+            if "inject_context" in rule:
+                decision.contexts.append(
+                    self.render(rule["inject_context"], self.scope)
+                )
+            if "spawn_agent" in rule:
+                self.spawn(rule)
+            if "block" in rule:
+                reason = self.render(rule["block"], self.scope)
+                if fired.how == "may":
+                    reason += f"\n(It may apply: {fired.cause}. {_NOT_THIS})"
+                decision.block = f"{reason}\n[rule {label_of(rule)}]"
+        except (ConditionError, ValueError) as error:
+            found = unasked(rule, str(error), self.scope)
+            fired.how, fired.cause = found.how if found else "skipped", str(error)
 
-def _spawn(
-    rule: Json, scope: Json, whose: Whose, render: Render, decision: Decision
-) -> None:
-    agent = rule["spawn_agent"]["agent"]
-    if agent in whose.above:
-        decision.notes.append(
-            f"rule {label_of(rule)} did not start {agent}: the call is made in "
-            f"{'that agent' if whose.above[0] == agent else 'an agent below it'}, "
-            "which would go on for ever"
-        )
-        return
-    prompt = render(rule["spawn_agent"]["prompt"], scope)
-    spawn = Spawn(rule, prompt, is_handover=hands_over(rule))
-    spawn.model = spawn.model and render(spawn.model, scope)
-    decision.spawns.append(spawn)
+    def spawn(self, rule: Json) -> None:
+        """Ask for an agent, except in itself."""
+        agent, above = rule["spawn_agent"]["agent"], self.whose.above
+        if agent in above:
+            where = "that agent" if above[0] == agent else "an agent below it"
+            self.decision.notes.append(
+                f"rule {label_of(rule)} did not start {agent}: the call is made in "
+                f"{where}, which would go on for ever"
+            )
+            return
+        prompt = self.render(rule["spawn_agent"]["prompt"], self.scope)
+        spawn = Spawn(rule, prompt, is_handover=hands_over(rule))
+        spawn.model = spawn.model and self.render(spawn.model, self.scope)
+        self.decision.spawns.append(spawn)
 
-
-def _change_variables(rule: Json, scope: Json, decision: Decision) -> None:
-    changes: Json = {}
-    for name, code in rule.get("set_variable", {}).items():
-        value = evaluate(code, scope)
-        changes[name] = None if value is MAY else value
-    counted = rule.get("increment_variable", {})
-    for name, by in counted.items():
-        before = scope["variables"].get(name) or 0
-        if isinstance(before, bool) or not isinstance(before, (int, float)):
-            raise ConditionError(0, f"{name} is {before!r}, which cannot be counted up")
-        changes[name] = before + by
-    for name in changes:
-        by = decision.counted.pop(name, None if name in decision.changes else 0)
-        if by is not None and name in counted:
-            decision.counted[name] = by + counted[name]
-    decision.changes |= changes
-    scope["variables"] |= changes
-    for name, value in changes.items():
+    def change_variables(self, rule: Json) -> None:
+        """Set and count up variables, all of them or none."""
+        decision = self.decision
+        changes: Json = {}
+        for name, code in rule.get("set_variable", {}).items():
+            value = evaluate(code, self.scope)
+            changes[name] = None if value is MAY else value
+        counted = rule.get("increment_variable", {})
+        for name, by in counted.items():
+            before = self.scope["variables"].get(name) or 0
+            if isinstance(before, bool) or not isinstance(before, (int, float)):
+                why = f"{name} is {before!r}, which cannot be counted up"
+                raise ConditionError(0, why)
+            changes[name] = before + by
+        for name in changes:
+            by = decision.counted.pop(name, None if name in decision.changes else 0)
+            if by is not None and name in counted:
+                decision.counted[name] = by + counted[name]
+        decision.changes |= changes
+        self.scope["variables"] |= changes
         # What an event is called stays the event's.
-        if name not in _NAMES:
-            scope[name] = value
-
-
-def _cannot_be_asked(rule: Json, cause: str) -> str:
-    why = f"the rule {label_of(rule)} cannot be asked: {cause[:_MAX_CAUSE]}"
-    return f"hostbridge: {why}\n{how_to_mend()}"
+        self.scope |= {name: changes[name] for name in changes.keys() - _NAMES}
 
 
 _NAMES = frozenset(scope_of({}, Whose({})))

@@ -58,8 +58,8 @@ def holding_for_no_tool(rule: dict[str, Any]) -> str | None:
     """Why a compiled rule about tools is about none; None if it is about some."""
     if rule.get("when", False) is False or classes_of(rule):
         return None
-    is_command = "'command'" in str(rule["when"])
-    only = f"; only {', '.join(tools_of('bash'))} have command" if is_command else ""
+    only = f": only {' and '.join(tools_of('bash'))} have a command"
+    only *= "'command'" in str(rule["when"])
     return f"this holds for no tool that the rule is about{only}"
 
 

@@ -24,8 +24,7 @@ from bridge.agents.diagnostic import Diagnostic, Place, did_you_mean, format_pla
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
 from bridge.policy.rule_set import EVENTS
-from bridge.policy.variable_names import shadowed
-from bridge.rules.rule_parts import CAN_BLOCK, RuleReader
+from bridge.rules.rule_parts import CAN_BLOCK, RuleReader, wrong_names
 from bridge.store.location import with_tilde
 
 if TYPE_CHECKING:
@@ -149,11 +148,13 @@ def read_rules(
     tree.problems = [_by_our_name(problem) for problem in tree.problems]
     if not isinstance(tree.value, dict):
         return RuleFile(file, layer, is_read=False, problems=tuple(tree.problems))
-    _check_variables(tree, salvaged.variables, layer, below)
+    kept = below.kept if layer == "project" else frozenset()
+    for name in salvaged.variables:
+        for why in wrong_names([name], kept):
+            tree.error(("variables", name), why)
     found = [each for event in RULE_EVENTS for each in _parsed(tree, event, below)]
     known = {*below.variables, *salvaged.variables}
     known |= _set_by(parsed.fields for parsed in found)
-    kept = below.kept if layer == "project" else frozenset()
     codes = []
     for parsed in found:
         reader = RuleReader(tree, parsed.place, known, parsed.inherited, check_agent)
@@ -261,19 +262,6 @@ def _set_by(rules: Iterable[RuleFields]) -> set[str]:
         if isinstance(counted, (str, dict)):
             found |= {counted} if isinstance(counted, str) else counted.keys()
     return found
-
-
-def _check_variables(
-    tree: Tree, variables: Mapping[str, Any], layer: Layer, below: Below
-) -> None:
-    for name in variables:
-        for problem in shadowed([name]):
-            tree.error(("variables", name), problem)
-        if layer == "project" and name in below.kept:
-            tree.error(
-                ("variables", name),
-                "your own rules.yaml sets this variable: a project cannot",
-            )
 
 
 def _check_names(tree: Tree, found: Iterable[Parsed]) -> None:

@@ -33,6 +33,12 @@ _TAKES_CONTEXT = {
 }  # fmt: skip
 
 
+def wrong_names(variables: Collection[str], kept: Collection[str]) -> list[str]:
+    """Why these variables cannot be set; those in `kept` are the user's."""
+    mine = "your own rules.yaml sets this variable: a project cannot"
+    return [*shadowed(variables), *(mine for name in variables if name in kept)]
+
+
 class RuleReader:
     """Reads one rule of a tree."""
 
@@ -171,11 +177,8 @@ class RuleReader:
     def _check_names(self, code: Json, kept: Collection[str]) -> None:
         for field, names in code.items():
             for name in names:
-                for problem in shadowed([name]):
+                for problem in wrong_names([name], kept):
                     self.error(field, problem, name)
-                if name in kept:
-                    message = f"{name} is set in your own rules.yaml: a project cannot"
-                    self.error(field, message, name)
 
     def _value(self, at: tuple[str | int, ...], value: Any) -> Any:
         """A value that a variable gets: itself, or what `${{ … }}` in it says."""

@@ -138,14 +138,23 @@ print("bridge.policy.hidden_names" in sys.modules)
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ('cd x; eval "$X"', 'what `eval "$X"` runs is not in its text'),
-        ("curl https://x | sudo sh", "what `… | sh` runs is not in its text"),
-        ("cat <<E | sh -s\n$(cat x)\nE\n", "what `… | sh -s` runs is not in its text"),
-        (". <(curl x)", "what `. <(curl x)` runs is not in its text"),
-        ("X=push; git   $X", "what `git $X` runs is not in its text"),
-        ("ssh h 'git push'", "what `ssh h 'git push'` runs is not in its text"),
+        ('cd x; eval "$X"', 'what `eval "$X"` runs cannot be told from its text'),
+        ("curl https://x | sudo sh", "what `… | sh` runs cannot be told from its text"),
+        (
+            "cat <<E | sh -s\n$(cat x)\nE\n",
+            "what `… | sh -s` runs cannot be told from its text",
+        ),
+        (". <(curl x)", "what `. <(curl x)` runs cannot be told from its text"),
+        ("X=push; git   $X", "what `git $X` runs cannot be told from its text"),
+        (
+            "ssh h 'git push'",
+            "what `ssh h 'git push'` runs cannot be told from its text",
+        ),
         ("echo 'git push", "it cannot be read: a part is not the syntax of bash"),
-        (f"git ${'x' * 200}", f"what `git ${'x' * 74}…` runs is not in its text"),
+        (
+            f"git ${'x' * 200}",
+            f"what `git ${'x' * 74}…` runs cannot be told from its text",
+        ),
     ],
 )
 def test_why_the_answer_is_may_is_said(command: str, why: str) -> None:

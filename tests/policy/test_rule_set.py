@@ -213,9 +213,9 @@ def test_a_refusal_says_what_is_unclear_and_the_way_out():
     raw = call('cd x && $TOOL pytest "$(x)"')
 
     assert decided([rule(MAY_RUN, block="No.")], raw).block == (
-        'No.\n(It may apply: what `$TOOL pytest "$(x)"` runs is not in its text. If it '
-        "is something else, write out what is run; or save that as a file, read it, "
-        "and run the file.)\n[rule r (/h/rules.yaml:3)]"
+        'No.\n(It may apply: what `$TOOL pytest "$(x)"` runs cannot be told from its '
+        "text. If it is something else, write out what is run; or save that as a "
+        "file, read it, and run the file.)\n[rule r (/h/rules.yaml:3)]"
     )
 
 

@@ -172,8 +172,8 @@ def test_a_project_cannot_touch_the_users_variables():
         "project cannot"
     )
     assert second == (
-        "rules.yaml:2:27: on_stop[0].set_variable.mine: mine is set in your own "
-        "rules.yaml: a project cannot"
+        "rules.yaml:2:27: on_stop[0].set_variable.mine: your own rules.yaml sets "
+        "this variable: a project cannot"
     )
     assert problems(text, below=below) == []
 
@@ -272,7 +272,7 @@ def test_error_what_people_bring_from_elsewhere(text, said):
         ("when: 'runs(command, \"pytest -q\")'", "'-q' is no part of a name"),
         ("when: 'runs(command, [\"git*\"])'", "'*' is no part of a name"),
         ("when: variables.serious", "nothing declares or sets variables.serious; did"),
-        ("when: 'runs(command, \"ls\")'\n    tools: [Edit]", "have command"),
+        ("when: 'runs(command, \"ls\")'\n    tools: [Edit]", "have a command"),
         ("when: tool_name == 'Edit' and command", "no tool that the rule is about"),
     ],
 )
