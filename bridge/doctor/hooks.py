@@ -23,6 +23,7 @@ from bridge.host.hook_table import BESIDE, POINTER, form_of
 from bridge.host.install import SCOPES, Target, target_of
 from bridge.host.install_records import InstallRecords
 from bridge.host.pins import Pins
+from bridge.host.plain_file import read_plain
 from bridge.shipped import hooks_folder
 
 INSTALL = "hostbridge install"
@@ -270,7 +271,7 @@ def _settings_files(subject: Subject) -> list[Path]:
 def _read_or_empty(file: Path) -> dict[str, Any]:
     """The settings in a file; empty if there are none, or they cannot be read."""
     try:
-        content = json.loads(file.read_bytes())
+        content = json.loads(read_plain(file))
     except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

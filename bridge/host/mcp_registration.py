@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host.hook_table import PLUGIN, Form, Hook, kind_of
+from bridge.host.plain_file import read_plain
 from bridge.store.location import Place
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def find(settings: Settings, place: Place, scope: Scope) -> object:
     if scope == "project":
         file = place.project / ".mcp.json"
     try:
-        found = json.loads(file.read_bytes())
+        found = json.loads(read_plain(file))
         for key in (*keys, "mcpServers", NAME):
             found = found[key]
     except (OSError, ValueError, RecursionError, KeyError, TypeError):

@@ -6,6 +6,22 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+# More than any settings have; the file may be a stranger's, and only look like one.
+_MOST = 64_000_000
+
+
+def read_plain(file: str | Path) -> bytes:
+    """The bytes of a plain file.
+
+    Raises:
+        OSError: as `open_plain`, or it is too large for a file of settings.
+    """
+    with open_plain(file) as opened:
+        data = opened.read(_MOST + 1)
+    if len(data) > _MOST:
+        raise OSError(errno.EFBIG, f"larger than {_MOST:,} bytes", str(file))
+    return data
+
 
 def open_plain(file: str | Path) -> BinaryIO:
     """Open a plain file for reading; a link is followed.

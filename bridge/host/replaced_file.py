@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from bridge.host.plain_file import open_plain
+from bridge.host.plain_file import read_plain
 from bridge.host.settings_edit import SettingsUnreadable
 
 
@@ -23,8 +23,7 @@ def load(file: Path) -> str | None:
         SettingsUnreadable: not a file, not readable, or not UTF-8.
     """
     try:
-        with open_plain(file) as opened:
-            data = opened.read()
+        data = read_plain(file)
     except FileNotFoundError:
         return None
     except OSError as exc:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from itertools import chain
 
@@ -33,6 +34,28 @@ def test_what_a_clone_registers_as_ours_is_not_started(patient, name):
 
     assert not (patient.root / "ran").exists()
     assert finding.found.startswith("as they would be registered: they start")
+
+
+@pytest.mark.parametrize("what", ["pipe", "huge"])
+@pytest.mark.parametrize("name", [".mcp.json", ".claude/settings.json"])
+def test_a_file_that_only_looks_like_settings_delays_nothing(patient, name, what):
+    """A pipe never had another end, and an archive holds a terabyte of nothing."""
+    file = patient.project / name
+    file.parent.mkdir(exist_ok=True)
+    if what == "pipe":
+        os.mkfifo(file)
+    else:
+        file.touch()
+        os.truncate(file, 1 << 40)
+
+    found = [*patient.found(mcp.server), *patient.found(hooks.allowed)]
+
+    words = "not a plain file" if what == "pipe" else "larger than 64,000,000 bytes"
+    assert [each.found for each in found] == (
+        [f"{file}: {words}"]
+        if name.endswith("settings.json")
+        else ["no setting or policy keeps hooks from running"]
+    )
 
 
 def test_settings_of_ours_that_it_sets_are_named(patient):
