@@ -36,14 +36,9 @@ if TYPE_CHECKING:
 # What a client sets for the programs that it starts. A client that we start must not
 # see it: it would think that it runs inside the other one.
 _OF_A_CLIENT = (
-    "CLAUDECODE",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_SESSION_ID",
-    "CLAUDE_PID",
-    "CLAUDE_PROJECT_DIR",
-    "CLAUDE_PLUGIN_ROOT",
-    "CLAUDE_PLUGIN_DATA",
-)
+    "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID",
+    "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA",
+)  # fmt: skip
 
 _FORCE_COLOUR = ("FORCE_COLOR", "CLICOLOR_FORCE")
 

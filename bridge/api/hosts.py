@@ -228,11 +228,5 @@ def why_no_host(
         start = f"`hostbridge install` first (it was never run here), then {start}"
     return NoHostReason(
         f"no Claude Code session with hostbridge is open in {project}",
-        (
-            start,
-            _OPEN_ALREADY,
-            _LATER,
-            HERE,
-            _DIAGNOSE,
-        ),
+        (start, _OPEN_ALREADY, _LATER, HERE, _DIAGNOSE),
     )

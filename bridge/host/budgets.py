@@ -16,15 +16,9 @@ from bridge.store.sessions import Session, SessionLimits
 from bridge.store.spending import What, Window
 
 Key = Literal[
-    "agents_per_hour",
-    "agents_per_session",
-    "tokens_per_hour",
-    "tokens_per_session",
-    "minutes_per_hour",
-    "minutes_per_session",
-    "slots",
-    "fan_out",
-]
+    "agents_per_hour", "agents_per_session", "tokens_per_hour", "tokens_per_session",
+    "minutes_per_hour", "minutes_per_session", "slots", "fan_out",
+]  # fmt: skip
 
 # From this share on, the user is warned.
 _NEAR_PERCENT = 80

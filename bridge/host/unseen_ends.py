@@ -31,12 +31,9 @@ _QUOTA = re.compile(
 )
 # The client's schema wants these named.
 _UNKNOWN_USAGE = (
-    "cache_creation_input_tokens",
-    "cache_read_input_tokens",
-    "server_tool_use",
-    "service_tier",
-    "cache_creation",
-)
+    "cache_creation_input_tokens", "cache_read_input_tokens", "server_tool_use",
+    "service_tier", "cache_creation",
+)  # fmt: skip
 
 LAUNCHED = "hostbridge has it from here; go on."
 

@@ -8,17 +8,10 @@ _VMSTAT = Path("/proc/vmstat")
 _COUNTER = "oom_kill "
 # What Python, NumPy, the C++ runtime, the loader and llama.cpp say.
 _SIGNS = (
-    "bad_alloc",
-    "out of memory",
-    "MemoryError",
-    "memory allocation of",
-    "failed to allocate",
-    "allocation still failed",
-    "Cannot allocate memory",
-    "failed to map segment",
-    "cannot map zero-fill pages",
-    "can't start new thread",
-)
+    "bad_alloc", "out of memory", "MemoryError", "memory allocation of",
+    "failed to allocate", "allocation still failed", "Cannot allocate memory",
+    "failed to map segment", "cannot map zero-fill pages", "can't start new thread",
+)  # fmt: skip
 
 
 def is_reported(message: str) -> bool:

@@ -18,12 +18,8 @@ MAX_NESTED = 50
 MAX_NAME_BYTES = 200
 
 LANGUAGES: dict[str, str] = {
-    ".py": "python",
-    ".pyi": "python",
-    ".js": "javascript",
-    ".mjs": "javascript",
-    ".cjs": "javascript",
-    ".jsx": "javascript",
+    **dict.fromkeys((".py", ".pyi"), "python"),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "javascript"),
 }
 
 _CLASSES = frozenset({"class_definition", "class_declaration", "class"})

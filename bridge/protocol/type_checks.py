@@ -48,42 +48,24 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-_TEXT = ("text", _is_text)
-_SECONDS = ("a number of seconds, or a timedelta", lambda v: seconds_in(v) is not None)
-_MAPPING = ("a dict that JSON can hold", _is_mapping)
-_CALL = ("a function", callable)
-_MANY = ("the ids of requests, such as a list", _is_many)
-_PATH = ("a path, as text or a Path", _is_path)
-# What is expected, and what fits.
-_KINDS: dict[str, tuple[str, Callable[[Any], object]]] = {
-    "prompt": _TEXT,
-    "agent": _TEXT,
-    "words": _TEXT,
-    "model": _TEXT,
-    "priority": _TEXT,
-    "route": _TEXT,
-    "fallback": _TEXT,
-    "task_id": _TEXT,
-    "dedup_key": _TEXT,
-    "session": _TEXT,
-    "request_id": _TEXT,
-    "timeout_s": _SECONDS,
-    "fallback_after_s": _SECONDS,
-    "arguments": _MAPPING,
-    "variables": _MAPPING,
-    "node": ("FILE::NAME or a Node", lambda v: isinstance(v, Node) or _is_text(v)),
-    "dry_run": ("True or False", lambda v: isinstance(v, bool)),
-    "answer_to_host": ("True or False", lambda v: isinstance(v, bool)),
-    "on_stage": _CALL,
-    "on_progress": _CALL,
-    "requests": _MANY,
-    "path": _PATH,
-    "agents_dir": _PATH,
-    "older_than_days": (
-        "a number of days, 0 or more",
-        lambda v: _is_number(v) and v >= 0,
-    ),
-    "max_bytes": ("a number of bytes, 0 or more", _is_size),
+# The names of arguments, what is expected, and what fits.
+_TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
+    ("prompt agent words model priority route fallback", "text", _is_text),
+    ("task_id dedup_key session request_id", "text", _is_text),
+    ("timeout_s fallback_after_s", "a number of seconds, or a timedelta",
+        lambda v: seconds_in(v) is not None),
+    ("arguments variables", "a dict that JSON can hold", _is_mapping),
+    ("node", "FILE::NAME or a Node", lambda v: isinstance(v, Node) or _is_text(v)),
+    ("dry_run answer_to_host", "True or False", lambda v: isinstance(v, bool)),
+    ("on_stage on_progress", "a function", callable),
+    ("requests", "the ids of requests, such as a list", _is_many),
+    ("path agents_dir", "a path, as text or a Path", _is_path),
+    ("older_than_days", "a number of days, 0 or more",
+        lambda v: _is_number(v) and v >= 0),
+    ("max_bytes", "a number of bytes, 0 or more", _is_size),
+)  # fmt: skip
+_KINDS = {
+    name: (expected, fits) for names, expected, fits in _TABLE for name in names.split()
 }
 
 

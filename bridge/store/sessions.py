@@ -41,16 +41,9 @@ _SETTLED_MS = 2_000
 _ENDED = ".ended"
 _OF_RULES = (".vars.json", ".handovers.json", ".notes")
 _SUFFIXES = (
-    ".json",
-    ".beat",
-    ".looked",
-    ".passed",
-    ".offer",
-    ".off",
-    ".notes",
-    ".handovers.json",
-    ".callers.json",
-)
+    ".json", ".beat", ".looked", ".passed", ".offer", ".off", ".notes",
+    ".handovers.json", ".callers.json",
+)  # fmt: skip
 
 
 class SessionLimits(Value):
