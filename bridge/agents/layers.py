@@ -89,14 +89,12 @@ class LayerFolder(NamedTuple):
         found = []
         for relative, name in self._walk(str(self.folder)):
             stem, suffix = os.path.splitext(name)
-            if suffix in _ORDER and not self._is_carrier(name):
+            # Not the agent that definitions run as in a session.
+            is_ours = self.layer in ("built-in", "claude-user")
+            if suffix in _ORDER and not (is_ours and name == f"{CARRIER}.md"):
                 found.append((stem, _ORDER[suffix], relative))
         found.sort()
         return [(relative, stem) for stem, _, relative in found]
-
-    def _is_carrier(self, name: str) -> bool:
-        """Whether a file is the agent that definitions run as in a session."""
-        return name == f"{CARRIER}.md" and self.layer in ("built-in", "claude-user")
 
     def _walk(self, folder: str) -> Iterator[tuple[str, str]]:
         if not self.is_clients:

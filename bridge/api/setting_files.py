@@ -123,7 +123,8 @@ class SettingFiles:
         is_misspelt = text is None and any(name in table for table in in_files)
         key = name if is_misspelt else key_of(name)
         value = None if text is None else _value(key, text)
-        places = self._places()
+        # Where sessions of this user are open, and here.
+        places = dict.fromkeys((self.place, *Pins.of(self.settings).places()))
         clients = open_clients(self.settings, Store(self.place))
         words = f"unset {key}" if text is None else f"set {key} {_shown(key, text)}"
         refuse_unless_by_hand(self.settings, clients, f"hostbridge config {words}")
@@ -142,10 +143,6 @@ class SettingFiles:
         for each in places:
             _wake(each)
         return key, self.paths[scope]
-
-    def _places(self) -> list[Place]:
-        """Where sessions of this user are open, and here."""
-        return list(dict.fromkeys((self.place, *Pins.of(self.settings).places())))
 
 
 def key_of(name: str) -> str:

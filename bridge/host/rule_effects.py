@@ -59,7 +59,9 @@ def answer_with_rules(hook: HookContext, handler: Handler) -> HookOutput:
     event = hook.event
     if event.name == "PreToolUse":
         output = handler(hook) if _concerns_handler(event) else SILENT
-        if _is_decided(output) or event.tool == HANDBACK:
+        # It is refused, or turned into one of ours.
+        is_decided = b'"permissionDecision"' in output.stdout
+        if is_decided or event.tool == HANDBACK:
             return output
         decision, whose = _decide(hook)
         return _about_call(hook, decision, whose, output)
@@ -153,11 +155,6 @@ def _is_notice(event: HookEvent) -> bool:
     from bridge.host.notices import is_notice
 
     return is_notice(event.text("prompt"))
-
-
-def _is_decided(output: HookOutput) -> bool:
-    """Whether a call is refused, or turned into one of ours."""
-    return b'"permissionDecision"' in output.stdout
 
 
 def _about_call(

@@ -100,14 +100,9 @@ def bind_listed(store: Store, event: HookEvent) -> None:
         if not run.agent_id
     }
     for agent_id in sorted(listed) if calls else ():
-        run = calls.get(_started_by(event, agent_id) or "")
+        run = calls.get(name_of(client_notes(event, agent_id).get("toolUseId")))
         if run is not None:
             subagent_runs.bind(store, run, agent_id)
-
-
-def _started_by(event: HookEvent, agent_id: str) -> str | None:
-    """The Agent call that a subagent came from, as the client has written it down."""
-    return name_of(client_notes(event, agent_id).get("toolUseId")) or None
 
 
 def client_notes(event: HookEvent, agent_id: str) -> dict[str, Any]:

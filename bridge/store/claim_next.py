@@ -171,7 +171,7 @@ class _Walk:
                 return "passed"
             passed.drop(request_id)
             return "young" if request_id in state.unread else "gone"
-        has_slot = self._has_slot(request)
+        has_slot = self._held < self._slots * (1 + request.depth)
         verdict = self._judged(request, has_slot=has_slot)
         if verdict == "pass":
             passed.add(request_id, "other")
@@ -211,9 +211,6 @@ class _Walk:
         self.taken.append(mine)
         self._held += 1
         return "taken"
-
-    def _has_slot(self, request: Request) -> bool:
-        return self._held < self._slots * (1 + request.depth)
 
     def _is_full(self) -> bool:
         """Whether no request of a program would find a slot."""

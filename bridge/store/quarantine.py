@@ -59,7 +59,7 @@ def put_aside(state: Folder, folder: Folder, file: str, why: str, now_ms: int) -
             folder.move(file, quarantine, kept)
         except OSError:
             return False
-        origin = _printable(f"{folder.path}/{file}")
+        origin = f"{folder.path}/{file}".encode("utf-8", "backslashreplace").decode()
         reason = {"from": origin, "at": now_ms, "reason": why}
         # Moving the file is what counts; a full disk must not make this an error.
         with suppress(OSError, plain_json.JSONEncodeError):
@@ -76,7 +76,3 @@ def _plain(file: str) -> str:
     if _PLAIN_NAME.match(file):
         return file
     return sha256_of(os.fsencode(file))[:32]
-
-
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
