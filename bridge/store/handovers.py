@@ -24,34 +24,31 @@ _MAX_KEPT = 200
 
 def find_handover(store: Store, session_id: str, key: str) -> str | None:
     """The request that a call was handed to; None if it never was."""
-    with store.folder("sessions") as folder:
-        return _load(folder, session_id).get(key, (None, ""))[0]
+    found = _known(store, session_id).get(key)
+    return found[0] if found else None
 
 
 def handed_over(store: Store, session_id: str) -> set[str]:
     """The requests that rules have made there, of whatever kind."""
-    with store.folder("sessions") as folder:
-        return {each for each, _agent in _load(folder, session_id).values() if each}
+    return {request for request, _agent in _known(store, session_id).values()}
 
 
 def callers(store: Store, session_id: str) -> dict[str, str]:
     """By request, the agent whose call was handed over."""
-    with store.folder("sessions") as folder:
-        return {
-            request: agent
-            for key, (request, agent) in _load(folder, session_id).items()
-            if request is not None and not key.startswith((BESIDE, HEADLESS))
-        }
+    return {
+        request: agent
+        for key, (request, agent) in _known(store, session_id).items()
+        if not key.startswith((BESIDE, HEADLESS))
+    }
 
 
 def untold(store: Store, session_id: str) -> dict[str, str]:
     """The requests that processes of their own work on, or have answered, by key."""
-    with store.folder("sessions") as folder:
-        return {
-            key: request
-            for key, (request, _agent) in _load(folder, session_id).items()
-            if request is not None and key.startswith(HEADLESS)
-        }
+    return {
+        key: request
+        for key, (request, _agent) in _known(store, session_id).items()
+        if key.startswith(HEADLESS)
+    }
 
 
 def note_handover(
@@ -85,7 +82,12 @@ def _file(session_id: str) -> str:
     return f"{session_id}.handovers.json"
 
 
-def _load(folder: Folder, session_id: str) -> dict[str, tuple[str | None, str]]:
+def _known(store: Store, session_id: str) -> dict[str, tuple[str, str]]:
+    with store.folder("sessions") as folder:
+        return _load(folder, session_id)
+
+
+def _load(folder: Folder, session_id: str) -> dict[str, tuple[str, str]]:
     with suppress(NotAPlainFile, plain_json.JSONDecodeError):
         found: Any = plain_json.loads(
             folder.read(_file(session_id), _MAX_BYTES) or b"{}"
