@@ -1,21 +1,15 @@
 """Tell the user what is wrong with rules: when a session begins, and after a change."""
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
-from bridge.host.output import with_more
+from bridge.host.context import HookContext
+from bridge.host.output import HookOutput, with_more
 from bridge.host.told_later import tell_later
 from bridge.protocol.record import json_object
 from bridge.rules.freshness import FOLDER, PROBLEMS
-
-if TYPE_CHECKING:
-    from bridge.host.context import HookContext
-    from bridge.host.output import HookOutput
 
 # Of a project's rules files that wait for trust, those that the user was told of.
 _TOLD = "told.json"

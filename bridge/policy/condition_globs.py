@@ -1,7 +1,5 @@
 """Globs of conditions and of tools, for texts. Pure, and the standard library only."""
 
-from __future__ import annotations
-
 import re
 
 

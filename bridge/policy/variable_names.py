@@ -1,7 +1,5 @@
 """Names of variables that conditions cannot ask for. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from bridge.policy.condition_compiler import CONSTANTS, EVENT_NAMES, FUNCTIONS

@@ -1,11 +1,8 @@
 """Answer a request by the agent loop, with a local model or one behind an endpoint."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from bridge.agent_loop.chat_model import ChatModel, ModelFailed
 from bridge.agent_loop.job import NO_DEFINITION, Job
@@ -13,12 +10,10 @@ from bridge.agent_loop.loop import run
 from bridge.agent_loop.run_log import TurnLog
 from bridge.agents.definition import Definition
 from bridge.agents.prompt import instructions_of, prompt_of
+from bridge.host.agent_rules import AgentRules
 from bridge.protocol.outcome import Control, Outcome, Progress
 from bridge.protocol.request import Request
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from bridge.host.agent_rules import AgentRules
 
 
 @dataclass(frozen=True, slots=True)
