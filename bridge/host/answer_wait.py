@@ -99,7 +99,7 @@ def _told(agent: str, request: str, response: Json | None) -> str:
     if response.get("parsedOutput") is not None:
         return answer_text(f"hostbridge: {agent} answered:", request, response)
     said = f"hostbridge: {agent} did not answer {why_failed(response)}"
-    return _cut(f"{said}\nIf you call it again, the command runs, once.", request)
+    return _cut(f"{said}\nThe call may be made again.", request)
 
 
 def why_failed(response: Json) -> str:

@@ -59,7 +59,7 @@ def test_at_the_deadline_the_agent_has_not_answered(state, seconds):
 
     assert told(state) == (
         "hostbridge: checker did not answer (timeout): its time is over\n"
-        "If you call it again, the command runs, once."
+        "The call may be made again."
     )
     # If it has an answer after all, the notice of its end tells that.
     assert list((state / "agents").iterdir()) == []
@@ -84,7 +84,7 @@ def test_an_agent_that_the_user_stops_is_not_waited_for(state, tmp_path):
 
     assert said == (
         "hostbridge: checker did not answer (agent_stopped): by the user\n"
-        "If you call it again, the command runs, once."
+        "The call may be made again."
     )
     assert list((state / "agents").iterdir()) == []
 
