@@ -57,8 +57,9 @@ def is_headless(definition: Definition | None) -> bool:
 
 def take_time() -> None:
     """Put a hook's own end off until after the wait; its entry allows for that."""
-    if signal.getitimer(signal.ITIMER_REAL)[0]:
-        signal.setitimer(signal.ITIMER_REAL, MAX_WAIT_S + _REST_S, 1)
+    most_s = MAX_WAIT_S + _REST_S
+    if 0 < signal.getitimer(signal.ITIMER_REAL)[0] < most_s:
+        signal.setitimer(signal.ITIMER_REAL, most_s, 1)
 
 
 def ask_headless(
@@ -146,14 +147,15 @@ def _check_room(caller: Caller) -> None:
         raise NotPossible(taken)
 
 
-def _start(place: Place, request_id: str) -> bool:
+def _start(place: Place, request_id: str, session_id: str = "") -> bool:
     """Start the process that serves the request; whether it could start.
 
-    It leaves us at once: on Esc the client ends its hooks with all their descendants.
+    It works until the session ends, if one is named. It leaves us at once: on Esc the
+    client ends its hooks with all their descendants.
     """
     import subprocess
 
-    words = [json.dumps(place.words()), request_id]
+    words = [json.dumps(place.words()), request_id, session_id]
     # -P and `cwd`: no `bridge` of the project's is imported.
     started = subprocess.run(
         [sys.executable, "-EP", str(_SCRIPT), *words],
@@ -176,6 +178,8 @@ def _wait(
     """
     store = caller.store
     path = f"{store.place.state}/responses/{request_id}.json"
+    # The process of an agent's agent is below that one's, and ends with it.
+    session_id = "" if caller.holder == caller.parent else caller.holder
     until_s = time.monotonic() + MAX_WAIT_S
     look_s = start_s = 0.0
     while True:
@@ -191,7 +195,7 @@ def _wait(
                 give_up(store, request, "cancelled", "nobody waits for it any more")
             elif request is not None and request.claim is None and now_s >= start_s:
                 start_s = now_s + _START_S
-                if not _start(store.place, request_id):
+                if not _start(store.place, request_id, session_id):
                     give_up(store, request, "host_gone", "its process cannot start")
         time.sleep(_POLL_S)
 

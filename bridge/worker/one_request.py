@@ -1,9 +1,9 @@
-"""Serve one request in a process of its own: `python -EP one_request.py PLACE ID`.
+"""Serve one request in a process of its own: `one_request.py PLACE ID SESSION`.
 
 Started by a hook (`bridge.host.headless`), and outlives it. PLACE is the project's
 `Place` as a JSON list. Every end is a response: that the route is not available on this
-machine, too. A session that was not told the answer is woken; with a session that has
-given it a call, the work ends.
+machine, too. A session that was not told the answer is woken. The work ends with
+SESSION, if that is not empty.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bridge.protocol.request import Request
     from bridge.protocol.status import Stage
-    from bridge.store.sessions import Session
     from bridge.store.store import Store
 
 # Who waits looks twenty times a second.
 _TOLD_BY_S = 1.0
 
 
-def main(place: str, request_id: str) -> None:
+def main(place: str, request_id: str, session_id: str) -> None:
     """Serve the request, unless somebody else does."""
     from bridge.config import Settings
     from bridge.errors import BridgeError
@@ -49,8 +48,8 @@ def main(place: str, request_id: str) -> None:
         return
     try:
         worker = open_worker(store, settings, check_own(request.route))
-        if asked := _askers(store, known):
-            worker.on_stage = partial(_end_with_session, store, request, asked)
+        if session_id:
+            worker.on_stage = partial(_end_with_session, store, request, session_id)
         worker.serve(known)
     except BridgeError as exc:
         give_up(store, request, code_of(exc), exc.what)
@@ -60,39 +59,32 @@ def main(place: str, request_id: str) -> None:
     _wake(store, request_id)
 
 
-def _askers(store: Store, request_id: str) -> list[Session]:
-    """The open sessions whose call it is, and that were not told an answer."""
-    from bridge.store.handovers import untold
-    from bridge.store.sessions import live_sessions
-
-    return [
-        session
-        for session in live_sessions(store)
-        if request_id in untold(store, session.session_id).values()
-    ]
-
-
 def _end_with_session(
-    store: Store, request: Request, asked: list[Session], _stage: Stage
+    store: Store, request: Request, session_id: str, _stage: Stage
 ) -> None:
-    """End the request once no session is left that asked, nor one that goes on."""
+    """End the request once the session is not open any more."""
     from bridge.host.rule_request import give_up
     from bridge.store.handovers import forget_answer
-    from bridge.store.sessions import is_gone
+    from bridge.store.sessions import live_sessions
 
-    request_id = request.request_id
-    if all(is_gone(store, one) for one in asked) and not _askers(store, request_id):
+    if not live_sessions(store, which=lambda s: session_id in s.ids):
         give_up(store, request, "host_gone", "the session that asked has ended")
-        for session in asked:
-            # If it is resumed, the same call is a new question.
-            forget_answer(store, session.session_id, request_id)
+        # If it is resumed, the same call is a new question.
+        forget_answer(store, session_id, request.request_id)
 
 
 def _wake(store: Store, request_id: str) -> None:
     """Wake the session whose call it was, if nobody has told it the answer."""
+    from bridge.store.handovers import untold
+    from bridge.store.sessions import live_sessions
     from bridge.store.wakeups import wake
 
-    wake(store, _askers(store, request_id))
+    late = [
+        session
+        for session in live_sessions(store)
+        if request_id in untold(store, session.session_id).values()
+    ]
+    wake(store, late)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +22,6 @@ from headlessworld import (
 )
 from polling import wait_until
 from rulehooks import run
-from stage.processes import is_alive
 
 from bridge.host import headless
 from bridge.host.agent_rules import AgentRules
@@ -29,7 +29,6 @@ from bridge.store.handovers import HEADLESS, note_handover, untold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from hookworld import HookWorld
 
@@ -108,41 +107,56 @@ def test_a_killed_process_is_started_again_by_the_same_call(world, monkeypatch):
     assert [r["requestId"] for r in responses(world)] == [held.request_id]
 
 
-@pytest.mark.parametrize("is_resumed", [False, True])
-def test_the_agent_ends_with_the_session_that_gave_it_the_call(
-    world, monkeypatch, is_resumed
-):
-    """Killed or left: nobody wants the answer, but one that was resumed meanwhile."""
+@pytest.mark.parametrize("how", ["killed", "left at once", "resumed"])
+def test_the_agent_ends_with_the_session_that_gave_it_the_call(world, monkeypatch, how):
+    """Nobody wants the answer, but one that was resumed meanwhile."""
     folder = claude(world, monkeypatch, SLOW + answers(PASSED))
-    monkeypatch.setattr(headless, "MAX_WAIT_S", 0.2)
+    monkeypatch.setattr(headless, "MAX_WAIT_S", 0.05)
     run(world)
-    wait_until((folder / "pid").exists, what="the agent")
     client = int(os.environ["CLAUDE_PID"])
     with subprocess.Popen(["sleep", "60"]) as second:
-        if is_resumed:
+        if how == "left at once":
+            world.say("SessionEnd", reason="other")
+        else:
+            wait_until((folder / "pid").exists, what="the agent")
+        if how == "resumed":
             monkeypatch.setenv("CLAUDE_PID", str(second.pid))
             world.say("SessionStart", source="resume")
 
         os.kill(client, signal.SIGKILL)
 
-        if is_resumed:
+        if how == "resumed":
             time.sleep(1)
             (folder / "go").touch()
         wait_until(lambda: responses(world), what="the end")
         second.kill()
     (response,) = responses(world)
-    assert response["success"] is is_resumed
-    if is_resumed:
+    assert response["success"] is (how == "resumed")
+    if response["success"]:
         return
     assert response["error"]["code"] == "host_gone"
-    pid = int((folder / "pid").read_text())
-    wait_until(lambda: not is_alive(pid), what="the end of the process")
+    wait_until(lambda: not serving(), what="the end of the process")
     assert untold(world.store, world.session) == {}
+
+
+def serving():
+    """The processes that serve requests of this test."""
+    mark = os.fsencode(os.environ["HOME"])
+    found = (path.parent for path in Path("/proc").glob("[0-9]*/cmdline"))
+    return [each for each in found if is_serving(each, mark)]
+
+
+def is_serving(process, mark):
+    try:
+        words = (process / "cmdline").read_bytes()
+        return b"one_request.py" in words and mark in (process / "environ").read_bytes()
+    except OSError:
+        return False
 
 
 def test_the_process_takes_the_package_of_its_hook():
     """Another may be installed, or none: nothing is imported before the path is set."""
-    script = [sys.executable, "-I", "-S", str(headless._SCRIPT), "[]", "r-1"]
+    script = [sys.executable, "-I", "-S", str(headless._SCRIPT), "[]", "r-1", ""]
 
     done = subprocess.run(script, stderr=subprocess.DEVNULL, check=False)
 
