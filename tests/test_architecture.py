@@ -208,6 +208,7 @@ def test_the_gate_loads_for_rules_only_what_reads_plain_conditions():
 
     assert {name for name in loaded if name.startswith("bridge.policy.")} == {
         "bridge.policy.condition",
+        "bridge.policy.condition_globs",
         "bridge.policy.rule_set",
         "bridge.policy.tool_classes",
         "bridge.policy.variable_record",

@@ -73,33 +73,31 @@ def tell(store: Store, request: str) -> Story:
         raise store.unknown(request_id)
     with store.open() as opened:
         found = opened.find(request_id)
-        runs = tuple(
-            run
-            for run in subagent_runs.all_runs(opened)
-            if run.request_id == request_id
-        )
+        known = subagent_runs.all_runs(opened)
+        runs = tuple(run for run in known if run.request_id == request_id)
         history = tuple(opened.history(request_id))
         turns = tuple(opened.run_log(request_id))
         files = opened.files_about(request_id, [run.agent_id for run in runs])
         if found is None and not history and not files:
             raise opened.unknown(request_id)
-        live = found.request if found and found.response is None else None
+        asked = found.request if found else None
+        live = asked if found and found.response is None else None
         return Story(
             request_id=request_id,
             status=found.status if found else None,
             problem=None if found else opened.why_unreadable(request_id),
-            request=found.request if found else None,
+            request=asked,
             response=found.response if found else None,
             history=history,
             runs=runs,
             calls=tuple(
                 call for run in runs for call in seen_calls(opened, run.agent_id)
             ),
-            messages=_messages_to(found.request if found else None, turns),
+            messages=_messages_to(asked, turns),
             turns=tuple(event for event in turns if event.get("event") != _MESSAGE),
             evidence=tuple(opened.evidence(request_id)),
             files=tuple(files),
-            held_back=waits_for(opened, found.request) if found else None,
+            held_back=waits_for(opened, asked),
             near=near_budgets(opened, live),
         )
 
