@@ -23,7 +23,7 @@ from bridge.policy.condition import (
 
 if TYPE_CHECKING:
     from bridge.policy.condition import Shell
-    from bridge.policy.condition_compiler import Condition
+    from bridge.policy.condition_compiler import Condition, Span
 
 _LEAST_VALUE = 20
 
@@ -58,22 +58,16 @@ def explain(
 
     Each is asked for itself, those too that the condition itself would not reach.
     """
-    return [
-        _part(condition.source[span.start : span.end], span.depth, span.code,
-              scope, shell)
-        for span in condition.spans
-    ]  # fmt: skip
+    return [_part(condition.source, span, scope, shell) for span in condition.spans]
 
 
-def _part(
-    text: str, depth: int, code: Any, scope: Mapping[str, Any], shell: Shell
-) -> Part:
-    words = " ".join(text.split())
+def _part(source: str, span: Span, scope: Mapping[str, Any], shell: Shell) -> Part:
+    words = " ".join(source[span.start : span.end].split())
     try:
-        value = evaluate(code, scope, shell)
+        value = evaluate(span.code, scope, shell)
     except ConditionError as error:
-        return Part(words, depth, None, error.message)
-    return Part(words, depth, value, None)
+        return Part(words, span.depth, None, error.message)
+    return Part(words, span.depth, value, None)
 
 
 def show_parts(parts: Iterable[Part], width: int | None = None) -> str:

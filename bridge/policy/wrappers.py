@@ -228,27 +228,21 @@ def _scripts(wrapper: Wrapper, rest: Words) -> list[Started]:
 
 def _option(wrapper: Wrapper, words: Words, at: int) -> tuple[str, str | None, int]:
     """An option, its value if it takes one, and the index after both."""
-    word = words[at]
-    following = words[at + 1] if at + 1 < len(words) else UNKNOWN
+    word, at = words[at], at + 1
+    following = words[at] if at < len(words) else UNKNOWN
+    if word in wrapper.values:
+        return word, following, at + 1
     if word.startswith("--"):
         name, sign, value = word.partition("=")
-        if sign:
-            return name, value, at + 1
-        return (
-            (name, following, at + 2)
-            if name in wrapper.values
-            else (name, None, at + 1)
-        )
-    if word in wrapper.values:
-        return word, following, at + 2
+        return name, value if sign else None, at
     for place, letter in enumerate(word[1:], 2):
         option = f"-{letter}"
         if option in wrapper.none:
-            return option, None, at + 1
+            return option, None, at
         if option in wrapper.values:
             value = word[place:]
-            return (option, value, at + 1) if value else (option, following, at + 2)
-    return word, None, at + 1
+            return (option, value, at) if value else (option, following, at + 1)
+    return word, None, at
 
 
 def _without_version(word: str) -> str:

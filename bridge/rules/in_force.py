@@ -19,7 +19,7 @@ from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.rules.freshness import FOLDER
 from bridge.rules.layers import Source, live, read_all, sources
-from bridge.rules.rule_file import RULE_EVENTS, RuleFile
+from bridge.rules.rule_file import RULE_EVENTS, Rule, RuleFile
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -107,17 +107,14 @@ def variables_of(files: Iterable[RuleFile]) -> dict[str, Any]:
 
 def _without(files: list[RuleFile], others: list[RuleFile]) -> list[RuleFile]:
     """The files, without the rules that are the same in others."""
-    same = {(f.file, r.event, r.name, repr(r.fields)) for f in others for r in f.rules}
+
+    def key(file: RuleFile, rule: Rule) -> tuple[Path, str, str, str]:
+        return file.file, rule.event, rule.name, repr(rule.fields)
+
+    same = {key(file, rule) for file in others for rule in file.rules}
     return [
-        replace(
-            file,
-            rules=tuple(
-                r
-                for r in file.rules
-                if (file.file, r.event, r.name, repr(r.fields)) not in same
-            ),
-        )
-        for file in files
+        replace(f, rules=tuple(r for r in f.rules if key(f, r) not in same))
+        for f in files
     ]
 
 
