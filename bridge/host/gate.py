@@ -51,6 +51,7 @@ _ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
 _OUTLASTING = frozenset({"CronCreate", "CronDelete", "RemoteTrigger", "ScheduleWakeup"})
 # They run commands, too: a skill those in its text, which no hook sees.
 _LIKE_BASH = frozenset({"Monitor", "PowerShell", "Skill"})
+_LIKE_AGENT = ("hostbridge__start_agent", "hostbridge__spawn_agent")
 # Modes in which the client asks about fewer calls, or none; and calls that it asks
 # about, in others.
 _UNASKED = frozenset({"acceptEdits", "auto", "bypassPermissions"})
@@ -281,6 +282,8 @@ def permits(tools: Names, blocked: Names, tool: str) -> bool:
     if tool in _ALWAYS:
         return True
     if _names(blocked, tool) or (tool in _LIKE_BASH and _names(blocked, "Bash")):
+        return False
+    if tool.endswith(_LIKE_AGENT) and _names(blocked, "Agent"):
         return False
     return tool not in _OUTLASTING if tools is None else _names(tools, tool)
 

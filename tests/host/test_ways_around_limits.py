@@ -39,6 +39,9 @@ def agents_of(world: HookWorld) -> str:
         ("Bash", "PowerShell", False),
         ("Bash", "Skill", False),
         ("run_command", "Skill", True),
+        ("Agent", "mcp__hostbridge__start_agent", False),
+        ("Agent", "mcp__plugin_hostbridge_hostbridge__spawn_agent", False),
+        ("Agent", "mcp__hostbridge__status", True),
     ],
 )
 def test_what_a_blocked_name_covers(blocked, tool, may):
