@@ -12,14 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.agent_names import (
-    MAX_HEAD,
-    OF_PROJECT,
-    Layer,
-    declares,
-    head_of,
-    is_name,
-)
+from bridge.agents import agent_names
 from bridge.agents.files import Reader, Unreadable, read_bytes
 
 if TYPE_CHECKING:
@@ -45,7 +38,7 @@ class Loaded:
 
     name: str
     file: Path
-    layer: Layer
+    layer: agent_names.Layer
     spelling: Spelling
     definition: Definition | None
     problems: tuple[Diagnostic, ...]
@@ -60,7 +53,11 @@ class Loaded:
 
 
 def load(
-    file: Path, layer: Layer, data: bytes | None = None, *, home: Path | None = None
+    file: Path,
+    layer: agent_names.Layer,
+    data: bytes | None = None,
+    *,
+    home: Path | None = None,
 ) -> Loaded:
     """Read a definition and all files that it names, once each.
 
@@ -69,7 +66,7 @@ def load(
     """
     from bridge.agents.yaml_source import Tree
 
-    is_projects = layer in OF_PROJECT
+    is_projects = layer in agent_names.OF_PROJECT
     reader = Reader(file.parent, is_confined=is_projects, home=home)
     tree = Tree(file)
     spelling: Spelling = "markdown" if file.suffix == ".md" else "yaml"
@@ -98,7 +95,7 @@ def load(
         definition = None
     name = tree.value.get("name") if isinstance(tree.value, dict) else None
     return Loaded(
-        name=name if isinstance(name, str) and is_name(name) else file.stem,
+        name=name if isinstance(name, str) and agent_names.is_name(name) else file.stem,
         file=file,
         layer=layer,
         spelling=spelling,
@@ -113,18 +110,18 @@ def load(
 def _check_name(name: str, data: bytes, tree: Tree) -> None:
     if name == tree.file.stem:
         return
-    if declares(head_of(data), name):
+    if agent_names.declares(agent_names.head_of(data), name):
         message = f"callers ask for {name!r}, but the file is {tree.file.name}"
         tree.warn(("name",), message)
     else:
-        late = f", within the first {MAX_HEAD // 1024} KiB"
-        where = late if declares(data, name) else ""
+        late = f", within the first {agent_names.MAX_HEAD // 1024} KiB"
+        where = late if agent_names.declares(data, name) else ""
         message = f"must be plain text on a line of its own{where}: name: {name}"
         tree.error(("name",), message)
 
 
 def _read(
-    text: str, file: Path, layer: Layer, reader: Reader
+    text: str, file: Path, layer: agent_names.Layer, reader: Reader
 ) -> tuple[Spelling, Tree, Definition | None]:
     if file.suffix == ".md":
         from bridge.agents.markdown_agent import read_markdown

@@ -4,15 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bridge.agents import fields
+from bridge.agents import definition, fields
 from bridge.agents.agent_names import Layer
-from bridge.agents.definition import (
-    ROUTES_BY_MODE,
-    AgentFields,
-    Definition,
-    Name,
-    Source,
-)
 from bridge.agents.files import Reader
 from bridge.agents.lint import lint
 from bridge.agents.validate import check
@@ -24,15 +17,17 @@ from bridge.protocol.request import RouteName
 Routes = Annotated[tuple[RouteName, ...], Field(min_length=1, strict=False)]
 
 
-class AgentFile(AgentFields):
+class AgentFile(definition.AgentFields):
     """A YAML agent; `timeout` is in seconds."""
 
-    name: Name
+    name: definition.Name
     routes: Routes | None = None
     timeout: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
 
 
-def read_agent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None:
+def read_agent(
+    tree: Tree, layer: Layer, reader: Reader
+) -> definition.Definition | None:
     """Read a YAML agent. Problems go into the tree; None if it cannot be used."""
     agent, salvaged = check(AgentFile, tree)
     _check_fields(salvaged, tree)
@@ -53,8 +48,10 @@ def read_agent(tree: Tree, layer: Layer, reader: Reader) -> Definition | None:
         "allow": tuple(map(rule_on_host, agent.allow)),
         "has_no_rules": tree.value.get("lifecycle_workflow", "") is None,
     }
-    source = Source(file=tree.file, layer=layer, spelling="yaml", digest=reader.digest)
-    return Definition(**kept, source=source)
+    source = definition.Source(
+        file=tree.file, layer=layer, spelling="yaml", digest=reader.digest
+    )
+    return definition.Definition(**kept, source=source)
 
 
 def _routes(agent: AgentFile) -> tuple[RouteName, ...]:
@@ -66,7 +63,7 @@ def _routes(agent: AgentFile) -> tuple[RouteName, ...]:
     if agent.provider in ("local", "endpoint"):
         return (agent.provider,)
     if agent.mode is not None:
-        return ROUTES_BY_MODE[agent.mode]
+        return definition.ROUTES_BY_MODE[agent.mode]
     if agent.provider == "claude":
         return ("host", "claude")
     return ("host", "claude", "local", "endpoint")

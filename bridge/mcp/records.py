@@ -3,16 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+import mcp_types
 import orjson
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
-from mcp_types import (
-    GetPromptResult,
-    Prompt,
-    PromptArgument,
-    PromptMessage,
-    Resource,
-    TextContent,
-)
 
 from bridge.agents.definition import Definition
 from bridge.agents.registry import Registry
@@ -28,7 +21,7 @@ MAX_BYTES = 1_000_000
 _MAX_TITLE = 120
 
 
-def list_requests(project: Project) -> list[Resource]:
+def list_requests(project: Project) -> list[mcp_types.Resource]:
     """Those that have not ended, and the last that did."""
     seen = project.overview()
     live = [
@@ -43,8 +36,8 @@ def list_requests(project: Project) -> list[Resource]:
     ]
 
 
-def _resource(request_id: str, title: str) -> Resource:
-    return Resource(
+def _resource(request_id: str, title: str) -> mcp_types.Resource:
+    return mcp_types.Resource(
         uri=uri_of(request_id),
         name=request_id,
         title=title[:_MAX_TITLE],
@@ -76,11 +69,11 @@ def read_request(project: Project, request_id: str) -> str:
     return text.decode()
 
 
-def list_agents(project: Project) -> list[Prompt]:
+def list_agents(project: Project) -> list[mcp_types.Prompt]:
     """A prompt for each definition that can be used."""
     registry = Registry.open(project.settings, project.store.place.project)
     return [
-        Prompt(
+        mcp_types.Prompt(
             name=definition.name,
             description=definition.description or None,
             arguments=_arguments(definition),
@@ -91,17 +84,19 @@ def list_agents(project: Project) -> list[Prompt]:
     ]
 
 
-def _arguments(definition: Definition) -> list[PromptArgument]:
+def _arguments(definition: Definition) -> list[mcp_types.PromptArgument]:
     templates = (definition.node_context, definition.prompt)
     read = [keys_in(each, "arguments") or () for each in templates if each]
     names = sorted({name for keys in read for name in keys} - {"task"})
-    task = PromptArgument(name="task", description="What it is to do.", required=True)
-    return [task, *(PromptArgument(name=name) for name in names)]
+    task = mcp_types.PromptArgument(
+        name="task", description="What it is to do.", required=True
+    )
+    return [task, *(mcp_types.PromptArgument(name=name) for name in names)]
 
 
 def agent_prompt(
     project: Project, name: str, arguments: Mapping[str, str]
-) -> GetPromptResult:
+) -> mcp_types.GetPromptResult:
     """What an agent would read: its definition's prompt, filled in.
 
     Raises:
@@ -114,5 +109,7 @@ def agent_prompt(
     if not begun.routes:
         raise InvalidRequest(f"agent {name!r} has no prompt of its own")
     text = begun.on(begun.routes[0]).spoken
-    content = TextContent(type="text", text=text)
-    return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
+    content = mcp_types.TextContent(type="text", text=text)
+    return mcp_types.GetPromptResult(
+        messages=[mcp_types.PromptMessage(role="user", content=content)]
+    )

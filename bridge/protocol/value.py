@@ -21,14 +21,7 @@ from typing import (
     get_type_hints,
 )
 
-from bridge.protocol.plain_types import (
-    REQUIRED,
-    Field,
-    NotPlain,
-    camel_case,
-    field,
-    reader_of,
-)
+from bridge.protocol import plain_types
 from bridge.protocol.wording import quoted
 
 if TYPE_CHECKING:
@@ -36,21 +29,25 @@ if TYPE_CHECKING:
 
 
 @dataclass_transform(
-    kw_only_default=True, frozen_default=True, field_specifiers=(field,)
+    kw_only_default=True, frozen_default=True, field_specifiers=(plain_types.field,)
 )
 class Value:
     """A frozen value; its fields are the annotated names of the class."""
 
-    fields: ClassVar[dict[str, Field]] = {}
+    fields: ClassVar[dict[str, plain_types.Field]] = {}
     _readers: ClassVar[dict[str, Any] | None] = None
 
     def __init_subclass__(cls) -> None:
         """Collect the fields: those of the base class first."""
         cls.fields = dict(cls.fields)
         for name in vars(cls).get("__annotations__", {}):
-            default = vars(cls).get(name, REQUIRED)
-            made = default if isinstance(default, Field) else Field(default)
-            made.json_name = made.json_name or camel_case(name)
+            default = vars(cls).get(name, plain_types.REQUIRED)
+            made = (
+                default
+                if isinstance(default, plain_types.Field)
+                else plain_types.Field(default)
+            )
+            made.json_name = made.json_name or plain_types.camel_case(name)
             cls.fields[name] = made
         cls._readers = None
 
@@ -90,7 +87,7 @@ class Value:
     def _read_or_convert(cls, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
             return cls._read(value)
-        except NotPlain:
+        except plain_types.NotPlain:
             from bridge.protocol.pydantic_model import convert
 
             return convert(cls, _as_data(value))
@@ -107,7 +104,7 @@ class Value:
         """Whether a decoded JSON value plainly fits, without any conversion."""
         try:
             cls._read(value)
-        except NotPlain:
+        except plain_types.NotPlain:
             return False
         return True
 
@@ -115,7 +112,7 @@ class Value:
     def _read(cls, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """The fields and the other keys of a value that plainly fits."""
         if not isinstance(value, dict):
-            raise NotPlain
+            raise plain_types.NotPlain
         readers = cls._readers or cls._make_readers()
         found: dict[str, Any] = {}
         extra: dict[str, Any] = {}
@@ -126,18 +123,18 @@ class Value:
                 continue
             name, read = known
             if name in found:
-                raise NotPlain
+                raise plain_types.NotPlain
             found[name] = read(part)
         for name, each in cls.fields.items():
             if each.is_required() and name not in found:
-                raise NotPlain
+                raise plain_types.NotPlain
         return found, extra
 
     @classmethod
     def _make_readers(cls) -> dict[str, Any]:
         readers = {}
         for name, hint in cls.hints().items():
-            read = reader_of(hint, Value)
+            read = plain_types.reader_of(hint, Value)
             readers[name] = readers[cls.fields[name].json_name] = (name, read)
         cls._readers = readers
         return readers
