@@ -17,7 +17,7 @@ from functools import partial
 TYPE_CHECKING = False
 # Nothing of ours is imported before its path is set, below.
 if TYPE_CHECKING:
-    from bridge.protocol.request import Request
+    from bridge.protocol.ids import RequestId
     from bridge.protocol.status import Stage
     from bridge.store.store import Store
 
@@ -49,7 +49,7 @@ def main(place: str, request_id: str, session_id: str) -> None:
     try:
         worker = open_worker(store, settings, check_own(request.route))
         if session_id:
-            worker.on_stage = partial(_end_with_session, store, request, session_id)
+            worker.on_stage = partial(_end_with_session, store, known, session_id)
         worker.serve(known)
     except BridgeError as exc:
         give_up(store, request, code_of(exc), exc.what)
@@ -60,17 +60,19 @@ def main(place: str, request_id: str, session_id: str) -> None:
 
 
 def _end_with_session(
-    store: Store, request: Request, session_id: str, _stage: Stage
+    store: Store, known: RequestId, session_id: str, _stage: Stage
 ) -> None:
     """End the request once the session is not open any more."""
     from bridge.host.rule_request import give_up
     from bridge.store.handovers import forget_answer
     from bridge.store.sessions import live_sessions
 
-    if not live_sessions(store, which=lambda s: session_id in s.ids):
+    if live_sessions(store, which=lambda s: session_id in s.ids):
+        return
+    if request := store.find_unfinished(known):
         give_up(store, request, "host_gone", "the session that asked has ended")
         # If it is resumed, the same call is a new question.
-        forget_answer(store, session_id, request.request_id)
+        forget_answer(store, session_id, known)
 
 
 def _wake(store: Store, request_id: str) -> None:

@@ -135,6 +135,7 @@ def test_the_agent_ends_with_the_session_that_gave_it_the_call(world, monkeypatc
     if response["success"]:
         return
     assert response["error"]["code"] == "host_gone"
+    assert response["error"]["stage"] == "running"
     wait_until(lambda: not serving(), what="the end of the process")
     assert untold(world.store, world.session) == {}
 
