@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from shutil import rmtree
 
 import pytest
 from hookworld import ROOT, hook_world, run_hook
@@ -191,3 +192,27 @@ def test_where_the_quick_half_takes_too_long_what_has_a_sign_is_refused(
 
     assert (b'"deny"' in bash[1]) is ("ALRM" in ends)
     assert (bash[0], read) == (0, (0, b"", b""))
+
+
+def test_what_was_never_compiled_is_fresh_while_there_are_no_rules(world):
+    """A rule set alone is enough to compile; it is read at the next event."""
+    settings, place = world.bridge.settings, world.store.place
+    rmtree(place.state / "rules", ignore_errors=True)
+    assert is_fresh(settings, place)
+
+    (settings.home / "rules").mkdir()
+    (settings.home / "rules" / "strict.yaml").write_text(PUSH)
+
+    assert not is_fresh(settings, place)
+
+
+def test_variables_of_changed_rules_are_known_at_once(world):
+    """Before any event has compiled them: `hostbridge vars` asks."""
+    settings, store = world.bridge.settings, world.store
+    write(world, "variables: {size: 3}")
+    compile_rules(settings, store)
+
+    write(world, "variables: {size: 4, speed: 5}")
+
+    known = declared_variables(settings, store)
+    assert (known["size"], known["speed"]) == (4, 5)
