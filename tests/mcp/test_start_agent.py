@@ -138,6 +138,21 @@ def test_an_agent_of_ours_starts_the_next_one_itself(world: HookWorld):
     run(steps, world.project)
 
 
+def test_an_agent_starts_nothing_that_others_have_asked(world: HookWorld):
+    """That is for the main thread, which is free: the agent may wait for it."""
+    _, agent = world.working()
+    others = world.submit("Count.")
+
+    async def steps(client: Client) -> None:
+        asked = {"request_id": others, "timeout_s": 0}
+        waited = await call_from(world, client, "wait_for_agent", asked, agent=agent)
+        told = waited.structured_content
+        assert told is not None, text_of(waited)
+        assert (told["stage"], told["next"]) == ("waiting", None)
+
+    run(steps, world.project)
+
+
 def test_an_agent_without_the_tool_waits_for_the_session(world: HookWorld):
     """Its main thread is free while the agent works in the background."""
     folder = world.home / ".hostbridge" / "agents"
