@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -57,7 +58,10 @@ def test_a_hook_there_lets_the_session_go_on(project, odd):
         check=False,
     )
 
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    told = json.loads(ran.stdout)
+    assert "your rules, are off" in told["systemMessage"]
+    assert "UTF-8" in told["systemMessage"]
 
 
 @pytest.mark.parametrize("name", ["a\nb", "@" + "a" * 200, "日本"], ids=ascii)
