@@ -10,6 +10,7 @@ from bridge.agents.agent_names import OF_PROJECT
 from bridge.agents.load import Loaded, load
 from bridge.agents.registry import Registry
 from bridge.config import Settings
+from bridge.errors import NotTrusted
 from bridge.protocol.request import Request
 
 if TYPE_CHECKING:
@@ -122,3 +123,11 @@ def fields_of(found: Loaded) -> dict[str, Any]:
     """What a definition says, without what it leaves open."""
     assert found.definition is not None, found.problems
     return found.definition.model_dump(exclude_defaults=True, exclude={"source"})
+
+
+def is_found(world: World, name: str = "a") -> bool:
+    """Whether a definition may be used; not if it is not trusted."""
+    try:
+        return world.registry.find(name) is not None
+    except NotTrusted:
+        return False

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
+from agentworld import is_found
 
 from bridge.agents import load
 from bridge.agents.registry import Registry
@@ -31,13 +32,6 @@ tools:
     parameters: {type: object, additionalProperties: false}
     context_providers: [more.pym]
 """
-
-
-def is_found(world: World, name: str = "a") -> bool:
-    try:
-        return world.registry.find(name) is not None
-    except NotTrusted:
-        return False
 
 
 def write_lint(world: World) -> None:

@@ -7,26 +7,15 @@ import os
 import subprocess
 import sys
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 import pytest
+from agentworld import is_found
 
 from bridge.agents import trust
 from bridge.config import Settings
-from bridge.errors import NewerSchema, NotTrusted, StateRefused
-
-if TYPE_CHECKING:
-    from agentworld import World
-
+from bridge.errors import NewerSchema, StateRefused
 
 GOOD = "name: a\nprompt: good {{ task }}\n"
-
-
-def is_found(world: World, name: str = "a") -> bool:
-    try:
-        return world.registry.find(name) is not None
-    except NotTrusted:
-        return False
 
 
 def test_the_record_on_disk(world):

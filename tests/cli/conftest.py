@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from fakeclaude import fake_claude, trust_folder
+from hubserver import Hub
 from polling import wait_until
 from scripted_server import ScriptedServer
 from sessionworld import started_as_a_client
@@ -227,16 +228,23 @@ def beside(host: Host, tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    """A model server that says what the test has it say."""
+def server(project: Project) -> Iterator[ScriptedServer]:
+    """The model server that the project asks; it says what the test has it say."""
     with ScriptedServer() as server:
+        project.env["BRIDGE_OPENAI_BASE_URL"] = server.url
         yield server
 
 
 @pytest.fixture
-def endpoint(project: Project, server: ScriptedServer) -> Project:
+def hub() -> Iterator[Hub]:
+    """A hub on this machine, with one model."""
+    with Hub() as hub:
+        yield hub
+
+
+@pytest.fixture
+def endpoint(project: Project, server: ScriptedServer) -> Project:  # noqa: ARG001
     """The project, with the route endpoint set up."""
-    project.env["BRIDGE_OPENAI_BASE_URL"] = server.url
     project.env["BRIDGE_OPENAI_MODEL"] = "m"
     return project
 

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from scripted_server import ScriptedServer, say
+from scripted_server import say
 
 pytest.importorskip("openai")
 LIST = ("models", "--route", "endpoint")
-
-
-@pytest.fixture
-def server(project):
-    with ScriptedServer() as server:
-        project.env["BRIDGE_OPENAI_BASE_URL"] = server.url
-        yield server
 
 
 def test_the_only_one_answers(project, server):

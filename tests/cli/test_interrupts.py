@@ -9,16 +9,9 @@ from contextlib import suppress
 from itertools import cycle
 
 import pytest
-from scripted_server import ScriptedServer, silent
+from scripted_server import silent
 
 from bridge.cli.interrupts import Interrupts
-
-
-@pytest.fixture
-def server(project):
-    with ScriptedServer() as server:
-        project.env["BRIDGE_OPENAI_BASE_URL"] = server.url
-        yield server
 
 
 class InterruptedWhenGone:

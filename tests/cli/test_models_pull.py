@@ -8,13 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hubserver import CHUNK, DIGEST, FILE, MODEL, REVISION, Hub
-
-
-@pytest.fixture
-def hub():
-    with Hub() as server:
-        yield server
+from hubserver import CHUNK, DIGEST, FILE, MODEL, REVISION
 
 
 @pytest.fixture

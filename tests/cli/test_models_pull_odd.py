@@ -15,12 +15,6 @@ from polling import wait_until
 
 
 @pytest.fixture
-def hub():
-    with Hub() as server:
-        yield server
-
-
-@pytest.fixture
 def folder(project):
     return Path(project.env["HOME"]) / ".hostbridge" / "models"
 

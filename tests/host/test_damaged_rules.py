@@ -6,7 +6,7 @@ import json
 from shutil import rmtree
 
 import pytest
-from hookworld import ROOT, hook_world, run_hook
+from hookworld import ROOT, run_hook
 from test_rule_gate import PUSH, START, call, write
 
 from bridge.agents import trust
@@ -34,11 +34,10 @@ DAMAGES = {
 
 
 @pytest.fixture
-def world(tmp_path, monkeypatch):
-    with hook_world(tmp_path, monkeypatch) as made:
-        # The install that acts for the session.
-        run_hook(next(h for h in HOOKS if h.event == "Stop"), made.event("Stop"))
-        yield made
+def world(world):
+    """A session for which an install acts."""
+    run_hook(next(h for h in HOOKS if h.event == "Stop"), world.event("Stop"))
+    return world
 
 
 def damage(world, how):

@@ -5,20 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
-from hookworld import INSTALLED, copy_plugin, hook_world, run_hook
+from hookworld import INSTALLED, copy_plugin, run_hook
 
 from bridge.host import rule_gate
 from bridge.host.hook_table import HOOKS
 from bridge.rules.compiled import compile_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from hookworld import HookWorld
 
 PUSH = """
 on_before_tool:
@@ -30,11 +23,10 @@ START = {h.tools: h for h in HOOKS if h.script == "tool-start"}
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
-    with hook_world(tmp_path, monkeypatch) as made:
-        # The install that acts for the session.
-        run_hook(next(h for h in HOOKS if h.event == "Stop"), made.event("Stop"))
-        yield made
+def world(world):
+    """A session for which an install acts."""
+    run_hook(next(h for h in HOOKS if h.event == "Stop"), world.event("Stop"))
+    return world
 
 
 def write(world, text):
