@@ -86,6 +86,19 @@ def test_another_program_waits_for_the_session(world: HookWorld):
     run(steps, world.project, CLAUDE_PID="")
 
 
+def test_error_a_program_below_the_only_session_would_wait_for_itself(
+    world: HookWorld,
+):
+    """No hook sees its call, so nobody can be told to start the agent."""
+
+    async def steps(client: Client) -> None:
+        refused = await client.call_tool("start_agent", {"prompt": "Count."})
+
+        assert text_of(refused).startswith("cannot_wait: this runs inside the only")
+
+    run(steps, world.project)
+
+
 REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"mode": "self"}, "bad_request: mode self: this version runs no workflows"),
     ({"workflow": "tdd"}, "bad_request: workflow 'tdd': this version runs no work"),
