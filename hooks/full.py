@@ -22,10 +22,11 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if kind == "plugin" and os.path.isfile(root + "/bridge/host/hook.py"):
     sys.path.insert(0, root)
 try:
+    from bridge.host.hook import main
+
     if event == "SessionStart":
         # Plain events need no library; without one the others would fail unsaid.
         import orjson  # noqa: F401
-    from bridge.host.hook import main
 except Exception as missing:  # not there, half there, or for another Python
     if event != "SessionStart":
         # Nothing was decided: the shell denies what must not go through.
