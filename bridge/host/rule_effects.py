@@ -175,11 +175,7 @@ def _about_call(
         from bridge.host.limits import note_refusal
 
         note_refusal(hook, run, decision.block, is_turn=True)
-    refused = deny(decision.block, limit=limit)
-    if decision.contexts:
-        text = "\n\n".join(decision.contexts)
-        refused = with_context(refused, "PreToolUse", text)
-    return _with_notes(hook, refused, decision)
+    return _told(hook, decision, deny(decision.block, limit=limit))
 
 
 def _refusal(hook: HookContext, reason: str) -> HookOutput | None:

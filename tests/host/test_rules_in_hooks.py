@@ -12,6 +12,7 @@ from rulehooks import bash, put_in_force
 from seedwords import RULE as SEED
 
 from bridge.host.hook_table import HOOKS
+from bridge.host.offers import open_offers
 from bridge.rules.compiled import compile_rules
 
 PUSH = """\
@@ -34,15 +35,22 @@ def test_a_blocked_call_says_why_and_where(world):
     assert bash(world, "git log") == {}
 
 
+def test_a_refused_call_brings_what_other_rules_tell(world):
+    put_in_force(world, "on_before_tool: [{block: stop, inject_context: try make}]")
+
+    said = bash(world, "ls")
+
+    assert said["permissionDecision"] == "deny"
+    assert said["additionalContext"] == "try make"
+
+
 def test_the_seeds_own_rule_hands_the_call_over(world):
     put_in_force(world, SEED)
 
     said = bash(world, "pytest -q 'a {{ b }}'\n")
 
     assert said["permissionDecision"] == "deny"
-    ((request, _claim),) = __import__("bridge.host.offers", fromlist=["x"]).open_offers(
-        _hook(world)
-    )
+    ((request, _claim),) = open_offers(_hook(world))
     assert request.prompt == "Run and report: pytest -q 'a {{ b }}'\n"
     assert f"bridge:{request.request_id}" in said["permissionDecisionReason"]
     again = bash(world, "pytest -q 'a {{ b }}'\n")
