@@ -8,6 +8,7 @@ of our own agents are denied (`gate.last_word`). An alarm bounds the time,
 import os
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 
 from bridge.errors import StateRefused
 from bridge.host import dispatch
@@ -54,16 +55,16 @@ def _answer_to_failure(
     event_name: str, state: str, data: bytes, failure: BaseException
 ) -> HookOutput:
     """What to answer although something failed."""
-    if event_name == "SessionStart" and isinstance(failure, StateRefused):
-        # So it will be at each event.
-        return with_line(SILENT, f"hostbridge, and your rules, are off: {failure}")
     said = last_word(event_name, state, data)
     if said or event_name not in ("SessionStart", "CwdChanged"):
         return HookOutput(said)
-    try:
-        return dispatch.only_watch(data)
-    except Exception:  # noqa: BLE001 - there is no other way left
-        return SILENT
+    output = SILENT
+    with suppress(Exception):
+        output = dispatch.only_watch(data)
+    if event_name == "SessionStart" and isinstance(failure, StateRefused):
+        # So it will be at each event.
+        output = with_line(output, f"hostbridge, and your rules, are off: {failure}")
+    return output
 
 
 def _emit(output: HookOutput) -> None:

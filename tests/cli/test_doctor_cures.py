@@ -174,7 +174,7 @@ def test_live_asks_nothing_where_nobody_would_answer(project):
     (live,) = (each for each in ran.json["checks"] if each["name"] == "live")
     assert live["verdict"] == "problem"
     assert live["found"].startswith("nothing was asked: no Claude Code session with ")
-    assert live["cure"].startswith("start `claude` in ")
+    assert "then start `claude` in " in live["cure"]
     assert not (project.state / "responses").exists()
 
 

@@ -223,7 +223,8 @@ def test_a_crowd_costs_the_few_nothing(tmp_path):
     costs = f"look {looks[few]} and {looks[many]}"
     tell("29", f"{costs}, claim {claims[few]} and {claims[many]} lines of Python")
     assert looks[many] == looks[few]
-    assert claims[many] < 1.2 * claims[few]
+    # Each name is listed and put in order: two lines. To read its file takes hundreds.
+    assert claims[many] - claims[few] < 2.5 * 9_000
 
 
 def crowd(store: Store, count: int) -> None:

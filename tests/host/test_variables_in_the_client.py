@@ -142,6 +142,6 @@ def test_an_agents_variables_are_its_own_and_outlive_compaction(tmp_path, how):
     assert compacted[0]["agent_id"]
     assert "Compacted, 1." in inside
     assert "Seen 2 with 4." in inside
-    assert "seen\\t2\\trule" in inside
+    assert "seen\\t2\\tset by a rule" in inside
     assert "null\\nnull\\n3" in outside
     assert world.complaints() == ""

@@ -112,7 +112,7 @@ STUBBORN = "trap 'sleep 36000' TERM; echo $$ >pid; while :; do sleep 0.1; done"
 @pytest.mark.parametrize(
     ("script", "exit_code", "seconds", "grace_s"),
     [
-        (f"echo $$ >pid; {FOREVER}", 143, 4, 1),
+        (f"echo $$ >pid; {FOREVER}", 143, 32, 30),
         ("trap '' TERM; echo $$ >pid; while :; do sleep 0.1; done", 137, 4, 0.2),
         (STUBBORN, 137, 4, 36_000),
         # A busy machine needs a while to end it: a part of the deadline is left.
