@@ -23,7 +23,6 @@ from bridge.host.headless import ask_headless, is_headless, take_time
 from bridge.host.offers import judge_for, mark_open
 from bridge.host.request_tokens import PREFIX
 from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
-from bridge.host.unseen_ends import take_stopped
 from bridge.policy.rule_decision import Spawn
 from bridge.policy.rule_set import Whose, place_of
 from bridge.protocol.ids import RequestId
@@ -109,6 +108,8 @@ def _instead(
     session_id = caller.holder
     earlier = find_handover(hook.store, session_id, key)
     if earlier:
+        from bridge.host.unseen_ends import take_stopped
+
         # It may be over by its time or by the user, and nobody has looked since.
         hook.store.sweep()
         take_stopped(hook, earlier)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 NO_SHELL: Shell = {}
 # Without any of these, a program that a command starts stands in its text.
 _HIDING = "$`?*[{|<"
-_QUOTES = "\\'\"\n"
+_QUOTES = "\\'\""
 
 
 class May:
@@ -67,7 +67,7 @@ class ForeignCommand(str):
 
     def names(self, text: str) -> bool:
         """Whether all words of a text stand in it, in upper or lower case."""
-        plain = _unquoted(self).replace("`", "").lower()
+        plain = _unquoted(self, escape="`").lower()
         return all(word in plain for word in text.lower().split())
 
 
@@ -332,7 +332,9 @@ def stands_in(command: str, wanted: Iterable[str]) -> bool:
     return any(word in command or _unquoted(word) in plain for word in wanted)
 
 
-def _unquoted(text: str) -> str:
+def _unquoted(text: str, escape: str = "\\") -> str:
+    if escape in text:  # perhaps before the end of a line, which then goes on
+        text = text.replace(f"{escape}\n", "").replace(escape, "")
     for sign in _QUOTES:
         text = text.replace(sign, "")
     return text

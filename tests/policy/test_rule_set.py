@@ -146,6 +146,7 @@ PUSH = 'runs(command, "git push")'
         ("Monitor", "cd x; git push", "yes"),
         ("Monitor", "echo git push", None),
         ("PowerShell", "cd x; Git.exe Pu`sh", "may"),
+        ("PowerShell", "git pu`\nsh", "may"),
         ("PowerShell", "echo 'git push'", "may"),
         ("PowerShell", "git commit", None),
         ("mcp__x__y", "git push", None),
