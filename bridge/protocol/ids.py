@@ -10,8 +10,8 @@ thousand can be ordered from its file names alone:
     ` microseconds since 1970, eleven characters of base 32
 """
 
-import os
 import re
+from os import urandom
 from typing import Literal, NewType
 
 from bridge.errors import InvalidRequest
@@ -50,7 +50,7 @@ def is_id(text: object) -> bool:
 def new_request_id(now_us: int, priority: Priority = "normal") -> RequestId:
     """Make an id that sorts by `now_us`, microseconds since 1970."""
     moment = "".join(_DIGITS[now_us >> shift & 31] for shift in range(50, -1, -5))
-    chance = int.from_bytes(os.urandom(4))  # six digits of five bits: 30 of the 32
+    chance = int.from_bytes(urandom(4))  # six digits of five bits: 30 of the 32
     tail = "".join(_DIGITS[chance >> shift & 31] for shift in range(0, 30, 5))
     return RequestId(f"{moment}-{priority[0]}-{tail}")
 
