@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 NO_SHELL: Shell = {}
 # Without any of these, a program that a command starts stands in its text.
 _HIDING = "$`?*[{|<"
-_QUOTES = "\\'\""
 
 
 class May:
@@ -335,9 +334,7 @@ def stands_in(command: str, wanted: Iterable[str]) -> bool:
 def _unquoted(text: str, escape: str = "\\") -> str:
     if escape in text:  # perhaps before the end of a line, which then goes on
         text = text.replace(f"{escape}\n", "").replace(escape, "")
-    for sign in _QUOTES:
-        text = text.replace(sign, "")
-    return text
+    return text.replace("\\", "").replace("'", "").replace('"', "")
 
 
 def kind(value: Any) -> str:
