@@ -51,7 +51,12 @@ def wake_until_answered(
             return
         if number == 0:
             if not hook.store.has_waiting():
-                return
+                # A signal from before the watch is never reported, and while it is
+                # there a new one might not be made.
+                wakeups.clear(hook.store, host)
+                # It may have been that of a request that came just now.
+                if not hook.store.has_waiting():
+                    return
             wakeups.wake(hook.store, [hook.session])
         elif wakeups.unanswered_s(hook.store, host) is None:
             return

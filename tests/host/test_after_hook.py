@@ -271,3 +271,14 @@ def test_a_session_from_before_the_install_can_be_woken_after_a_change_of_folder
     assert said["hookSpecificOutput"]["watchPaths"] == [watched]
     assert (before.wakes, after.wakes) == (False, True)
     assert open_session(world.store, "session-1").wakes
+
+
+def test_a_signal_that_came_before_the_watch_does_not_hide_the_next(world, monkeypatch):
+    """What is asked a second later rings again, though nobody waits for it."""
+    monkeypatch.setattr(after_hook, "LOOKS_S", (0,))
+    output = start(world)
+    signal_of(world).touch()
+
+    do_later(output)
+
+    assert not signal_of(world).exists()
