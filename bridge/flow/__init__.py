@@ -1,0 +1,1 @@
+"""The flow language: its text, its syntax tree, and the graph it stands for."""

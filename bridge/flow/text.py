@@ -1,0 +1,74 @@
+r"""What stands between a flow's quotes: text, references and parameters. Pure.
+
+    {name}  {name.field}  {name?}     what an agent before gave; `?` in a loop
+    {{name}}  {{name:default}}        a parameter of the flow
+    \"  \\  \n  \t  \{  \}            these signs themselves
+
+Every other brace, and every other backslash, is text: JSON and code stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bridge.flow.tree import Parameter, Reference, Text
+
+_ESCAPES = {"n": "\n", "t": "\t"}
+_ESCAPED = re.compile(r'\\(?P<escaped>["\\nt{}])')
+_PART = re.compile(
+    r"""
+    \\ (?P<escaped> ["\\nt{}] )
+  | \{\{ (?P<parameter> [^\W\d][\w-]* ) (?: : (?P<default> (?:[^{}\\]|\\.)* ) )? \}\}
+  | \{ (?P<name> [^\W\d][\w-]* ) (?P<path> (?: \.[\w-]+ )* ) (?P<optional> \?? ) \}
+    """,
+    re.X | re.S,
+)
+# What would read as something else, were it not escaped.
+_TO_ESCAPE = re.compile(r'\\(?=["\\nt{}]|$)|"|\{(?=[\w{])')
+_ALL = re.compile(r'["\\{}]')
+
+
+def parse_text(quoted: str, at: int = 0) -> Text:
+    """The parts of a quoted text; `at` is where its opening quote stands."""
+    source = quoted[1:].removesuffix('"') if len(quoted) > 1 else ""
+    parts: list[str | Reference | Parameter] = []
+    plain = ""
+    end = 0
+    for match in _PART.finditer(source):
+        plain += source[end : match.start()]
+        end = match.end()
+        place = at + 1 + match.start()
+        if match["escaped"]:
+            plain += _sign(match)
+            continue
+        if plain:
+            parts.append(plain)
+            plain = ""
+        if match["parameter"]:
+            default = match["default"] and _ESCAPED.sub(_sign, match["default"])
+            parts.append(Parameter(match["parameter"], default, place))
+        else:
+            path = tuple(match["path"].split(".")[1:])
+            parts.append(Reference(match["name"], path, bool(match["optional"]), place))
+    plain += source[end:]
+    return (*parts, plain) if plain else tuple(parts)
+
+
+def print_text(text: Text) -> str:
+    """A quoted text that `parse_text` reads as the same parts."""
+    return '"' + "".join(_printed(part) for part in text) + '"'
+
+
+def _printed(part: str | Reference | Parameter) -> str:
+    if isinstance(part, Reference):
+        path = "".join(f".{name}" for name in part.path)
+        return f"{{{part.name}{path}{'?' * part.is_optional}}}"
+    if isinstance(part, Parameter):
+        default = "" if part.default is None else ":" + _ALL.sub(r"\\\g<0>", part.default)
+        return f"{{{{{part.name}{default}}}}}"
+    return _TO_ESCAPE.sub(r"\\\g<0>", part)
+
+
+def _sign(match: re.Match[str]) -> str:
+    sign = match["escaped"]
+    return _ESCAPES.get(sign, sign)

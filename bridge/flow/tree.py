@@ -1,0 +1,148 @@
+"""The syntax tree of a flow. Pure values; where one stands does not count for equality.
+
+    flow      definitions, then one sequence
+    sequence  segments: steps joined by `->`; a guard opens a segment of its own
+    step      call, parallel, group, mark, sub-flow or retry
+    text      what stands between quotes: plain text, references, parameters
+
+Constants (`$NAME := "…"`) are gone: the parser puts their text where they are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+# Offsets in the source, in characters.
+_START: Any = field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """`{name}`, `{name.field}`, or `{name?}` for the earlier round of a loop."""
+
+    name: str
+    path: tuple[str, ...] = ()
+    is_optional: bool = False
+    at: int = _START
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`{{name}}` or `{{name:default}}`: filled in before the flow runs."""
+
+    name: str
+    default: str | None = None
+    at: int = _START
+
+
+Text = tuple[str | Reference | Parameter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """`$name := {base: "…", prompt: "…", model: "…"}`: an agent of this flow alone."""
+
+    name: str
+    base: str
+    prompt: Text
+    model: str | None = None
+    at: int = _START
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`agent:"instruction":output`; an agent `$name` is one that the flow defines."""
+
+    agent: str
+    instruction: Text | None = None
+    output: str | None = None
+    at: int = _START
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """`@name`: with a prompt a checkpoint, otherwise a place to jump to, or the jump.
+
+    The first mark of a name is the place, the next ones are jumps.
+    """
+
+    name: str
+    prompt: Text | None = None
+    output: str | None = None
+    bound: int | None = None
+    at: int = _START
+
+
+@dataclass(frozen=True, slots=True)
+class SubFlow:
+    """`@call:name(param="…"):output`: another flow, as one step."""
+
+    name: str
+    arguments: tuple[tuple[str, Text], ...] = ()
+    output: str | None = None
+    at: int = _START
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """`retry(n) { … }`: again, `times` at most, while it fails."""
+
+    times: int
+    body: Sequence
+    at: int = _START
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """`[a || b]`: all of them at once; the next step waits for all."""
+
+    branches: tuple[Step, ...]
+    at: int = _START
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`[…]` around a sequence: the guards inside end with it."""
+
+    body: Sequence
+    at: int = _START
+
+
+Step = Call | Mark | SubFlow | Retry | Parallel | Group
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """`(if condition)~> a -> b`: steps, and the condition that guards them."""
+
+    steps: tuple[Step, ...]
+    condition: str | None = None
+    at: int = _START
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Segments, one after the other. A false guard skips its own segment only."""
+
+    segments: tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A parameter that the frontmatter declares."""
+
+    name: str
+    description: str = ""
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A whole file: what its frontmatter says, its agents, and what they do."""
+
+    body: Sequence
+    definitions: tuple[Definition, ...] = ()
+    name: str = ""
+    description: str = ""
+    params: tuple[Declared, ...] = ()
