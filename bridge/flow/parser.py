@@ -1,126 +1,282 @@
-"""A flow's source to its syntax tree. Pure; loads lark, which no hook may.
+"""A flow's source to its syntax tree, by recursive descent. Pure.
 
-Every independent mistake is found in one run: after one, the parser puts in what was
-missing, or passes over what was too much, and goes on.
+    flow        definitions, one sequence, definitions
+    sequence    chain (guard chain)*, a guard before the first, too
+    guard       `(if …)~>`; also `(…)~>` and `~> (if …)`
+    chain       parallel (`->` parallel)*
+    parallel    step (`||` step)*
+    step        call | mark | sub-flow | retry | group
+
+Every independent mistake is found in one run: after one, the parser goes on as if what
+was missing stood there, or passes over the rest of the step.
 """
 
 from __future__ import annotations
 
-from bisect import bisect
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING
 
-from lark import Lark, Token
-from lark.exceptions import UnexpectedToken
-from lark.lexer import Lexer
-
-from bridge.flow.lexer import tokenize
-from bridge.flow.tree_builder import TreeBuilder
-from bridge.policy.condition_problem import InvalidCondition, Problem
+from bridge.flow import tree
+from bridge.flow.definition_reader import DefinitionReader
+from bridge.flow.head import read_head
+from bridge.flow.problems import InvalidFlow, Problems, TooMany
+from bridge.flow.token_reader import Lost
+from bridge.policy.condition_compiler import Condition, compile_condition
+from bridge.policy.condition_problem import InvalidCondition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from bridge.flow.tokens import Token
 
-    from bridge.flow.tree import Flow
-
-# What may be missing, the likeliest first, and its text.
-_MISSING = {"ARROW": "->", "NAME": "missing", "COLON": ":", "STRING": '""', "COMMA": ","}
-# The language's own words for what only its inner parts have.
-_WORDS = {
-    "COLON": ":", "COMMA": ",", "EQUAL": "=", "LBRACE": "{", "RBRACE": "}",
-    "LPAR": "(", "RPAR": ")", "STRING": "a text in quotes", "NUMBER": "a number",
-    "NAME": "a name",
-}  # fmt: skip
-_STEPS = frozenset({"NAME", "OWN", "MARK", "CALL", "RETRY", "LSQB"})
+MAX_DEPTH = 50
+MAX_TIMES = 1_000
+_STEPS = frozenset({"NAME", "OWN", "MARK", "CALL", "["})
+_CLOSERS = frozenset("]})")
+_GUARDS = frozenset({"(", "TILDE"})
+# Editors do not show it, and no prompt has it.
+_CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_NOTHING = tree.Call("")
 
 
-class InvalidFlow(InvalidCondition):
-    """A flow cannot be used; `problems` are in the order of the source."""
-
-
-def parse_flow(source: str) -> Flow:
-    """Parse a flow.
+def parse_flow(source: str, *, file: str = "flow") -> tree.Flow:
+    """Parse a flow; `file` is what problems call it.
 
     Raises:
         InvalidFlow: with every problem that could be found.
     """
-    tokens, problems = tokenize(source)
-    errors = _Errors(tokens, problems, len(source))
+    source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    problems = Problems()
+    flow = None
     try:
-        tree = _grammar().parse(iter(tokens), on_error=errors)  # type: ignore[arg-type]
-    except UnexpectedToken:
-        tree = None
-    if tree is None or problems:
-        raise InvalidFlow(source, problems)
-    builder = TreeBuilder()
-    flow = builder.transform(tree)
-    if builder.problems:
-        raise InvalidFlow(source, builder.problems)
+        for match in _CONTROL.finditer(source):
+            problems.add(match.start(), f"a flow has no character U+{ord(match[0]):04X}")
+        head, at = read_head(source, problems)
+        flow = _Parser(source, at, problems).flow(head)
+    except TooMany:
+        pass
+    if flow is None or problems:
+        raise InvalidFlow(file, source, problems)
     return flow
 
 
-class _Tokens(Lexer):
-    """Gives lark the tokens that `tokenize` has made."""
+class _Parser(DefinitionReader):
+    """Reads the steps of a flow."""
 
-    def __init__(self, _conf: Any) -> None: ...
+    def flow(self, head: tree.Head) -> tree.Flow:
+        """The whole file."""
+        self.definitions = {}
+        self.conditions: dict[str, Condition] = {}
+        body: tree.Sequence | None = None
+        while self.kind != "END":
+            if self.kind == "DEFINE":
+                self._read(self.definition)
+            elif self.kind == "BLOCK":
+                self._read(self.block)
+            else:
+                if body is not None and not self.problems:
+                    self.wanted("-> between the steps before and these")
+                body = self.sequence()
+        if body is None and not self.problems:
+            self.wanted("a step")
+        definitions = tuple(self.definitions.values())
+        return tree.Flow(body or tree.Sequence(()), definitions, head)
 
-    def lex(self, data: Any, _state: Any = None) -> Iterator[Token]:  # type: ignore[override]
-        yield from data
+    def _read(self, definition: object) -> None:
+        try:
+            definition()  # type: ignore[operator]
+        except Lost:
+            self.skip()
 
+    def sequence(self) -> tree.Sequence:
+        """`sequence: guard? chain (guard chain)*`."""
+        segments = []
+        while True:
+            at = self.token.at
+            condition = self.guard() if self.kind in _GUARDS else None
+            segments.append(tree.Segment(self.chain(), condition, at))
+            if self.kind not in _GUARDS:
+                return tree.Sequence(tuple(segments))
 
-@cache
-def _grammar() -> Lark:
-    source = Path(__file__).with_name("grammar.lark").read_text()
-    return Lark(source, parser="lalr", lexer=_Tokens)
+    def guard(self) -> Condition | None:
+        """`guard: '(' 'if'? condition ')' '~>' | '~>' '(' 'if'? condition ')'`."""
+        tilde = self.take("TILDE")
+        if tilde and self.kind != "(":
+            message = "~> needs a condition: (if …)~>; without one, write ->"
+            self.problems.add(tilde.at, message)
+            return None
+        opener = self.next()
+        inner = self._inside(opener)
+        if not self.take("TILDE") and not tilde:
+            self.wanted("~> after a condition")
+        self.take("ARROW")
+        return self._condition(*inner) if inner else None
 
+    def _inside(self, opener: Token) -> tuple[int, int] | None:
+        """Where the condition in brackets begins and ends; passes the brackets."""
+        if self.token.text == "if":
+            self.next()
+        start = self.tokens[self.index - 1].end
+        depth = 1
+        while self.kind not in {"END", "ARROW", "TILDE", "DEFINE"}:
+            token = self.next()
+            depth += (token.kind == "(") - (token.kind == ")")
+            if not depth:
+                return start, token.at
+        self.unclosed(opener)
+        return None
 
-class _Errors:
-    """Writes down what is wrong, and brings the parser to where it can go on."""
+    def _condition(self, start: int, end: int) -> Condition | None:
+        source = self.source[start:end]
+        at = start + len(source) - len(source.lstrip())
+        source = source.strip()
+        try:
+            if source not in self.conditions:
+                self.conditions[source] = compile_condition(source, is_flow=True)
+        except InvalidCondition as error:
+            for problem in error.problems:
+                self.problems.add(at + problem.at, problem.message)
+            return None
+        return self.conditions[source]
 
-    def __init__(
-        self, tokens: list[Token], problems: list[Problem], end: int
-    ) -> None:
-        self.places = {id(token): index for index, token in enumerate(tokens)}
-        self.problems = problems
-        self.known = sorted(problem.at for problem in problems)
-        self.starts = [token.start_pos or 0 for token in tokens]
-        self.end = end
-        self.last = -2
+    def chain(self) -> tuple[tree.Step, ...]:
+        """`chain: parallel ('->' parallel)*`; an arrow may be left over at the end."""
+        steps = [self.parallel()]
+        while True:
+            if self.take("ARROW"):
+                if self.kind in _GUARDS or self._is_end():
+                    return tuple(steps)
+            elif self.kind in _CLOSERS - {*self.closers}:
+                token = self.next()
+                self.problems.add(token.at, f"this {token.text} closes nothing")
+                continue
+            elif self.kind in _GUARDS or self._is_end():
+                return tuple(steps)
+            else:
+                self.wanted("-> or || between two steps")
+                if self.kind not in _STEPS:
+                    self.skip()
+                    continue
+            steps.append(self.parallel())
 
-    def __call__(self, error: UnexpectedToken) -> bool:
-        """Whether the parser can go on after `error`."""
-        token, parser = error.token, error.interactive_parser
-        index = self.places.get(id(token), len(self.places))
-        accepted = parser.accepts()
-        if index > self.last + 1 and not self._is_echo(index):
-            at = self.starts[index] if index < len(self.starts) else self.end
-            self.problems.append(Problem(at, _message(token, accepted)))
-        self.last = index
-        for kind in (kind for kind in _MISSING if kind in accepted):
-            trial = parser.copy(deepcopy_values=False)
-            trial.feed_token(Token(kind, _MISSING[kind], token.start_pos or self.end))
-            if token.type in trial.accepts():
-                parser.feed_token(Token(kind, _MISSING[kind], token.start_pos or self.end))
-                if token.type != "$END":
-                    parser.feed_token(token)
-                return True
-        return token.type != "$END"
+    def _is_end(self) -> bool:
+        return self.kind in _CLOSERS or self.kind in {"END", "DEFINE", "BLOCK"}
 
-    def _is_echo(self, index: int) -> bool:
-        """Whether a quote, bracket or sign just before it was reported already."""
-        before = self.starts[index - 1] if index else 0
-        at = self.starts[index] if index < len(self.starts) else self.end
-        return bisect(self.known, at) > bisect(self.known, before - 1)
+    def parallel(self) -> tree.Step:
+        """`parallel: step ('||' step)*`."""
+        at = self.token.at
+        branches = [self.step()]
+        while self.take("BAR"):
+            if self.kind in _GUARDS:
+                message = "a guard is for the whole group: write || [(if …)~> …]"
+                self.problems.add(self.token.at, message)
+                self.guard()
+            branches.append(self.step())
+        return branches[0] if len(branches) == 1 else tree.Parallel(tuple(branches), at)
 
+    def step(self) -> tree.Step:
+        """`step: call | mark | subflow | retry | group`."""
+        try:
+            match self.kind:
+                case "MARK":
+                    return self.mark()
+                case "CALL":
+                    return self.subflow()
+                case "[":
+                    return self.group()
+                case "NAME" if self.token.text == "retry" and self.ahead("NAME", "("):
+                    return self.retry()
+                case "NAME" | "OWN":
+                    return self.call()
+            self.lose("an agent")
+        except Lost:
+            self.skip()
+        return _NOTHING
 
-def _message(token: Token, accepted: set[str]) -> str:
-    if accepted >= _STEPS:
-        expected = "an agent"
-    elif {"ARROW", "BAR"} <= accepted:
-        expected = "-> or || between two steps"
-    else:
-        wanted = [word for kind, word in _WORDS.items() if kind in accepted]
-        expected = " or ".join(wanted)
-    found = "the flow ends here" if token.type == "$END" else f"not {str(token)[:40]}"
-    return f"expected {expected}, {found}"
+    def call(self) -> tree.Call:
+        """`call: (OWN | NAME | NAME ':' NAME) (':' text (':' NAME)?)?`."""
+        token = self.next()
+        agent = token.text
+        if token.kind == "NAME" and self.ahead(":", "NAME"):
+            self.next()
+            name = self.next()
+            if self.kind in {"NAME", "NUMBER"}:
+                message = f'an instruction stands in double quotes: {agent}:"…"'
+                self.problems.add(name.at, message)
+                raise Lost
+            if agent == "tool":
+                self.problems.add(token.at, "tool: is reserved; name an agent")
+            agent = f"{agent}:{name.text}"
+        return tree.Call(agent, *self._said(), token.at)
+
+    def _said(self) -> tuple[tree.Text | None, str | None]:
+        """`(':' text (':' NAME)?)?`."""
+        if not self.take(":"):
+            return None, None
+        return self.quoted(), self._output()
+
+    def _output(self) -> str | None:
+        if not self.take(":"):
+            return None
+        return self.expect("NAME", "a name for what the step says").text
+
+    def mark(self) -> tree.Mark:
+        """`mark: MARK ('(' NUMBER ')')? (':' text (':' NAME)?)?`."""
+        token = self.next()
+        bound = self.times() if self.ahead("(", "NUMBER", ")") else None
+        text, output = self._said()
+        return tree.Mark(token.text[1:], text, output, bound, token.at)
+
+    def times(self) -> int:
+        """`times: '(' NUMBER ')'`."""
+        self.expect("(", "how often, in brackets: (3)")
+        number = self.expect("NUMBER", "a number")
+        self.expect(")", ") after the number")
+        if len(number.text) <= len(str(MAX_TIMES)) and 1 <= int(number.text) <= MAX_TIMES:
+            return int(number.text)
+        self.problems.add(number.at, f"expected a number from 1 to {MAX_TIMES:,}")
+        return 1
+
+    def subflow(self) -> tree.SubFlow:
+        """`subflow: CALL ('(' (argument (',' argument)*)? ')')? (':' NAME)?`."""
+        token = self.next()
+        arguments: dict[str, tree.Text] = {}
+        if self.ahead("(", ")") or self.ahead("(", "NAME", "="):
+            opener = self.next()
+            while key := self.take("NAME"):
+                self.expect("=", f"= after {key.text}")
+                if key.text in arguments:
+                    self.problems.add(key.at, f"{key.text} stands here twice")
+                arguments[key.text] = self.quoted()
+                if not self.take(","):
+                    break
+            self.close(opener)
+        name = token.text.rpartition(":")[2].strip()
+        return tree.SubFlow(name, tuple(arguments.items()), self._output(), token.at)
+
+    def retry(self) -> tree.Step:
+        """`retry: 'retry' times '{' sequence '}'`."""
+        token = self.next()
+        times = self.times()
+        if self.kind != "{":
+            self.lose("{ … } around what is tried again")
+        return tree.Retry(times, self._bracketed(), token.at)
+
+    def group(self) -> tree.Step:
+        """`group: '[' sequence ']'`; `[a]` and `[a || b]` are what is in them."""
+        at = self.token.at
+        body = self._bracketed()
+        match body.segments:
+            case (tree.Segment((step,), None),):
+                return step
+        return tree.Group(body, at)
+
+    def _bracketed(self) -> tree.Sequence:
+        if len(self.closers) >= MAX_DEPTH:
+            message = f"brackets go {MAX_DEPTH} deep at most"
+            self.problems.add(self.token.at, message)
+            raise Lost
+        opener = self.next()
+        self.closers.append("]" if opener.kind == "[" else "}")
+        body = self.sequence()
+        self.closers.pop()
+        self.close(opener)
+        return body

@@ -37,7 +37,7 @@ def _sequence(sequence: Sequence, line_break: str) -> str:
     segments = []
     for segment in sequence.segments:
         steps = f" ->{line_break}".join(_step(step) for step in segment.steps)
-        guard = segment.condition and f"(if {segment.condition})~> "
+        guard = segment.condition and f"(if {segment.condition.source})~> "
         segments.append((guard or "") + steps)
     return f" ->{line_break}".join(segments)
 

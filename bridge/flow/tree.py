@@ -11,7 +11,10 @@ Constants (`$NAME := "…"`) are gone: the parser puts their text where they are
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bridge.policy.condition_compiler import Condition
 
 # Offsets in the source, in characters.
 _START: Any = field(default=0, compare=False, repr=False)
@@ -117,7 +120,7 @@ class Segment:
     """`(if condition)~> a -> b`: steps, and the condition that guards them."""
 
     steps: tuple[Step, ...]
-    condition: str | None = None
+    condition: Condition | None = None
     at: int = _START
 
 
@@ -130,11 +133,20 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A parameter that the frontmatter declares."""
+    """A parameter that the frontmatter declares; without a default it is required."""
 
     name: str
     description: str = ""
     default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the frontmatter says."""
+
+    name: str = ""
+    description: str = ""
+    params: tuple[Declared, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +155,4 @@ class Flow:
 
     body: Sequence
     definitions: tuple[Definition, ...] = ()
-    name: str = ""
-    description: str = ""
-    params: tuple[Declared, ...] = ()
+    head: Head = Head()

@@ -1,0 +1,98 @@
+"""The frontmatter of a flow: its name, what it is for, its parameters. Pure.
+
+    ---
+    name: review
+    description: Review a change, and fix what is found.
+    params:
+      target: {description: The files to look at, default: src}
+      goal:
+    ---
+
+A parameter without a default has to be given. Parameters may be a list of names, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from bridge.flow.problems import near
+from bridge.flow.tokens import NAME
+from bridge.flow.tree import Declared, Head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.agents.diagnostic import Place
+    from bridge.agents.yaml_source import Tree
+    from bridge.flow.problems import Problems
+
+_FENCE = re.compile(r"\s*---[ \t]*\n(?P<fields>.*?)^---[ \t]*(?:\n|\Z)", re.S | re.M)
+_OPEN = re.compile(r"\s*---[ \t]*\n")
+_FIELDS = ("name", "description", "params")
+_OF_PARAMETER = ("description", "default")
+
+
+def read_head(source: str, problems: Problems) -> tuple[Head, int]:
+    """What the frontmatter says, and where the flow itself begins."""
+    match = _FENCE.match(source)
+    if not match:
+        opened = _OPEN.match(source)
+        if opened:
+            message = "this --- is never closed: put --- below the last field"
+            problems.add(opened.end() - len(opened[0].lstrip()), message)
+        return Head(), opened.end() if opened else 0
+    # Late: most flows have no frontmatter, and no need of YAML.
+    from bridge.agents.yaml_source import read_tree
+
+    fields: Tree = read_tree(match["fields"], PurePath(), keeps_source=True)  # type: ignore[arg-type]
+    head = _head(fields)
+    at = match.start("fields")
+    starts = [at, *(at + found.end() for found in re.finditer("\n", match["fields"]))]
+    for problem in fields.problems:
+        line = min(problem.line, len(starts)) - 1
+        path = f"{problem.path}: " if problem.place else ""
+        problems.add(starts[line] + (problem.column or 1) - 1, path + problem.message)
+    return head, match.end()
+
+
+def _head(fields: Tree) -> Head:
+    if not isinstance(fields.value, dict):
+        fields.error((), f"expected {', '.join(_FIELDS)}")
+        return Head()
+    for key in fields.value.keys() - set(_FIELDS):
+        fields.error((key,), f"a flow has no such field{near(key, _FIELDS)}")
+    name, description = (_text(fields, (key,)) or "" for key in _FIELDS[:2])
+    return Head(name, description, tuple(_params(fields, fields.value.get("params"))))
+
+
+def _params(fields: Tree, params: Any) -> Iterator[Declared]:
+    if isinstance(params, list):
+        params = {str(name): None for name in params}
+    if not isinstance(params, dict | None):
+        fields.error(("params",), "expected the parameters, each by its name")
+        return
+    for name, said in (params or {}).items():
+        place: Place = ("params", name)
+        if not re.fullmatch(NAME, name):
+            fields.error(place, "a name has letters, digits, _ and - inside")
+        if not isinstance(said, dict):
+            yield Declared(name, "", _text(fields, place))
+            continue
+        for key in said.keys() - set(_OF_PARAMETER):
+            fields.error((*place, key), f"no such field{near(key, _OF_PARAMETER)}")
+        of, default = (_text(fields, (*place, key)) for key in _OF_PARAMETER)
+        yield Declared(name, of or "", default)
+
+
+def _text(fields: Tree, place: Place) -> str | None:
+    """A value as text; numbers, true and false as they are written in JSON."""
+    value = fields.value
+    for key in place:
+        value = value.get(key) if isinstance(value, dict) else None
+    if isinstance(value, dict | list):
+        fields.error(place, "expected a text")
+        return None
+    return value if isinstance(value, str | None) else json.dumps(value)
