@@ -1,8 +1,8 @@
 """The definitions of a flow. Pure.
 
-    definition  DEFINE `{` field (`,` field)* `}` | DEFINE text
-    block       BLOCK `{` definition* `}`
-    field       NAME `:` text
+definition  DEFINE `{` field (`,` field)* `}` | DEFINE text
+block       BLOCK `{` definition* `}`
+field       NAME `:` text
 """
 
 from __future__ import annotations

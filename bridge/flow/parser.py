@@ -17,11 +17,11 @@ import re
 from typing import TYPE_CHECKING
 
 from bridge.flow import tree
+from bridge.flow.condition import FlowCondition, read_condition
 from bridge.flow.definition_reader import DefinitionReader
 from bridge.flow.head import read_head
 from bridge.flow.problems import InvalidFlow, Problems, TooMany
 from bridge.flow.token_reader import Lost
-from bridge.policy.condition_compiler import Condition, compile_condition
 from bridge.policy.condition_problem import InvalidCondition
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ def parse_flow(source: str, *, file: str = "flow") -> tree.Flow:
     flow = None
     try:
         for match in _CONTROL.finditer(source):
-            problems.add(match.start(), f"a flow has no character U+{ord(match[0]):04X}")
+            problems.add(
+                match.start(), f"a flow has no character U+{ord(match[0]):04X}"
+            )
         head, at = read_head(source, problems)
         flow = _Parser(source, at, problems).flow(head)
     except TooMany:
@@ -64,7 +66,7 @@ class _Parser(DefinitionReader):
     def flow(self, head: tree.Head) -> tree.Flow:
         """The whole file."""
         self.definitions = {}
-        self.conditions: dict[str, Condition] = {}
+        self.conditions: dict[str, FlowCondition] = {}
         body: tree.Sequence | None = None
         while self.kind != "END":
             if self.kind == "DEFINE":
@@ -91,51 +93,54 @@ class _Parser(DefinitionReader):
         segments = []
         while True:
             at = self.token.at
-            condition = self.guard() if self.kind in _GUARDS else None
-            segments.append(tree.Segment(self.chain(), condition, at))
+            guard = self.guard() if self.kind in _GUARDS else (None, at)
+            segments.append(tree.Segment(self.chain(), guard[0], at, guard[1]))
             if self.kind not in _GUARDS:
                 return tree.Sequence(tuple(segments))
 
-    def guard(self) -> Condition | None:
-        """`guard: '(' 'if'? condition ')' '~>' | '~>' '(' 'if'? condition ')'`."""
+    def guard(self) -> tuple[FlowCondition | None, int]:
+        """`guard: '(' 'if'? condition ')' '~>' | '~>' '(' 'if'? condition ')'`.
+
+        Returns the condition, and where it begins.
+        """
         tilde = self.take("TILDE")
         if tilde and self.kind != "(":
             message = "~> needs a condition: (if …)~>; without one, write ->"
             self.problems.add(tilde.at, message)
-            return None
+            return None, 0
         opener = self.next()
-        inner = self._inside(opener)
-        if not self.take("TILDE") and not tilde:
-            self.wanted("~> after a condition")
-        self.take("ARROW")
-        return self._condition(*inner) if inner else None
-
-    def _inside(self, opener: Token) -> tuple[int, int] | None:
-        """Where the condition in brackets begins and ends; passes the brackets."""
         if self.token.text == "if":
             self.next()
         start = self.tokens[self.index - 1].end
+        end = self._end_of_condition(opener)
+        if not self.take("TILDE") and not tilde:
+            self.wanted("~> after a condition")
+        self.take("ARROW")
+        return self._condition(start, end) if end else (None, 0)
+
+    def _end_of_condition(self, opener: Token) -> int:
+        """Pass the rest of a condition and the bracket that closes it."""
         depth = 1
         while self.kind not in {"END", "ARROW", "TILDE", "DEFINE"}:
             token = self.next()
             depth += (token.kind == "(") - (token.kind == ")")
             if not depth:
-                return start, token.at
+                return token.at
         self.unclosed(opener)
-        return None
+        return 0
 
-    def _condition(self, start: int, end: int) -> Condition | None:
+    def _condition(self, start: int, end: int) -> tuple[FlowCondition | None, int]:
         source = self.source[start:end]
         at = start + len(source) - len(source.lstrip())
         source = source.strip()
         try:
             if source not in self.conditions:
-                self.conditions[source] = compile_condition(source, is_flow=True)
+                self.conditions[source] = read_condition(source)
         except InvalidCondition as error:
             for problem in error.problems:
                 self.problems.add(at + problem.at, problem.message)
-            return None
-        return self.conditions[source]
+            return None, at
+        return self.conditions[source], at
 
     def chain(self) -> tuple[tree.Step, ...]:
         """`chain: parallel ('->' parallel)*`; an arrow may be left over at the end."""
@@ -230,7 +235,10 @@ class _Parser(DefinitionReader):
         self.expect("(", "how often, in brackets: (3)")
         number = self.expect("NUMBER", "a number")
         self.expect(")", ") after the number")
-        if len(number.text) <= len(str(MAX_TIMES)) and 1 <= int(number.text) <= MAX_TIMES:
+        if (
+            len(number.text) <= len(str(MAX_TIMES))
+            and 1 <= int(number.text) <= MAX_TIMES
+        ):
             return int(number.text)
         self.problems.add(number.at, f"expected a number from 1 to {MAX_TIMES:,}")
         return 1

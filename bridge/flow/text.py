@@ -64,7 +64,9 @@ def _printed(part: str | Reference | Parameter) -> str:
         path = "".join(f".{name}" for name in part.path)
         return f"{{{part.name}{path}{'?' * part.is_optional}}}"
     if isinstance(part, Parameter):
-        default = "" if part.default is None else ":" + _ALL.sub(r"\\\g<0>", part.default)
+        default = (
+            "" if part.default is None else ":" + _ALL.sub(r"\\\g<0>", part.default)
+        )
         return f"{{{{{part.name}{default}}}}}"
     return _TO_ESCAPE.sub(r"\\\g<0>", part)
 

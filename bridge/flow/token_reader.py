@@ -89,12 +89,18 @@ class TokenReader:
             kind = self.kind
             if kind in _CLOSER_OF:
                 # A condition begins the next segment.
-                if kind == "(" and not depth and self.tokens[self.index + 1].text == "if":
+                if (
+                    kind == "("
+                    and not depth
+                    and self.tokens[self.index + 1].text == "if"
+                ):
                     return
                 depth += 1
             elif kind in _CLOSER_OF.values() and depth:
                 depth -= 1
-            elif not depth and (kind in _ENDS or kind in more_ends or kind in self.closers):
+            elif not depth and (
+                kind in _ENDS or kind in more_ends or kind in self.closers
+            ):
                 return
             self.next()
 
@@ -118,7 +124,9 @@ class TokenReader:
             name = token.text[1:]
             if name not in self.constants:
                 hint = near(token.text, (f"${each}" for each in self.constants))
-                self.problems.add(token.at, f"no text is called {token.text} up to here{hint}")
+                self.problems.add(
+                    token.at, f"no text is called {token.text} up to here{hint}"
+                )
             return self.constants.get(name, ())
         if token.kind in {"SINGLE", "NAME"}:
             self.problems.add(token.at, 'a text stands in double quotes: "…"')

@@ -11,10 +11,12 @@ Constants (`$NAME := "…"`) are gone: the parser puts their text where they are
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from bridge.policy.condition_compiler import Condition
+    from collections.abc import Iterator
+
+    from bridge.flow.condition import FlowCondition
 
 # Offsets in the source, in characters.
 _START: Any = field(default=0, compare=False, repr=False)
@@ -120,8 +122,10 @@ class Segment:
     """`(if condition)~> a -> b`: steps, and the condition that guards them."""
 
     steps: tuple[Step, ...]
-    condition: Condition | None = None
+    condition: FlowCondition | None = None
     at: int = _START
+    # Where the condition itself begins.
+    condition_at: int = _START
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +160,54 @@ class Flow:
     body: Sequence
     definitions: tuple[Definition, ...] = ()
     head: Head = Head()
+
+
+class Visit(NamedTuple):
+    """A step in its place.
+
+    `inside` are the branches and retries around it, which no jump may leave; `guard` is
+    where the innermost guard around it stands, or -1.
+    """
+
+    step: Step
+    segment: Segment
+    inside: tuple[int, ...]
+    guard: int
+
+
+def walk(
+    body: Sequence, inside: tuple[int, ...] = (), guard: int = -1
+) -> Iterator[Visit]:
+    """Every step in written order, groups before what is in them."""
+    for segment in body.segments:
+        within = guard if segment.condition is None else segment.at
+        for step in segment.steps:
+            yield from _walk(step, segment, inside, within)
+
+
+def _walk(
+    step: Step, segment: Segment, inside: tuple[int, ...], guard: int
+) -> Iterator[Visit]:
+    yield Visit(step, segment, inside, guard)
+    match step:
+        case Parallel(branches):
+            for branch in branches:
+                yield from _walk(branch, segment, (*inside, id(branch)), guard)
+        case Group(body):
+            yield from walk(body, inside, guard)
+        case Retry(_, body):
+            yield from walk(body, (*inside, id(step)), guard)
+
+
+def texts_of(step: Step) -> Iterator[Text]:
+    """The texts that a step itself has."""
+    match step:
+        case Call(instruction=text) | Mark(prompt=text) if text is not None:
+            yield text
+        case SubFlow(arguments=arguments):
+            yield from (text for _, text in arguments)
+
+
+def output_of(step: Step) -> str | None:
+    """The variable that a step makes."""
+    return step.output if isinstance(step, Call | Mark | SubFlow) else None

@@ -1,0 +1,145 @@
+"""What is wrong with a flow that could be parsed. Pure: others look up names for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bridge.flow.loops import check_labels, labels_of
+from bridge.flow.parameters import check_parameters
+from bridge.flow.problems import Problems, TooMany, near
+from bridge.flow.subflows import check_subflows
+from bridge.flow.tree import Call, Group, Parallel, Retry, texts_of, walk
+from bridge.flow.variable_check import check_variables
+from bridge.protocol.names import MODEL_NAMES, is_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.flow.tree import Flow, Sequence, Step, Text, Visit
+
+MAX_FAN_OUT = 1_000
+MAX_STEPS = 20_000
+MAX_SAID = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a flow names and does not define.
+
+    `wrong_agent` says what is wrong with the name of an agent, and `find_flow` gives
+    the flow of a name, or says what is wrong with that.
+    """
+
+    wrong_agent: Callable[[str], str | None] = lambda _name: None
+    find_flow: Callable[[str], Flow | str] = lambda name: f"no flow is named {name!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What keeps a flow from running, and what may be a mistake."""
+
+    errors: Problems
+    warnings: Problems
+
+
+def check_flow(flow: Flow, around: Surroundings = Surroundings()) -> Findings:
+    """Find what is wrong with a flow."""
+    found = Findings(Problems(), Problems())
+    try:
+        visits = list(walk(flow.body))
+        _check_size(flow, visits, found.errors)
+        _check_agents(flow, visits, around, found)
+        _check_guards(visits, found.errors)
+        labels = labels_of(flow.body)
+        check_labels(labels, found.errors, found.warnings)
+        check_variables(flow, labels, found.errors, found.warnings)
+        check_parameters(flow, found.errors, found.warnings)
+        check_subflows(flow, around.find_flow, found.errors)
+    except TooMany:
+        pass
+    return found
+
+
+def _check_size(flow: Flow, visits: list[Visit], errors: Problems) -> None:
+    """Find what no run could bear.
+
+    Raises:
+        TooMany: it is too much to be looked at further.
+    """
+    prompts = {f"${each.name}": _length(each.prompt) for each in flow.definitions}
+    for what, found, most in (
+        ("steps", len(visits), MAX_STEPS),
+        ("agents at once", _widest(flow.body), MAX_FAN_OUT),
+        (
+            "characters of prompts",
+            sum(_said(v.step, prompts) for v in visits),
+            MAX_SAID,
+        ),
+    ):
+        if found > most:
+            errors.add(0, f"{found:,} {what}; a flow has {most:,} at most")
+    if errors:
+        raise TooMany
+
+
+def _said(step: Step, prompts: dict[str, int]) -> int:
+    """How much a step says, the prompt of its agent included."""
+    own = prompts.get(step.agent, 0) if isinstance(step, Call) else 0
+    return own + sum(map(_length, texts_of(step)))
+
+
+def _length(text: Text) -> int:
+    return sum(len(part) if isinstance(part, str) else 1 for part in text)
+
+
+def _widest(body: Sequence) -> int:
+    """How many steps may run at once."""
+    return max(_width(step) for segment in body.segments for step in segment.steps)
+
+
+def _width(step: Step) -> int:
+    match step:
+        case Parallel(branches):
+            return sum(map(_width, branches))
+        case Group(body) | Retry(_, body):
+            return _widest(body)
+    return 1
+
+
+def _check_guards(visits: list[Visit], errors: Problems) -> None:
+    """Find conditions that ask nothing, so that some steps never run, or always do."""
+    for segment in {visit.segment.at: visit.segment for visit in visits}.values():
+        if segment.condition and not isinstance(segment.condition.code, list):
+            never = "always" if segment.condition.code else "never"
+            message = f"what this guards {never} runs: its condition asks nothing"
+            errors.add(segment.condition_at, message)
+
+
+def _check_agents(
+    flow: Flow, visits: list[Visit], around: Surroundings, found: Findings
+) -> None:
+    defined = {f"${each.name}": each for each in flow.definitions}
+    first = {
+        visit.step.agent: visit.step.at
+        for visit in reversed(visits)
+        if isinstance(visit.step, Call)
+    }
+    for name, at in first.items():
+        if name.startswith("$"):
+            if name not in defined:
+                hint = near(name, defined) or f"; define it: {name} := {{base: …}}"
+                found.errors.add(at, f"no agent is defined as {name}{hint}")
+        elif wrong := around.wrong_agent(name):
+            own = f"${name}"
+            hint = f"; did you mean {own}?" if own in defined else ""
+            found.errors.add(at, f"no agent is named {name!r}{hint}" if hint else wrong)
+    for name, definition in defined.items():
+        if name not in first:
+            found.warnings.add(definition.at, f"no step calls {name}")
+        if wrong := around.wrong_agent(definition.base):
+            found.errors.add(definition.at, f"base of {name}: {wrong}")
+        if definition.model is not None and not is_model(definition.model):
+            hint = near(definition.model, MODEL_NAMES) or f": {', '.join(MODEL_NAMES)}"
+            message = f"model of {name}: no model is named {definition.model!r}{hint}"
+            found.errors.add(definition.at, message)

@@ -1,0 +1,89 @@
+"""The conditions of flows: about the last step, or about variables. Pure.
+
+    passed  success  failed  issues     the last step that ran, or all of the last group
+    all passed   any failed   no issues
+    {fixes}  {scan.found} > 0  fixes    what a step made
+
+A compiled condition asks for `passed`, `success`, `failed`, `issues`, for `all` and
+`any`, which have these as fields, and for `variables`, which has what the steps made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bridge.flow.problems import near
+from bridge.policy.condition_compiler import compile_condition
+from bridge.policy.condition_problem import InvalidCondition, Problem
+
+if TYPE_CHECKING:
+    Code = Any
+    Names = tuple[tuple[str, int], ...]
+
+WORDS = ("passed", "success", "failed", "issues")
+_GROUPS = frozenset({"all", "any"})
+
+
+@dataclass(frozen=True, slots=True)
+class FlowCondition:
+    """A condition; `words` and `variables` are what it asks for, with offsets in it."""
+
+    source: str
+    code: Code = field(compare=False, repr=False)
+    words: Names = field(compare=False, repr=False)
+    variables: Names = field(compare=False, repr=False)
+
+
+def read_condition(source: str) -> FlowCondition:
+    """Compile a condition.
+
+    Raises:
+        InvalidCondition: with every problem that could be found.
+    """
+    reader = _Reader(source)
+    code = reader.read(compile_condition(source, is_flow=True).code)
+    if reader.problems:
+        raise InvalidCondition(source, reader.problems)
+    return FlowCondition(source, code, tuple(reader.words), tuple(reader.variables))
+
+
+class _Reader:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.words: list[tuple[str, int]] = []
+        self.variables: list[tuple[str, int]] = []
+        self.problems: list[Problem] = []
+
+    def read(self, code: Code) -> Code:
+        """The same code, with variables where `variables` has them."""
+        match code:
+            case ["get", _, ["name", at, group], word] if self._is_group(group, at):
+                self._word(str(word), at, f"{group} {word}: {group} is followed by")
+                return code
+            case ["name", at, name]:
+                return self._name(at, name)
+            case [operation, at, *parts]:
+                return [operation, at, *map(self.read, parts)]
+        return code
+
+    def _name(self, at: int, name: str) -> Code:
+        if self._is_group(name, at):
+            self._word("", at, f"{name} is followed by")
+        elif name in WORDS and not self._is_reference(at):
+            self.words.append((name, at))
+            return ["name", at, name]
+        self.variables.append((name, at))
+        return ["get", at, ["name", at, "variables"], name]
+
+    def _word(self, word: str, at: int, message: str) -> None:
+        self.words.append((word, at))
+        if word not in WORDS:
+            hint = near(word, WORDS) or f": {', '.join(WORDS)}"
+            self.problems.append(Problem(at, message + hint))
+
+    def _is_group(self, name: str, at: int) -> bool:
+        return name in _GROUPS and not self._is_reference(at)
+
+    def _is_reference(self, at: int) -> bool:
+        return self.source[:at].rstrip().endswith("{")

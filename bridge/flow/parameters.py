@@ -1,0 +1,52 @@
+"""The parameters of a flow: `{{name}}`, and what its frontmatter declares. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.flow.problems import near
+from bridge.flow.tree import Parameter, texts_of, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from bridge.flow.problems import Problems
+    from bridge.flow.tree import Flow
+
+
+def check_parameters(flow: Flow, errors: Problems, warnings: Problems) -> None:
+    """Find parameters that a flow declares or uses, but not both.
+
+    A flow that declares none may use any.
+    """
+    declared = {param.name: param for param in flow.head.params}
+    used = set()
+    for part in _used(flow):
+        if declared and part.name not in declared and part.name not in used:
+            hint = near(part.name, declared) or "; params above have it"
+            errors.add(part.at, f"no parameter is called {part.name!r}{hint}")
+        used.add(part.name)
+    for name in declared.keys() - used:
+        warnings.add(0, f"the parameter {name!r} is not used")
+
+
+def wrong_arguments(flow: Flow, given: Collection[str]) -> Iterator[str]:
+    """What is wrong with these parameters for a flow: unknown ones, missing ones."""
+    defaults = {param.name for param in flow.head.params if param.default is not None}
+    used = list(_used(flow))
+    known = {part.name for part in flow.head.params} | {part.name for part in used}
+    needed = {part.name for part in used if part.default is None} - defaults
+    for name in sorted(set(given) - known):
+        hint = near(name, known) or f"; it has {', '.join(sorted(known)) or 'none'}"
+        yield f"no parameter is called {name!r}{hint}"
+    yield from (
+        f"the parameter {name!r} is missing" for name in sorted(needed - {*given})
+    )
+
+
+def _used(flow: Flow) -> Iterator[Parameter]:
+    """Every place that asks for a parameter."""
+    texts = [each.prompt for each in flow.definitions]
+    texts += [text for visit in walk(flow.body) for text in texts_of(visit.step)]
+    for text in texts:
+        yield from (part for part in text if isinstance(part, Parameter))
