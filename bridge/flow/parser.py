@@ -80,7 +80,7 @@ class _Parser(DefinitionReader):
         if body is None and not self.problems:
             self.wanted("a step")
         definitions = tuple(self.definitions.values())
-        return tree.Flow(body or tree.Sequence(()), definitions, head)
+        return tree.Flow(body or tree.Sequence(()), definitions, head, self.source)
 
     def _read(self, definition: object) -> None:
         try:

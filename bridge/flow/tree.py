@@ -125,7 +125,7 @@ class Segment:
     condition: FlowCondition | None = None
     at: int = _START
     # Where the condition itself begins.
-    condition_at: int = _START
+    condition_at: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,8 @@ class Flow:
     body: Sequence
     definitions: tuple[Definition, ...] = ()
     head: Head = Head()
+    # What it was read from: offsets count in it.
+    source: str = field(default="", compare=False, repr=False)
 
 
 class Visit(NamedTuple):

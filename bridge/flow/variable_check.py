@@ -166,11 +166,13 @@ class _Check:
             if not self.there[name] and not is_optional:
                 self.warnings.add(at, _MAY_BE_MISSING.format(name))
         elif not self._comes_back(name, at):
-            self.errors.add(at, self._too_early(name, at))
+            self.errors.add(at, self._too_early(name, at, is_optional=is_optional))
         elif not is_optional:
             self.errors.add(at, _ROUND_BEFORE.format(name))
 
-    def _too_early(self, name: str, at: int) -> str:
+    def _too_early(self, name: str, at: int, *, is_optional: bool) -> str:
+        if is_optional:
+            return f"{{{name}?}} is always empty: no jump leads back to here"
         if self.made[name] < at:
             return f"{{{name}}} is made beside this step, at the same time"
         return f"{{{name}}} is not there yet: a later step makes it"

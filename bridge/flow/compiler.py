@@ -1,0 +1,286 @@
+"""A checked flow compiled to its plan; `bridge.flow.plan` says how a plan runs. Pure.
+
+A guard becomes a `pass` with two edges: one into its segment, one past it. Inside a
+retry an edge from each step leads on if it did not fail; if it did, another one leads
+to the end of the innermost branch or group, and so in the end to the retry's own end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from bisect import bisect_right
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Unpack
+
+from bridge.flow.loops import BOUND
+from bridge.flow.tree import (
+    Call,
+    Group,
+    Mark,
+    Parallel,
+    Reference,
+    Retry,
+    Segment,
+    SubFlow,
+    output_of,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.flow.plan import Code, Detail, Edge, Kind, Node, Part, Plan
+    from bridge.flow.subflows import FindFlow
+    from bridge.flow.tree import Flow, Sequence, Step, Text
+
+FAILED: Code = ["name", 0, "failed"]
+NOT_FAILED: Code = ["not", 0, FAILED]
+# The place of a "not" that is ours: what does not pass a guard passes it by.
+OTHERWISE = -1
+
+
+def compile_flow(flow: Flow, find_flow: FindFlow | None = None) -> Plan:
+    """The plan of a flow that has been checked, with the plans of those it calls."""
+    plan = _compiled(flow)
+    calls = _calls(flow)
+    while calls and find_flow:
+        name = calls.pop()
+        other = find_flow(name)
+        if name not in plan["flows"] and not isinstance(other, str):
+            plan["flows"][name] = _compiled(other)
+            calls += _calls(other)
+    return plan
+
+
+def _calls(flow: Flow) -> list[str]:
+    return [v.step.name for v in walk(flow.body) if isinstance(v.step, SubFlow)]
+
+
+def _compiled(flow: Flow) -> Plan:
+    compiler = _Compiler(flow)
+    out = compiler.sequence(flow.body, [])
+    made = {node["var"]: name for name, node in compiler.nodes.items() if "var" in node}
+    return {
+        "schemaVersion": 1,
+        "name": flow.head.name,
+        "source": hashlib.sha256(flow.source.encode()).hexdigest(),
+        "nodes": compiler.nodes,
+        "out": out,
+        "vars": made,
+        "params": {param.name: param.default for param in flow.head.params},
+        "agents": {
+            each.name: {
+                "base": each.base,
+                "prompt": parts_of(each.prompt),
+                "model": each.model,
+            }
+            for each in flow.definitions
+        },
+        "details": compiler.details,
+        "flows": {},
+    }
+
+
+def parts_of(text: Text | None) -> list[Part]:
+    """A text as a plan has it."""
+    return [_part(part) for part in text or ()]
+
+
+def _part(part: Any) -> Part:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Reference):
+        return {"var": part.name, "path": list(part.path)}
+    return {"param": part.name, "default": part.default}
+
+
+class _Compiler:
+    def __init__(self, flow: Flow) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.details: dict[str, Detail] = {}
+        self.labels: dict[str, str] = {}
+        self.bases = {f"${each.name}": each for each in flow.definitions}
+        self.lines = [0, *(found.end() for found in re.finditer("\n", flow.source))]
+        # The first node of the step before.
+        self.since = ""
+        self.depth = 0
+        self.retries = 0
+        self.jumps: set[str] = set()
+        self.caught: set[str] = set()
+
+    def sequence(self, body: Sequence, ends: list[Edge]) -> list[Edge]:
+        """Compile segments after `ends`; returns their own ends."""
+        past: list[Edge] = []
+        for index, segment in enumerate(body.segments):
+            if segment.condition is None:
+                ends = self.chain(segment, ends)
+                continue
+            if index and not segment.condition.words:
+                ends = self.gate(ends, past)
+            code = segment.condition.code
+            guard = self.passing(
+                ends, segment.at, shows="condition", condition=segment.condition.source
+            )
+            if segment.condition.words:
+                self.catch(guard)
+            with self.inside():
+                ends = self.chain(segment, [(guard, code)])
+            ends.append((guard, ["not", OTHERWISE, code]))
+        return ends + past
+
+    def chain(self, segment: Segment, ends: list[Edge]) -> list[Edge]:
+        """Compile steps one after the other."""
+        past: list[Edge] = []
+        for index, step in enumerate(segment.steps):
+            if index:
+                ends = self.gate(ends, past)
+            start = len(self.nodes)
+            ends = self.step(step, ends)
+            self.since = f"node-{start}"
+        # Used up, while the condition still holds, and nothing follows.
+        if segment.condition is not None and ends[0][0] in self.jumps:
+            self.nodes[ends[0][0]]["fail"] = True
+        return ends + past
+
+    def gate(self, ends: list[Edge], past: list[Edge]) -> list[Edge]:
+        """Inside a retry, lead what failed past what follows."""
+        if not self.retries:
+            return ends
+        match ends:
+            case [(source, None)]:
+                pass
+            case _:
+                source = self.passing(ends, shows="gate")
+        past.append((source, FAILED))
+        return [(source, NOT_FAILED)]
+
+    def step(self, step: Step, ends: list[Edge]) -> list[Edge]:
+        """Compile a step after `ends`; returns its own ends."""
+        match step:
+            case Parallel(branches):
+                return self.parallel(branches, ends)
+            case Group(body):
+                return self.sequence(body, ends)
+            case Retry(times, body):
+                return self.retry(times, body, ends, step.at)
+            case Mark():
+                return [(self.mark(step, ends), None)]
+            case SubFlow(name, arguments):
+                given = {key: parts_of(text) for key, text in arguments}
+                detail: Detail = {"flow": name, "arguments": given}
+                called = self.node("call", ends, step, detail)
+                return [(called, None)]
+            case Call():
+                return [(self.call(step, ends), None)]
+        raise TypeError(step)
+
+    def parallel(self, branches: tuple[Step, ...], ends: list[Edge]) -> list[Edge]:
+        """Compile branches side by side."""
+        if len(ends) > 1:
+            # From each to each would be too many edges.
+            ends = [(self.passing(ends, shows="join"), None)]
+        since = self.since
+        after: list[Edge] = []
+        for branch in branches:
+            self.since = since
+            with self.inside():
+                after += self.step(branch, ends)
+        return after
+
+    def retry(
+        self, times: int, body: Sequence, ends: list[Edge], at: int
+    ) -> list[Edge]:
+        """Compile what is tried again while it fails."""
+        match body.segments:
+            case (Segment((Call() as call,), None),):
+                only = self.call(call, ends)
+                self.nodes[only]["retry"] = times
+                return [(only, None)]
+        start = self.passing(ends, at, shows="retry")
+        self.retries += 1
+        with self.inside():
+            ends = self.sequence(body, [(start, None)])
+        self.retries -= 1
+        end = self.passing(ends, at, shows="retry")
+        self.nodes[end]["back"] = [
+            {"to": start, "when": FAILED, "max": times, "body": (start, end)}
+        ]
+        if not self.retries:
+            self.nodes[end]["fail"] = FAILED
+        return [(end, None)]
+
+    def call(self, call: Call, ends: list[Edge]) -> str:
+        """Compile the call of an agent."""
+        detail: Detail = {"agent": call.agent, "text": parts_of(call.instruction)}
+        if own := self.bases.get(call.agent):
+            detail |= {"agent": own.base, "own": own.name}
+            detail |= {"model": own.model} if own.model else {}
+        return self.node("agent", ends, call, detail)
+
+    def mark(self, mark: Mark, ends: list[Edge]) -> str:
+        """Compile a place, a checkpoint or a jump."""
+        if to := self.labels.get(mark.name):
+            jump = self.passing(ends, mark.at, shows="jump", label=mark.name)
+            bound = mark.bound or BOUND
+            self.nodes[jump]["back"] = [
+                {"to": to, "when": None, "max": bound, "body": (to, jump)}
+            ]
+            self.jumps.add(jump)
+            return jump
+        if mark.prompt is None:
+            place = self.passing(ends, mark.at, shows="label", label=mark.name)
+        else:
+            detail: Detail = {"label": mark.name, "text": parts_of(mark.prompt)}
+            place = self.node("approval", ends, mark, detail)
+        self.labels[mark.name] = place
+        return place
+
+    def passing(self, ends: list[Edge], at: int = -1, **detail: Unpack[Detail]) -> str:
+        """Add a node that only passes on."""
+        node = self._add("pass", ends, at, detail)
+        if len(ends) > 1 and self.since:
+            self.nodes[node]["since"] = self.since
+        return node
+
+    def node(self, kind: Kind, ends: list[Edge], step: Step, detail: Detail) -> str:
+        """Add the node of a step."""
+        node = self._add(kind, ends, step.at, detail)
+        if output := output_of(step):
+            self.nodes[node]["var"] = output
+        if self.retries:
+            self.nodes[node]["caught"] = "any"
+        return node
+
+    def _add(self, kind: Kind, ends: list[Edge], at: int, detail: Detail) -> str:
+        node = f"node-{len(self.nodes)}"
+        self.nodes[node] = {"kind": kind, "in": ends}
+        if at >= 0:
+            line = bisect_right(self.lines, at)
+            detail |= {"line": line, "column": at - self.lines[line - 1] + 1}
+        self.details[node] = detail | {"depth": self.depth}
+        return node
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Be one level deeper, and mark the first node there."""
+        start = f"node-{len(self.nodes)}"
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.details[start]["starts"] = True
+
+    def catch(self, guard: str) -> None:
+        """Leave the failures that a guard asks about to it."""
+        left = [guard]
+        while left:
+            for source, _ in self.nodes[left.pop()]["in"]:
+                if source in self.caught:
+                    continue
+                self.caught.add(source)
+                node = self.nodes[source]
+                if node["kind"] == "pass":
+                    node.pop("fail", None)
+                    left.append(source)
+                else:
+                    node.setdefault("caught", "failed")

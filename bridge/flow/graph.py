@@ -1,0 +1,99 @@
+"""A plan as a graph to look at: nodes with what they ask, edges, variables. Pure.
+
+    {"nodes": [{"id": "node-0", "type": "agent", "agent": "general-purpose",
+                "instruction": "…", "outputVar": "issues", "model": "opus"}, …],
+     "edges": [{"from": "node-0", "to": "node-1"}, …], "variables": {}}
+
+A temporary agent is shown as what it stands for: its base, and its prompt before the
+instruction. A model, variables in the text and an output are there only where the flow
+says them. A jump is an edge back, with `max`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.flow.compiler import FAILED, NOT_FAILED, OTHERWISE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.flow.plan import Code, Part, Plan
+
+    Json = dict[str, Any]
+
+_TYPES = {"approval": "checkpoint", "call": "flow"}
+
+
+def graph_of(plan: Plan) -> Json:
+    """The graph of a plan, as JSON."""
+    return {
+        "nodes": [_node(plan, name) for name in plan["nodes"]],
+        "edges": list(_edges(plan)),
+        "variables": {},
+    }
+
+
+def text_of(parts: list[Part]) -> str:
+    """A text as it is written, references in their braces."""
+    return "".join(map(_written, parts))
+
+
+def _written(part: Part) -> str:
+    if isinstance(part, str):
+        return part
+    if "var" in part:
+        return f"{{{'.'.join([part['var'], *part['path']])}}}"
+    default = "" if part["default"] is None else f":{part['default']}"
+    return f"{{{{{part['param']}{default}}}}}"
+
+
+def _node(plan: Plan, name: str) -> Json:
+    node, detail = plan["nodes"][name], plan["details"][name]
+    kind = node["kind"]
+    shown: Json = {"id": name, "type": _TYPES.get(kind, kind)}
+    if kind == "pass":
+        keys = ("condition", "label")
+        kind = detail.get("shows", kind)
+        return (
+            shown | {"type": kind} | {key: detail[key] for key in keys if key in detail}
+        )
+    parts = list(detail.get("text", []))
+    if own := detail.get("own"):
+        prompt = plan["agents"][own]["prompt"]
+        parts = [*prompt, "\n\n", *parts] if parts and prompt else prompt or parts
+    for key in ("agent", "flow", "label"):
+        shown |= {key: detail[key]} if key in detail else {}
+    if "flow" in detail:
+        given = detail["arguments"]
+        shown["arguments"] = {key: text_of(text) for key, text in given.items()}
+        parts = [part for text in given.values() for part in text]
+    else:
+        shown["instruction"] = text_of(parts)
+    shown |= {"outputVar": node["var"]} if "var" in node else {}
+    shown |= {"model": detail["model"]} if "model" in detail else {}
+    shown |= {"retry": node["retry"]} if "retry" in node else {}
+    used = [
+        part["var"] for part in parts if not isinstance(part, str) and "var" in part
+    ]
+    return shown | ({"templateVars": list(dict.fromkeys(used))} if used else {})
+
+
+def _edges(plan: Plan) -> Iterator[Json]:
+    for name, node in plan["nodes"].items():
+        for source, code in node["in"]:
+            condition = _condition(code, plan["details"][source].get("condition", ""))
+            yield {"from": source, "to": name} | condition
+        for back in node.get("back", []):
+            condition = _condition(back["when"], "")
+            yield {"from": name, "to": back["to"]} | condition | {"max": back["max"]}
+
+
+def _condition(code: Code, written: str) -> Json:
+    """The condition of an edge, as it is written where its source stands."""
+    if code is None:
+        return {}
+    if code in (FAILED, NOT_FAILED):
+        return {"condition": "failed" if code == FAILED else "!failed"}
+    is_otherwise = isinstance(code, list) and code[:2] == ["not", OTHERWISE]
+    return {"condition": f"!({written})" if is_otherwise else written}

@@ -1,0 +1,169 @@
+"""What a flow compiles to: nodes, and the edges between them. Plain JSON; no logic.
+
+The engine advances a *run* of a plan; pipelines and step workflows compile to it, too.
+`Plan.nodes` is all that it loads at each step. `Plan.details` has what is only asked
+for when a node starts, or is shown: prompts, where a node stands in its file. Both have
+the nodes in written order, which is the order that "before" and "after" mean here.
+
+How a run goes, from edges alone:
+
+- An edge `[SOURCE, CONDITION]` carries a live or a dead token once its source has
+  ended: live if the source ran and the condition holds (None always does), or dead. The
+  conditions of a source are decided together, when it ends.
+- A node whose edges all have a token is decided. One live token runs it; all dead skip
+  it, and it sends dead ones on. A node without edges runs at once.
+- *Last steps* of a node: each source with a live edge, if it is a step, or what are
+  that source's own last steps, if it is a `pass`. Where a node has `since`, those that
+  stand before that node in written order do not count, unless there are no others. The
+  words of a condition ask about them: of an edge that leaves a step about that step,
+  of one that leaves a `pass` about the last steps of the pass.
+
+What a condition asks for (`bridge.flow.condition`):
+
+    passed, success   every last step ended well
+    failed            a last step ended with an answer that says failed or blocked, or
+                      with an error, inside a retry
+    issues            a last step says that it found some
+    all, any          mappings with these four words, of every or of any last step
+    variables         what each step made, by name; nothing for what did not run
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+# A compiled condition: what `bridge.policy.condition` reads.
+Code = Any
+# A source, and the condition of its edge.
+Edge = tuple[str, Code | None]
+Kind = Literal["agent", "approval", "call", "pass", "exec", "tool", "wait", "stay"]
+
+
+class Back(TypedDict):
+    """A jump back from a node, taken when it ends.
+
+    Attributes:
+        to: the node that runs again, whatever its tokens: its visit is one more.
+        when: a condition, asked like that of an edge; None for always.
+        max: how often it is taken before its label is reached anew from outside.
+        body: the first and the last node, in written order, that start anew: what
+            still runs there is cancelled, its tokens, counters and ends are forgotten.
+    """
+
+    to: str
+    when: Code | None
+    max: int
+    body: tuple[str, str]
+
+
+# `in` is a word of Python, so that this class cannot be written as one.
+Node = TypedDict(
+    "Node",
+    {
+        "kind": Kind,
+        "in": list[Edge],
+        # The variable that it makes.
+        "var": NotRequired[str],
+        # Which failures are a condition's to look at, rather than the run's to fail by:
+        # an answer that says failed or blocked, or any error at all.
+        "caught": NotRequired[Literal["failed", "any"]],
+        # Further attempts, in place of the request's own.
+        "retry": NotRequired[int],
+        # Last steps before this node do not count where there are others.
+        "since": NotRequired[str],
+        # Jumps, tried in this order; the first that is taken keeps all edges waiting.
+        "back": NotRequired[list[Back]],
+        # When it ends, no jump is taken and this holds, the run fails by its policy.
+        "fail": NotRequired[Code],
+        # Of pipelines: unless it holds, the node is skipped, its tokens dead, or live.
+        "if": NotRequired[Code],
+        "skip": NotRequired[Literal["dead", "pass"]],
+        # It runs on the first live token; the others' sources are cancelled.
+        "any": NotRequired[bool],
+    },
+)
+
+
+class Reference(TypedDict):
+    """A variable, and the field of it that is wanted."""
+
+    var: str
+    path: list[str]
+
+
+class Parameter(TypedDict):
+    """A parameter of the flow, and what it is where nobody gives it."""
+
+    param: str
+    default: str | None
+
+
+Part = str | Reference | Parameter
+
+
+class Detail(TypedDict, total=False):
+    """What a node does, and where it stands: `line` and `column` from 1.
+
+    Attributes:
+        agent: the agent that is asked; for a temporary one, its base.
+        own: the temporary agent, whose prompt comes before `text`.
+        text: what it is asked, or what the person is asked.
+        model: only where the flow says one.
+        flow: the flow that is called, with `arguments`.
+        shows: what a `pass` is there for.
+        depth: how many branches, guards and retries are around it.
+        starts: whether it is the first of such a one.
+        condition: as it is written.
+        label: of a place that is jumped to, or of the jump.
+    """
+
+    line: int
+    column: int
+    agent: str
+    own: str
+    text: list[Part]
+    model: str
+    flow: str
+    arguments: dict[str, list[Part]]
+    shows: Literal["condition", "label", "jump", "join", "retry", "gate"]
+    depth: int
+    starts: bool
+    condition: str
+    label: str
+
+
+class TemporaryAgent(TypedDict):
+    """An agent of this flow alone; its model is sonnet where it has none."""
+
+    base: str
+    prompt: list[Part]
+    model: str | None
+
+
+class Plan(TypedDict):
+    """A compiled flow.
+
+    Attributes:
+        schemaVersion: 1.
+        name: the flow's, or empty.
+        source: SHA-256 of the text that it was compiled from.
+        nodes: by id, in written order.
+        out: sources and conditions, as in `Node`: the flow's last steps, its answer.
+        vars: which node makes a variable.
+        params: what a parameter is that nobody gives; null if it has to be given.
+        agents: the temporary agents.
+        details: of the nodes.
+        flows: the plans of the flows that are called, those that they call included;
+            none of these has `flows` of its own.
+    """
+
+    schemaVersion: int
+    name: str
+    source: str
+    nodes: dict[str, Node]
+    out: list[Edge]
+    vars: dict[str, str]
+    params: dict[str, str | None]
+    agents: dict[str, TemporaryAgent]
+    details: dict[str, Detail]
+    flows: dict[str, Plan]
