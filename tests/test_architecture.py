@@ -18,9 +18,9 @@ PACKAGE = Path(bridge.__file__).parent
 # A room may import from rooms further down, and from itself.
 ROOMS = (
     "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker", "claude_cli",
-    "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "agents", "change",
-    "store", "policy", "protocol", "process", "config", "setting", "shipped", "routes",
-    "errors", "extras",
+    "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "flow", "agents",
+    "change", "store", "policy", "protocol", "process", "config", "setting", "shipped",
+    "routes", "errors", "extras",
 )  # fmt: skip
 
 PURE = (
@@ -33,6 +33,11 @@ PURE = (
     "agents/diagnostic.py", "agents/templates.py", "agents/agent_names.py",
     "agents/syntax_node.py", "rules/signs.py",
     "change/diffs.py", "change/secrets.py",
+    *(f"flow/{name}.py" for name in (
+        "tokens", "token_reader", "definition_reader", "parser", "text", "tree",
+        "printer", "condition", "checks", "loops", "variable_check", "parameters",
+        "subflows", "plan", "compiler", "graph", "drawing",
+    )),
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 

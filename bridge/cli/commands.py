@@ -26,6 +26,9 @@ GROUPS = {
         "rules": "Which rules there are, and what they would do.",
         "vars": "The variables of a session, which rules read.",
     },
+    "Flows": {
+        "flow": "Find what is wrong with a flow, or show its graph.",
+    },
     "Agents and models": {
         "agents": "Which agents there are, and what is wrong.",
         "trust": "Look at this project's agents and rules; allow them.",

@@ -16,6 +16,7 @@ from bridge.protocol.names import MODEL_NAMES, is_model
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bridge.flow.subflows import FindFlow
     from bridge.flow.tree import Flow, Sequence, Step, Text, Visit
 
 MAX_FAN_OUT = 1_000
@@ -28,11 +29,11 @@ class Surroundings:
     """What a flow names and does not define.
 
     `wrong_agent` says what is wrong with the name of an agent, and `find_flow` gives
-    the flow of a name, or says what is wrong with that.
+    the flow of a name, or says what is wrong with that. Without them nobody asks.
     """
 
     wrong_agent: Callable[[str], str | None] = lambda _name: None
-    find_flow: Callable[[str], Flow | str] = lambda name: f"no flow is named {name!r}"
+    find_flow: FindFlow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ def check_flow(flow: Flow, around: Surroundings = Surroundings()) -> Findings:
         check_labels(labels, found.errors, found.warnings)
         check_variables(flow, labels, found.errors, found.warnings)
         check_parameters(flow, found.errors, found.warnings)
-        check_subflows(flow, around.find_flow, found.errors)
+        if around.find_flow is not None:
+            check_subflows(flow, around.find_flow, found.errors)
     except TooMany:
         pass
     return found

@@ -50,8 +50,8 @@ def mermaid_of(plan: Plan) -> Iterator[str]:
         said = label_of(plan, node["id"]) or node["type"]
         yield f"    {node['id']}{left}{_quoted(said)}{right}"
     for edge in graph["edges"]:
-        said = edge.get("condition", "")
-        said += f"{edge['max']} times at most" if "max" in edge else ""
+        times = [_at_most(edge["max"])] if "max" in edge else []
+        said = ", ".join([*filter(None, [edge.get("condition")]), *times])
         arrow = f"-->|{_quoted(said)}|" if said else "-->"
         yield f"    {edge['from']} {arrow} {edge['to']}"
 

@@ -18,7 +18,7 @@ from bridge.flow.compiler import FAILED, NOT_FAILED, OTHERWISE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.flow.plan import Code, Part, Plan
+    from bridge.flow.plan import Code, Detail, Part, Plan
 
     Json = dict[str, Any]
 
@@ -50,33 +50,31 @@ def _written(part: Part) -> str:
 
 def _node(plan: Plan, name: str) -> Json:
     node, detail = plan["nodes"][name], plan["details"][name]
-    kind = node["kind"]
-    shown: Json = {"id": name, "type": _TYPES.get(kind, kind)}
-    if kind == "pass":
-        keys = ("condition", "label")
-        kind = detail.get("shows", kind)
-        return (
-            shown | {"type": kind} | {key: detail[key] for key in keys if key in detail}
-        )
-    parts = list(detail.get("text", []))
-    if own := detail.get("own"):
-        prompt = plan["agents"][own]["prompt"]
-        parts = [*prompt, "\n\n", *parts] if parts and prompt else prompt or parts
-    for key in ("agent", "flow", "label"):
+    kind = detail.get("shows") or _TYPES.get(node["kind"], node["kind"])
+    shown: Json = {"id": name, "type": kind}
+    for key in ("agent", "flow", "label", "condition"):
         shown |= {key: detail[key]} if key in detail else {}
-    if "flow" in detail:
+    parts = _asked(plan, detail)
+    if "arguments" in detail:
         given = detail["arguments"]
         shown["arguments"] = {key: text_of(text) for key, text in given.items()}
-        parts = [part for text in given.values() for part in text]
-    else:
+    elif node["kind"] != "pass":
         shown["instruction"] = text_of(parts)
     shown |= {"outputVar": node["var"]} if "var" in node else {}
     shown |= {"model": detail["model"]} if "model" in detail else {}
     shown |= {"retry": node["retry"]} if "retry" in node else {}
-    used = [
-        part["var"] for part in parts if not isinstance(part, str) and "var" in part
-    ]
+    used = [p["var"] for p in parts if not isinstance(p, str) and "var" in p]
     return shown | ({"templateVars": list(dict.fromkeys(used))} if used else {})
+
+
+def _asked(plan: Plan, detail: Detail) -> list[Part]:
+    """Everything that a node says: a temporary agent's prompt first."""
+    parts = [p for text in detail.get("arguments", {}).values() for p in text]
+    parts += detail.get("text", [])
+    if "own" not in detail:
+        return parts
+    prompt = plan["agents"][detail["own"]]["prompt"]
+    return [*prompt, "\n\n", *parts] if parts else prompt
 
 
 def _edges(plan: Plan) -> Iterator[Json]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.flow.problems import near
@@ -47,7 +47,7 @@ def read_head(source: str, problems: Problems) -> tuple[Head, int]:
     # Late: most flows have no frontmatter, and no need of YAML.
     from bridge.agents.yaml_source import read_tree
 
-    fields: Tree = read_tree(match["fields"], PurePath(), keeps_source=True)  # type: ignore[arg-type]
+    fields: Tree = read_tree(match["fields"], Path(), keeps_source=True)
     head = _head(fields)
     at = match.start("fields")
     starts = [at, *(at + found.end() for found in re.finditer("\n", match["fields"]))]

@@ -30,7 +30,7 @@ What a condition asks for (`bridge.flow.condition`):
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict, final
 
 # A compiled condition: what `bridge.policy.condition` reads.
 Code = Any
@@ -84,6 +84,7 @@ Node = TypedDict(
 )
 
 
+@final
 class Reference(TypedDict):
     """A variable, and the field of it that is wanted."""
 
@@ -91,6 +92,7 @@ class Reference(TypedDict):
     path: list[str]
 
 
+@final
 class Parameter(TypedDict):
     """A parameter of the flow, and what it is where nobody gives it."""
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.agents.diagnostic import did_you_mean
+from bridge.agents.diagnostic import Diagnostic, did_you_mean
 from bridge.errors import BridgeError
-from bridge.policy.condition_problem import Problem, shown
+from bridge.policy.condition_problem import Problem, place, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from bridge.agents.diagnostic import Level
 
 # Nobody reads more, and the rest of a file that has so many is no flow.
 MAX_PROBLEMS = 50
@@ -22,18 +25,24 @@ class InvalidFlow(BridgeError):
     """A flow cannot be used.
 
     Attributes:
-        file: where the flow is from.
-        source: the flow, as `problems` count in it.
-        problems: in the order of the source.
+        problems: each at its place, in the order of the source.
     """
 
     code = "invalid_flow"
 
     def __init__(self, file: str, source: str, problems: Iterable[Problem]) -> None:
-        self.file = file
-        self.source = source
-        self.problems = tuple(sorted(problems, key=lambda problem: problem.at))
-        super().__init__("\n".join(f"{file}:{shown(source, p)}" for p in self.problems))
+        self.problems = tuple(diagnostics(file, source, problems))
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+def diagnostics(
+    file: str, source: str, problems: Iterable[Problem], level: Level = "error"
+) -> Iterator[Diagnostic]:
+    """Problems with their places in a file, in the order of the source."""
+    for problem in sorted(problems, key=lambda problem: problem.at):
+        line, column = place(source, problem.at)
+        _, quoted = shown(source, problem).split("\n", 1)
+        yield Diagnostic(Path(file), line, (), problem.message, level, column, quoted)
 
 
 class TooMany(Exception):

@@ -1,0 +1,60 @@
+"""Flows in files: one by its path, and those that it calls by their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.errors import BridgeError, InvalidRequest
+from bridge.flow.parser import parse_flow
+from bridge.flow.problems import near
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from bridge.flow.tree import Flow
+
+SUFFIX = ".flow"
+
+
+def read_flow(file: Path) -> Flow:
+    """The flow in a file.
+
+    Raises:
+        InvalidRequest: there is no such file, or it is not UTF-8.
+        InvalidFlow: it cannot be parsed.
+    """
+    try:
+        source = file.read_bytes().decode()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InvalidRequest(f"{file}: {reason}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{file}: not UTF-8 at offset {error.start}") from None
+    return parse_flow(source, file=str(file))
+
+
+class Library:
+    """Flows by name: NAME.flow in one of these folders, the first that has it."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders = folders
+        self._known: dict[str, Flow | str] = {}
+
+    def find(self, name: str) -> Flow | str:
+        """The flow of a name, or what is wrong with it."""
+        if name not in self._known:
+            self._known[name] = self._look(name)
+        return self._known[name]
+
+    def _look(self, name: str) -> Flow | str:
+        for folder in self.folders:
+            file = folder / f"{name}{SUFFIX}"
+            if file.is_file():
+                try:
+                    return read_flow(file)
+                except BridgeError as error:
+                    return f"@call:{name} cannot be called:\n{error}"
+        names = (f.stem for folder in self.folders for f in folder.glob(f"*{SUFFIX}"))
+        looked = " or ".join(map(str, self.folders))
+        return f"no flow is called {name!r} in {looked}{near(name, sorted(names))}"
