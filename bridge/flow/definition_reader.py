@@ -26,7 +26,6 @@ class DefinitionReader(TokenReader):
         opener = self.expect("{", "{ after @define-agents")
         while self.kind == "DEFINE":
             self.definition()
-            self.take(",")
         self.close(opener)
 
     def definition(self) -> None:
@@ -37,6 +36,7 @@ class DefinitionReader(TokenReader):
             self.problems.add(token.at, f"${name} is defined twice")
         if self.kind != "{":
             self.constants[name] = self.quoted()
+            self.take(",")
             return
         fields = self._fields()
         missing = [key for key in _REQUIRED if key not in fields]
@@ -46,6 +46,7 @@ class DefinitionReader(TokenReader):
         base, model = (self._word(token.at, key, fields) for key in ("base", "model"))
         prompt = fields.get("prompt", ())
         self.definitions[name] = Definition(name, base or "", prompt, model, token.at)
+        self.take(",")
 
     def _fields(self) -> dict[str, Text]:
         opener = self.next()

@@ -31,6 +31,7 @@ MAX_DEPTH = 50
 MAX_TIMES = 1_000
 _STEPS = frozenset({"NAME", "OWN", "MARK", "CALL", "["})
 _CLOSERS = frozenset("]})")
+_ENDS = _CLOSERS | {"END", "DEFINE", "BLOCK"}
 _GUARDS = frozenset({"(", "TILDE"})
 # Editors do not show it, and no prompt has it.
 _CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -163,7 +164,10 @@ class _Parser(DefinitionReader):
             steps.append(self.parallel())
 
     def _is_end(self) -> bool:
-        return self.kind in _CLOSERS or self.kind in {"END", "DEFINE", "BLOCK"}
+        """Whether nothing follows here; passes a comma that is left over."""
+        if self.kind == "," and self.tokens[self.index + 1].kind in _ENDS:
+            self.next()
+        return self.kind in _ENDS
 
     def parallel(self) -> tree.Step:
         """`parallel: step ('||' step)*`."""

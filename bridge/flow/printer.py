@@ -5,21 +5,47 @@ One step to a line; frontmatter, definitions, and the sequence.
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 from bridge.flow.text import print_text
-from bridge.flow.tree import Call, Group, Mark, Parallel, Retry, SubFlow
+from bridge.flow.tree import Call, Group, Head, Mark, Parallel, Retry, SubFlow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bridge.flow.tree import Definition, Flow, Sequence, Step, Text
 
 _INDENT = "  "
+_NOT_YAML = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def print_flow(flow: Flow) -> str:
     """The source of a flow, ending with a line break."""
     definitions = [_definition(each) for each in flow.definitions]
-    return "\n\n".join([*definitions, _sequence(flow.body, "\n")]) + "\n"
+    parts = [*_head(flow.head), *definitions, _sequence(flow.body, "\n")]
+    return "\n\n".join(parts) + "\n"
+
+
+def _head(head: Head) -> Iterator[str]:
+    if head == Head():
+        return
+    fields = [("name", head.name), ("description", head.description)]
+    lines = [f"{key}: {_yaml(value)}" for key, value in fields if value]
+    lines += ["params:"] if head.params else []
+    for param in head.params:
+        said = {"description": param.description or None, "default": param.default}
+        facts = [f"{key}: {_yaml(it)}" for key, it in said.items() if it is not None]
+        mapping = f" {{{', '.join(facts)}}}" if facts else ""
+        lines.append(f"{_INDENT}{param.name}:{mapping}")
+    yield "\n".join(["---", *lines, "---"])
+
+
+def _yaml(text: str) -> str:
+    """A text as JSON, with escapes for what YAML does not take as it is."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _NOT_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
 def _definition(definition: Definition) -> str:

@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import re
 
+from bridge.flow.tokens import NAME
 from bridge.flow.tree import Parameter, Reference, Text
 
 _ESCAPES = {"n": "\n", "t": "\t"}
 _ESCAPED = re.compile(r'\\(?P<escaped>["\\nt{}])')
+_PARAMETER = (
+    rf"\s*+ (?P<parameter> {NAME} ) \s*+ (?: : (?P<default> (?:[^{{}}\\]|\\.)*+ ))?"
+)
+_REFERENCE = rf"(?P<name> {NAME} ) (?P<path> (?: \.[\w-]++ )*+ ) (?P<optional> \?? )"
 _PART = re.compile(
-    r"""
-    \\ (?P<escaped> ["\\nt{}] )
-  | \{\{ (?P<parameter> [^\W\d][\w-]* ) (?: : (?P<default> (?:[^{}\\]|\\.)* ) )? \}\}
-  | \{ (?P<name> [^\W\d][\w-]* ) (?P<path> (?: \.[\w-]+ )* ) (?P<optional> \?? ) \}
-    """,
+    rf"{_ESCAPED.pattern} | \{{\{{ {_PARAMETER} \}}\}} | \{{ {_REFERENCE} \}}",
     re.X | re.S,
 )
 # What would read as something else, were it not escaped.
-_TO_ESCAPE = re.compile(r'\\(?=["\\nt{}]|$)|"|\{(?=[\w{])')
+_TO_ESCAPE = re.compile(r'\\(?=["\\nt{}]|$)|"|\{(?=[\s{]*(?:\w|$))')
 _ALL = re.compile(r'["\\{}]')
 
 
