@@ -59,7 +59,7 @@ class _Reader:
         """The same code, with variables where `variables` has them."""
         match code:
             case ["get", _, ["name", at, group], word] if self._is_group(group, at):
-                self._word(str(word), at, f"{group} {word}: {group} is followed by")
+                self._word(group, str(word), at)
                 return code
             case ["name", at, name]:
                 return self._name(at, name)
@@ -69,18 +69,18 @@ class _Reader:
 
     def _name(self, at: int, name: str) -> Code:
         if self._is_group(name, at):
-            self._word("", at, f"{name} is followed by")
+            self._word(name, "", at)
         elif name in WORDS and not self._is_reference(at):
             self.words.append((name, at))
             return ["name", at, name]
         self.variables.append((name, at))
         return ["get", at, ["name", at, "variables"], name]
 
-    def _word(self, word: str, at: int, message: str) -> None:
+    def _word(self, group: str, word: str, at: int) -> None:
         self.words.append((word, at))
         if word not in WORDS:
-            hint = near(word, WORDS) or f": {', '.join(WORDS)}"
-            self.problems.append(Problem(at, message + hint))
+            message = f"{group} is followed by one of {', '.join(WORDS)}{near(word, WORDS)}"
+            self.problems.append(Problem(at, message))
 
     def _is_group(self, name: str, at: int) -> bool:
         return name in _GROUPS and not self._is_reference(at)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bridge.flow.problems import Problems
 
 _FENCE = re.compile(r"\s*---[ \t]*\n(?P<fields>.*?)^---[ \t]*(?:\n|\Z)", re.S | re.M)
-_OPEN = re.compile(r"\s*---[ \t]*\n")
+_OPEN = re.compile(r"\s*(?P<dashes>---)[ \t]*\n")
 _FIELDS = ("name", "description", "params")
 _OF_PARAMETER = ("description", "default")
 
@@ -39,11 +39,11 @@ def read_head(source: str, problems: Problems) -> tuple[Head, int]:
     """What the frontmatter says, and where the flow itself begins."""
     match = _FENCE.match(source)
     if not match:
-        opened = _OPEN.match(source)
-        if opened:
-            message = "this --- is never closed: put --- below the last field"
-            problems.add(opened.end() - len(opened[0].lstrip()), message)
-        return Head(), opened.end() if opened else 0
+        if not (opened := _OPEN.match(source)):
+            return Head(), 0
+        message = "this --- is never closed: put --- below the last field"
+        problems.add(opened.start("dashes"), message)
+        return Head(), len(source)
     # Late: most flows have no frontmatter, and no need of YAML.
     from bridge.agents.yaml_source import read_tree
 
@@ -60,7 +60,8 @@ def read_head(source: str, problems: Problems) -> tuple[Head, int]:
 
 def _head(fields: Tree) -> Head:
     if not isinstance(fields.value, dict):
-        fields.error((), f"expected {', '.join(_FIELDS)}")
+        if not fields.problems:
+            fields.error((), f"expected {', '.join(_FIELDS)}")
         return Head()
     for key in fields.value.keys() - set(_FIELDS):
         fields.error((key,), f"a flow has no such field{near(key, _FIELDS)}")

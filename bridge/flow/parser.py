@@ -49,9 +49,9 @@ def parse_flow(source: str, *, file: str = "flow") -> tree.Flow:
     flow = None
     try:
         for match in _CONTROL.finditer(source):
-            problems.add(
-                match.start(), f"a flow has no character U+{ord(match[0]):04X}"
-            )
+            message = f"a flow has no character U+{ord(match[0]):04X}"
+            problems.add(match.start(), message)
+        source = _CONTROL.sub(" ", source)
         head, at = read_head(source, problems)
         flow = _Parser(source, at, problems).flow(head)
     except TooMany:
@@ -191,7 +191,7 @@ class _Parser(DefinitionReader):
                     return self.subflow()
                 case "[":
                     return self.group()
-                case "NAME" if self.token.text == "retry" and self.ahead("NAME", "("):
+                case "NAME" if self._is_retry():
                     return self.retry()
                 case "NAME" | "OWN":
                     return self.call()
@@ -251,7 +251,8 @@ class _Parser(DefinitionReader):
         """`subflow: CALL ('(' (argument (',' argument)*)? ')')? (':' NAME)?`."""
         token = self.next()
         arguments: dict[str, tree.Text] = {}
-        if self.ahead("(", ")") or self.ahead("(", "NAME", "="):
+        is_touching = self.kind == "(" and self.token.at == token.end
+        if is_touching or self.ahead("(", "NAME", "="):
             opener = self.next()
             while key := self.take("NAME"):
                 self.expect("=", f"= after {key.text}")
@@ -263,6 +264,10 @@ class _Parser(DefinitionReader):
             self.close(opener)
         name = token.text.rpartition(":")[2].strip()
         return tree.SubFlow(name, tuple(arguments.items()), self._output(), token.at)
+
+    def _is_retry(self) -> bool:
+        is_called = self.ahead("NAME", "(") or self.ahead("NAME", "{")
+        return is_called and self.token.text == "retry"
 
     def retry(self) -> tree.Step:
         """`retry: 'retry' times '{' sequence '}'`."""

@@ -122,7 +122,9 @@ class Run:
         for to, node in self.plan["nodes"].items():
             for i, (source, code) in enumerate(node["in"]):
                 if source == name:
-                    holds = code is None or (how != "skipped" and self.holds(code, about))
+                    holds = code is None or (
+                        how != "skipped" and self.holds(code, about)
+                    )
                     self.tokens[name, to, i] = how != "skipped" and holds
 
     def last(self, name: str) -> set[str]:

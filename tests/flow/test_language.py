@@ -13,7 +13,6 @@ from bridge.flow.tree import (
     Group,
     Head,
     Mark,
-    Parallel,
     Parameter,
     Reference,
     Retry,
@@ -67,7 +66,9 @@ def test_guards_have_several_spellings_and_one_print(source):
 
 
 def test_a_guard_reaches_to_the_next_guard_or_the_groups_end():
-    body = parse_flow("a (if failed)~> b -> c (if passed)~> [(if issues)~> d] -> e").body
+    body = parse_flow(
+        "a (if failed)~> b -> c (if passed)~> [(if issues)~> d] -> e"
+    ).body
 
     assert [
         (each.condition and each.condition.source, len(each.steps))
@@ -110,7 +111,9 @@ def test_marks_are_places_and_jumps():
 
 
 def test_retries_and_sub_flows():
-    assert steps('retry(2) { a -> b } -> @call:other(v="{x}", w="") -> @call:c:out') == (
+    assert steps(
+        'retry(2) { a -> b } -> @call:other(v="{x}", w="") -> @call:c:out'
+    ) == (
         Retry(2, parse_flow("a -> b").body),
         SubFlow("other", (("v", (Reference("x"),)), ("w", ()))),
         SubFlow("c", (), "out"),
@@ -202,8 +205,12 @@ def test_frontmatter():
         "a"
     )
 
-    params = (Declared("src", "Where", "."), Declared("deep", "", "2"), Declared("goal"))
-    assert flow.head == Head("review", "Look, and say", params)
+    params = (
+        Declared("src", "Where", "."),
+        Declared("deep", "", "2"),
+        Declared("goal"),
+    )
+    assert flow.head == Head("review", "Look, and say", (*params, Declared("goal")))
     assert parse_flow("---\nparams: [a, b]\n---\na").head.params == (
         Declared("a"),
         Declared("b"),
@@ -229,7 +236,7 @@ $own := {
 
 @top ->
 $own:"Scan":found ->
-[fixer:"Fix {found}":fixes || Explore:"Write \\{} {found.files}"] ->
+[fixer:"Fix {found}":fixes || Explore:"Write {} {found.files}"] ->
 @ok:"Is {fixes} fine?" ->
 retry(2) { a -> b } ->
 @call:deploy(to="x"):done ->

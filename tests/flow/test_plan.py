@@ -59,7 +59,7 @@ def test_what_runs(flow, answers, expected):
         ("@x -> a (if failed)~> @x(1) (if failed)~> b", {"a": "failed"}, "a a b"),
         ("@x -> a (if failed)~> @x (if passed)~> b", {"a": "failed ok"}, "a a b"),
         ("@x -> a -> @x(2) -> b", {}, "a a a b"),
-        ("a -> @ok:\"Go on?\" -> b (if failed)~> @ok",
+        ('a -> @ok:"Go on?" -> b (if failed)~> @ok',
          {"b": "failed ok"}, "a @ok b @ok b"),
         # A loop in a loop counts anew.
         ("@x -> a -> @y -> b (if failed)~> @y(1) -> c (if issues)~> @x(1)",
@@ -89,8 +89,8 @@ def test_jumps(flow, answers, expected):
          "a b a x b c d"),
         # A condition that asks about a failure catches it, inside a retry, too.
         ("retry(1) { a (if failed)~> b } -> c", {"a": "failed"}, "a b c"),
-        ("retry(1) { [a (if failed)~> b] -> c } -> d", {"a": "failed", "b": "failed ok"},
-         "a b a b c d"),
+        ("retry(1) { [a (if failed)~> b] -> c } -> d",
+         {"a": "failed", "b": "failed ok"}, "a b a b c d"),
         ("retry(1) { retry(1) { a -> b } -> c }", {"b": "failed"},
          "a b a b a b a b !node-6"),
     ],

@@ -1,0 +1,88 @@
+"""What cannot be parsed: every problem at its place, in the language's own words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from bridge.flow.parser import parse_flow
+from bridge.flow.problems import MAX_PROBLEMS, InvalidFlow
+
+# Each a flow, and its problems below.
+CASES = (Path(__file__).parent / "samples" / "errors.txt").read_text().split("\n\n")
+
+
+def refused(source: str) -> str:
+    """Every problem of a flow, as it is shown."""
+    with pytest.raises(InvalidFlow) as caught:
+        parse_flow(source, file="x.flow")
+    return str(caught.value)
+
+
+def found(source: str) -> list[str]:
+    """Place and message of every problem."""
+    return re.findall(r"^x\.flow:(.*)$", refused(source), re.M)
+
+
+def test_error_shows_file_line_column_and_caret():
+    """Mistakes that have nothing to do with each other are found in one run."""
+    flow = """\
+        Explore:"Look":seen ->
+        [Plan:"Plan {seen}" Plan:"Plan differently"]
+        -> (if the tests look good)~> fixer
+        """
+    assert refused(dedent(flow)) == dedent(
+        """\
+        x.flow:2:21: expected -> or || between two steps, not Plan
+            [Plan:"Plan {seen}" Plan:"Plan differently"]
+                                ^
+        x.flow:3:12: nothing joins the and tests: free text cannot be decided here. \
+Let an agent answer yes or no before this, and test its answer
+            -> (if the tests look good)~> fixer
+                       ^"""
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.split("\n")[0] for case in CASES])
+def test_error(case):
+    """Each mistake is named once, where it is, without echoes."""
+    source, *problems = re.split("^    ", case, flags=re.M)
+
+    assert found(source[:-1]) == [problem.rstrip("\n") for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("", "1:1: expected a step, the flow ends here"),
+        ('a:"\0"', "1:4: a flow has no character U+0000"),
+        ('a:"\ud800"', "1:4: a flow has no character U+D800"),
+        ('a:"\x1b[31m"', "1:4: a flow has no character U+001B"),
+        ('a:"x\r\ny" -> b\r\nc', "3:1: expected -> or || between two steps, not c"),
+    ],
+)
+def test_error_of_odd_characters(source, problem):
+    assert found(source) == [problem]
+
+
+def test_error_too_deep():
+    """A bomb of brackets is no reason to go as deep."""
+    for source in ("[" * 60 + "a" + "]" * 60, "[" * 100_000 + "a" + "]" * 100_000):
+        assert found(source) == ["1:51: brackets go 50 deep at most"]
+
+
+def test_error_too_many():
+    """Nobody reads a thousand of them."""
+    assert len(found("a " * 1000)) == MAX_PROBLEMS
+
+
+def test_an_error_has_its_places():
+    with pytest.raises(InvalidFlow) as caught:
+        parse_flow("a\n  b", file="x.flow")
+
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.column, problem.level) == (2, 3, "error")
+    assert caught.value.code == "invalid_flow"
