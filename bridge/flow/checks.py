@@ -110,12 +110,16 @@ def _width(step: Step) -> int:
 
 
 def _check_guards(visits: list[Visit], errors: Problems) -> None:
-    """Find conditions that ask nothing, so that some steps never run, or always do."""
+    """Find conditions that ask about nothing: some steps never run, or always do."""
+    starts = (v.step.at for v in visits if not isinstance(v.step, Parallel | Group))
+    first = min(starts)
     for segment in {visit.segment.at: visit.segment for visit in visits}.values():
-        if segment.condition and not isinstance(segment.condition.code, list):
-            never = "always" if segment.condition.code else "never"
-            message = f"what this guards {never} runs: its condition asks nothing"
-            errors.add(segment.condition_at, message)
+        condition, at = segment.condition, segment.condition_at
+        if condition and not isinstance(condition.code, list):
+            often = "always" if condition.code else "never"
+            errors.add(at, f"what this guards {often} runs: the condition asks nothing")
+        elif condition and condition.words and at < first:
+            errors.add(at, "no step has run before this one, for it to ask about")
 
 
 def _check_agents(

@@ -79,7 +79,9 @@ class _Reader:
     def _word(self, group: str, word: str, at: int) -> None:
         self.words.append((word, at))
         if word not in WORDS:
-            message = f"{group} is followed by one of {', '.join(WORDS)}{near(word, WORDS)}"
+            message = (
+                f"{group} is followed by one of {', '.join(WORDS)}{near(word, WORDS)}"
+            )
             self.problems.append(Problem(at, message))
 
     def _is_group(self, name: str, at: int) -> bool:

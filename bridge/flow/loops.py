@@ -71,6 +71,7 @@ def _wrong(label: Label, jump: Mark, visit: Visit) -> Iterator[tuple[int, str]]:
         yield jump.at, f"{name} stands above, so this is a jump, which has no text"
     if visit.inside != label.visit.inside:
         yield jump.at, f"a jump to {name} would leave or enter a branch or a retry"
+        return
     if jump.bound is not None:
         return
     if visit.guard <= label.mark.at:

@@ -23,10 +23,12 @@ def check_parameters(flow: Flow, errors: Problems, warnings: Problems) -> None:
     used = set()
     for part in _used(flow):
         if declared and part.name not in declared and part.name not in used:
-            hint = near(part.name, declared) or "; params above have it"
+            hint = near(part.name, declared) or "; declare it in params"
             errors.add(part.at, f"no parameter is called {part.name!r}{hint}")
         used.add(part.name)
-    for name in declared.keys() - used:
+    # What is misspelt where it is used seems unused, too.
+    unused = sorted(declared.keys() - used) if used <= declared.keys() else []
+    for name in unused:
         warnings.add(0, f"the parameter {name!r} is not used")
 
 

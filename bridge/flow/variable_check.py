@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bridge.flow.condition import WORDS
 from bridge.flow.problems import near
 from bridge.flow.tree import (
     Call,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _ITSELF = "{{{0}}} is what this step makes; {{{0}?}} is what it made a round before"
 _ROUND_BEFORE = "{{{0}}} is made later; {{{0}?}} is what it was a round before"
-_MAY_BE_MISSING = "{{{0}}} is empty where a guard skips its step; {{{0}?}} says so"
+_MAY_BE_MISSING = "{{{0}}} is empty if a guard skips its step; {{{0}?}} allows that"
 
 
 def check_variables(
@@ -38,7 +39,11 @@ def check_variables(
 ) -> None:
     """Find variables that are unknown, not there yet, unused, or made twice."""
     check = _Check(flow, labels, errors, warnings)
+    known = len(errors)
     check.sequence(flow.body)
+    if len(errors) > known:
+        # What is misspelt where it is used seems unused, too.
+        return
     finals = set(_finals(flow.body))
     for name, at in check.made.items():
         if name not in check.used | finals:
@@ -153,8 +158,13 @@ class _Check:
                 self.warnings.add(at + place, message)
         for name, place in condition.variables:
             # Asked about what a guard skipped, a condition finds nothing.
-            is_optional = name in self.there or self._comes_back(name, at)
-            self.use(name, at + place, is_optional=is_optional)
+            if name in self.made:
+                is_optional = name in self.there or self._comes_back(name, at)
+                self.use(name, at + place, is_optional=is_optional)
+            else:
+                hint = near(name, (*self.made, *WORDS))
+                message = f"{name} is no variable and no word of a condition{hint}"
+                self.errors.add(at + place, message)
 
     def use(self, name: str, at: int, *, is_optional: bool) -> None:
         """Check that a variable is there."""

@@ -210,7 +210,7 @@ def test_frontmatter():
         Declared("deep", "", "2"),
         Declared("goal"),
     )
-    assert flow.head == Head("review", "Look, and say", (*params, Declared("goal")))
+    assert flow.head == Head("review", "Look, and say", params)
     assert parse_flow("---\nparams: [a, b]\n---\na").head.params == (
         Declared("a"),
         Declared("b"),
