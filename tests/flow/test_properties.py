@@ -1,0 +1,146 @@
+"""What holds for every flow, and for every text that is none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from flow.flow_strategies import flows, names, nested, pieces, sequences
+from flow.simulation import WORDS, Run
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.flow import tree
+from bridge.flow.checks import check_flow
+from bridge.flow.compiler import compile_flow
+from bridge.flow.condition import read_condition
+from bridge.flow.drawing import drawing_of, mermaid_of
+from bridge.flow.graph import graph_of
+from bridge.flow.parser import parse_flow
+from bridge.flow.printer import print_flow
+from bridge.flow.problems import InvalidFlow
+from bridge.policy.condition import decide
+
+
+@given(flow=flows)
+def test_a_tree_printed_and_parsed_again_is_the_same_tree(flow):
+    assert parse_flow(print_flow(flow)) == flow
+
+
+def use(source):
+    """Do with a text whatever can be done with it."""
+    try:
+        flow = parse_flow(source)
+    except InvalidFlow as error:
+        if not (error.problems and str(error)):
+            raise
+        return
+    found = check_flow(flow)
+    assert parse_flow(print_flow(flow)) == flow
+    if not found.errors:
+        plan = compile_flow(flow)
+        json.dumps(graph_of(plan))
+        assert list(drawing_of(plan, 80))
+        assert list(mermaid_of(plan))
+
+
+@given(source=st.text() | pieces)
+def test_any_text_is_a_flow_or_says_what_is_wrong(source):
+    use(source)
+
+
+@given(flow=flows, data=st.data())
+def test_a_flow_with_a_hole_in_it_says_what_is_wrong(flow, data):
+    source = print_flow(flow)
+    start = data.draw(st.integers(0, len(source)))
+    end = data.draw(st.integers(start, len(source)))
+
+    use(source[:start] + data.draw(pieces) + source[end:])
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ['"', '\\"\n', '"x"b', '"\n"a', "[", "]", "(", "{", "a(", "a:", "a ", "-", "$a:=",
+     "@a", "@a->", "a||", "a->", "a (if x)~> ", "'", "{{a:", '"{{a:" ', '"{a.b" ',
+     "---\n", "a:b:", "(if (", "retry(2){", "#\n", "\\", "\ufeff", "\r", "a.b",
+     "[a||", '$a:="x" ', "@a(2)->", "@call:a(", 'a:"{a}":a->'],
+)  # fmt: skip
+def test_no_text_takes_long(piece):
+    """However often it stands there: the rest is never read again and again."""
+    use(piece * (60_000 // len(piece)))
+    use("a -> " + piece * (20_000 // len(piece)) + ' -> b:"c"')
+
+
+def asked(body, answers, last):
+    """The agents that a tree asks, and the last of them: told from the tree alone."""
+    went = []
+    for segment in body.segments:
+        if segment.condition and not holds(segment.condition.code, answers, last):
+            continue
+        for step in segment.steps:
+            here, last = asked_by(step, answers, last)
+            went += here
+    return went, last
+
+
+def asked_by(step, answers, last):
+    match step:
+        case tree.Group(body):
+            return asked(body, answers, last)
+        case tree.Parallel(branches):
+            done = [asked_by(branch, answers, last) for branch in branches]
+            lasts = [ends for went, ends in done if went]
+            after = frozenset().union(*lasts) if lasts else last
+            return [name for went, _ in done for name in went], after
+    return [step.agent], frozenset([step.agent])
+
+
+def holds(code, answers, last):
+    has_issues = [answers[agent] == "issues" for agent in last]
+    every = {"passed": True, "success": True, "failed": not last}
+    some = {"passed": bool(last), "success": bool(last), "failed": False}
+    every["issues"], some["issues"] = all(has_issues), any(has_issues)
+    scope = {"all": every, "any": some, "passed": True, "success": True}
+    return decide(code, scope | {"failed": False, "issues": some["issues"]}) == "yes"
+
+
+def numbered(body):
+    """The same tree with an agent of its own for each call."""
+    agents = (f"agent{number}" for number in range(1_000))
+
+    def sequence(body):
+        return tree.Sequence(
+            tuple(
+                tree.Segment(tuple(map(step, each.steps)), each.condition)
+                for each in body.segments
+            )
+        )
+
+    def step(each):
+        match each:
+            case tree.Group(body):
+                return tree.Group(sequence(body))
+            case tree.Parallel(branches):
+                return tree.Parallel(tuple(map(step, branches)))
+        return tree.Call(next(agents))
+
+    return sequence(body)
+
+
+QUESTIONS = st.sampled_from(
+    [f"{group} {word}".strip() for word in WORDS for group in ("", "no", "all", "any")]
+).map(read_condition)
+CALLS = st.builds(tree.Call, names)
+BODIES = sequences(nested(CALLS, QUESTIONS, retries=False), QUESTIONS).map(numbered)
+
+
+@given(body=BODIES, issues=st.sets(st.integers(0, 20)))
+def test_a_plan_asks_whom_its_tree_asks(body, issues):
+    """Edges, tokens and last steps come to the same as reading the tree aloud."""
+    answers = {f"agent{n}": "issues" if n in issues else "ok" for n in range(1_000)}
+    run = Run(compile_flow(tree.Flow(body)), {n: [a] for n, a in answers.items()})
+
+    run.go()
+
+    assert run.asked == asked(body, answers, frozenset())[0]
+    assert run.ended.keys() == run.plan["nodes"].keys()
