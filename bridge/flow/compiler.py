@@ -180,10 +180,8 @@ class _Compiler:
         if len(ends) > 1:
             # From each to each would be too many edges.
             ends = [(self.passing(ends, shows="join"), None)]
-        since = self.since
         after: list[Edge] = []
         for branch in branches:
-            self.since = since
             with self.inside():
                 after += self.step(branch, ends)
         return after

@@ -160,7 +160,8 @@ class _Parser(DefinitionReader):
                 self.wanted("-> or || between two steps")
                 if self.kind not in _STEPS:
                     self.skip()
-                    continue
+                    if not self.take("BAR"):
+                        continue
             steps.append(self.parallel())
 
     def _is_end(self) -> bool:
