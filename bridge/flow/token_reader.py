@@ -69,10 +69,10 @@ class TokenReader:
         return self.take(kind) or self.lose(what)
 
     def wanted(self, what: str) -> None:
-        """Write down what should stand here, unless a text was cut just before."""
-        if self.index and self.tokens[self.index - 1].is_cut:
-            return
+        """Write down what should stand here, unless a quote near it is the reason."""
         token = self.token
+        if token.is_cut or (self.index and self.tokens[self.index - 1].is_cut):
+            return
         ends = token.kind == "END"
         found = "the flow ends here" if ends else f"not {shortened(token.text, 40)}"
         self.problems.add(token.at, f"expected {what}, {found}")

@@ -1,0 +1,170 @@
+"""`hostbridge flow`: what is wrong with a flow, and what it looks like."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+FLOW = """\
+$scanner := {base: "Explore", prompt: "You look for faults.", model: "haiku"}
+
+$scanner:"Scan {{target:src}}":faults ->
+[general-purpose:"Mend {faults}":mended || Plan:"Write down {faults}"] ->
+@ok:"Is {mended} fine?" -> general-purpose:"Test it"
+(if failed)~> @ok(3)
+"""
+
+BAD = """\
+bad.flow:1:3: expected -> or || between two steps, not b
+    a b
+      ^"""
+
+
+@pytest.fixture
+def flow(project):
+    file = project.folder / "mend.flow"
+    file.write_text(FLOW)
+    return file
+
+
+@pytest.mark.usefixtures("flow")
+def test_a_flow_without_faults(project):
+    ran = project.run("flow", "check", "mend.flow")
+
+    assert ran == (0, "mend.flow: 6 steps, 0 errors, 0 warnings\n", "")
+
+
+def test_check_shows_every_problem_at_its_place(project, flow):
+    flow.write_text(FLOW.replace("Plan", "Plann"))
+    (project.folder / "odd.flow").write_text('Explore:"Look" Plan:"Plan"')
+
+    ran = project.run("flow", "check", "mend.flow", "odd.flow")
+
+    assert ran.code == 1
+    assert (
+        ran.out
+        == """\
+mend.flow:4:44: no agent is named 'Plann'; did you mean Plan?
+    [general-purpose:"Mend {faults}":mended || Plann:"Write down {faults}"] ->
+                                               ^
+mend.flow: 6 steps, 1 error, 0 warnings
+odd.flow:1:16: expected -> or || between two steps, not Plan
+    Explore:"Look" Plan:"Plan"
+                   ^
+odd.flow: 1 error, 0 warnings
+"""
+    )
+
+
+def test_check_prints_json(project, flow):
+    flow.write_text(FLOW.replace("{mended} fine", "{mendet} fine"))
+
+    ran = project.run("flow", "check", "mend.flow", "--json")
+
+    assert [json.loads(line) for line in ran.out.splitlines()] == [
+        {
+            "file": "mend.flow",
+            "line": 5,
+            "path": "",
+            "level": "error",
+            "message": "no step makes {mendet}; did you mean 'mended'?",
+            "column": 9,
+        }
+    ]
+    assert ran.code == 1
+
+
+@pytest.mark.usefixtures("flow")
+def test_the_drawing_fits_a_page(project):
+    ran = project.run("flow", "graph", "mend.flow")
+
+    assert (
+        ran.out
+        == """\
+node-0  $scanner (haiku): Scan {{target:src}} -> faults
+node-1  ├─ general-purpose: Mend {faults} -> mended
+node-2  ├─ Plan: Write down {faults}
+node-3  @ok: Is {mended} fine?
+node-4  general-purpose: Test it
+node-5  if failed
+node-6  ├─ back to @ok, 3 times at most
+"""
+    )
+
+
+@pytest.mark.usefixtures("flow")
+def test_the_graph_is_json(project):
+    ran = project.run("flow", "graph", "mend.flow", "--json")
+
+    graph = json.loads(ran.out)
+    assert [*graph] == ["nodes", "edges", "variables"]
+    assert graph["nodes"][0] == {
+        "id": "node-0",
+        "type": "agent",
+        "agent": "Explore",
+        "instruction": "You look for faults.\n\nScan {{target:src}}",
+        "outputVar": "faults",
+        "model": "haiku",
+    }
+    assert graph["edges"][-1] == {"from": "node-6", "to": "node-3", "max": 3}
+
+
+def test_the_graph_is_mermaid(project):
+    ran = project.run("flow", "graph", "-", "--mermaid", stdin=b'a:"#1 \\"x\\"" || b')
+
+    assert (
+        ran.out
+        == """\
+flowchart TD
+    node-0["a: #35;1 #quot;x#quot;"]
+    node-1["b"]
+"""
+    )
+
+
+def test_called_flows_are_beside_the_file_or_the_users(project):
+    (project.folder / "near.flow").write_text('Plan:"{{what}}"')
+    home = project.bridge.settings.home / "flows"
+    home.mkdir(parents=True)
+    (home / "mine.flow").write_text("@call:top")
+    top = project.folder / "top.flow"
+    top.write_text(
+        '@call:near(what="x") -> @call:nears -> @call:near -> @call:mine ->\n@call:bad'
+    )
+    (project.folder / "bad.flow").write_text("a b")
+
+    ran = project.run("flow", "check", "top.flow", "--json")
+
+    said = [json.loads(line)["message"] for line in ran.out.splitlines()]
+    assert said == [
+        f"no flow is called 'nears' in . or {home}; did you mean 'near'?",
+        "@call:near: the parameter 'what' is missing",
+        "flows that call each other never end: mine > top > mine",
+        f"@call:bad cannot be called:\n{BAD}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["check", "no.flow"], 2, "no.flow: no such file or directory"),
+        (["check"], 2, "flow: missing: FILE|-...; see `hostbridge flow --help`"),
+        (["draw", "x"], 2, "check|graph: invalid choice"),
+        (["check", "--mermaid", "x"], 2, "try: hostbridge flow graph --mermaid FILE"),
+        (["graph", "--mermaid", "--text", "x"], 2, "no such option: --text"),
+        (["graph", "odd.flow"], 1, "odd.flow:1:3: expected -> or || between two steps"),
+        (["graph", "loop.flow"], 1, "loop.flow:1:12: this loop has neither"),
+        (["check", "latin.flow"], 2, "expected UTF-8, got byte 0xe9 at offset 3"),
+    ],
+)
+def test_what_cannot_be_done_is_said(project, words, code, said):
+    (project.folder / "odd.flow").write_text("a b")
+    (project.folder / "loop.flow").write_text("@a -> b -> @a")
+    (project.folder / "latin.flow").write_bytes(b'a:"\xe9"')
+
+    ran = project.run("flow", *words)
+
+    assert ran.code == code
+    assert said in ran.err
+    assert ran.out == ""
