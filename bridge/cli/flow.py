@@ -41,7 +41,7 @@ OPTIONS = (
     ),
     option(
         "files",
-        metavar="FILE|-...",
+        metavar="FILE|-",
         nargs="+",
         type=Path,
         completes="file",

@@ -149,7 +149,7 @@ def test_called_flows_are_beside_the_file_or_the_users(project):
     ("words", "code", "said"),
     [
         (["check", "no.flow"], 2, "no.flow: no such file or directory"),
-        (["check"], 2, "flow: missing: FILE|-...; see `hostbridge flow --help`"),
+        (["check"], 2, "flow: missing: FILE|-; see `hostbridge flow --help`"),
         (["draw", "x"], 2, "check|graph: invalid choice"),
         (["check", "--mermaid", "x"], 2, "try: hostbridge flow graph --mermaid FILE"),
         (["graph", "--mermaid", "--text", "x"], 2, "no such option: --text"),
