@@ -5,8 +5,8 @@ that is called with `@call:NAME` is NAME.flow beside the file, or in
 ~/.hostbridge/flows/. Exit code 1: a flow has errors.
 
 For example:
-  echo 'Explore:"Look":seen -> Plan:"Plan {seen}"' | hostbridge flow graph -
-  echo 'Explore:"Look":seen -> Plan:"Plan {sen}"' | hostbridge flow check - || true
+  echo 'Explore:"Look":seen' | hostbridge flow check -
+  echo 'Explore || Plan -> claude' | hostbridge flow graph -
 """
 
 import sys
