@@ -44,6 +44,8 @@ _TOKEN = re.compile(
 _TOUCHING = re.compile(r"[\w\"$@]")
 # Each look goes through the rest of the file: so many, and bounded time.
 _MAX_LOOKS = 20
+# More than any flow needs, and few enough to be held.
+_MAX_TOKENS = 500_000
 
 
 class Token(NamedTuple):
@@ -79,6 +81,9 @@ def tokenize(source: str, problems: Problems, at: int = 0) -> list[Token]:
                 at = len(source) if line_end < 0 or not looks else line_end
                 tokens.append(Token("TEXT", source[start:at], start, at, is_cut=True))
                 continue
+        if len(tokens) == _MAX_TOKENS:
+            problems.add(start, f"a flow has {_MAX_TOKENS:,} words and signs at most")
+            kind, text, at = "END", "", len(source)
         tokens.append(Token(text if kind == "sign" else kind, text, start, at))
         if kind == "END":
             return tokens

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from bridge.flow import tree
 from bridge.flow.condition import read_condition
 
-_SIGNS = st.sampled_from([*'{}"\\:?.,n\n\t []()#$@-|~> a', "{x}", "{{ y }}", "→", "\x85"])
+_SIGNS = st.sampled_from(
+    [*'{}"\\:?.,n\n\t []()#$@-|~> a', "{x}", "{{ y }}", "→", "\x85"]
+)
 _CHARACTERS = st.characters(exclude_categories=("Cs", "Cc"))
 plain = st.lists(_SIGNS | _CHARACTERS, max_size=4).map("".join)
 names = st.sampled_from(

@@ -79,6 +79,13 @@ def test_error_too_many():
     assert len(found("a " * 1000)) == MAX_PROBLEMS
 
 
+def test_error_too_long():
+    """Whoever gives ten megabytes gets an answer before memory is full."""
+    assert found("a->" * 400_000) == [
+        "1:750001: a flow has 500,000 words and signs at most"
+    ]
+
+
 def test_an_error_has_its_places():
     with pytest.raises(InvalidFlow) as caught:
         parse_flow("a\n  b", file="x.flow")
