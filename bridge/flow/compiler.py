@@ -106,7 +106,6 @@ class _Compiler:
         self.since = ""
         self.depth = 0
         self.retries = 0
-        self.jumps: set[str] = set()
         self.caught: set[str] = set()
 
     def sequence(self, body: Sequence, ends: list[Edge]) -> list[Edge]:
@@ -138,9 +137,10 @@ class _Compiler:
             start = len(self.nodes)
             ends = self.step(step, ends)
             self.since = f"node-{start}"
-        # Used up, while the condition still holds, and nothing follows.
-        if segment.condition is not None and ends[0][0] in self.jumps:
-            self.nodes[ends[0][0]]["fail"] = True
+        last = self.nodes[ends[0][0]]
+        if isinstance(step, Mark) and "back" in last and segment.condition is not None:
+            # Used up, while the condition still holds, and nothing follows.
+            last["fail"] = True
         return ends + past
 
     def gate(self, ends: list[Edge], past: list[Edge]) -> list[Edge]:
@@ -224,7 +224,6 @@ class _Compiler:
             self.nodes[jump]["back"] = [
                 {"to": to, "when": None, "max": bound, "body": (to, jump)}
             ]
-            self.jumps.add(jump)
             return jump
         if mark.prompt is None:
             place = self.passing(ends, mark.at, shows="label", label=mark.name)

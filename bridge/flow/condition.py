@@ -5,7 +5,8 @@
     {fixes}  {scan.found} > 0  fixes    what a step made
 
 A compiled condition asks for `passed`, `success`, `failed`, `issues`, for `all` and
-`any`, which have these as fields, and for `variables`, which has what the steps made.
+`any`, which have these as fields, for `variables`, what the steps made, and, where it
+names a field, for `answers`, from which that was made.
 """
 
 from __future__ import annotations
@@ -56,25 +57,27 @@ class _Reader:
         self.problems: list[Problem] = []
 
     def read(self, code: Code) -> Code:
-        """The same code, with variables where `variables` has them."""
+        """The same code, with variables where a run has them."""
         match code:
             case ["get", _, ["name", at, group], word] if self._is_group(group, at):
                 self._word(group, str(word), at)
                 return code
+            case ["get", at, ["name", at_name, name], field]:
+                return ["get", at, self._name(at_name, name, "answers"), field]
             case ["name", at, name]:
-                return self._name(at, name)
+                return self._name(at, name, "variables")
             case [operation, at, *parts]:
                 return [operation, at, *map(self.read, parts)]
         return code
 
-    def _name(self, at: int, name: str) -> Code:
+    def _name(self, at: int, name: str, kept_in: str) -> Code:
         if self._is_group(name, at):
             self._word(name, "", at)
         elif name in WORDS and not self._is_reference(at):
             self.words.append((name, at))
             return ["name", at, name]
         self.variables.append((name, at))
-        return ["get", at, ["name", at, "variables"], name]
+        return ["get", at, ["name", at, kept_in], name]
 
     def _word(self, group: str, word: str, at: int) -> None:
         self.words.append((word, at))

@@ -20,12 +20,14 @@ How a run goes, from edges alone:
 
 What a condition asks for (`bridge.flow.condition`):
 
-    passed, success   every last step ended well
+    passed, success   every last step ended well; of a checkpoint: the person agreed
     failed            a last step ended with an answer that says failed or blocked, or
-                      with an error, inside a retry
-    issues            a last step says that it found some
+                      with a refusal; inside a retry, or with an error
+    issues            a last step says that it found some: its answer's field `issues`
     all, any          mappings with these four words, of every or of any last step
-    variables         what each step made, by name; nothing for what did not run
+    variables         by name, what each step made, as texts get it; but a number, true
+                      or false as such; nothing for what did not run
+    answers           by name, the whole answers, for their fields
 """
 
 from __future__ import annotations

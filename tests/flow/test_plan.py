@@ -61,6 +61,7 @@ def test_what_runs(flow, answers, expected):
         ("@x -> a -> @x(2) -> b", {}, "a a a b"),
         ('a -> @ok:"Go on?" -> b (if failed)~> @ok',
          {"b": "failed ok"}, "a @ok b @ok b"),
+        ("a (if passed)~> [[@y -> b -> @y(1)] || c] -> d", {}, "a b b c d"),
         # A loop in a loop counts anew.
         ("@x -> a -> @y -> b (if failed)~> @y(1) -> c (if issues)~> @x(1)",
          {"b": "failed ok failed ok", "c": "ok"}, "a b b"),
@@ -134,8 +135,20 @@ def test_variables_are_asked_for_by_name():
     assert plan["nodes"]["node-2"]["in"][0][1] == [
         "and", 0,
         ["compare", 0,
-         ["get", 1, ["get", 1, ["name", 1, "variables"], "issues"], "count"], ">", 1],
+         ["get", 1, ["get", 1, ["name", 1, "answers"], "issues"], "count"], ">", 1],
         ["name", 22, "issues"],
+    ]  # fmt: skip
+
+
+def test_fields_are_asked_of_answers_and_the_rest_of_texts():
+    """`contains` looks into what is put into texts, not among an answer's fields."""
+    plan = plan_of('a:"":x (if {x} contains "y" || {x["a b"]} == 1)~> b')
+
+    assert plan["nodes"]["node-2"]["in"][0][1] == [
+        "or", 0,
+        ["compare", 0, "y", "in", ["get", 1, ["name", 1, "variables"], "x"]],
+        ["compare", 20,
+         ["get", 21, ["get", 21, ["name", 21, "answers"], "x"], "a b"], "==", 1],
     ]  # fmt: skip
 
 
