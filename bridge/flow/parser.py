@@ -25,6 +25,8 @@ from bridge.flow.token_reader import Lost
 from bridge.policy.condition_problem import InvalidCondition
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bridge.flow.tokens import Token
 
 MAX_DEPTH = 50
@@ -83,9 +85,9 @@ class _Parser(DefinitionReader):
         definitions = tuple(self.definitions.values())
         return tree.Flow(body or tree.Sequence(()), definitions, head, self.source)
 
-    def _read(self, definition: object) -> None:
+    def _read(self, definition: Callable[[], None]) -> None:
         try:
-            definition()  # type: ignore[operator]
+            definition()
         except Lost:
             self.skip()
 
@@ -150,10 +152,11 @@ class _Parser(DefinitionReader):
             if self.take("ARROW"):
                 if self.kind in _GUARDS or self._is_end():
                     return tuple(steps)
-            elif self.kind in _CLOSERS - {*self.closers}:
+            elif self.kind in _CLOSERS and self.kind not in self.closers:
                 token = self.next()
                 self.problems.add(token.at, f"this {token.text} closes nothing")
-                continue
+                if self.kind not in _STEPS:
+                    continue
             elif self.kind in _GUARDS or self._is_end():
                 return tuple(steps)
             else:
@@ -240,11 +243,9 @@ class _Parser(DefinitionReader):
         self.expect("(", "how often, in brackets: (3)")
         number = self.expect("NUMBER", "a number")
         self.expect(")", ") after the number")
-        if (
-            len(number.text) <= len(str(MAX_TIMES))
-            and 1 <= int(number.text) <= MAX_TIMES
-        ):
-            return int(number.text)
+        times = int(number.text[:9])
+        if 1 <= times <= MAX_TIMES:
+            return times
         self.problems.add(number.at, f"expected a number from 1 to {MAX_TIMES:,}")
         return 1
 

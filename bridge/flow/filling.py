@@ -1,0 +1,58 @@
+"""A text of a plan with its values put in: once, and never read again. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bridge.flow.plan import Part
+
+
+def filled(
+    parts: Iterable[Part],
+    *,
+    variables: Mapping[str, Any],
+    answers: Mapping[str, Any],
+    params: Mapping[str, str],
+) -> str:
+    """What an agent is asked.
+
+    Args:
+        parts: the text.
+        variables: what each step made, by name: a text, or any JSON.
+        answers: the whole answers, for their fields.
+        params: what the flow was given. A parameter that is not among them, and has no
+            default in the text, is empty, as is everything else that is not there.
+    """
+    return "".join(_value(part, variables, answers, params) for part in parts)
+
+
+def _value(
+    part: Part,
+    variables: Mapping[str, Any],
+    answers: Mapping[str, Any],
+    params: Mapping[str, str],
+) -> str:
+    if isinstance(part, str):
+        return part
+    if "param" in part:
+        return _written(params.get(part["param"], part["default"]))
+    if not part["path"]:
+        return _written(variables.get(part["var"]))
+    value = answers.get(part["var"])
+    for key in part["path"]:
+        if isinstance(value, list) and key in map(str, range(len(value))):
+            value = value[int(key)]
+        else:
+            value = value.get(key) if isinstance(value, dict) else None
+    return _written(value)
+
+
+def _written(value: Any) -> str:
+    """A text as it is, nothing for null, everything else as JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)

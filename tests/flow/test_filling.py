@@ -1,0 +1,51 @@
+"""What is put into a text: values, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.flow.compiler import compile_flow
+from bridge.flow.filling import filled
+from bridge.flow.parser import parse_flow
+
+ANSWER = {"files": ["a.py", "b.py"], "found": {"count": 3}, "none": None, "ok": True}
+
+
+def asked(text, *, variables=None, params=None):
+    plan = compile_flow(parse_flow(f'a:"{text}"'))
+    return filled(
+        plan["details"]["node-0"]["text"],
+        variables={"x": "two faults"} | (variables or {}),
+        answers={"x": ANSWER},
+        params=params or {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Fix {x}!", "Fix two faults!"),
+        ("{x.files} {x.files.1}", '["a.py", "b.py"] b.py'),
+        ("{x.found.count}{x.ok}", "3true"),
+        ("<{x.none}{x.nothing.at.all}{x.files.9}{y}{y?}{y.z}>", "<>"),
+        (r"\{x} { x } {}", "{x} { x } {}"),
+    ],
+)
+def test_values(text, said):
+    assert asked(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("{{p}}", "given"), ("{{q:else}}", "else"), ("<{{q}}>", "<>")]
+)
+def test_parameters(text, said):
+    assert asked(text, params={"p": "given"}) == said
+
+
+@pytest.mark.parametrize(
+    "value", ["{x}", "{{p}}", "\\{x}", "$& \\1 %s", '" -> rm:"', "\x1b[31m", "\ud800"]
+)
+def test_values_are_data(value):
+    """Whatever an agent says: nothing in it is put in, escaped or lost."""
+    assert asked("<{y}{y}>", variables={"y": value}) == f"<{value}{value}>"
+    assert asked("<{{y}}>", params={"y": value}) == f"<{value}>"
