@@ -122,13 +122,12 @@ _DEFINITIONS = st.tuples(names, _WORDS, texts, st.none() | _WORDS)
 _DECLARED = st.tuples(names, plain, st.none() | plain)
 flows = _flows()
 
-# Texts that a grammar could stumble over.
-pieces = st.lists(
-    st.sampled_from(
-        ["a", "$b", "@c", "@call:d", "retry(2)", "$e :=", '"x {y}"', '"', "'", "->",
-         "||", "|", "~>", "(if passed)~>", "(", ")", "[", "]", "{", "}", ":", ",", "=",
-         "3", "base", "prompt", "#", "\n", "---\n", "@define-agents", "{{z}}", "\\",
-         "\0", " ", "(if {v} > 1)~>", ":out", "\ud800"]
-    ),
-    max_size=40,
-).map("".join)  # fmt: skip
+# What texts are made of that a parser could stumble over.
+PIECES = (
+    "a", "$b", "@c", "@call:d", "retry(2)", "$e :=", '"x {y}"', '"', "'", "->", " -> ",
+    "||", " || ", "|", "~>", "(if passed)~>", "(", ")", "[", "]", "{", "}", ":", ",",
+    "=", "3", "base", "prompt", "#", "\n", "---\n", "@define-agents", "{{z}}", "\\",
+    "\0", " ", "(if {v} > 1)~>", ":out", "\ud800", '$e := {base: "x", prompt: "p"}\n',
+    "[a || b]", "retry(2) { a -> b }", '(if {y} contains "x")~> ', 'a:"{x}":y',
+)  # fmt: skip
+pieces = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from random import Random
 
 import pytest
-from flow.flow_strategies import flows, names, nested, pieces, sequences
+from flow.flow_strategies import PIECES, flows, names, nested, pieces, sequences
 from flow.simulation import WORDS, Run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +50,16 @@ def test_any_text_is_a_flow_or_says_what_is_wrong(source):
     use(source)
 
 
+@pytest.mark.parametrize(
+    "count", [1_000, pytest.param(100_000, marks=pytest.mark.slow)]
+)
+def test_heaps_of_texts_are_flows_or_say_what_is_wrong(count):
+    """Many more than hypothesis tries: a loop without end stood in the first 2,000."""
+    dice = Random(13)  # noqa: S311 - no secret
+    for _ in range(count):
+        use("".join(dice.choices(PIECES, k=dice.randint(0, 40))))
+
+
 @given(flow=flows, data=st.data())
 def test_a_flow_with_a_hole_in_it_says_what_is_wrong(flow, data):
     source = print_flow(flow)
@@ -67,8 +78,8 @@ def test_a_flow_with_a_hole_in_it_says_what_is_wrong(flow, data):
 )  # fmt: skip
 def test_no_text_takes_long(piece):
     """However often it stands there: the rest is never read again and again."""
-    use(piece * (60_000 // len(piece)))
-    use("a -> " + piece * (20_000 // len(piece)) + ' -> b:"c"')
+    use(piece * (30_000 // len(piece)))
+    use("a -> " + piece * (10_000 // len(piece)) + ' -> b:"c"')
 
 
 def asked(body, answers, last):
