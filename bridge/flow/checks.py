@@ -70,14 +70,11 @@ def _check_size(flow: Flow, visits: list[Visit], errors: Problems) -> None:
         TooMany: it is too much to be looked at further.
     """
     prompts = {f"${each.name}": _length(each.prompt) for each in flow.definitions}
+    said = sum(_said(visit.step, prompts) for visit in visits)
     for what, found, most in (
         ("steps", len(visits), MAX_STEPS),
         ("agents at once", _widest(flow.body), MAX_FAN_OUT),
-        (
-            "characters of prompts",
-            sum(_said(v.step, prompts) for v in visits),
-            MAX_SAID,
-        ),
+        ("characters of prompts", said, MAX_SAID),
     ):
         if found > most:
             errors.add(0, f"{found:,} {what}; a flow has {most:,} at most")
@@ -140,8 +137,10 @@ def _check_agents(
             own = f"${name}"
             hint = f"; did you mean {own}?" if own in defined else ""
             found.errors.add(at, f"no agent is named {name!r}{hint}" if hint else wrong)
+    # What is misspelt where it is called seems unused, too.
+    is_clear = not any(name[0] == "$" and name not in defined for name in first)
     for name, definition in defined.items():
-        if name not in first:
+        if name not in first and is_clear:
             found.warnings.add(definition.at, f"no step calls {name}")
         if wrong := around.wrong_agent(definition.base):
             found.errors.add(definition.at, f"base of {name}: {wrong}")

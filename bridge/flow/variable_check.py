@@ -13,13 +13,14 @@ from bridge.flow.problems import near
 from bridge.flow.tree import (
     Call,
     Group,
+    Mark,
     Parallel,
     Reference,
     Retry,
     output_of,
     texts_of,
     walk,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,9 +54,16 @@ def check_variables(
 def _finals(body: Sequence) -> Iterator[str | None]:
     """What the last steps make: the flow is there for it."""
     for segment in reversed(body.segments):
-        yield from _finals_of(segment.steps[-1])
-        if segment.condition is None:
+        # A jump makes nothing: what counts is what ran before it.
+        said = [step for step in segment.steps if not _is_bare(step)]
+        yield from _finals_of(said[-1]) if said else ()
+        if said and segment.condition is None:
             return
+
+
+def _is_bare(step: Step) -> bool:
+    """Whether it is a mark that asks nothing: a place, or a jump."""
+    return isinstance(step, Mark) and step.prompt is None
 
 
 def _finals_of(step: Step) -> Iterator[str | None]:
