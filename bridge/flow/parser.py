@@ -234,6 +234,8 @@ class _Parser(DefinitionReader):
     def mark(self) -> tree.Mark:
         """`mark: MARK ('(' NUMBER ')')? (':' text (':' NAME)?)?`."""
         token = self.next()
+        if token.text == "@call":
+            self.lose("the name of a flow: @call:name")
         bound = self.times() if self.ahead("(", "NUMBER", ")") else None
         text, output = self._said()
         return tree.Mark(token.text[1:], text, output, bound, token.at)
