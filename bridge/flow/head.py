@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
     from bridge.flow.problems import Problems
 
-_FENCE = re.compile(r"\s*---[ \t]*\n(?P<fields>.*?)^---[ \t]*(?:\n|\Z)", re.S | re.M)
-_OPEN = re.compile(r"\s*(?P<dashes>---)[ \t]*\n")
+_OPENED = r"(?:\s|\#[^\n]*\n)*+(?P<dashes>---)[ \t]*\n"
+_OPEN = re.compile(_OPENED)
+_FENCE = re.compile(_OPENED + r"(?P<fields>.*?)^---[ \t]*(?:\n|\Z)", re.S | re.M)
 _FIELDS = ("name", "description", "params")
 _OF_PARAMETER = ("description", "default")
 

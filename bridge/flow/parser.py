@@ -229,7 +229,11 @@ class _Parser(DefinitionReader):
     def _output(self) -> str | None:
         if not self.take(":"):
             return None
-        return self.expect("NAME", "a name for what the step says").text
+        name = self.expect("NAME", "a name for what the step says").text
+        if self.kind == ":":
+            self.problems.add(self.token.at, "what a step says has one name")
+            raise Lost
+        return name
 
     def mark(self) -> tree.Mark:
         """`mark: MARK ('(' NUMBER ')')? (':' text (':' NAME)?)?`."""

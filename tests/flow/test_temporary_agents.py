@@ -6,6 +6,7 @@ import pytest
 from flow.simulation import plan_of
 
 from bridge.flow.compiler import compile_flow
+from bridge.flow.drawing import drawing_of
 from bridge.flow.graph import graph_of
 from bridge.flow.parser import parse_flow
 from bridge.flow.tree import Definition
@@ -192,6 +193,27 @@ def test_the_graph_shows_what_really_runs():
         ],
         "variables": {},
     }  # fmt: skip
+
+
+def test_a_flow_of_everything():
+    """A definition, a parameter, a group, a checkpoint, a loop, over several lines."""
+    plan = plan_of("""
+    # comments
+    $security-scanner := {base: "general-purpose", prompt: "…", model: "opus"}
+    $security-scanner:"Scan {{target:src}}":issues ->
+      [fixer:"Fix {issues}":fixes || Explore:"Document {issues}":docs]
+      -> @review:"Look at {fixes}" -> general-purpose:"Verify" -> (if failed)~> @review
+    """)
+
+    assert list(drawing_of(plan, None)) == [
+        "node-0  $security-scanner (opus): Scan {{target:src}} -> issues",
+        "node-1  ├─ fixer: Fix {issues} -> fixes",
+        "node-2  ├─ Explore: Document {issues} -> docs",
+        "node-3  @review: Look at {fixes}",
+        "node-4  general-purpose: Verify",
+        "node-5  if failed",
+        "node-6  ├─ back to @review, 10 times at most",
+    ]
 
 
 def test_values_stand_apart_from_the_text():
