@@ -52,10 +52,11 @@ def check_flow(flow: Flow, around: Surroundings = Surroundings()) -> Findings:
         _check_size(flow, visits, found.errors)
         _check_agents(flow, visits, around, found)
         _check_guards(visits, found.errors)
-        labels = labels_of(flow.body)
-        check_labels(labels, found.errors, found.warnings)
-        check_variables(flow, labels, found.errors, found.warnings)
-        check_parameters(flow, found.errors, found.warnings)
+        both = found.errors, found.warnings
+        labels = labels_of(visits)
+        check_labels(labels, *both)
+        check_variables(flow, visits, labels.values(), *both)
+        check_parameters(flow, visits, *both)
         if around.find_flow is not None:
             check_subflows(flow, around.find_flow, found.errors)
     except TooMany:

@@ -24,7 +24,6 @@ from bridge.flow.tree import (
     Segment,
     SubFlow,
     output_of,
-    walk,
 )
 
 if TYPE_CHECKING:
@@ -43,18 +42,18 @@ OTHERWISE = -1
 def compile_flow(flow: Flow, find_flow: FindFlow | None = None) -> Plan:
     """The plan of a flow that has been checked, with the plans of those it calls."""
     plan = _compiled(flow)
-    calls = _calls(flow)
+    calls = _calls(plan)
     while calls and find_flow:
         name = calls.pop()
         other = find_flow(name)
         if name not in plan["flows"] and not isinstance(other, str):
             plan["flows"][name] = _compiled(other)
-            calls += _calls(other)
+            calls += _calls(plan["flows"][name])
     return plan
 
 
-def _calls(flow: Flow) -> list[str]:
-    return [v.step.name for v in walk(flow.body) if isinstance(v.step, SubFlow)]
+def _calls(plan: Plan) -> list[str]:
+    return [each["flow"] for each in plan["details"].values() if "flow" in each]
 
 
 def _compiled(flow: Flow) -> Plan:

@@ -9,13 +9,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.flow.problems import near
-from bridge.flow.tree import Mark, walk
+from bridge.flow.tree import Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from bridge.flow.problems import Problems
-    from bridge.flow.tree import Sequence, Visit
+    from bridge.flow.tree import Visit
 
 # How often a jump is taken that says no number.
 BOUND = 10
@@ -29,10 +29,10 @@ class Label(NamedTuple):
     jumps: list[tuple[Mark, Visit]]
 
 
-def labels_of(body: Sequence) -> dict[str, Label]:
+def labels_of(visits: Iterable[Visit]) -> dict[str, Label]:
     """The labels of a flow, by their names."""
     labels: dict[str, Label] = {}
-    for visit in walk(body):
+    for visit in visits:
         mark = visit.step
         if not isinstance(mark, Mark):
             continue

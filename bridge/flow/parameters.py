@@ -8,20 +8,22 @@ from bridge.flow.problems import near
 from bridge.flow.tree import Parameter, texts_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from bridge.flow.problems import Problems
-    from bridge.flow.tree import Flow
+    from bridge.flow.tree import Flow, Visit
 
 
-def check_parameters(flow: Flow, errors: Problems, warnings: Problems) -> None:
+def check_parameters(
+    flow: Flow, visits: Iterable[Visit], errors: Problems, warnings: Problems
+) -> None:
     """Find parameters that a flow declares or uses, but not both.
 
     A flow that declares none may use any.
     """
     declared = {param.name: param for param in flow.head.params}
     used = set()
-    for part in _used(flow):
+    for part in _used(flow, visits):
         if declared and part.name not in declared and part.name not in used:
             hint = near(part.name, declared) or "; declare it in params"
             errors.add(part.at, f"no parameter is called {part.name!r}{hint}")
@@ -35,7 +37,7 @@ def check_parameters(flow: Flow, errors: Problems, warnings: Problems) -> None:
 def wrong_arguments(flow: Flow, given: Collection[str]) -> Iterator[str]:
     """What is wrong with these parameters for a flow: unknown ones, missing ones."""
     defaults = {param.name for param in flow.head.params if param.default is not None}
-    used = list(_used(flow))
+    used = list(_used(flow, walk(flow.body)))
     known = {part.name for part in flow.head.params} | {part.name for part in used}
     needed = {part.name for part in used if part.default is None} - defaults
     for name in sorted(set(given) - known):
@@ -46,9 +48,9 @@ def wrong_arguments(flow: Flow, given: Collection[str]) -> Iterator[str]:
     )
 
 
-def _used(flow: Flow) -> Iterator[Parameter]:
+def _used(flow: Flow, visits: Iterable[Visit]) -> Iterator[Parameter]:
     """Every place that asks for a parameter."""
     texts = [each.prompt for each in flow.definitions]
-    texts += [text for visit in walk(flow.body) for text in texts_of(visit.step)]
+    texts += [text for visit in visits for text in texts_of(visit.step)]
     for text in texts:
         yield from (part for part in text if isinstance(part, Parameter))

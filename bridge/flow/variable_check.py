@@ -19,16 +19,15 @@ from bridge.flow.tree import (
     Retry,
     output_of,
     texts_of,
-    walk,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from bridge.flow.condition import FlowCondition
     from bridge.flow.loops import Label
     from bridge.flow.problems import Problems
-    from bridge.flow.tree import Flow, Sequence, Step, Text
+    from bridge.flow.tree import Flow, Sequence, Step, Text, Visit
 
 _ITSELF = "{{{0}}} is what this step makes; {{{0}?}} is what it made a round before"
 _ROUND_BEFORE = "{{{0}}} is made later; {{{0}?}} is what it was a round before"
@@ -36,10 +35,14 @@ _MAY_BE_MISSING = "{{{0}}} is empty if a guard skips its step; {{{0}?}} allows t
 
 
 def check_variables(
-    flow: Flow, labels: dict[str, Label], errors: Problems, warnings: Problems
+    flow: Flow,
+    visits: Iterable[Visit],
+    labels: Iterable[Label],
+    errors: Problems,
+    warnings: Problems,
 ) -> None:
     """Find variables that are unknown, not there yet, unused, or made twice."""
-    check = _Check(flow, labels, errors, warnings)
+    check = _Check(flow, visits, labels, errors, warnings)
     known = len(errors)
     check.sequence(flow.body)
     if len(errors) > known:
@@ -81,7 +84,8 @@ class _Check:
     def __init__(
         self,
         flow: Flow,
-        labels: dict[str, Label],
+        visits: Iterable[Visit],
+        labels: Iterable[Label],
         errors: Problems,
         warnings: Problems,
     ) -> None:
@@ -94,11 +98,9 @@ class _Check:
         self.made: dict[str, int] = {}
         # From each label to the last jump back to it.
         self.loops = [
-            (label.mark.at, label.jumps[-1][0].at)
-            for label in labels.values()
-            if label.jumps
+            (label.mark.at, label.jumps[-1][0].at) for label in labels if label.jumps
         ]
-        for visit in walk(flow.body):
+        for visit in visits:
             name = output_of(visit.step)
             if name in self.made:
                 errors.add(
