@@ -36,7 +36,7 @@ PURE = (
     *(f"flow/{name}.py" for name in (
         "tokens", "token_reader", "definition_reader", "parser", "text", "tree",
         "printer", "condition", "checks", "loops", "variable_check", "parameters",
-        "subflows", "plan", "compiler", "graph", "drawing",
+        "subflows", "plan", "compiler", "graph", "drawing", "filling",
     )),
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
