@@ -1,8 +1,10 @@
 """A checked flow compiled to its plan; `bridge.flow.plan` says how a plan runs. Pure.
 
-A guard becomes a `pass` with two edges: one into its segment, one past it. Inside a
-retry an edge from each step leads on if it did not fail; if it did, another one leads
-to the end of the innermost branch or group, and so in the end to the retry's own end.
+A guard becomes a `pass` with two edges: one into its segment, one past it.
+
+Inside a retry, and in a group before a guard that asks how it ended, failures are
+caught: an edge from each step leads on if it did not fail; if it did, another one leads
+to the end of the innermost branch or group, and so in the end to who asks.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ import hashlib
 import re
 from bisect import bisect_right
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Unpack
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from bridge.flow.loops import BOUND
 from bridge.flow.tree import (
@@ -104,37 +107,46 @@ class _Compiler:
         # The first node of the step before.
         self.since = ""
         self.depth = 0
-        self.retries = 0
+        # Which failures are caught here.
+        self.catching: Literal["", "failed", "any"] = ""
         self.caught: set[str] = set()
 
     def sequence(self, body: Sequence, ends: list[Edge]) -> list[Edge]:
         """Compile segments after `ends`; returns their own ends."""
         past: list[Edge] = []
-        for index, segment in enumerate(body.segments):
+        asked = [each.condition for each in body.segments[1:]]
+        for segment, next_one in zip_longest(body.segments, asked):
+            is_asked = next_one is not None and next_one.catches
             if segment.condition is None:
-                ends = self.chain(segment, ends)
+                ends = self.chain(segment, ends, is_asked=is_asked)
                 continue
-            if index and not segment.condition.words:
+            if segment is not body.segments[0] and not segment.condition.catches:
                 ends = self.gate(ends, past)
             code = segment.condition.code
             guard = self.passing(
                 ends, segment.at, shows="condition", condition=segment.condition.source
             )
-            if segment.condition.words:
+            if segment.condition.catches:
                 self.catch(guard)
             with self.inside():
-                ends = self.chain(segment, [(guard, code)])
+                ends = self.chain(segment, [(guard, code)], is_asked=is_asked)
             ends.append((guard, ["not", OTHERWISE, code]))
         return ends + past
 
-    def chain(self, segment: Segment, ends: list[Edge]) -> list[Edge]:
-        """Compile steps one after the other."""
+    def chain(
+        self, segment: Segment, ends: list[Edge], *, is_asked: bool
+    ) -> list[Edge]:
+        """Compile steps one after the other; the last may be asked how it ended."""
         past: list[Edge] = []
         for index, step in enumerate(segment.steps):
             if index:
                 ends = self.gate(ends, past)
             start = len(self.nodes)
+            outside = self.catching
+            if is_asked and step is segment.steps[-1]:
+                self.catching = outside or "failed"
             ends = self.step(step, ends)
+            self.catching = outside
             self.since = f"node-{start}"
         last = self.nodes[ends[0][0]]
         if isinstance(step, Mark) and "back" in last and segment.condition is not None:
@@ -143,8 +155,8 @@ class _Compiler:
         return ends + past
 
     def gate(self, ends: list[Edge], past: list[Edge]) -> list[Edge]:
-        """Inside a retry, lead what failed past what follows."""
-        if not self.retries:
+        """Where failures are caught, lead what failed past what follows."""
+        if not self.catching:
             return ends
         match ends:
             case [(source, None)]:
@@ -195,15 +207,15 @@ class _Compiler:
                 self.nodes[only]["retry"] = times
                 return [(only, None)]
         start = self.passing(ends, at, shows="retry")
-        self.retries += 1
+        outside, self.catching = self.catching, "any"
         with self.inside():
             ends = self.sequence(body, [(start, None)])
-        self.retries -= 1
+        self.catching = outside
         end = self.passing(ends, at, shows="retry")
         self.nodes[end]["back"] = [
             {"to": start, "when": FAILED, "max": times, "body": (start, end)}
         ]
-        if not self.retries:
+        if not self.catching:
             self.nodes[end]["fail"] = FAILED
         return [(end, None)]
 
@@ -244,8 +256,8 @@ class _Compiler:
         node = self._add(kind, ends, step.at, detail)
         if output := output_of(step):
             self.nodes[node]["var"] = output
-        if self.retries:
-            self.nodes[node]["caught"] = "any"
+        if self.catching:
+            self.nodes[node]["caught"] = self.catching
         return node
 
     def _add(self, kind: Kind, ends: list[Edge], at: int, detail: Detail) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Names = tuple[tuple[str, int], ...]
 
 WORDS = ("passed", "success", "failed", "issues")
+_ENDS = frozenset({"passed", "success", "failed"})
 _GROUPS = frozenset({"all", "any"})
 
 
@@ -34,6 +35,11 @@ class FlowCondition:
     code: Code = field(compare=False, repr=False)
     words: Names = field(compare=False, repr=False)
     variables: Names = field(compare=False, repr=False)
+
+    @property
+    def catches(self) -> bool:
+        """Whether it asks how a step ended, so that a failure is not the run's."""
+        return any(word in _ENDS for word, _ in self.words)
 
 
 def read_condition(source: str) -> FlowCondition:

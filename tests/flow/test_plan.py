@@ -40,6 +40,17 @@ from bridge.flow.parser import parse_flow
         ("x -> [[(if failed)~> a] || b] (if any issues)~> c", {"x": "issues"}, "x b"),
         ("x -> [(if issues)~> a || b] (if all issues)~> c", {"x": "issues"}, "x a b"),
         ("x -> [(if failed)~> a] (if issues)~> c", {"x": "issues"}, "x c"),
+        # All of a group, not only its last steps.
+        ("[a -> b] (if failed)~> c", {"a": "failed"}, "a c"),
+        ("[a -> b || x] (if any failed)~> c", {"a": "failed"}, "a c"),
+        ("[[a -> b] || x] (if any failed)~> c", {"a": "failed"}, "a x c"),
+        ("[[a -> b] || x] (if passed)~> c", {"a": "failed"}, "a x"),
+        ("x -> [a -> b] (if failed)~> c", {"x": "failed"}, "x !node-0"),
+        ("[a -> b] (if failed)~> c", {"a": "error"}, "a !node-0"),
+        ('v:"":v -> [a (if {v})~> b] (if failed)~> c', {"a": "failed"}, "v a c"),
+        # To ask about issues is not to ask about failures.
+        ("a (if no issues)~> b", {"a": "failed"}, "a !node-0"),
+        ("[a -> b] (if no issues)~> c", {"b": "failed"}, "a b !node-1"),
         # A failure that no condition asks about is the run's.
         ("[a || b] -> c (if failed)~> d", {"a": "failed"}, "a !node-0"),
         ("a (if failed)~> b", {"a": "error"}, "a !node-0"),
