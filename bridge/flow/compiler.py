@@ -13,7 +13,6 @@ import hashlib
 import re
 from bisect import bisect_right
 from contextlib import contextmanager
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from bridge.flow.loops import BOUND
@@ -104,8 +103,6 @@ class _Compiler:
         self.labels: dict[str, str] = {}
         self.bases = {f"${each.name}": each for each in flow.definitions}
         self.lines = [0, *(found.end() for found in re.finditer("\n", flow.source))]
-        # The first node of the step before.
-        self.since = ""
         self.depth = 0
         # Which failures are caught here.
         self.catching: Literal["", "failed", "any"] = ""
@@ -114,13 +111,16 @@ class _Compiler:
     def sequence(self, body: Sequence, ends: list[Edge]) -> list[Edge]:
         """Compile segments after `ends`; returns their own ends."""
         past: list[Edge] = []
-        asked = [each.condition for each in body.segments[1:]]
-        for segment, next_one in zip_longest(body.segments, asked):
-            is_asked = next_one is not None and next_one.catches
+        asks = [each.condition and each.condition.catches for each in body.segments]
+        last_asked = max((at for at, asked in enumerate(asks) if asked), default=-1)
+        for index, segment in enumerate(body.segments):
+            is_asked = index < last_asked
             if segment.condition is None:
                 ends = self.chain(segment, ends, is_asked=is_asked)
                 continue
-            if segment is not body.segments[0] and not segment.condition.catches:
+            if segment.condition.catches:
+                ends, past = ends + past, []
+            elif index and (is_asked or self.catching):
                 ends = self.gate(ends, past)
             code = segment.condition.code
             guard = self.passing(
@@ -139,15 +139,13 @@ class _Compiler:
         """Compile steps one after the other; the last may be asked how it ended."""
         past: list[Edge] = []
         for index, step in enumerate(segment.steps):
-            if index:
+            if index and self.catching:
                 ends = self.gate(ends, past)
-            start = len(self.nodes)
             outside = self.catching
             if is_asked and step is segment.steps[-1]:
                 self.catching = outside or "failed"
             ends = self.step(step, ends)
             self.catching = outside
-            self.since = f"node-{start}"
         last = self.nodes[ends[0][0]]
         if isinstance(step, Mark) and "back" in last and segment.condition is not None:
             # Used up, while the condition still holds, and nothing follows.
@@ -155,9 +153,7 @@ class _Compiler:
         return ends + past
 
     def gate(self, ends: list[Edge], past: list[Edge]) -> list[Edge]:
-        """Where failures are caught, lead what failed past what follows."""
-        if not self.catching:
-            return ends
+        """Lead what failed past what follows."""
         match ends:
             case [(source, None)]:
                 pass
@@ -191,11 +187,17 @@ class _Compiler:
         if len(ends) > 1:
             # From each to each would be too many edges.
             ends = [(self.passing(ends, shows="join"), None)]
+        first = f"node-{len(self.nodes)}"
         after: list[Edge] = []
         for branch in branches:
             with self.inside():
                 after += self.step(branch, ends)
-        return after
+        if all(self.nodes[source]["kind"] != "pass" for source, _ in after):
+            return after
+        # A branch in which nothing ran has no say in how the group ended.
+        join = self.passing(after, shows="join")
+        self.nodes[join]["since"] = first
+        return [(join, None)]
 
     def retry(
         self, times: int, body: Sequence, ends: list[Edge], at: int
@@ -246,10 +248,7 @@ class _Compiler:
 
     def passing(self, ends: list[Edge], at: int = -1, **detail: Unpack[Detail]) -> str:
         """Add a node that only passes on."""
-        node = self._add("pass", ends, at, detail)
-        if len(ends) > 1 and self.since:
-            self.nodes[node]["since"] = self.since
-        return node
+        return self._add("pass", ends, at, detail)
 
     def node(self, kind: Kind, ends: list[Edge], step: Step, detail: Detail) -> str:
         """Add the node of a step."""

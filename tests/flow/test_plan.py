@@ -38,6 +38,7 @@ from bridge.flow.parser import parse_flow
         ("[a || b] -> (if passed)~> c", {}, "a b c"),
         ("[a || b] -> (if failed)~> c", {"a": "failed"}, "a b c"),
         ("x -> [[(if failed)~> a] || b] (if any issues)~> c", {"x": "issues"}, "x b"),
+        ("[x -> [a || [(if failed)~> b]]] (if issues)~> c", {"x": "issues"}, "x a"),
         ("x -> [(if issues)~> a || b] (if all issues)~> c", {"x": "issues"}, "x a b"),
         ("x -> [(if failed)~> a] (if issues)~> c", {"x": "issues"}, "x c"),
         # All of a group, not only its last steps.
@@ -48,6 +49,11 @@ from bridge.flow.parser import parse_flow
         ("x -> [a -> b] (if failed)~> c", {"x": "failed"}, "x !node-0"),
         ("[a -> b] (if failed)~> c", {"a": "error"}, "a !node-0"),
         ('v:"":v -> [a (if {v})~> b] (if failed)~> c', {"a": "failed"}, "v a c"),
+        # Who fails goes on to the first that asks how it ended.
+        ("a (if issues)~> b (if failed)~> c", {"a": "failed"}, "a c"),
+        ("a (if no issues)~> b (if failed)~> c", {"a": "failed"}, "a c"),
+        ("a (if no issues)~> b (if failed)~> c", {"b": "failed"}, "a b c"),
+        ("[a -> x (if no issues)~> b] (if failed)~> c", {"a": "failed"}, "a c"),
         # To ask about issues is not to ask about failures.
         ("a (if no issues)~> b", {"a": "failed"}, "a !node-0"),
         ("[a -> b] (if no issues)~> c", {"b": "failed"}, "a b !node-1"),

@@ -82,37 +82,52 @@ def test_no_text_takes_long(piece):
     use("a -> " + piece * (10_000 // len(piece)) + ' -> b:"c"')
 
 
-def asked(body, answers, last):
+def asked(body, answers, last, *, is_caught):
     """The agents that a tree asks, and the last of them: told from the tree alone."""
     went = []
-    for segment in body.segments:
+    asks = [bool(each.condition and each.condition.catches) for each in body.segments]
+    for index, segment in enumerate(body.segments):
+        is_caught_here = is_caught or any(asks[index + 1 :])
+        is_gated = segment.condition and not asks[index] and index and is_caught_here
+        if is_gated and has_failed(answers, last):
+            continue
         if segment.condition and not holds(segment.condition.code, answers, last):
             continue
-        for step in segment.steps:
-            here, last = asked_by(step, answers, last)
+        for number, step in enumerate(segment.steps):
+            is_last = step is segment.steps[-1]
+            if number and is_caught and has_failed(answers, last):
+                break
+            here, last = asked_by(
+                step, answers, last, is_caught=is_caught_here if is_last else is_caught
+            )
             went += here
     return went, last
 
 
-def asked_by(step, answers, last):
+def asked_by(step, answers, last, *, is_caught):
     match step:
         case tree.Group(body):
-            return asked(body, answers, last)
+            return asked(body, answers, last, is_caught=is_caught)
         case tree.Parallel(branches):
-            done = [asked_by(branch, answers, last) for branch in branches]
+            done = [asked_by(b, answers, last, is_caught=is_caught) for b in branches]
             lasts = [ends for went, ends in done if went]
             after = frozenset().union(*lasts) if lasts else last
             return [name for went, _ in done for name in went], after
     return [step.agent], frozenset([step.agent])
 
 
+def has_failed(answers, last):
+    return any(answers[agent] == "failed" for agent in last)
+
+
 def holds(code, answers, last):
-    has_issues = [answers[agent] == "issues" for agent in last]
-    every = {"passed": True, "success": True, "failed": not last}
-    some = {"passed": bool(last), "success": bool(last), "failed": False}
-    every["issues"], some["issues"] = all(has_issues), any(has_issues)
-    scope = {"all": every, "any": some, "passed": True, "success": True}
-    return decide(code, scope | {"failed": False, "issues": some["issues"]}) == "yes"
+    ends = [answers[agent] for agent in last]
+    words = {"passed": {"ok", "issues"}, "failed": {"failed"}, "issues": {"issues"}}
+    words["success"] = words["passed"]
+    every = {word: all(end in ways for end in ends) for word, ways in words.items()}
+    some = {word: any(end in ways for end in ends) for word, ways in words.items()}
+    scope = {**every, "failed": some["failed"], "issues": some["issues"]}
+    return decide(code, scope | {"all": every, "any": some}) == "yes"
 
 
 def numbered(body):
@@ -145,13 +160,18 @@ CALLS = st.builds(tree.Call, names)
 BODIES = sequences(nested(CALLS, QUESTIONS, retries=False), QUESTIONS).map(numbered)
 
 
-@given(body=BODIES, issues=st.sets(st.integers(0, 20)))
-def test_a_plan_asks_whom_its_tree_asks(body, issues):
+ANSWERS = st.lists(st.sampled_from(["ok", "issues", "failed"]), min_size=20)
+CAUGHT = tree.Segment((tree.Call("agent999"),), read_condition("failed"))
+
+
+@given(body=BODIES, answers=ANSWERS)
+def test_a_plan_asks_whom_its_tree_asks(body, answers):
     """Edges, tokens and last steps come to the same as reading the tree aloud."""
-    answers = {f"agent{n}": "issues" if n in issues else "ok" for n in range(1_000)}
-    run = Run(compile_flow(tree.Flow(body)), {n: [a] for n, a in answers.items()})
+    whole = tree.Sequence((tree.Segment((tree.Group(body),)), CAUGHT))
+    said = {f"agent{n}": answers[n % len(answers)] for n in range(1_000)}
+    run = Run(compile_flow(tree.Flow(whole)), {n: [a] for n, a in said.items()})
 
     run.go()
 
-    assert run.asked == asked(body, answers, frozenset())[0]
+    assert run.asked == asked(whole, said, frozenset(), is_caught=False)[0]
     assert run.ended.keys() == run.plan["nodes"].keys()
