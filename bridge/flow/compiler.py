@@ -214,6 +214,7 @@ class _Compiler:
             ends = self.sequence(body, [(start, None)])
         self.catching = outside
         end = self.passing(ends, at, shows="retry")
+        self.nodes[end]["since"] = start
         self.nodes[end]["back"] = [
             {"to": start, "when": FAILED, "max": times, "body": (start, end)}
         ]

@@ -14,9 +14,10 @@ How a run goes, from edges alone:
   it, and it sends dead ones on. A node without edges runs at once.
 - *Last steps* of a node: each source with a live edge, if it is a step, or what are
   that source's own last steps, if it is a `pass`. Where a node has `since`, those that
-  stand before that node in written order do not count, unless there are no others. The
-  words of a condition ask about them: of an edge that leaves a step about that step,
-  of one that leaves a `pass` about the last steps of the pass.
+  stand before that node in written order do not count, unless there are no others; for
+  its own `back` and `fail` not even then. The words of a condition ask about them: of
+  an edge that leaves a step about that step, of one that leaves a `pass` about the last
+  steps of the pass. Of no steps at all none failed, and all passed.
 
 What a condition asks for (`bridge.flow.condition`):
 

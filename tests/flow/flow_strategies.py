@@ -86,7 +86,7 @@ def _is_needed(body):
     return bool(more or first.condition or len(first.steps) > 1)
 
 
-def nested(leaves, conditions=conditions, *, retries=True):
+def nested(leaves, conditions=conditions):
     """Steps with groups in groups."""
 
     def around(steps):
@@ -94,11 +94,7 @@ def nested(leaves, conditions=conditions, *, retries=True):
         bodies = sequences(steps, conditions)
         found = st.builds(tree.Parallel, branches)
         found |= bodies.filter(_is_needed).map(tree.Group)
-        return (
-            found | st.builds(tree.Retry, st.integers(1, 9), bodies)
-            if retries
-            else found
-        )
+        return found | st.builds(tree.Retry, st.integers(1, 2), bodies)
 
     return st.recursive(leaves, around, max_leaves=6)
 

@@ -75,7 +75,7 @@ class Run:
         node, detail = self.plan["nodes"][name], self.plan["details"][name]
         if node["kind"] == "pass":
             if not self.jump(name):
-                if "fail" in node and self.holds(node["fail"], self.last(name)):
+                if "fail" in node and self.holds(node["fail"], self.own(name)):
                     self.failed = name
                 self.end(name, "passing")
             return
@@ -98,7 +98,7 @@ class Run:
     def jump(self, name: str) -> bool:
         for back in self.plan["nodes"][name].get("back", ()):
             when = back["when"]
-            if when is not None and not self.holds(when, self.last(name)):
+            if when is not None and not self.holds(when, self.own(name)):
                 continue
             count = self.counts.get(name, 0)
             if count == back["max"]:
@@ -136,10 +136,15 @@ class Run:
                 is_pass = self.ended[source] == "passing"
                 found |= self.last(source) if is_pass else {source}
         if "since" in node:
-            order = list(self.plan["nodes"])
-            since = order.index(node["since"])
-            found = {each for each in found if order.index(each) >= since} or found
+            found = self.own(name, found) or found
         return found
+
+    def own(self, name: str, found: set[str] | None = None) -> set[str]:
+        """Those of the last steps that do not stand before `since`."""
+        found = self.last(name) if found is None else found
+        order = list(self.plan["nodes"])
+        since = order.index(self.plan["nodes"][name].get("since", order[0]))
+        return {each for each in found if order.index(each) >= since}
 
     def holds(self, code: Code, about: set[str]) -> bool:
         ends = [self.ended[each] for each in about]

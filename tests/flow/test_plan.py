@@ -105,6 +105,9 @@ def test_jumps(flow, answers, expected):
         ("retry(1) { [a || b] -> c } -> d", {"a": "failed ok"}, "a b a b c d"),
         ("retry(1) { [[a -> x] || b] -> c } -> d", {"a": "failed ok"},
          "a b a x b c d"),
+        # What failed before is not tried again.
+        ("x (if failed)~> retry(1) { (if passed)~> a -> b } -> c", {"x": "failed"},
+         "x c"),
         # A condition that asks about a failure catches it, inside a retry, too.
         ("retry(1) { a (if failed)~> b } -> c", {"a": "failed"}, "a b c"),
         ("retry(1) { [a (if failed)~> b] -> c } -> d",

@@ -108,12 +108,25 @@ def asked_by(step, answers, last, *, is_caught):
     match step:
         case tree.Group(body):
             return asked(body, answers, last, is_caught=is_caught)
+        case tree.Retry(times, body):
+            return tried(times, body, answers, last)
         case tree.Parallel(branches):
             done = [asked_by(b, answers, last, is_caught=is_caught) for b in branches]
             lasts = [ends for went, ends in done if went]
             after = frozenset().union(*lasts) if lasts else last
             return [name for went, _ in done for name in went], after
     return [step.agent], frozenset([step.agent])
+
+
+def tried(times, body, answers, last):
+    """All of it again while it fails."""
+    went = []
+    for _ in range(1 + times):
+        here, after = asked(body, answers, last, is_caught=True)
+        went += here
+        if not (here and has_failed(answers, after)):
+            break
+    return went, after
 
 
 def has_failed(answers, last):
@@ -146,6 +159,8 @@ def numbered(body):
         match each:
             case tree.Group(body):
                 return tree.Group(sequence(body))
+            case tree.Retry(times, body):
+                return tree.Retry(times, sequence(body))
             case tree.Parallel(branches):
                 return tree.Parallel(tuple(map(step, branches)))
         return tree.Call(next(agents))
@@ -157,7 +172,7 @@ QUESTIONS = st.sampled_from(
     [f"{group} {word}".strip() for word in WORDS for group in ("", "no", "all", "any")]
 ).map(read_condition)
 CALLS = st.builds(tree.Call, names)
-BODIES = sequences(nested(CALLS, QUESTIONS, retries=False), QUESTIONS).map(numbered)
+BODIES = sequences(nested(CALLS, QUESTIONS), QUESTIONS).map(numbered)
 
 
 ANSWERS = st.lists(st.sampled_from(["ok", "issues", "failed"]), min_size=20)
