@@ -34,7 +34,7 @@ PURE = (
     "agents/syntax_node.py", "rules/signs.py",
     "change/diffs.py", "change/secrets.py",
     *(f"flow/{name}.py" for name in (
-        "tokens", "token_reader", "definition_reader", "parser", "text", "tree",
+        "lexer", "token_reader", "definition_reader", "parser", "text", "syntax_tree",
         "printer", "condition", "checks", "loops", "variable_check", "parameters",
         "subflows", "plan", "compiler", "graph", "drawing", "filling",
     )),

@@ -30,7 +30,7 @@ from bridge.flow.graph import graph_of
 from bridge.flow.library import Library
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import InvalidFlow, diagnostics
-from bridge.flow.tree import Flow, Group, Parallel, walk
+from bridge.flow.syntax_tree import Flow, Group, Parallel, walk
 from bridge.rules.agents_named import agent_check
 
 OPTIONS = (

@@ -9,7 +9,7 @@ from bridge.flow.loops import check_labels, labels_of
 from bridge.flow.parameters import check_parameters
 from bridge.flow.problems import Problems, TooMany, near
 from bridge.flow.subflows import check_subflows
-from bridge.flow.tree import Call, Group, Parallel, Retry, texts_of, walk
+from bridge.flow.syntax_tree import Call, Group, Parallel, Retry, texts_of, walk
 from bridge.flow.variable_check import check_variables
 from bridge.protocol.names import MODEL_NAMES, is_model
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.flow.subflows import FindFlow
-    from bridge.flow.tree import Flow, Sequence, Step, Text, Visit
+    from bridge.flow.syntax_tree import Flow, Sequence, Step, Text, Visit
 
 MAX_FAN_OUT = 1_000
 MAX_STEPS = 20_000

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from bridge.flow.loops import BOUND
-from bridge.flow.tree import (
+from bridge.flow.syntax_tree import (
     Call,
     Group,
     Mark,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from bridge.flow.plan import Code, Detail, Edge, Kind, Node, Part, Plan
     from bridge.flow.subflows import FindFlow
-    from bridge.flow.tree import Flow, Sequence, Step, Text
+    from bridge.flow.syntax_tree import Flow, Sequence, Step, Text
 
 FAILED: Code = ["name", 0, "failed"]
 NOT_FAILED: Code = ["not", 0, FAILED]

@@ -8,8 +8,8 @@ field       NAME `:` text
 from __future__ import annotations
 
 from bridge.flow.problems import near
+from bridge.flow.syntax_tree import Definition, Text
 from bridge.flow.token_reader import Lost, TokenReader
-from bridge.flow.tree import Definition, Text
 
 _FIELDS = ("base", "prompt", "model")
 _REQUIRED = ("base", "prompt")

@@ -18,9 +18,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.flow.lexer import NAME
 from bridge.flow.problems import near
-from bridge.flow.tokens import NAME
-from bridge.flow.tree import Declared, Head
+from bridge.flow.syntax_tree import Declared, Head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

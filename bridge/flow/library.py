@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bridge.flow.tree import Flow
+    from bridge.flow.syntax_tree import Flow
 
 SUFFIX = ".flow"
 

@@ -9,13 +9,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.flow.problems import near
-from bridge.flow.tree import Mark
+from bridge.flow.syntax_tree import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from bridge.flow.problems import Problems
-    from bridge.flow.tree import Visit
+    from bridge.flow.syntax_tree import Visit
 
 # How often a jump is taken that says no number.
 BOUND = 10

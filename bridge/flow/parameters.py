@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.flow.problems import near
-from bridge.flow.tree import Parameter, texts_of, walk
+from bridge.flow.syntax_tree import Parameter, texts_of, walk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from bridge.flow.problems import Problems
-    from bridge.flow.tree import Flow, Visit
+    from bridge.flow.syntax_tree import Flow, Visit
 
 
 def check_parameters(

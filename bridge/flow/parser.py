@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bridge.flow import tree
+from bridge.flow import syntax_tree as tree
 from bridge.flow.condition import FlowCondition, read_condition
 from bridge.flow.definition_reader import DefinitionReader
 from bridge.flow.head import read_head
@@ -27,7 +27,7 @@ from bridge.policy.condition_problem import InvalidCondition
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.flow.tokens import Token
+    from bridge.flow.lexer import Token
 
 MAX_DEPTH = 50
 MAX_TIMES = 1_000

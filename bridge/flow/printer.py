@@ -9,13 +9,13 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from bridge.flow.syntax_tree import Call, Group, Head, Mark, Parallel, Retry, SubFlow
 from bridge.flow.text import print_text
-from bridge.flow.tree import Call, Group, Head, Mark, Parallel, Retry, SubFlow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.flow.tree import Definition, Flow, Sequence, Step, Text
+    from bridge.flow.syntax_tree import Definition, Flow, Sequence, Step, Text
 
 _INDENT = "  "
 _NOT_YAML = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.flow.parameters import wrong_arguments
-from bridge.flow.tree import SubFlow, walk
+from bridge.flow.syntax_tree import SubFlow, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from bridge.flow.problems import Problems
-    from bridge.flow.tree import Flow
+    from bridge.flow.syntax_tree import Flow
 
     # The flow of a name, or what is wrong with that name.
     FindFlow = Callable[[str], Flow | str]

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 
-from bridge.flow.tokens import NAME
-from bridge.flow.tree import Parameter, Reference, Text
+from bridge.flow.lexer import NAME
+from bridge.flow.syntax_tree import Parameter, Reference, Text
 
 _ESCAPES = {"n": "\n", "t": "\t"}
 _ESCAPED = re.compile(r'\\(?P<escaped>["\\nt{}])')

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from bridge.flow.lexer import tokenize
 from bridge.flow.problems import near
 from bridge.flow.text import parse_text
-from bridge.flow.tokens import tokenize
 from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:
+    from bridge.flow.lexer import Token
     from bridge.flow.problems import Problems
-    from bridge.flow.tokens import Token
-    from bridge.flow.tree import Text
+    from bridge.flow.syntax_tree import Text
 
 _CLOSER_OF = {"[": "]", "{": "}", "(": ")"}
 # Where a step or a field that cannot be read is over.

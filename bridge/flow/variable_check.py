@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.flow.condition import WORDS
 from bridge.flow.problems import near
-from bridge.flow.tree import (
+from bridge.flow.syntax_tree import (
     Call,
     Group,
     Mark,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bridge.flow.condition import FlowCondition
     from bridge.flow.loops import Label
     from bridge.flow.problems import Problems
-    from bridge.flow.tree import Flow, Sequence, Step, Text, Visit
+    from bridge.flow.syntax_tree import Flow, Sequence, Step, Text, Visit
 
 _ITSELF = "{{{0}}} is what this step makes; {{{0}?}} is what it made a round before"
 _ROUND_BEFORE = "{{{0}}} is made later; {{{0}?}} is what it was a round before"

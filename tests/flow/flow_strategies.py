@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from bridge.flow import tree
+from bridge.flow import syntax_tree as tree
 from bridge.flow.condition import read_condition
 
 _SIGNS = st.sampled_from(

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.flow.parser import parse_flow
 from bridge.flow.printer import print_flow
-from bridge.flow.tree import (
+from bridge.flow.syntax_tree import (
     Call,
     Declared,
     Definition,

@@ -11,7 +11,7 @@ from flow.simulation import WORDS, Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.flow import tree
+from bridge.flow import syntax_tree as tree
 from bridge.flow.checks import check_flow
 from bridge.flow.compiler import compile_flow
 from bridge.flow.condition import read_condition

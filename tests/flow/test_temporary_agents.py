@@ -9,7 +9,7 @@ from bridge.flow.compiler import compile_flow
 from bridge.flow.drawing import drawing_of
 from bridge.flow.graph import graph_of
 from bridge.flow.parser import parse_flow
-from bridge.flow.tree import Definition
+from bridge.flow.syntax_tree import Definition
 
 SECURITY = "You are a security expert. Focus on OWASP top 10 vulnerabilities."
 SCAN = "Scan authentication and authorization code"
