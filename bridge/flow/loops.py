@@ -52,7 +52,7 @@ def check_labels(
             for at, message in _wrong(label, jump, visit):
                 errors.add(at, message)
         mark = label.mark
-        if mark.bound is not None:
+        if mark.bound is not None and (label.jumps or mark.prompt is not None):
             message = f"@{name} stands here first: a bound belongs to a jump back to it"
             errors.add(mark.at, message)
         if label.jumps or mark.prompt is not None:

@@ -116,8 +116,11 @@ class _Parser(DefinitionReader):
             self.next()
         start = self.tokens[self.index - 1].end
         end = self._end_of_condition(opener)
+        while self.kind == ")":
+            self.problems.add(self.next().at, "this ) closes nothing")
         if not self.take("TILDE") and not tilde:
             self.wanted("~> after a condition")
+            end = 0
         self.take("ARROW")
         return self._condition(start, end) if end else (None, 0)
 
@@ -160,7 +163,8 @@ class _Parser(DefinitionReader):
             elif self.kind in _GUARDS or self._is_end():
                 return tuple(steps)
             else:
-                self.wanted("-> or || between two steps")
+                if not self._is_condition():
+                    self.wanted("-> or || between two steps")
                 if self.kind not in _STEPS:
                     self.skip()
                     if not self.take("BAR"):
@@ -197,6 +201,12 @@ class _Parser(DefinitionReader):
                     return self.group()
                 case "NAME" if self._is_retry():
                     return self.retry()
+                case "NAME" if self._is_condition():
+                    message = "a condition stands in brackets: (if …)~>"
+                    self.problems.add(self.token.at, message)
+                    self.skip()
+                    self.take("TILDE")
+                    return self.step()
                 case "NAME" | "OWN":
                     return self.call()
             self.lose("an agent")
@@ -214,6 +224,7 @@ class _Parser(DefinitionReader):
             if self.kind in {"NAME", "NUMBER"}:
                 message = f'an instruction stands in double quotes: {agent}:"…"'
                 self.problems.add(name.at, message)
+                self.skip_words(name.at)
                 raise Lost
             if agent == "tool":
                 self.problems.add(token.at, "tool: is reserved; name an agent")
@@ -258,20 +269,16 @@ class _Parser(DefinitionReader):
     def subflow(self) -> tree.SubFlow:
         """`subflow: CALL ('(' (argument (',' argument)*)? ')')? (':' NAME)?`."""
         token = self.next()
-        arguments: dict[str, tree.Text] = {}
         is_touching = self.kind == "(" and self.token.at == token.end
-        if is_touching or self.ahead("(", "NAME", "="):
-            opener = self.next()
-            while key := self.take("NAME"):
-                self.expect("=", f"= after {key.text}")
-                if key.text in arguments:
-                    self.problems.add(key.at, f"{key.text} stands here twice")
-                arguments[key.text] = self.quoted()
-                if not self.take(","):
-                    break
-            self.close(opener)
+        is_called = is_touching or self.ahead("(", "NAME", "=")
+        pairs = self.pairs("=", 'a parameter: name="…"') if is_called else {}
+        arguments = tuple((key, text) for key, (_, text) in pairs.items())
         name = token.text.rpartition(":")[2].strip()
-        return tree.SubFlow(name, tuple(arguments.items()), self._output(), token.at)
+        return tree.SubFlow(name, arguments, self._output(), token.at)
+
+    def _is_condition(self) -> bool:
+        """Whether a condition stands here without its brackets."""
+        return self.token.text == "if" and self.ahead("NAME", "NAME")
 
     def _is_retry(self) -> bool:
         is_called = self.ahead("NAME", "(") or self.ahead("NAME", "{")

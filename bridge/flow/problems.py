@@ -62,6 +62,10 @@ class Problems(list[Problem]):
         if len(self) >= MAX_PROBLEMS:
             raise TooMany
 
+    def forget(self, at: int) -> None:
+        """Strike out what another problem explains."""
+        self[:] = [problem for problem in self if problem.at != at]
+
 
 def near(word: str, known: Iterable[str]) -> str:
     """`; did you mean …?` where a known name is similar, else nothing."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _CLOSER_OF = {"[": "]", "{": "}", "(": ")"}
 # Where a step or a field that cannot be read is over.
 _ENDS = frozenset({"ARROW", "BAR", "TILDE", "DEFINE", "BLOCK", "END"})
+_AFTER_PAIRS = _ENDS | {"OWN", "MARK", "CALL"}
+_AFTER_WORDS = _ENDS | {",", *_CLOSER_OF.values()}
 
 
 class Lost(Exception):
@@ -34,6 +36,7 @@ class TokenReader:
         # What may be in a text only because its quote is missing.
         self._cut = "".join(token.text for token in self.tokens if token.is_cut)
         self._ended = False
+        self._wanted_at = -1
         self.constants: dict[str, Text] = {}
         # The closing brackets that are waited for, the innermost last.
         self.closers: list[str] = []
@@ -69,10 +72,12 @@ class TokenReader:
         return self.take(kind) or self.lose(what)
 
     def wanted(self, what: str) -> None:
-        """Write down what should stand here, unless a quote near it is the reason."""
+        """Write down what should stand here, unless a problem near it is the reason."""
         token = self.token
-        if token.is_cut or (self.index and self.tokens[self.index - 1].is_cut):
+        is_cut = token.is_cut or (self.index and self.tokens[self.index - 1].is_cut)
+        if is_cut or token.at == self._wanted_at:
             return
+        self._wanted_at = token.at
         ends = token.kind == "END"
         found = "the flow ends here" if ends else f"not {shortened(token.text, 40)}"
         self.problems.add(token.at, f"expected {what}, {found}")
@@ -131,6 +136,53 @@ class TokenReader:
         if token.kind in {"SINGLE", "NAME"}:
             self.problems.add(token.at, 'a text stands in double quotes: "…"')
             self.next()
+            if token.kind == "NAME":
+                self.skip_words(token.at)
             return ()
         token = self.expect("TEXT", 'a text in quotes: "…"')
         return parse_text(token.text, token.at)
+
+    def skip_words(self, at: int) -> None:
+        """Pass the rest of a text that began at an offset without its quote.
+
+        It ends at its other quote, which seemed to open a text, or with a sign.
+        """
+        line_end = self.source.find("\n", at)
+        line_end = len(self.source) if line_end < 0 else line_end
+        index = self.index
+        while self.tokens[index].at < line_end and not self.tokens[index].is_cut:
+            index += 1
+        if self.tokens[index].at < line_end:
+            self.problems.forget(self.tokens[index].at)
+            self.index = index + 1
+            return
+        while self.token.at < line_end and self.kind not in _AFTER_WORDS:
+            self.next()
+
+    def pairs(self, sign: str, what: str) -> dict[str, tuple[int, Text]]:
+        """`(NAME sign text (',' NAME sign text)*)?` in brackets: texts and places."""
+        opener = self.next()
+        self.closers.append(_CLOSER_OF[opener.kind])
+        found: dict[str, tuple[int, Text]] = {}
+        while self.kind not in _AFTER_PAIRS and self.kind not in self.closers:
+            if self.token.is_cut:
+                self.next()
+                continue
+            start = self.index
+            try:
+                key = self.take("TEXT") or self.expect("NAME", what)
+                name = key.text.strip('"')
+                if name in found:
+                    self.problems.add(key.at, f"{name} stands here twice")
+                self.expect(sign, f"{sign} after {name}")
+                found[name] = key.at, self.quoted()
+                if self.kind in {"NAME", "TEXT"}:
+                    self.wanted(", before the next")
+            except Lost:
+                self.skip(",")
+            self.take(",")
+            if self.index == start:
+                break
+        self.closers.pop()
+        self.close(opener)
+        return found
