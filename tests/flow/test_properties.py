@@ -163,6 +163,8 @@ def numbered(body):
                 return tree.Retry(times, sequence(body))
             case tree.Parallel(branches):
                 return tree.Parallel(tuple(map(step, branches)))
+            case tree.Mark():
+                return each
         return tree.Call(next(agents))
 
     return sequence(body)

@@ -1,0 +1,1 @@
+"""The engine: runs of plans, advanced step by step, by whoever looks."""

@@ -1,0 +1,64 @@
+"""A compiled plan in the form in which a run keeps it. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.engine.run import OUT, VERSION, Details, Linked
+
+if TYPE_CHECKING:
+    from bridge.engine.run import LinkedNode
+    from bridge.flow.plan import Code, Edge, Plan
+
+# What the engine runs. The others are for pipelines and step workflows.
+KINDS = ("agent", "approval", "call", "pass")
+
+
+def link(plan: Plan) -> tuple[Linked, Details]:
+    """What each step reads of a plan, and what is only read when a node is asked."""
+    nodes: dict[str, LinkedNode] = {}
+    for name, node in plan["nodes"].items():
+        linked: Any = {**node, "in": _sources(node["in"]), "to": []}
+        nodes[name] = linked
+    targets = [*((name, node["in"]) for name, node in plan["nodes"].items())]
+    for target, edges in (*targets, (OUT, plan["out"])):
+        for source, code in edges:
+            nodes[source]["to"].append((target, code))
+    out = _sources(plan["out"])
+    details: Details = {
+        "details": plan["details"],
+        "agents": plan["agents"],
+        "flows": plan["flows"],
+        "issues": _asked_about_issues(plan),
+    }
+    return {"schemaVersion": VERSION, "nodes": nodes, "out": out}, details
+
+
+def _sources(edges: list[Edge]) -> list[str]:
+    return list(dict.fromkeys(source for source, _ in edges))
+
+
+def _asked_about_issues(plan: Plan) -> list[str]:
+    """The steps of whose answers a condition wants to know whether there are issues."""
+    nodes = plan["nodes"]
+    every = [edge for node in nodes.values() for edge in node["in"]] + plan["out"]
+    left = [source for source, code in every if _asks(code)]
+    seen: set[str] = set()
+    while left:
+        name = left.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if nodes[name]["kind"] == "pass":
+            left += [source for source, _ in nodes[name]["in"]]
+    return [each for each in nodes if each in seen and nodes[each]["kind"] != "pass"]
+
+
+def _asks(code: Code) -> bool:
+    """Whether a condition asks for issues, of one step or of all or any."""
+    match code:
+        case ["name", _, "issues"] | ["get", _, ["name", _, "all" | "any"], "issues"]:
+            return True
+        case [_, _, *parts]:
+            return any(map(_asks, parts))
+    return False

@@ -1,0 +1,191 @@
+"""A run of a plan: how far it is. Plain JSON; no logic but names.
+
+    runs/<run>/plan.json      the part of the plan that each step reads: `Linked`
+    runs/<run>/details.json   prompts, temporary agents, sub-flows: read when it asks
+    runs/<run>/run.json       `Run`
+
+Answers stay where they are, in the responses: `vars` names the requests.
+
+The states of a node in a run:
+
+    (none)     not decided: it waits for its sources
+    open       asked: its request, person or called flow has not answered
+    ok         a valid answer; of a checkpoint: agreed; of a called flow: completed
+    failed     an answer that says failed or blocked, a refusal, a flow that failed
+    error      no answer, and a condition looks at that
+    passed     a `pass`, which only leads on
+    skipped    nothing led to it
+    cancelled  it was open, or about to be asked, when the run stopped
+    stopped    it failed, and the run stopped by that
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
+
+from bridge.flow.plan import Back, Code, Kind
+
+if TYPE_CHECKING:
+    from bridge.flow.plan import Detail, Plan, TemporaryAgent
+
+VERSION = 1
+
+Status = Literal["running", "paused", "completed", "failed", "cancelled"]
+Policy = Literal["abort", "skip", "ask"]
+State = Literal[
+    "open", "ok", "failed", "error", "passed", "skipped", "cancelled", "stopped"
+]
+LIVE = ("running", "paused")
+# The name of the end of the plan among the targets of its nodes.
+OUT = ""
+
+
+# As `bridge.flow.plan.Node`, with its edges on both sides.
+LinkedNode = TypedDict(
+    "LinkedNode",
+    {
+        "kind": Kind,
+        "in": list[str],
+        # Targets, and the conditions of the edges to them.
+        "to": list[tuple[str, Code | None]],
+        "var": NotRequired[str],
+        "caught": NotRequired[Literal["failed", "any"]],
+        "retry": NotRequired[int],
+        "since": NotRequired[str],
+        "back": NotRequired[list[Back]],
+        "fail": NotRequired[Code],
+        "if": NotRequired[Code],
+        "skip": NotRequired[Literal["dead", "pass"]],
+        "any": NotRequired[bool],
+    },
+)
+
+
+class Linked(TypedDict):
+    """The part of a plan that each step reads; `out` are the sources of its end."""
+
+    schemaVersion: int
+    nodes: dict[str, LinkedNode]
+    out: list[str]
+
+
+class Details(TypedDict):
+    """The rest of it. `issues` are the nodes that are asked whether they found some."""
+
+    details: dict[str, Detail]
+    agents: dict[str, TemporaryAgent]
+    flows: dict[str, Plan]
+    issues: list[str]
+
+
+class Entry(TypedDict, total=False):
+    """What a run knows of a node.
+
+    Attributes:
+        state: see above.
+        visit: how often it was reached, by jumps too; 1 if it is missing.
+        attempt: how often it was asked at this visit.
+        dead: the targets that it does not lead to, though it ran.
+        forced: a jump reached it; it runs whatever its sources did.
+        at: when it was asked, in milliseconds since 1970.
+        why: why it stopped the run.
+    """
+
+    state: State
+    visit: int
+    attempt: int
+    dead: list[str]
+    forced: bool
+    at: int
+    why: str
+
+
+class Said(TypedDict):
+    """What a person said at a checkpoint, when and where."""
+
+    text: str
+    agreed: bool
+    at: int
+    by: str
+
+
+class Run(TypedDict):
+    """How far a run is.
+
+    Attributes:
+        schemaVersion: 1.
+        run: its id.
+        name: the flow's name, or its file's.
+        source: the file that it was compiled from; empty if none.
+        plan: SHA-256 of plan.json.
+        details: SHA-256 of details.json.
+        rev: how often it has changed.
+        status: `why` says more where it is not running.
+        open: the nodes that were asked.
+        nodes: what is known of each node; nothing of one that nothing has reached.
+        vars: the request, checkpoint or run that made a variable.
+        loops: how often a jump was taken: `from>to`.
+        due: what is to be done in the world for this state to be true: `ask`, `call`,
+            `cancel`, `end`, each with an id and a node. It is done after the state is
+            written, and done again by the next one who looks.
+        said: what persons said, by the id of the checkpoint's visit.
+        look: every node is to be looked at: the run is new, or has been changed by
+            hand.
+        asked: how many agents were asked.
+        agents: how many may be; null for no limit.
+        until: when it has to end, in milliseconds since 1970; null for never.
+        policy: what becomes of the run when a step fails and no condition looks at it.
+        parent: the run and the node that called it.
+        depth: how many runs are above it.
+        params: what the flow was given.
+        ask: fields of every request, by their names on disk.
+        fanOut: how many of its requests may wait or run at once without a person's yes.
+        out: its last steps, once it has completed.
+        at: when it last changed.
+        createdAt: when it began; both in milliseconds since 1970.
+    """
+
+    schemaVersion: int
+    run: str
+    name: str
+    source: str
+    plan: str
+    details: str
+    rev: int
+    status: Status
+    why: str
+    open: list[str]
+    nodes: dict[str, Entry]
+    vars: dict[str, str]
+    loops: dict[str, int]
+    due: list[Command]
+    said: dict[str, Said]
+    look: bool
+    asked: int
+    agents: int | None
+    until: int | None
+    policy: Policy
+    parent: tuple[str, str] | None
+    depth: int
+    params: dict[str, str]
+    ask: dict[str, Any]
+    fanOut: int | None
+    out: list[str]
+    at: int
+    createdAt: int
+
+
+Command = tuple[Literal["ask", "call", "cancel", "end"], str, str]
+
+
+def request_id(run: Run, node: str) -> str:
+    """What a node asks at its present visit and attempt."""
+    entry = run["nodes"].get(node, {})
+    visit, attempt = entry.get("visit", 1), entry.get("attempt", 1)
+    return f"{run['run']}-{node}-{visit}-{attempt}"
+
+
+def child_id(request: str) -> str:
+    """The run that a `call` begins: short, however deep, and always the same."""
+    return f"f{hashlib.sha256(request.encode()).hexdigest()[:15]}"

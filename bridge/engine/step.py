@@ -1,0 +1,321 @@
+"""One step of a run: what has ended leads on to what runs next. Pure.
+
+    step(plan, run, facts, truth) -> run
+
+Dead-path elimination: each edge carries a live or a dead token once its source has
+ended. A node whose edges all have one is decided: any live one runs it, all dead ones
+skip it, and it passes dead ones on. What is to be done in the world is in `run["due"]`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from bridge.engine.run import OUT, child_id, request_id
+from bridge.policy.condition import ConditionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from bridge.engine.run import Entry, Linked, Run, State
+    from bridge.flow.plan import Back, Code
+
+    # How something that was asked has ended, and why, where it is no success.
+    Fact = tuple[Literal["ok", "failed", "error"], str]
+    # Whether a condition holds, of steps that ended so with these requests, and of
+    # these variables.
+    Truth = Callable[[Code, list[tuple[State, str]], Mapping[str, str]], bool]
+
+_CAUGHT: Mapping[str, tuple[str, ...]] = {
+    "": ("ok",), "failed": ("ok", "failed"), "any": ("ok", "failed", "error"),
+}  # fmt: skip
+
+
+def step(plan: Linked, run: Run, facts: Mapping[str, Fact], truth: Truth) -> Run:
+    """The run after these facts, which are known by the ids of what was asked.
+
+    A run that is not `running` stays as it is.
+    """
+    if run["status"] != "running":
+        return run
+    made = Step(plan, run, truth)
+    made.hear(facts)
+    made.lead_on()
+    return made.run
+
+
+class Step:
+    """A run that is being changed; the one that it began with stays as it was."""
+
+    def __init__(self, plan: Linked, run: Run, truth: Truth) -> None:
+        self.nodes = plan["nodes"]
+        self.out = plan["out"]
+        self.truth = truth
+        self.run: Run = {
+            **run,
+            "rev": run["rev"] + 1,
+            "nodes": {**run["nodes"]},
+            "open": [*run["open"]],
+            "vars": {**run["vars"]},
+            "loops": {**run["loops"]},
+            "due": [*run["due"]],
+        }
+        self.known = self.run["nodes"]
+        # What may be decided now.
+        self.queue: deque[str] = deque()
+        if run["look"]:
+            self.run["look"] = False
+            self.touch(self.nodes)
+
+    # What has ended, and what follows
+
+    def hear(self, facts: Mapping[str, Fact]) -> None:
+        """Note all that has ended, before anything follows from it."""
+        for name in [*self.run["open"]]:
+            if fact := facts.get(request_id(self.run, name)):
+                self._or_stop(name, partial(self._hear, how=fact[0], why=fact[1]))
+
+    def _hear(self, name: str, how: Literal["ok", "failed", "error"], why: str) -> None:
+        node, entry = self.nodes[name], self.known[name]
+        self.run["open"].remove(name)
+        if how != "ok" and entry.get("attempt", 1) <= node.get("retry", 0):
+            self.ask(name)
+        elif how in _CAUGHT[node.get("caught", "")] or self.run["policy"] == "skip":
+            self.end(name, how)
+        else:
+            self.stop(name, why)
+
+    def lead_on(self) -> None:
+        """Decide nodes until what is left waits for others."""
+        while self.queue and self.run["status"] == "running":
+            self._or_stop(self.queue.popleft(), self.decide)
+        if self.run["status"] == "running" and not self.run["open"]:
+            self._complete()
+
+    def _or_stop(self, name: str, act: Callable[[str], None]) -> None:
+        """Do something with a node, whose conditions may be beyond deciding."""
+        try:
+            act(name)
+        except ConditionError as error:
+            self.stop(name, f"a condition cannot be decided: {error.message}")
+
+    def _complete(self) -> None:
+        left = [name for name in self.nodes if "state" not in self.known.get(name, {})]
+        if left:
+            self.stop(left[0], "nothing leads to it")
+            return
+        self.run |= {"status": "completed", "out": self._last(OUT)}
+        self.do("end", self.run["run"], "")
+
+    def decide(self, name: str) -> None:
+        """Run or skip a node, unless it has to wait."""
+        entry, node = self.known.get(name, {}), self.nodes[name]
+        if "state" in entry:
+            return
+        is_live = not node["in"] or entry.get("forced", False)
+        is_any = node.get("any", False)
+        for source in () if is_live else node["in"]:
+            token = self.token(source, name)
+            if token is None and not is_any:
+                return
+            is_live = is_live or token is True
+        if not is_live:
+            if not is_any or all(self.token(s, name) is False for s in node["in"]):
+                self.end(name, "skipped")
+            return
+        if is_any:
+            for source in node["in"]:
+                self._drop(source)
+        if not self._holds(node.get("if"), lambda: self._last(name)):
+            self.end(
+                name, "skipped" if node.get("skip", "dead") == "dead" else "passed"
+            )
+        elif node["kind"] == "pass":
+            self.end(name, "passed")
+        else:
+            self.ask(name)
+
+    def token(self, source: str, target: str) -> bool | None:
+        """Whether an edge is live; None if its source has not ended."""
+        entry = self.known.get(source, {})
+        state = entry.get("state", "open")
+        if state in ("open", "stopped", "cancelled"):
+            return None
+        return state != "skipped" and target not in entry.get("dead", ())
+
+    def ask(self, name: str) -> None:
+        """Ask what a node is there for; not if the run has stopped meanwhile."""
+        entry: Entry = {**self.known.get(name, {})}
+        entry.pop("why", None)
+        self.known[name] = entry
+        run = self.run
+        kind = self.nodes[name]["kind"]
+        if run["status"] == "running" and kind == "agent" and self._is_spent():
+            run |= {
+                "status": "paused",
+                "why": f"{run['asked']} agents were asked, as many as this run may ask",
+            }
+        if run["status"] != "running":
+            entry["state"] = "cancelled"
+            return
+        entry |= {"state": "open", "at": run["at"]}
+        entry["attempt"] = entry.get("attempt", 0) + 1
+        run["open"].append(name)
+        asked = request_id(run, name)
+        if kind == "agent":
+            run["asked"] += 1
+            self.do("ask", asked, name)
+        elif kind == "call":
+            self.do("call", child_id(asked), name)
+
+    def _is_spent(self) -> bool:
+        return (
+            self.run["agents"] is not None and self.run["asked"] >= self.run["agents"]
+        )
+
+    def end(self, name: str, state: State) -> None:
+        """A node has ended: decide its edges, or jump back."""
+        node = self.nodes[name]
+        entry: Entry = {**self.known.get(name, {}), "state": state}
+        entry.pop("dead", None)
+        self.known[name] = entry
+        if state in ("ok", "failed") and (var := node.get("var")):
+            asked = request_id(self.run, name)
+            is_call = node["kind"] == "call"
+            self.run["vars"][var] = child_id(asked) if is_call else asked
+        if state != "skipped" and "back" in node and self._jumps(name, node["back"]):
+            return
+        targets = node["to"]
+        if state != "skipped":
+            if "fail" in node and self._holds(node["fail"], self._own(name)):
+                self.stop(name, "it was tried as often as it may be")
+                return
+            dead = self._dead(name, targets)
+            if dead:
+                entry["dead"] = dead
+        self.touch(target for target, _ in targets)
+
+    def _dead(self, name: str, targets: list[tuple[str, Code | None]]) -> list[str]:
+        """The targets that a node does not lead to."""
+        live = {target for target, code in targets if code is None}
+        asked = [each for each in targets if each[0] not in live]
+        about = self._about(name)
+        live |= {target for target, code in asked if self._holds(code, about)}
+        return list(dict.fromkeys(each for each, _ in asked if each not in live))
+
+    def _holds(self, code: Code | None, about: Callable[[], list[str]]) -> bool:
+        if code is None or code is True:
+            return True
+        known, run = self.known, self.run
+        steps = [(known[each]["state"], request_id(run, each)) for each in about()]
+        return self.truth(code, steps, run["vars"])
+
+    # Steps that a condition is about
+
+    def _about(self, name: str) -> Callable[[], list[str]]:
+        if self.nodes[name]["kind"] != "pass":
+            return lambda: [name]
+        return lambda: self._last(name)
+
+    def _own(self, name: str) -> Callable[[], list[str]]:
+        if self.nodes[name]["kind"] != "pass":
+            return lambda: [name]
+        return lambda: self._last(name, own=True)
+
+    def _last(self, name: str, *, own: bool = False) -> list[str]:
+        """The last steps before a `pass`, or the end.
+
+        Those before its `since` do not count where there are others; with `own` never.
+        """
+        behind: dict[str, tuple[set[str], list[str]]] = {}
+        left = [name]
+        while left:
+            each = left.pop()
+            sources = self.nodes[each]["in"] if each else self.out
+            live = [source for source in sources if self.token(source, each)]
+            passes = [s for s in live if self.nodes[s]["kind"] == "pass"]
+            behind[each] = set(live).difference(passes), passes
+            left += [each for each in passes if each not in behind]
+        order = {each: index for index, each in enumerate(self.nodes)}
+        found: dict[str, set[str]] = {}
+        for each in sorted(behind, key=lambda node: order.get(node, len(order))):
+            steps, passes = behind[each]
+            steps = steps.union(*(found[source] for source in passes))
+            since = self.nodes[each].get("since") if each else None
+            if since is not None:
+                mine = {step for step in steps if order[step] >= order[since]}
+                steps = mine if mine or (own and each == name) else steps
+            found[each] = steps
+        return sorted(found[name], key=order.__getitem__)
+
+    # Jumps, and stops
+
+    def _jumps(self, name: str, backs: list[Back]) -> bool:
+        """Take the first jump back that is due, if any."""
+        loops = self.run["loops"]
+        for back in backs:
+            key = f"{name}>{back['to']}"
+            taken = loops.get(key, 0)
+            if taken < back["max"] and self._holds(back["when"], self._own(name)):
+                names = [*self.nodes]
+                first, last = map(names.index, back["body"])
+                self.reset(names[first : last + 1])
+                loops[key] = taken + 1
+                self.known[back["to"]]["forced"] = True
+                return True
+        return False
+
+    def reset(self, names: Iterable[str]) -> None:
+        """Let nodes begin anew: what runs there is cancelled, their ends forgotten."""
+        body = {*names}
+        for name in body:
+            self._cancel(name)
+            if entry := self.known.get(name):
+                self.known[name] = {"visit": entry.get("visit", 1) + 1}
+        loops = self.run["loops"]
+        for key in [key for key in loops if key.partition(">")[0] in body]:
+            del loops[key]
+        self.touch(name for name in self.nodes if name in body)
+
+    def _drop(self, source: str) -> None:
+        """A source that is not needed any more."""
+        if "state" not in self.known.get(source, {}) or self._cancel(source):
+            self.known[source] = {**self.known.get(source, {}), "state": "skipped"}
+            self.touch(target for target, _ in self.nodes[source]["to"])
+
+    def _cancel(self, name: str) -> bool:
+        """Cancel what a node has asked; False if it has not asked anything."""
+        if self.known.get(name, {}).get("state") != "open":
+            return False
+        self.run["open"].remove(name)
+        asked = request_id(self.run, name)
+        is_call = self.nodes[name]["kind"] == "call"
+        self.do("cancel", child_id(asked) if is_call else asked, name)
+        return True
+
+    def stop(self, name: str, why: str) -> None:
+        """A node has failed, and nothing looks at that: pause, or give up."""
+        self.known[name] = {**self.known.get(name, {}), "state": "stopped", "why": why}
+        if self.run["status"] == "running":
+            is_asked = self.run["policy"] == "ask"
+            self.halt("paused" if is_asked else "failed", f"{name}: {why}")
+
+    def halt(self, status: Literal["paused", "failed", "cancelled"], why: str) -> None:
+        """Stop the run; unless it is only paused, what it has asked is cancelled."""
+        self.run |= {"status": status, "why": why}
+        if status == "paused":
+            return
+        for name in [*self.run["open"]]:
+            self._cancel(name)
+            self.known[name] = {**self.known[name], "state": "cancelled"}
+        self.do("end", self.run["run"], "")
+
+    def touch(self, names: Iterable[str]) -> None:
+        """Have nodes looked at again."""
+        self.queue.extend(name for name in names if name != OUT)
+
+    def do(self, act: Any, id_: str, node: str) -> None:
+        """Have something done in the world."""
+        self.run["due"].append((act, id_, node))

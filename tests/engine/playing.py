@@ -1,0 +1,90 @@
+"""A run played in memory: answers come when a test says, in any order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.engine.link import link
+from bridge.engine.run import child_id, request_id
+from bridge.engine.step import step
+from bridge.policy.condition import decide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.engine.run import Run
+    from bridge.flow.plan import Plan
+
+WORDS = ("passed", "success", "failed", "issues")
+_FACTS = {"ok": "ok", "issues": "ok", "failed": "failed", "error": "error"}
+
+
+def new_run(**fields: Any) -> Run:
+    """A run that has not begun."""
+    run: Run = {
+        "schemaVersion": 1, "run": "r", "name": "", "source": "", "plan": "",
+        "details": "", "rev": 0, "status": "running", "why": "", "open": [],
+        "nodes": {}, "vars": {}, "loops": {}, "due": [], "said": {}, "look": True,
+        "asked": 0, "agents": None, "until": None, "policy": "abort", "parent": None,
+        "depth": 0, "params": {}, "ask": {}, "fanOut": None, "out": [], "at": 0,
+        "createdAt": 0,
+    }  # fmt: skip
+    return {**run, **fields}
+
+
+class Play:
+    """A run, and what those who are asked will say: a list for each, in turn."""
+
+    def __init__(self, plan: Plan, answers: dict[str, list[str]], **fields: Any):
+        self.linked, self.details = link(plan)
+        self.answers = answers
+        self.asked: list[str] = []
+        self.said: dict[str, str] = {}
+        self.run = new_run(**fields)
+        self.step([])
+
+    def step(self, ended: Iterable[str]) -> None:
+        """What these open nodes were asked is answered."""
+        facts = {}
+        for name in ended:
+            self.said[request_id(self.run, name)] = said = self._answer(name)
+            facts[request_id(self.run, name)] = (_FACTS[said], said)
+        before = repr(self.run)
+        after = step(self.linked, self.run, facts, self.truth)
+        assert repr(self.run) == before, "a step changes nothing in place"
+        # Who was killed before it could write does the same again.
+        assert step(self.linked, self.run, facts, self.truth) == after
+        self.run = after
+        due = [*after["due"]]
+        self.run["due"] = []
+        for act, id_, name in due:
+            if act in ("ask", "call"):
+                wanted = request_id(self.run, name)
+                assert id_ == (child_id(wanted) if act == "call" else wanted)
+                self.asked.append(id_)
+
+    def _answer(self, name: str) -> str:
+        detail = self.details["details"][name]
+        left = self.answers.get(detail.get("agent", detail.get("label", "")), ["ok"])
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    def truth(self, code, steps, variables):
+        ends = [self.said.get(id_, state) for state, id_ in steps]
+        each = [
+            {
+                "passed": end in ("ok", "issues"),
+                "success": end in ("ok", "issues"),
+                "failed": end in ("failed", "error"),
+                "issues": end == "issues",
+            }
+            for end in ends
+        ]
+        every = {word: all(said[word] for said in each) for word in WORDS}
+        some = {word: any(said[word] for said in each) for word in WORDS}
+        words = every | {"failed": some["failed"], "issues": some["issues"]}
+        return decide(code, words | {"all": every, "any": some}) == "yes"
+
+    def agents(self) -> list[str]:
+        """Who was asked, in order."""
+        nodes = [asked.split("-", 1)[1].rsplit("-", 2)[0] for asked in self.asked]
+        return [self.details["details"][node]["agent"] for node in nodes]
