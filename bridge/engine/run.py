@@ -141,7 +141,7 @@ class Run(TypedDict):
         params: what the flow was given.
         ask: fields of every request, by their names on disk.
         fanOut: how many of its requests may wait or run at once without a person's yes.
-        out: its last steps, once it has completed.
+        out: what its last steps asked, once it has completed: as in `vars`.
         at: when it last changed.
         createdAt: when it began; both in milliseconds since 1970.
     """

@@ -106,7 +106,8 @@ class Step:
         if left:
             self.stop(left[0], "nothing leads to it")
             return
-        self.run |= {"status": "completed", "out": self._last(OUT)}
+        out = [self._asked(name) for name in self._last(OUT)]
+        self.run |= {"status": "completed", "out": out}
         self.do("end", self.run["run"], "")
 
     def decide(self, name: str) -> None:
@@ -127,7 +128,7 @@ class Step:
             return
         if is_any:
             for source in node["in"]:
-                self._drop(source)
+                self.leave(source)
         if not self._holds(node.get("if"), lambda: self._last(name)):
             self.end(
                 name, "skipped" if node.get("skip", "dead") == "dead" else "passed"
@@ -163,12 +164,11 @@ class Step:
         entry |= {"state": "open", "at": run["at"]}
         entry["attempt"] = entry.get("attempt", 0) + 1
         run["open"].append(name)
-        asked = request_id(run, name)
         if kind == "agent":
             run["asked"] += 1
-            self.do("ask", asked, name)
+            self.do("ask", self._asked(name), name)
         elif kind == "call":
-            self.do("call", child_id(asked), name)
+            self.do("call", self._asked(name), name)
 
     def _is_spent(self) -> bool:
         return (
@@ -182,9 +182,7 @@ class Step:
         entry.pop("dead", None)
         self.known[name] = entry
         if state in ("ok", "failed") and (var := node.get("var")):
-            asked = request_id(self.run, name)
-            is_call = node["kind"] == "call"
-            self.run["vars"][var] = child_id(asked) if is_call else asked
+            self.run["vars"][var] = self._asked(name)
         if state != "skipped" and "back" in node and self._jumps(name, node["back"]):
             return
         targets = node["to"]
@@ -279,21 +277,25 @@ class Step:
             del loops[key]
         self.touch(name for name in self.nodes if name in body)
 
-    def _drop(self, source: str) -> None:
-        """A source that is not needed any more."""
-        if "state" not in self.known.get(source, {}) or self._cancel(source):
-            self.known[source] = {**self.known.get(source, {}), "state": "skipped"}
-            self.touch(target for target, _ in self.nodes[source]["to"])
+    def leave(self, name: str) -> None:
+        """Do without a node that has not ended."""
+        state = self.known.get(name, {}).get("state")
+        if state is None or self._cancel(name):
+            self.known[name] = {**self.known.get(name, {}), "state": "skipped"}
+            self.touch(target for target, _ in self.nodes[name]["to"])
 
     def _cancel(self, name: str) -> bool:
         """Cancel what a node has asked; False if it has not asked anything."""
         if self.known.get(name, {}).get("state") != "open":
             return False
         self.run["open"].remove(name)
-        asked = request_id(self.run, name)
-        is_call = self.nodes[name]["kind"] == "call"
-        self.do("cancel", child_id(asked) if is_call else asked, name)
+        self.do("cancel", self._asked(name), name)
         return True
+
+    def _asked(self, name: str) -> str:
+        """The request, checkpoint or run that a node has begun."""
+        asked = request_id(self.run, name)
+        return child_id(asked) if self.nodes[name]["kind"] == "call" else asked
 
     def stop(self, name: str, why: str) -> None:
         """A node has failed, and nothing looks at that: pause, or give up."""

@@ -40,7 +40,13 @@ class LockBusy(StateUnavailable):
 
 
 def locked(state: Folder, *, wait_s: float) -> FileIO:
-    """Take the store's lock, and hold it until the file is closed, as by `with`.
+    """Take the store's lock; as `lock_in`."""
+    with state.folder("locks") as folder:
+        return lock_in(folder, LOCK_NAME, wait_s=wait_s)
+
+
+def lock_in(folder: Folder, name: str, *, wait_s: float) -> FileIO:
+    """Take the lock `name`, and hold it until the file is closed, as by `with`.
 
     Raises:
         LockBusy: not free within `wait_s` seconds; or held by this thread, interrupted
@@ -48,9 +54,8 @@ def locked(state: Folder, *, wait_s: float) -> FileIO:
         StateUnavailable: flock does not work here.
         NotAPlainFile: the lock file is something else.
     """
-    with state.folder("locks") as folder:
-        path = f"{folder.path}/{LOCK_NAME}"
-        file = FileIO(_open(folder, path), "r+")
+    path = f"{folder.path}/{name}"
+    file = FileIO(_open(folder, name, path), "r+")
     try:
         _acquire(file.fileno(), path, wait_s)
         _held[file] = threading.get_ident()
@@ -61,11 +66,11 @@ def locked(state: Folder, *, wait_s: float) -> FileIO:
     return file
 
 
-def _open(folder: Folder, path: str) -> int:
+def _open(folder: Folder, name: str, path: str) -> int:
     try:
-        fd = os.open(LOCK_NAME, _OPEN, 0o600, dir_fd=folder.fd)
+        fd = os.open(name, _OPEN, 0o600, dir_fd=folder.fd)
     except OSError:
-        facts = folder.facts(LOCK_NAME)
+        facts = folder.facts(name)
         if facts is not None and not stat.S_ISREG(facts.st_mode):
             raise NotAPlainFile(path) from None
         raise

@@ -1,0 +1,210 @@
+"""What those who were asked have answered: facts, values, and what conditions see."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from bridge.engine.run import child_id, request_id
+from bridge.engine.run_files import UnknownRun, folder_of, read
+from bridge.errors import BridgeError, NewerSchema
+from bridge.policy.condition import decide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.engine.run import Linked, Run, State
+    from bridge.engine.step import Fact
+    from bridge.flow.plan import Code
+    from bridge.protocol.response import Response
+    from bridge.store.state import State as StoreState
+
+_WORDS = ("passed", "success", "failed", "issues")
+# A valid answer that reports failure.
+_FAILED = ("agent_failed", "agent_blocked")
+_ENDS: Mapping[str, Fact] = {
+    "completed": ("ok", ""),
+    "failed": ("failed", "the flow that it called failed"),
+    "cancelled": ("error", "the flow that it called was cancelled"),
+}
+
+
+class Answers:
+    """The answers in a run; each is read once."""
+
+    def __init__(self, state: StoreState, run: Run) -> None:
+        self._state = state
+        self._run = run
+        self._known: dict[str, Any] = {}
+
+    def follow(self, run: Run) -> None:
+        """Be about the run as it is now."""
+        self._run = run
+
+    def facts(self, plan: Linked) -> dict[str, Fact]:
+        """What has ended of what the run has open."""
+        found: dict[str, Fact] = {}
+        for name in self._run["open"]:
+            asked = request_id(self._run, name)
+            fact = self._fact(plan["nodes"][name]["kind"], asked)
+            if fact is not None:
+                found[asked] = fact
+        return found
+
+    def _fact(self, kind: str, asked: str) -> Fact | None:
+        if kind == "call":
+            return self._end_of(child_id(asked))
+        if kind == "approval":
+            said = self._run["said"].get(asked)
+            if said is None:
+                return None
+            return ("ok", "") if said["agreed"] else ("failed", "a person said no")
+        response = self.response(asked)
+        return fact_of(response) if response else None
+
+    def response(self, asked: str) -> Response | None:
+        """The response to a request, if it is there."""
+        if not self._state["responses"].has(f"{asked}.json"):
+            return None
+        with suppress(NewerSchema):
+            response: Response | None = self._once(asked, self._state.response)
+            return response
+        return None
+
+    def _end_of(self, child: str) -> Fact | None:
+        try:
+            return _ENDS.get(self._child(child)["status"])
+        except UnknownRun:
+            # It is still to be begun.
+            return None
+        except BridgeError as exc:
+            return "error", str(exc)
+
+    def _child(self, run_id: str) -> Run:
+        def load(run_id: str) -> Run:
+            with folder_of(self._state, run_id) as folder:
+                return read(folder, run_id, self._state.key())
+
+        run: Run = self._once(run_id, load)
+        return run
+
+    def _once(self, name: str, load: Callable[[str], Any]) -> Any:
+        if self._known.get(name) is None:
+            self._known[name] = load(name)
+        return self._known[name]
+
+    def whole(self, asked: str) -> Any:
+        """The whole answer to something that was asked; None if there is none."""
+        if said := self._run["said"].get(asked):
+            return said["text"]
+        if "-" not in asked:
+            child = self._child(asked)
+            of_child = Answers(self._state, child)
+            last = [of_child.whole(each) for each in child["out"]]
+            return last[0] if len(last) == 1 else last
+        response = self.response(asked)
+        if response is None:
+            return None
+        parsed = response.parsed_output
+        return response.raw_output if parsed is None else parsed
+
+    def value(self, asked: str) -> Any:
+        """An answer as texts get it: the summary of a report, or all of it."""
+        whole = self.whole(asked)
+        if "-" not in asked and isinstance(whole, list):
+            return "\n\n".join(as_text(_summary(each)) for each in whole)
+        return _summary(whole)
+
+    def variables(self, names: Mapping[str, str]) -> Mapping[str, Any]:
+        """The variables of these names, as texts get them."""
+        return _Lazy(names, self.value)
+
+    def wholes(self, names: Mapping[str, str]) -> Mapping[str, Any]:
+        """The whole answers behind the variables of these names."""
+        return _Lazy(names, self.whole)
+
+    def truth(
+        self, code: Code, steps: list[tuple[State, str]], names: Mapping[str, str]
+    ) -> bool:
+        """Whether a condition holds, of steps that ended so, and of these variables."""
+        ends = [self._said(state, asked) for state, asked in steps]
+        every = {word: all(end[word]() for end in ends) for word in _words_of(code)}
+        some = {word: any(end[word]() for end in ends) for word in every}
+        of_any: dict[str, Any] = {
+            word: some[word] for word in ("failed", "issues") if word in some
+        }
+        scope: dict[str, Any] = {
+            **every,
+            **of_any,
+            "all": every,
+            "any": some,
+            "variables": _Lazy(names, lambda asked: _plain(self.value(asked))),
+            "answers": self.wholes(names),
+        }
+        return decide(code, scope) == "yes"
+
+    def _said(self, state: State, asked: str) -> dict[str, Callable[[], bool]]:
+        return {
+            "passed": lambda: state == "ok",
+            "success": lambda: state == "ok",
+            "failed": lambda: state in ("failed", "error"),
+            "issues": lambda: _has_issues(self.whole(asked)),
+        }
+
+
+class _Lazy(dict[str, Any]):
+    """A mapping whose values are read when somebody wants them."""
+
+    def __init__(self, names: Mapping[str, str], load: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._names = names
+        self._load = load
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a name."""
+        asked = self._names.get(key)
+        return default if asked is None else self._load(asked)
+
+
+def fact_of(response: Response) -> Fact:
+    """How a request has ended."""
+    if response.error is None:
+        return "ok", ""
+    why = f"{response.error.code}: {response.error.message}"
+    return ("failed" if response.error.code in _FAILED else "error"), why
+
+
+def as_text(value: Any) -> str:
+    """A value in a text."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _summary(whole: Any) -> Any:
+    is_report = isinstance(whole, dict) and {"status", "summary"} <= whole.keys()
+    return whole["summary"] if is_report else whole
+
+
+def _plain(value: Any) -> Any:
+    """As conditions get it: numbers, true and false as they are, the rest as texts."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return as_text(value)
+
+
+def _has_issues(whole: Any) -> bool:
+    return isinstance(whole, dict) and bool(whole.get("issues"))
+
+
+def _words_of(code: Code) -> set[str]:
+    """The words about steps that a condition asks for."""
+    match code:
+        case ["name", _, name]:
+            return {name} & {*_WORDS}
+        case ["get", _, ["name", _, "all" | "any"], str() as word]:
+            return {word} & {*_WORDS}
+        case [_, _, *parts]:
+            return set().union(*map(_words_of, parts))
+    return set()

@@ -1,0 +1,119 @@
+"""The request that a node makes: its text filled in, its agent's definition applied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.known_agents import Agents
+from bridge.flow.filling import filled
+from bridge.protocol.record import printable
+from bridge.protocol.request import Request
+from bridge.store.clock import uptime
+
+if TYPE_CHECKING:
+    from bridge.config import Settings
+    from bridge.engine.answers import Answers
+    from bridge.engine.run import Details, Run
+    from bridge.flow.plan import Part
+    from bridge.store.store import Store
+
+# What a step may take that has no time of its own. On the host's route it may wait for
+# a session until tomorrow.
+STEP_MS = {"host": 24 * 3_600_000}
+OWN_STEP_MS = 3_600_000
+# What a temporary agent without a model runs on.
+MODEL = "sonnet"
+_LEAST_MS = 1000
+
+_ISSUES = """\
+The program asks whether there are issues: say in one more field of your answer, \
+`issues`, which you have found, as a list of texts; an empty list if there are none."""
+_UNSAID = "Do your part of the flow {name}: nothing else was said to you."
+
+
+def request_of(
+    store: Store,
+    settings: Settings,
+    run: Run,
+    details: Details,
+    answers: Answers,
+    *,
+    node: str,
+    request_id: str,
+    is_retried: bool,
+) -> Request:
+    """The request of a node, as it is submitted.
+
+    The attempts of a node that `is_retried` are the run's to count.
+
+    Raises:
+        BridgeError: its agent cannot be asked like this.
+        ValueError: a field is not what it may be, such as a prompt that is too long.
+    """
+    detail = details["details"][node]
+    route = run["ask"].get("route", "host")
+    agents = Agents.open(settings, store.place.project)
+    definition = agents.find(detail["agent"], route)
+    fields: dict[str, Any] = {
+        "agent_type": detail["agent"],
+        "prompt": _prompt(run, details, answers, node),
+        "max_attempts": 1 if is_retried else None,
+        "model": detail.get("model") or (MODEL if "own" in detail else None),
+        **run["ask"],
+    }
+    fields = {name: value for name, value in fields.items() if value is not None}
+    if definition is not None:
+        from bridge.agents.apply import choices
+
+        fields = choices(definition) | fields
+    now_ms = store.now_ms()
+    fields.setdefault("timeout", STEP_MS.get(route, OWN_STEP_MS))
+    if run["until"] is not None:
+        left_ms = max(_LEAST_MS, run["until"] - now_ms)
+        fields["timeout"] = min(fields["timeout"], left_ms)
+    request = Request(
+        request_id=request_id,
+        run=run["run"],
+        created_at=now_ms,
+        uptime=uptime(store.clock),
+        **fields,
+    )
+    if definition is None:
+        return request
+    from bridge.agents.apply import applied, with_context
+
+    request = with_context(definition, request, store.place.project)
+    return applied(definition, request, request.variables)
+
+
+def _prompt(run: Run, details: Details, answers: Answers, node: str) -> str:
+    detail = details["details"][node]
+    parts = list(detail.get("text", []))
+    if "own" in detail:
+        prompt = details["agents"][detail["own"]]["prompt"]
+        parts = [*prompt, "\n\n", *parts] if parts else prompt
+    text = text_of(parts, run, answers)
+    if not text.strip():
+        text = _UNSAID.format(name=run["name"] or "that you are a step of")
+    return f"{text}\n\n{_ISSUES}" if node in details["issues"] else text
+
+
+def text_of(parts: list[Part], run: Run, answers: Answers) -> str:
+    """A text with its values put in, once."""
+    names = run["vars"]
+    return printable(
+        filled(
+            parts,
+            variables=answers.variables(names),
+            answers=answers.wholes(names),
+            params=run["params"],
+        )
+    )
+
+
+def arguments_of(
+    run: Run, details: Details, answers: Answers, node: str
+) -> dict[str, str]:
+    """What a called flow is given."""
+    given = details["details"][node].get("arguments", {})
+    return {name: text_of(parts, run, answers) for name, parts in given.items()}

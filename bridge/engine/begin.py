@@ -1,0 +1,153 @@
+"""Begin a run of a compiled plan: its files, and that it lives.
+
+Nothing is asked before the run is on disk; `advance` does the rest.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from bridge.engine.asks import arguments_of
+from bridge.engine.link import KINDS, link
+from bridge.engine.run import VERSION
+from bridge.engine.run_files import DETAILS, PLAN, put, write
+from bridge.errors import InvalidRequest
+from bridge.store import live_runs
+from bridge.store.lock import lock_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.engine.answers import Answers
+    from bridge.engine.run import Details, Policy, Run
+    from bridge.flow.plan import Plan
+    from bridge.store.state import State
+
+MAX_DEPTH = 5
+_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+class RunOptions(TypedDict, total=False):
+    """How a run goes; what is missing is the default.
+
+    Attributes:
+        params: what the flow is given.
+        ask: fields of every request.
+        agents: how many agents may be asked.
+        until: when it has to end, in milliseconds since 1970.
+        policy: what becomes of it when a step fails and no condition looks at that.
+        fan_out: how many requests may wait or run at once without a person's yes.
+        source: the file of the flow.
+    """
+
+    params: Mapping[str, str]
+    ask: Mapping[str, Any]
+    agents: int | None
+    until: int | None
+    policy: Policy
+    fan_out: int | None
+    source: str
+
+
+def new_run_id(now_us: int) -> str:
+    """An id that sorts by time; without a dash, so that it ends in a request's id."""
+    moment = "".join(_DIGITS[now_us >> shift & 31] for shift in range(50, -1, -5))
+    return f"r{moment}{''.join(secrets.choice(_DIGITS) for _ in range(4))}"
+
+
+def begin(state: State, plan: Plan, **options: Unpack[RunOptions]) -> str:
+    """Write a run of a plan, and return its id; `advance` starts it.
+
+    Raises:
+        InvalidRequest: the plan has something that this version does not run.
+    """
+    run_id = new_run_id(state.clock.now_us())
+    run = _run(state, run_id, plan, options)
+    _write(state, run, plan)
+    return run_id
+
+
+def begin_child(
+    state: State,
+    parent: Run,
+    details: Details,
+    answers: Answers,
+    *,
+    node: str,
+    child: str,
+) -> None:
+    """Write the run that a node calls, unless it is there.
+
+    Raises:
+        InvalidRequest: it is too deep, unknown, or not given what it must be given.
+    """
+    if state[live_runs.RUNS].has(f"{child}/{live_runs.FILE}"):
+        return
+    name = details["details"][node]["flow"]
+    plan = details["flows"].get(name)
+    if plan is None:
+        raise InvalidRequest(f"the flow {name!r} was not there when the run began")
+    depth = parent["depth"] + 1
+    if depth > MAX_DEPTH:
+        raise InvalidRequest(f"flows call each other more than {MAX_DEPTH} deep")
+    options: RunOptions = {
+        "params": arguments_of(parent, details, answers, node),
+        "ask": parent["ask"],
+        "until": parent["until"],
+        "policy": parent["policy"],
+        "fan_out": parent["fanOut"],
+        "source": parent["source"],
+    }
+    run = _run(state, child, plan, options)
+    run |= {"parent": (parent["run"], node), "depth": depth, "name": name}
+    _write(state, run, {**plan, "flows": details["flows"]})
+
+
+def _run(state: State, run_id: str, plan: Plan, options: RunOptions) -> Run:
+    given = plan["params"].items()
+    defaults = {name: value for name, value in given if value is not None}
+    return {
+        "schemaVersion": VERSION,
+        "run": run_id,
+        "name": plan["name"],
+        "source": options.get("source", ""),
+        "plan": "",
+        "details": "",
+        "rev": 0,
+        "status": "running",
+        "why": "",
+        "open": [],
+        "nodes": {},
+        "vars": {},
+        "loops": {},
+        "due": [],
+        "said": {},
+        "look": True,
+        "asked": 0,
+        "agents": options.get("agents"),
+        "until": options.get("until"),
+        "policy": options.get("policy", "abort"),
+        "parent": None,
+        "depth": 0,
+        "params": {**defaults, **options.get("params", {})},
+        "ask": {**options.get("ask", {})},
+        "fanOut": options.get("fan_out"),
+        "out": [],
+        "at": state.now_ms(),
+        "createdAt": state.now_ms(),
+    }
+
+
+def _write(state: State, run: Run, plan: Plan) -> None:
+    unknown = {node["kind"] for node in plan["nodes"].values()}.difference(KINDS)
+    if unknown:
+        raise InvalidRequest(f"steps of kind {min(unknown)!r} cannot be run yet")
+    linked, details = link(plan)
+    with state[live_runs.RUNS].folder(run["run"]) as folder:
+        with lock_in(folder, live_runs.LOCK, wait_s=state.lock_wait_s):
+            run["plan"] = put(folder, PLAN, linked)
+            run["details"] = put(folder, DETAILS, details)
+            live_runs.mark(state, run["run"])
+            write(folder, run, state.key())
+    state.note("run begun", run["run"], flow=run["name"] or None)

@@ -1,0 +1,121 @@
+"""What a person does with a run: pause, go on, cancel, jump, answer. Pure.
+
+Each takes a `Step` and changes its run; who holds the run's lock writes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.engine.run import LIVE, OUT, request_id
+from bridge.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from bridge.engine.run import Linked, Said
+    from bridge.engine.step import Step
+
+
+def pause(made: Step) -> None:
+    """Ask nobody any more; what was asked goes on."""
+    _check(made, "running")
+    made.halt("paused", "by its user")
+
+
+def cancel(made: Step) -> None:
+    """End it; what was asked is cancelled."""
+    _check(made, *LIVE)
+    made.halt("cancelled", "by its user")
+
+
+def resume(made: Step, *, agents: int | None = None, until: int | None = None) -> None:
+    """Go on where it stopped: what failed or was cancelled is asked again.
+
+    `agents` and `until` are new bounds, None for those that it has.
+    """
+    run = made.run
+    _check(made, "paused", "failed", "cancelled")
+    run |= {"agents": agents if agents is not None else run["agents"]}
+    run |= {"until": until if until is not None else run["until"]}
+    _go_on(made)
+
+
+def _go_on(made: Step) -> None:
+    run = made.run
+    for name, entry in made.known.items():
+        if entry.get("state") in ("stopped", "cancelled"):
+            again = entry.copy()
+            again.pop("state")
+            again.pop("why", None)
+            made.known[name] = again
+            # What was tried as often as it may be may be tried as often again.
+            for back in made.nodes[name].get("back", ()):
+                run["loops"].pop(f"{name}>{back['to']}", None)
+    run |= {"status": "running", "why": "", "out": []}
+    made.touch(made.nodes)
+
+
+def jump(made: Step, node: str) -> None:
+    """Go on from a node: what follows it starts anew, what only led to it is left."""
+    if node not in made.nodes:
+        raise InvalidRequest(f"run {made.run['run']} has no step {node!r}")
+    _check(made, "running", "paused", "failed", "cancelled", "completed")
+    _go_on(made)
+    made.reset(_behind(made, node))
+    made.known[node] = {**made.known.get(node, {}), "forced": True}
+    for name in _before(made, node):
+        made.leave(name)
+
+
+def _behind(made: Step, node: str) -> list[str]:
+    """A node and all that it may lead to."""
+    found, left = {node}, [node]
+    while left:
+        for target, _ in made.nodes[left.pop()]["to"]:
+            if target != OUT and target not in found:
+                found.add(target)
+                left.append(target)
+    return [*found]
+
+
+def _before(made: Step, node: str) -> list[str]:
+    """All that may lead to a node, but the node itself."""
+    found: set[str] = set()
+    left = [node]
+    while left:
+        for source in made.nodes[left.pop()]["in"]:
+            if source not in found:
+                found.add(source)
+                left.append(source)
+    return [name for name in made.nodes if name in found]
+
+
+def say(made: Step, node: str | None, said: Said) -> str:
+    """Answer a checkpoint, by default the only one; the first answer counts.
+
+    Returns which it was.
+    """
+    run = made.run
+    _check(made, *LIVE)
+    waiting = checkpoints(made, made.run["open"])
+    named = [node] if node in waiting else waiting if node is None else []
+    if len(named) != 1:
+        which = f"no checkpoint {node}" if node else "which checkpoint?"
+        known = ", ".join(waiting) or "none"
+        raise InvalidRequest(
+            f"run {run['run']}: {which}; those that wait for an answer: {known}"
+        )
+    run["said"] = {**run["said"], request_id(run, named[0]): said}
+    return named[0]
+
+
+def checkpoints(made: Step | Linked, open_nodes: list[str]) -> list[str]:
+    """Those of the open nodes that wait for a person's answer."""
+    nodes = made["nodes"] if isinstance(made, dict) else made.nodes
+    return [name for name in open_nodes if nodes[name]["kind"] == "approval"]
+
+
+def _check(made: Step, *wanted: str) -> None:
+    run = made.run
+    if run["status"] not in wanted:
+        why = f" ({run['why']})" if run["why"] else ""
+        raise InvalidRequest(f"run {run['run']} is {run['status']}{why}")

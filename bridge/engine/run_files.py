@@ -1,0 +1,145 @@
+"""The files of a run: written whole, sealed, and checked before anything is run.
+
+run.json ends with a seal, an HMAC under the key of the state directory over all that
+stands before it, and names the digests of the other two. So a file that somebody else
+put there, a plan that was changed and a run that was copied are named and not run. The
+key guards against mistakes and fabrication, not against a program of this user that
+reads it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from typing import TYPE_CHECKING, Any, NewType
+
+import orjson
+
+from bridge.engine.run import VERSION
+from bridge.errors import BridgeError, InvalidRequest, NewerSchema
+from bridge.protocol.ids import is_id
+from bridge.store.directory import NotAPlainFile
+from bridge.store.live_runs import FILE, RUNS
+
+if TYPE_CHECKING:
+    from bridge.engine.run import Details, Linked, Run
+    from bridge.store.directory import Folder
+    from bridge.store.state import State
+
+Digest = NewType("Digest", str)
+PLAN, DETAILS = "plan.json", "details.json"
+_SEAL = b',"seal":"'
+_MAC_CHARS = 64
+# A file for people to read, as long as that costs nothing.
+_READABLE = 200
+
+
+class BadRun(BridgeError):
+    """The files of a run are not as hostbridge wrote them; nothing of it is run."""
+
+    code = "bad_request"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(
+            f"{path}: {problem}; nothing of this run is done",
+            ways=(f"remove {path.rpartition('/')[0]}, and run the flow again",),
+        )
+
+
+class UnknownRun(InvalidRequest):
+    """There is no such run."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"there is no run {run_id!r}; see `hostbridge runs`")
+
+
+def folder_of(state: State, run_id: str) -> Folder:
+    """The folder of a run.
+
+    Raises:
+        UnknownRun: there is none.
+    """
+    if is_id(run_id) and (state.make or state[RUNS].has(run_id)):
+        folder = state[RUNS].folder(run_id, make=False)
+        if folder.has(FILE):
+            return folder
+        folder.close()
+    raise UnknownRun(run_id)
+
+
+def put(folder: Folder, name: str, value: Any) -> Digest:
+    """Write a file that never changes; returns its digest."""
+    data = orjson.dumps(value)
+    folder.replace(name, data)
+    return Digest(hashlib.sha256(data).hexdigest())
+
+
+def write(folder: Folder, run: Run, key: bytes) -> None:
+    """Write how far a run is."""
+    is_short = len(run["nodes"]) <= _READABLE
+    data = orjson.dumps(run, option=orjson.OPT_INDENT_2 if is_short else 0)
+    body = data.removesuffix(b"}").rstrip()
+    folder.replace(FILE, body + _SEAL + _mac(body, key) + b'"}\n')
+
+
+def read(folder: Folder, run_id: str, key: bytes) -> Run:
+    """How far a run is.
+
+    Raises:
+        BadRun: the file is not as it was written, or of another run.
+        NewerSchema: a newer hostbridge wrote it.
+    """
+    path = f"{folder.path}/{FILE}"
+    data = _bytes(folder, FILE)
+    body, _, seal = data.rpartition(_SEAL)
+    is_ours = len(seal) == _MAC_CHARS + 3 and hmac.compare_digest(
+        seal[:_MAC_CHARS], _mac(body, key)
+    )
+    try:
+        run: Run = orjson.loads(data)
+        version, name = run["schemaVersion"], run["run"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        version = name = None  # type: ignore[assignment]
+    if type(version) is int and version > VERSION:
+        raise NewerSchema(
+            f"{path}: schemaVersion {version} is newer than {VERSION}, the newest this "
+            "hostbridge reads; update hostbridge"
+        )
+    if not is_ours:
+        raise BadRun(path, "not written by hostbridge: the seal is missing or wrong")
+    if name != run_id:
+        raise BadRun(path, f"it is of another run, {name}")
+    return run
+
+
+def read_plan(folder: Folder, run: Run) -> Linked:
+    """The part of a run's plan that each step reads; raises `BadRun`."""
+    plan: Linked = _checked(folder, PLAN, run["plan"])
+    return plan
+
+
+def read_details(folder: Folder, run: Run) -> Details:
+    """The rest of a run's plan; raises `BadRun`."""
+    details: Details = _checked(folder, DETAILS, run["details"])
+    return details
+
+
+def _checked(folder: Folder, name: str, digest: str) -> Any:
+    data = _bytes(folder, name)
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise BadRun(f"{folder.path}/{name}", "it has changed since the run began")
+    return orjson.loads(data)
+
+
+def _bytes(folder: Folder, name: str) -> bytes:
+    try:
+        data = folder.read(name)
+    except NotAPlainFile as exc:
+        raise BadRun(exc.path, exc.problem) from None
+    if data is None:
+        raise BadRun(f"{folder.path}/{name}", "it is not there")
+    return data
+
+
+def _mac(body: bytes, key: bytes) -> bytes:
+    return hmac.digest(key, b"run\n" + body, "sha256").hex().encode()

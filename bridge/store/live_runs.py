@@ -1,0 +1,58 @@
+"""Which runs of flows have not ended: an empty file `live/<run>.run` for each.
+
+Whoever may have ended a request looks here whether any run waits for it: without a run
+it costs one look into an empty folder. A request of a run is named `<run>-…`; while the
+run lives, its requests are kept.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bridge.store.state import State
+
+FOLDER = "live"
+_MARK = ".run"
+RUNS = "runs"
+FILE = "run.json"
+LOCK = "run.lock"
+
+
+def mark(state: State, run: str) -> None:
+    """Note that a run lives; durable."""
+    state[FOLDER].touch(f"{run}{_MARK}")
+    state[FOLDER].sync()
+
+
+def unmark(state: State, run: str) -> None:
+    """Note that it has ended."""
+    state[FOLDER].remove(f"{run}{_MARK}")
+
+
+def live_runs(state: State) -> list[str]:
+    """The runs that live, the oldest first."""
+    return sorted(state[FOLDER].names(_MARK))
+
+
+def remove_ended(state: State, older_than_s: float, now_s: float) -> int:
+    """Remove the folders of runs that ended so long ago; how many."""
+    live = set(live_runs(state))
+    gone = 0
+    for entry in list(state[RUNS].entries()):
+        with suppress(FileNotFoundError):
+            changed_s = entry.stat(follow_symlinks=False).st_ctime
+            if entry.name not in live and now_s - changed_s > older_than_s:
+                remove(state, entry.name)
+                gone += 1
+    return gone
+
+
+def remove(state: State, run: str) -> None:
+    """Remove the folder of a run, or what was put in its place; no link is followed."""
+    try:
+        shutil.rmtree(run, dir_fd=state[RUNS].fd)
+    except NotADirectoryError:
+        state[RUNS].remove(run)

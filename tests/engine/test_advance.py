@@ -1,0 +1,130 @@
+"""A run in a real store: what is asked, what comes of it, and what lies on disk."""
+
+from __future__ import annotations
+
+import pytest
+from engine.flowworld import World
+
+from bridge.store.live_runs import live_runs
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def live(world):
+    with world.store.state() as state:
+        return live_runs(state)
+
+
+def test_a_run_asks_one_after_the_other_and_puts_values_in(world):
+    run = world.begin('a:"Look":seen -> b:"Mend {seen}"')
+    assert [*world.waiting()] == ["a"]
+    assert live(world) == [run]
+
+    world.answer("a", "three {seen} faults")
+    world.advance(run)
+    asked = world.waiting()["b"]
+    assert asked.prompt == "Mend three {seen} faults"
+    assert asked.request_id == f"{run}-node-1-1-1"
+    assert asked.run == run
+
+    world.answer("b", "mended")
+    ended = world.advance(run)
+    assert ended["status"] == "completed"
+    assert ended["out"] == [f"{run}-node-1-1-1"]
+    assert live(world) == []
+
+
+def states(run):
+    return {name: entry.get("state") for name, entry in run["nodes"].items()}
+
+
+def test_branches_run_at_once_and_the_next_step_waits_for_all(world):
+    run = world.begin('[a:"1":x || b:"2":y] -> c:"{x} and {y.summary}"')
+    assert [*world.waiting()] == ["a", "b"]
+
+    world.answer("b", "two")
+    assert world.advance(run)["open"] == ["node-0"]
+    world.answer("a", "one")
+    world.advance(run)
+
+    assert world.waiting()["c"].prompt == "one and two"
+
+
+def test_a_failure_ends_the_run_and_cancels_what_else_runs(world):
+    run = world.begin('[a:"1" || b:"2"] -> c:"3"')
+
+    world.answer("a", "I could not", status="failed")
+    ended = world.advance(run)
+
+    assert (ended["status"], states(ended)) == (
+        "failed",
+        {"node-0": "stopped", "node-1": "cancelled"},
+    )
+    assert ended["why"].startswith("node-0: agent_failed: ")
+    assert world.waiting() == {}
+    assert live(world) == []
+
+
+def test_a_condition_catches_a_failure(world):
+    run = world.begin('a:"1" -> (if failed)~> b:"2" -> c:"3"')
+
+    world.answer("a", "I could not", status="failed")
+    world.advance(run)
+
+    assert [*world.waiting()] == ["b"]
+
+
+def test_a_condition_looks_into_the_answer(world):
+    source = 'a:"1":found (if {found.count} > 2 && issues)~> b:"2"'
+    run = world.begin(source)
+    assert "`issues`" in world.waiting()["a"].prompt
+
+    world.answer("a", "some", count=3, issues=["one"])
+    world.advance(run)
+
+    assert [*world.waiting()] == ["b"]
+
+
+def test_a_condition_that_cannot_be_decided_ends_the_run(world):
+    run = world.begin('a:"1":found (if {found.count} > 2)~> b:"2"')
+
+    world.answer("a", "some", count="three")
+    ended = world.advance(run)
+
+    assert ended["status"] == "failed"
+    assert ended["why"] == (
+        "node-1: a condition cannot be decided: '>' cannot compare a text with a number"
+    )
+
+
+def test_a_retry_asks_again_and_counts(world):
+    run = world.begin('retry(2) { a:"1" } -> b:"2"')
+
+    for _ in range(2):
+        world.answer("a", "host_gone")
+        world.advance(run)
+    assert world.waiting()["a"].request_id == f"{run}-node-0-1-3"
+    world.answer("a", "host_gone")
+    ended = world.advance(run)
+
+    assert ended["status"] == "failed"
+    assert ended["asked"] == 3
+
+
+def test_a_loop_is_gone_through_as_often_as_it_may_be(world):
+    run = world.begin('@top -> a:"Again: {found?}":found (if issues)~> @top(2)')
+
+    prompts = []
+    while world.waiting():
+        prompts.append(world.waiting()["a"].prompt.partition("\n")[0])
+        world.answer("a", f"round {len(prompts)}", issues=["one"])
+        ended = world.advance(run)
+
+    assert prompts == ["Again: ", "Again: round 1", "Again: round 2"]
+    assert (ended["status"], ended["why"]) == (
+        "failed",
+        "node-3: it was tried as often as it may be",
+    )

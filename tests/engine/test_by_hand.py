@@ -1,0 +1,229 @@
+"""What a person does with a run: answer, pause, go on, cancel, jump."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from engine.flowworld import World
+from flow.simulation import plan_of
+
+from bridge.engine import by_hand
+from bridge.errors import InvalidRequest
+from bridge.flow.compiler import compile_flow
+from bridge.flow.parser import parse_flow
+from bridge.store.live_runs import live_runs
+from bridge.store.switch import switch_off, switch_on
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def said(text, *, agreed=True):
+    answer = {"text": text, "agreed": agreed, "at": 1, "by": "a test"}
+    return partial(by_hand.say, node=None, said=answer)
+
+
+def test_a_checkpoint_waits_for_a_person(world):
+    run = world.begin('@check:"Fine?":word -> a:"They said: {word}"')
+    assert world.advance(run)["open"] == ["node-0"]
+    assert world.waiting() == {}
+
+    world.advance(run, said("Yes, go on"))
+
+    assert world.waiting()["a"].prompt == "They said: Yes, go on"
+
+
+def test_the_first_answer_to_a_checkpoint_counts(world):
+    run = world.begin('@check:"Fine?" -> a:"1"')
+    world.advance(run, said("yes"))
+
+    with pytest.raises(InvalidRequest, match=r"which checkpoint\?; those .*: none"):
+        world.advance(run, said("no", agreed=False))
+
+    assert [*world.waiting()] == ["a"]
+
+
+def test_a_refusal_ends_the_run_unless_a_condition_looks_at_it(world):
+    run = world.begin('@check:"Fine?" -> a:"1"')
+    ended = world.advance(run, said("no", agreed=False))
+    assert ended["why"] == "node-0: a person said no"
+
+    run = world.begin('@check:"Fine?" -> (if failed)~> b:"2"')
+    world.advance(run, said("no", agreed=False))
+    assert [*world.waiting()] == ["b"]
+
+
+def test_a_paused_run_asks_nobody_until_it_goes_on(world):
+    run = world.begin('a:"1" -> b:"2"')
+    world.advance(run, by_hand.pause)
+
+    world.answer("a")
+    assert world.advance(run)["status"] == "paused"
+    assert world.waiting() == {}
+
+    world.advance(run, by_hand.resume)
+    assert [*world.waiting()] == ["b"]
+
+
+def test_a_cancelled_run_cancels_what_it_asked_and_can_go_on(world):
+    run = world.begin('[a:"1" || b:"2"] -> c:"3"')
+    world.answer("a", "done")
+    world.advance(run)
+
+    assert world.advance(run, by_hand.cancel)["status"] == "cancelled"
+    assert world.waiting() == {}
+    with pytest.raises(InvalidRequest, match=r"is cancelled \(by its user\)"):
+        world.advance(run, by_hand.cancel)
+
+    world.advance(run, by_hand.resume)
+    assert [each.request_id for each in world.waiting().values()] == [
+        f"{run}-node-1-1-2"
+    ]
+
+
+def test_a_failed_run_goes_on_with_what_failed(world):
+    run = world.begin('a:"1":x -> b:"2 {x}"')
+    world.answer("a", "kept")
+    world.advance(run)
+    world.answer("b", "host_gone")
+    assert world.advance(run)["status"] == "failed"
+
+    world.advance(run, by_hand.resume)
+
+    assert world.waiting()["b"].prompt == "2 kept"
+    with world.store.state() as state:
+        assert live_runs(state) == [run]
+
+
+def test_a_used_up_loop_may_be_gone_through_as_often_again(world):
+    run = world.begin('@top -> a:"1" (if issues)~> @top(1)')
+    for _ in range(2):
+        world.answer("a", issues=["one"])
+        world.advance(run)
+
+    assert world.advance(run, by_hand.resume)["status"] == "running"
+
+    assert [*world.waiting()] == ["a"]
+
+
+def test_a_jump_goes_on_elsewhere(world):
+    run = world.begin('a:"1":x -> b:"2" -> c:"3"')
+    world.answer("a", "one")
+    world.advance(run)
+
+    world.advance(run, lambda made: by_hand.jump(made, "node-2"))
+    assert [*world.waiting()] == ["c"]
+    world.answer("c")
+    assert world.advance(run)["status"] == "completed"
+
+    world.advance(run, lambda made: by_hand.jump(made, "node-0"))
+    assert world.waiting()["a"].request_id == f"{run}-node-0-2-1"
+
+
+def test_a_policy_may_ask_or_go_on_without(world):
+    run = world.begin('[a:"1" || b:"2"] -> c:"3"', policy="ask")
+    world.answer("a", "host_gone")
+    paused = world.advance(run)
+    assert (paused["status"], [*world.waiting()]) == ("paused", ["b"])
+    world.advance(run, by_hand.resume)
+    assert [*world.waiting()] == ["a", "b"]
+
+    other = world.begin('d:"1" -> e:"3"', policy="skip")
+    world.answer("d", "host_gone")
+    world.advance(other)
+    assert "e" in world.waiting()
+
+
+def test_the_agents_of_a_run_are_bounded(world):
+    run = world.begin('a:"1" -> b:"2"', agents=1)
+    world.answer("a")
+
+    paused = world.advance(run)
+    assert paused["status"] == "paused"
+    assert paused["why"] == "1 agents were asked, as many as this run may ask"
+
+    world.advance(run, partial(by_hand.resume, agents=2))
+    assert [*world.waiting()] == ["b"]
+
+
+def test_the_time_of_a_run_is_bounded(world):
+    run = world.begin('a:"1" -> b:"2"', until=world.store.now_ms() + 60_000)
+    assert world.waiting()["a"].timeout <= 60_000
+
+    late = world.begin('b:"1"', until=world.store.now_ms())
+    assert world.advance(late)["why"] == "its time is over"
+    assert world.advance(run)["status"] == "running"
+
+
+def test_nothing_is_asked_while_hostbridge_is_off(world):
+    switch_off(world.store)
+    run = world.begin('a:"1" -> b:"2"')
+    assert world.waiting() == {}
+
+    switch_on(world.store)
+    world.advance(run)
+    assert [*world.waiting()] == ["a"]
+
+    switch_off(world.store)
+    world.answer("a")
+    world.advance(run)
+    world.advance(run)
+    assert world.waiting() == {}
+
+    switch_on(world.store)
+    world.advance(run)
+    assert [*world.waiting()] == ["b"]
+
+
+def calling(inner):
+    """A plan that calls the flow `inner`."""
+
+    def find(name):
+        return parse_flow(inner if name == "inner" else "")
+
+    return compile_flow(
+        parse_flow('@call:inner(what="it"):made -> b:"Use {made}"'), find
+    )
+
+
+def test_a_called_flow_is_a_run_of_its_own(world):
+    run = world.begin(calling('a:"Make {{what}}"'))
+    asked = world.waiting()["a"]
+    assert asked.prompt == "Make it"
+    assert sorted(lives(world)) == sorted([run, asked.run])
+
+    world.answer("a", "made it")
+    world.advance(asked.run)
+
+    assert world.waiting()["b"].prompt == "Use made it"
+    assert lives(world) == [run]
+
+
+def test_a_called_flow_is_cancelled_with_its_caller(world):
+    run = world.begin(calling('a:"Make {{what}}"'))
+
+    world.advance(run, by_hand.cancel)
+
+    assert world.waiting() == {}
+    assert lives(world) == []
+
+
+def lives(world):
+    with world.store.state() as state:
+        return live_runs(state)
+
+
+def test_flows_call_each_other_five_deep_at_most(world):
+    """What the compiler refuses may still lie in a plan."""
+    plan = plan_of('a:"1"')
+    for depth in range(7):
+        call = compile_flow(parse_flow(f"@call:f{depth}"))
+        plan = {**call, "flows": {**plan["flows"], f"f{depth}": plan}}
+
+    run = world.begin(plan)
+
+    assert world.waiting() == {}
+    assert world.advance(run)["why"] == "node-0: the flow that it called failed"

@@ -1,0 +1,115 @@
+"""Files of a run that are not as they were written: named, and nothing is run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import pytest
+from engine.flowworld import World
+
+from bridge.engine.advance import advance_all
+from bridge.engine.run_files import BadRun
+from bridge.errors import NewerSchema
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+@pytest.fixture
+def run(world):
+    run = world.begin('a:"1" -> b:"2"')
+    world.answer("a")
+    return run
+
+
+def folder(world, run):
+    return world.store.place.state / "runs" / run
+
+
+def changed(file, **fields):
+    file.write_text(json.dumps(json.loads(file.read_text()) | fields))
+
+
+def test_a_run_that_was_changed_by_hand_is_not_run(world, run):
+    changed(folder(world, run) / "run.json", name="other")
+
+    with pytest.raises(BadRun) as refused:
+        world.advance(run)
+
+    path = folder(world, run)
+    assert str(refused.value) == (
+        f"{path}/run.json: not written by hostbridge: the seal is missing or wrong; "
+        "nothing of this run is done. What to do: remove "
+        f"{path}, and run the flow again"
+    )
+    assert world.waiting() == {}
+
+
+@pytest.mark.parametrize("file", ["plan.json", "details.json"])
+def test_a_plan_that_has_changed_is_not_run(world, run, file):
+    with (folder(world, run) / file).open("a") as plan:
+        plan.write(" ")
+
+    refused = advance_refused(world, run)
+
+    assert refused is None or "it has changed since the run began" in refused
+    assert world.waiting() == {}
+
+
+def advance_refused(world, run):
+    try:
+        ended = world.advance(run)
+    except BadRun as error:
+        return str(error)
+    return ended["why"]
+
+
+def test_a_copied_run_is_not_run(world, run):
+    other = folder(world, "r2")
+    shutil.copytree(folder(world, run), other)
+
+    with pytest.raises(BadRun, match=f"it is of another run, {run}"):
+        world.advance("r2")
+
+
+def test_a_newer_run_is_refused_and_kept(world, run):
+    file = folder(world, run) / "run.json"
+    changed(file, schemaVersion=2)
+    kept = file.read_bytes()
+
+    with pytest.raises(NewerSchema, match=r"schemaVersion 2 is newer than 1"):
+        world.advance(run)
+
+    assert file.read_bytes() == kept
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"run":"r"}', '"x"', "\xff"])
+def test_a_broken_run_is_not_run(world, run, text):
+    (folder(world, run) / "run.json").write_text(text)
+
+    with pytest.raises(BadRun):
+        world.advance(run)
+
+
+def test_no_link_is_followed(world, run):
+    file = folder(world, run) / "run.json"
+    file.rename(file.with_name("moved.json"))
+    file.symlink_to(file.with_name("moved.json"))
+
+    with pytest.raises(BadRun, match="not a plain file"):
+        world.advance(run)
+
+
+def test_one_bad_run_does_not_keep_others_from_going_on(world, run):
+    good = world.begin('c:"1" -> d:"2"')
+    world.answer("c")
+    os.truncate(folder(world, run) / "run.json", 0)
+
+    advance_all(world.store, world.settings)
+
+    assert [*world.waiting()] == ["d"]
+    assert world.advance(good)["status"] == "running"
