@@ -18,7 +18,7 @@ PACKAGE = Path(bridge.__file__).parent
 # A room may import from rooms further down, and from itself.
 ROOMS = (
     "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker", "claude_cli",
-    "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "flow", "agents",
+    "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "engine", "flow", "agents",
     "change", "store", "policy", "protocol", "process", "config", "setting", "shipped",
     "routes", "errors", "extras",
 )  # fmt: skip
@@ -38,6 +38,7 @@ PURE = (
         "printer", "condition", "checks", "loops", "variable_check", "parameters",
         "subflows", "plan", "compiler", "graph", "drawing", "filling",
     )),
+    *(f"engine/{name}.py" for name in ("run", "link", "step", "by_hand")),
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 

@@ -41,7 +41,7 @@ def resume(made: Step, *, agents: int | None = None, until: int | None = None) -
 
 def _go_on(made: Step) -> None:
     run = made.run
-    for name, entry in made.known.items():
+    for name, entry in [*made.known.items()]:
         if entry.get("state") in ("stopped", "cancelled"):
             again = entry.copy()
             again.pop("state")

@@ -38,21 +38,22 @@ def live_runs(state: State) -> list[str]:
 
 
 def remove_ended(state: State, older_than_s: float, now_s: float) -> int:
-    """Remove the folders of runs that ended so long ago; how many."""
+    """Remove the folders of runs that ended so long ago; how many.
+
+    The logs of requests, which lie beside them, are not ours.
+    """
     live = set(live_runs(state))
     gone = 0
     for entry in list(state[RUNS].entries()):
         with suppress(FileNotFoundError):
-            changed_s = entry.stat(follow_symlinks=False).st_ctime
-            if entry.name not in live and now_s - changed_s > older_than_s:
+            age_s = now_s - entry.stat(follow_symlinks=False).st_ctime
+            is_run = entry.is_dir(follow_symlinks=False) and entry.name not in live
+            if is_run and age_s > older_than_s:
                 remove(state, entry.name)
                 gone += 1
     return gone
 
 
 def remove(state: State, run: str) -> None:
-    """Remove the folder of a run, or what was put in its place; no link is followed."""
-    try:
-        shutil.rmtree(run, dir_fd=state[RUNS].fd)
-    except NotADirectoryError:
-        state[RUNS].remove(run)
+    """Remove the folder of a run; no link in it is followed."""
+    shutil.rmtree(run, dir_fd=state[RUNS].fd)

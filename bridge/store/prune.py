@@ -3,7 +3,7 @@
 A finished request goes with its evidence and the log of its run: these first, then the
 request, last the response. A kill in between leaves a response without its request,
 which can still be read, and the next prune goes on from there. The age of a file is its
-ctime, which nobody can set.
+ctime, which nobody can set. What a flow has asked stays while its run lives.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from bridge.store import run_logs
 from bridge.store.dedup_keys import known_request
 from bridge.store.directory import Folder
 from bridge.store.fan_out import forget_ended
+from bridge.store.live_runs import live_runs, remove_ended
 from bridge.store.state import State
 from bridge.store.submit import FOLDERS_OF_IDS
 from bridge.store.sweep import sweep_all
@@ -50,6 +52,7 @@ class Pruned:
     dedup_keys: int = 0
     temporaries: int = 0
     bells: int = 0
+    runs: int = 0
     freed_bytes: int = 0
 
 
@@ -93,14 +96,12 @@ def prune(
     if not dry_run:
         sweep_all(state)
     now_s = state.clock.now_us() / 1_000_000
+    kept_s = inf if older_than_days is None else older_than_days * DAY_S
     items = sorted(_finished(state), key=lambda item: item.changed_s)
     total = sum(item.size for item in items)
     doomed = []
     for item in items:
-        is_old = (
-            older_than_days is not None
-            and now_s - item.changed_s > older_than_days * DAY_S
-        )
+        is_old = now_s - item.changed_s > kept_s
         if is_old or (max_bytes is not None and total > max_bytes):
             doomed.append(item)
             total -= item.size
@@ -112,11 +113,13 @@ def prune(
         quarantined=sum(not item.is_request for item in gone),
         temporaries=0 if dry_run else _remove_temporaries(state, now_s),
         dedup_keys=0 if dry_run else _remove_dedup_keys(state),
+        runs=0 if dry_run else remove_ended(state, kept_s, now_s),
         freed_bytes=sum(item.size for item in gone),
     )
 
 
 def _finished(state: State) -> list[_Item]:
+    runs = {*live_runs(state)}
     requests: dict[str, _Item] = {}
     for folder in _ENDED:
         for name, facts in _files(state[folder]):
@@ -130,6 +133,7 @@ def _finished(state: State) -> list[_Item]:
         item = quarantined.setdefault(stem, _Item(stem, is_request=False))
         item.add("quarantine", name, facts)
     live = {name for folder in _LIVE for name in state[folder].names()}
+    live |= {name for name in requests if name.partition("-")[0] in runs}
     ended = [item for item in requests.values() if item.name not in live]
     return [*ended, *quarantined.values()]
 

@@ -128,3 +128,17 @@ def test_a_loop_is_gone_through_as_often_as_it_may_be(world):
         "failed",
         "node-3: it was tried as often as it may be",
     )
+
+
+def test_prune_keeps_what_a_living_run_has_asked(world):
+    run = world.begin('a:"1":x -> b:"2 {x}"')
+    world.answer("a", "kept")
+    world.advance(run)
+    assert world.store.prune(older_than_days=0).requests == 0
+
+    world.answer("b")
+    assert world.advance(run)["status"] == "completed"
+    gone = world.store.prune(older_than_days=0)
+
+    assert (gone.requests, gone.runs) == (2, 1)
+    assert list((world.store.place.state / "runs").iterdir()) == []

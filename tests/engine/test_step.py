@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from engine.playing import Play
-from flow.simulation import Run, plan_of
+from flow.simulation import Run
 from flow.test_properties import ANSWERS, BODIES, CAUGHT, QUESTIONS, numbered
 from hypothesis import given
 from hypothesis import strategies as st
