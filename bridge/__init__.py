@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     )
     from bridge.api.aio import AsyncBridge
     from bridge.api.bridge import Bridge, ask, spawn_agent, start_agent
-    from bridge.api.options import AskOptions, SubmitOptions, WaitOptions
+    from bridge.api.flow_result import FlowResult
+    from bridge.api.options import AskOptions, RunOptions, SubmitOptions, WaitOptions
     from bridge.api.result import Result
     from bridge.errors import (
         BadDefinition,
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentOutput", "AskOptions", "AsyncBridge", "BadDefinition", "BadSetting", "Bridge",
     "BridgeError", "CannotWaitHere", "DepthExceeded", "Evidence", "ExtraMissing",
-    "InvalidRequest", "NewerSchema", "NoHost", "NoRoute", "Node", "NotTrusted",
-    "Progress", "RequestFailed", "Response", "Result", "Stage", "StateRefused",
+    "FlowResult", "InvalidRequest", "NewerSchema", "NoHost", "NoRoute", "Node", "NotTrusted",
+    "Progress", "RequestFailed", "Response", "Result", "RunOptions", "Stage", "StateRefused",
     "StateUnavailable", "StateVanished", "SubagentDefinition", "SubmitOptions",
     "UnknownAgent", "UnknownRequest", "WaitOptions", "WaitTimeout", "ask",
     "load_subagent_definition", "spawn_agent", "start_agent",
@@ -62,7 +63,8 @@ _MODULES = {
     name: module
     for module, names in {
         "protocol.agent_output": "AgentOutput Evidence",
-        "api.options": "AskOptions SubmitOptions WaitOptions",
+        "api.options": "AskOptions RunOptions SubmitOptions WaitOptions",
+        "api.flow_result": "FlowResult",
         "api.aio": "AsyncBridge",
         "api.bridge": "Bridge ask spawn_agent start_agent",
         "protocol.request": "Node",

@@ -86,14 +86,16 @@ class NotTrusted(BridgeError):
 
     code = "not_trusted"
 
-    def __init__(self, name: str, file: Path, *, is_changed: bool = False) -> None:
+    def __init__(
+        self, name: str, file: Path, *, is_changed: bool = False, what: str = "agent"
+    ) -> None:
         why = (
             "which has changed since you trusted it"
             if is_changed
             else "which you have not trusted"
         )
         super().__init__(
-            f"agent {name!r} is defined by this project in {file}, {why}",
+            f"{what} {name!r} is defined by this project in {file}, {why}",
             ways=("hostbridge trust shows it, and asks you",),
         )
         self.file = file

@@ -31,6 +31,12 @@ def agents_folder() -> Path:
     return _shipped("agents", "researcher.yaml")
 
 
+def flows_folder() -> Path | None:
+    """The folder of the built-in flows, if this installation has one."""
+    places = (_PACKAGE / "_shipped" / "flows", _PACKAGE.parent / "flows")
+    return next((folder for folder in places if folder.is_dir()), None)
+
+
 def _shipped(name: str, witness: str) -> Path:
     """A wheel holds a copy; an editable install has the repository's."""
     places = (_PACKAGE / "_shipped" / name, _PACKAGE.parent / name)

@@ -63,29 +63,29 @@ def _in_thread(
 
 @contextmanager
 def _own_thread(
-    options: Mapping[str, Any],
+    options: Mapping[str, Any], callback: str = "on_stage"
 ) -> Iterator[tuple[Callable[[Callable[[], T]], Awaitable[T]], Any]]:
     """A thread for blocking calls, one at a time, and the options of those calls.
 
     Nobody waits for its end, except the interpreter: a call that was left has a moment
-    to notice that, at the next stage that it reports.
+    to notice that, when it next calls back.
     """
     is_left = threading.Event()
-    on_stage = options.get("on_stage")
-    on_stage = ignore if on_stage is None else on_stage
-    check(on_stage=on_stage)
+    tell = options.get(callback)
+    tell = ignore if tell is None else tell
+    check(**{callback: tell})
 
-    def report(stage: Stage) -> None:
+    def report(news: Any) -> None:
         if is_left.is_set():
             raise Abandoned("the awaiting task was cancelled")
-        on_stage(stage)
+        tell(news)
 
     thread = ThreadPoolExecutor(1, thread_name_prefix="hostbridge")
     loop = asyncio.get_running_loop()
     try:
         yield (
             lambda call: loop.run_in_executor(thread, copy_context().run, call),
-            {**options, "on_stage": report},
+            {**options, callback: report},
         )
     finally:
         is_left.set()
@@ -93,13 +93,13 @@ def _own_thread(
 
 
 def _waiting(
-    method: Callable[Concatenate[Bridge, P], T],
+    method: Callable[Concatenate[Bridge, P], T], callback: str = "on_stage"
 ) -> Callable[Concatenate[AsyncBridge, P], Coroutine[Any, Any, T]]:
     """The same method, which may take long, run in a thread of its own."""
 
     @wraps(method)
     async def call(self: AsyncBridge, /, *args: P.args, **options: P.kwargs) -> T:
-        with _own_thread(options) as (in_thread, same):
+        with _own_thread(options, callback) as (in_thread, same):
             return await in_thread(lambda: method(self.bridge, *args, **same))
 
     return call
@@ -108,8 +108,8 @@ def _waiting(
 class AsyncBridge:
     """`Bridge` for asyncio: the same methods with the same arguments, awaited.
 
-    The exceptions: `wait` takes one request, `as_completed` is for many. `on_stage` and
-    `on_progress` are called in a thread. The blocking bridge is `bridge`.
+    The exceptions: `wait` takes one request, `as_completed` is for many. `on_stage`,
+    `on_progress` and `on_change` are called in a thread. `bridge` is the blocking one.
     """
 
     def __init__(self, bridge: Bridge) -> None:
@@ -130,6 +130,8 @@ class AsyncBridge:
     variables = _in_thread(Bridge.variables)
 
     ask = _waiting(Bridge.ask)
+    run = _waiting(Bridge.run, "on_change")
+    resume = _waiting(Bridge.resume, "on_change")
 
     @overload
     async def wait(

@@ -29,10 +29,14 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.status import ignore
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from typing_extensions import TypeForm
 
-    from bridge.api.options import AskOptions, SubmitOptions, WaitOptions
+    from bridge.api.flow_result import FlowResult
+    from bridge.api.options import AskOptions, RunOptions, SubmitOptions, WaitOptions
     from bridge.api.result import Result
+    from bridge.api.run_flow import Runner
 
     Json: TypeAlias = dict[str, Any] | None
 
@@ -223,6 +227,42 @@ class Bridge(Project):
             return waiter.many(ids, schema, timeout_s)
         response = waiter.one(self._known(request), timeout_s)
         return result_or_raise(response, schema)
+
+    def run(
+        self,
+        flow: str | Path,
+        params: dict[str, str] | None = None,
+        **options: Unpack[RunOptions],
+    ) -> FlowResult:
+        """Run a flow to its end; `RunOptions` explains the options.
+
+        `flow` is a path, a name (of `.bridge/flows`, once trusted, or
+        `~/.hostbridge/flows`) or the text itself. A flow that fails does not raise:
+        `success` is False, and `why` says why.
+
+        Raises:
+            InvalidFlow: it has errors; nothing was asked.
+            InvalidRequest: there is no such flow, or a parameter is missing or unknown.
+            NotTrusted: the project brings it, and its user has not agreed to that.
+            NoHost, NoRoute, UnknownAgent, BadDefinition: nothing was asked.
+            CannotWaitHere: it has begun, but the only host would have to wait for
+                itself.
+        """
+        return self._runner().run(flow, params or {}, options)
+
+    def resume(self, run: str, **options: Unpack[RunOptions]) -> FlowResult:
+        """Go on with a run that was paused, failed or left, and see it to its end.
+
+        Raises:
+            InvalidRequest: there is no such run, or it has completed.
+            BadRun: its files are not as they were written.
+        """
+        return self._runner().resume(run, options)
+
+    def _runner(self) -> Runner:
+        from bridge.api.run_flow import Runner
+
+        return Runner(self.store, self.settings, self.quick)
 
 
 def _here(method: Callable[Concatenate[Bridge, P], T]) -> Callable[P, T]:

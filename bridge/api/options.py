@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from bridge.api.routing import RouteChoice
+    from bridge.engine.run import Policy
+    from bridge.engine.view import RunView
     from bridge.protocol.outcome import Progress
 
 
@@ -90,14 +92,42 @@ class WaitOptions(TypedDict, total=False):
     on_stage: Callable[[Stage], None]
 
 
+class RunOptions(TypedDict, total=False):
+    """The options of `Bridge.run`.
+
+    Attributes:
+        route: as in `RequestOptions`; auto is an open session, or what
+            `BRIDGE_CLI_FALLBACK` names.
+        session: the only host session that may take its requests.
+        timeout_s: when the whole run has to end; by default never.
+        step_timeout_s: how long each agent may take; by default as its definition says,
+            or an hour, and a day on the route host.
+        max_agents: how many agents may be asked; then the run is paused.
+        on_failure: what happens if a step fails and no condition looks at that: abort,
+            skip (go on without it) or ask (pause).
+        on_change: called with a `RunView` when the run has changed, and now and then.
+    """
+
+    route: RouteChoice
+    session: str | None
+    timeout_s: float | timedelta | None
+    step_timeout_s: float | timedelta | None
+    max_agents: int | None
+    on_failure: Policy
+    on_change: Callable[[RunView], None]
+
+
 _KNOWN = {
+    "run": RunOptions.__optional_keys__,
     "ask": AskOptions.__optional_keys__,
     "submit": SubmitOptions.__optional_keys__,
     "wait": WaitOptions.__optional_keys__,
 }
 
 
-def checked(of: Literal["ask", "submit", "wait"], options: Any) -> dict[str, Any]:
+def checked(
+    of: Literal["ask", "submit", "wait", "run"], options: Any
+) -> dict[str, Any]:
     """The options that were given, those that are not None; durations in seconds.
 
     Raises:

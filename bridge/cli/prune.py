@@ -68,6 +68,7 @@ def command(options: Namespace) -> None:
     said = (
         f"removed: requests {gone.requests:,}, quarantined files {gone.quarantined:,}, "
         f"temporary files {gone.temporaries:,}, wake-up files of closed sessions "
-        f"{gone.bells:,}, runs of flows {gone.runs:,}; {gone.freed_bytes / MIB:.1f} MiB freed"
+        f"{gone.bells:,}, runs of flows {gone.runs:,}; "
+        f"{gone.freed_bytes / MIB:.1f} MiB freed"
     )
     say_result(options, gone, said)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents.known_agents import Agents
 from bridge.flow.filling import filled
+from bridge.protocol.names import USUAL_MODEL
 from bridge.protocol.record import printable
 from bridge.protocol.request import Request
 from bridge.store.clock import uptime
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 # a session until tomorrow.
 STEP_MS = {"host": 24 * 3_600_000}
 OWN_STEP_MS = 3_600_000
-# What a temporary agent without a model runs on.
-MODEL = "sonnet"
 _LEAST_MS = 1000
 
 _ISSUES = """\
@@ -58,7 +57,7 @@ def request_of(
         "agent_type": detail["agent"],
         "prompt": _prompt(run, details, answers, node),
         "max_attempts": 1 if is_retried else None,
-        "model": detail.get("model") or (MODEL if "own" in detail else None),
+        "model": detail.get("model") or (USUAL_MODEL if "own" in detail else None),
         **run["ask"],
     }
     fields = {name: value for name, value in fields.items() if value is not None}

@@ -9,7 +9,7 @@ from bridge.flow.parser import parse_flow
 from bridge.flow.problems import near
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from bridge.flow.syntax_tree import Flow
@@ -17,28 +17,32 @@ if TYPE_CHECKING:
 SUFFIX = ".flow"
 
 
-def read_flow(file: Path) -> Flow:
-    """The flow in a file.
+def text_of(file: Path) -> str:
+    """The text in a file.
 
     Raises:
         InvalidRequest: there is no such file, or it is not UTF-8.
-        InvalidFlow: it cannot be parsed.
     """
     try:
-        source = file.read_bytes().decode()
+        return file.read_bytes().decode()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InvalidRequest(f"{file}: {reason}") from None
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"{file}: not UTF-8 at offset {error.start}") from None
-    return parse_flow(source, file=str(file))
 
 
 class Library:
-    """Flows by name: NAME.flow in one of these folders, the first that has it."""
+    """Flows by name: NAME.flow in one of these folders, the first that has it.
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    `read` gives the text of a file, or raises why not.
+    """
+
+    def __init__(
+        self, folders: Sequence[Path], read: Callable[[Path], str] = text_of
+    ) -> None:
         self.folders = folders
+        self._read = read
         self._known: dict[str, Flow | str] = {}
 
     def find(self, name: str) -> Flow | str:
@@ -52,7 +56,7 @@ class Library:
             file = folder / f"{name}{SUFFIX}"
             if file.is_file():
                 try:
-                    return read_flow(file)
+                    return parse_flow(self._read(file), file=str(file))
                 except BridgeError as error:
                     return f"@call:{name} cannot be called:\n{error}"
         names = (f.stem for folder in self.folders for f in folder.glob(f"*{SUFFIX}"))

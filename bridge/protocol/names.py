@@ -15,6 +15,8 @@ CARRIER = "hostbridge-reader"
 
 # What the client's Agent tool takes by name.
 CLIENT_MODELS = ("haiku", "sonnet", "opus", "fable")
+# What a temporary agent of a flow runs on that names none.
+USUAL_MODEL = "sonnet"
 INHERIT = "inherit"
 # What every route takes: a route without the client has one that stands in for each.
 MODEL_NAMES = (*CLIENT_MODELS, INHERIT)

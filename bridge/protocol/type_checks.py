@@ -40,6 +40,10 @@ def _is_path(value: Any) -> bool:
     return _is_text(value.__fspath__() if hasattr(value, "__fspath__") else value)
 
 
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(map(_is_text, values))
+
+
 def _is_many(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
@@ -51,13 +55,17 @@ def _is_size(value: Any) -> bool:
 # The names of arguments, what is expected, and what fits.
 _TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
     ("prompt agent words model priority route fallback", "text", _is_text),
-    ("task_id dedup_key session request_id", "text", _is_text),
-    ("timeout_s fallback_after_s", "a number of seconds, or a timedelta",
+    ("task_id dedup_key session request_id run", "text", _is_text),
+    ("flow", "the path, the name or the text of a flow", _is_path),
+    ("params", "a dict of texts", lambda v: _is_mapping(v) and _are_texts(v.values())),
+    ("max_agents", "a number of agents, 0 or more", _is_size),
+    ("on_failure", "abort, skip or ask", lambda v: v in ("abort", "skip", "ask")),
+    ("timeout_s fallback_after_s step_timeout_s", "a number of seconds, or a timedelta",
         lambda v: seconds_in(v) is not None),
     ("arguments variables", "a dict that JSON can hold", _is_mapping),
     ("node", "FILE::NAME or a Node", lambda v: isinstance(v, Node) or _is_text(v)),
     ("dry_run answer_to_host", "True or False", lambda v: isinstance(v, bool)),
-    ("on_stage on_progress", "a function", callable),
+    ("on_stage on_progress on_change", "a function", callable),
     ("requests", "the ids of requests, such as a list", _is_many),
     ("path agents_dir", "a path, as text or a Path", _is_path),
     ("older_than_days", "a number of days, 0 or more",

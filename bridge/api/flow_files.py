@@ -1,0 +1,140 @@
+"""Where flows live, and the one that is meant: by its path, its name, or its text.
+
+<project>/.bridge/flows/NAME.flow    after `hostbridge trust`
+~/.hostbridge/flows/NAME.flow
+built in
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.agents.files import Unreadable, read_bytes
+from bridge.agents.trust import Trust
+from bridge.errors import InvalidRequest, NotTrusted
+from bridge.flow.checks import Surroundings, check_flow
+from bridge.flow.compiler import compile_flow
+from bridge.flow.library import SUFFIX, Library, text_of
+from bridge.flow.parameters import wrong_arguments
+from bridge.flow.parser import parse_flow
+from bridge.flow.problems import InvalidFlow, near
+from bridge.rules.agents_named import agent_check
+from bridge.shipped import flows_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.config import Settings
+    from bridge.flow.plan import Plan
+    from bridge.flow.syntax_tree import Flow
+
+OF_PROJECT = Path(".bridge", "flows")
+# A name or a path; anything else is the text of a flow.
+_NAMED = re.compile(r"[^\s\"'()\[\]|]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FlowFile:
+    """A flow of a project, as `hostbridge trust` records it."""
+
+    file: Path
+    data: bytes
+
+    @property
+    def digests(self) -> dict[Path, str]:
+        """The SHA-256 of the file."""
+        return {self.file: hashlib.sha256(self.data).hexdigest()}
+
+
+class Flows:
+    """The flows that a project can run."""
+
+    def __init__(self, settings: Settings, project: Path) -> None:
+        self.settings = settings
+        self.project = project
+        self.trust = Trust.read(settings.home, project)
+        own = [project / OF_PROJECT, settings.home / "flows"]
+        built_in = flows_folder()
+        self.folders = [*own, *([built_in] if built_in else [])]
+
+    def names(self) -> dict[str, Path]:
+        """Every flow that has a name, the first of each."""
+        found: dict[str, Path] = {}
+        for folder in self.folders:
+            for file in sorted(folder.glob(f"*{SUFFIX}")):
+                found.setdefault(file.stem, file)
+        return found
+
+    def of_project(self) -> list[FlowFile]:
+        """The flows that the project brings and that can be read."""
+        found = []
+        for file in sorted((self.project / OF_PROJECT).glob(f"*{SUFFIX}")):
+            try:
+                found.append(FlowFile(file, read_bytes(file, follow_links=False)))
+            except Unreadable:
+                continue
+        return found
+
+    def find(self, named: str | Path) -> tuple[str, Path | None]:
+        """The text of a flow, and its file, None if `named` is the text itself.
+
+        Raises:
+            InvalidRequest: there is no such file, and no flow of that name.
+            NotTrusted: the project brings it, and its user has not agreed to that.
+        """
+        said = str(named)
+        if not isinstance(named, Path) and not _NAMED.fullmatch(said):
+            return said, None
+        path = Path(said)
+        if not (path.suffix == SUFFIX or path.is_file()):
+            known = self.names()
+            if said not in known:
+                raise InvalidRequest(
+                    f"no flow is named {said!r}{near(said, known)}; give the path of "
+                    f"one, or put it into {self.folders[1]}/{said}{SUFFIX}"
+                )
+            path = known[said]
+        return self._text(path.absolute()), path
+
+    def _text(self, file: Path) -> str:
+        is_projects = file.parent == self.project / OF_PROJECT
+        text = text_of(file)
+        # What was trusted is what is parsed: the file is read once.
+        if is_projects and not self.trust.admits(file, text.encode()):
+            is_changed = self.trust.knows(file)
+            raise NotTrusted(file.stem, file, is_changed=is_changed, what="flow")
+        return text
+
+    def compiled(
+        self, named: str | Path, params: Mapping[str, str]
+    ) -> tuple[Plan, str]:
+        """The plan of a flow, checked with what it is given, and its file.
+
+        Raises:
+            InvalidFlow: with every error in it.
+            InvalidRequest: as `find`; or a parameter is missing or unknown.
+            NotTrusted: as `find`.
+        """
+        text, file = self.find(named)
+        name = str(file or "the flow")
+        flow = parse_flow(text, file=name)
+        beside = [file.absolute().parent] if file else []
+        library = Library([*beside, *self.folders], self._text)
+        around = Surroundings(
+            agent_check(self.settings, self.project), find_flow=library.find
+        )
+        if errors := check_flow(flow, around).errors:
+            raise InvalidFlow(name, flow.source, errors)
+        _check_params(name, flow, params)
+        plan = compile_flow(flow, library.find)
+        plan["name"] = plan["name"] or (file.stem if file else "")
+        return plan, str(file.absolute()) if file else ""
+
+
+def _check_params(name: str, flow: Flow, params: Mapping[str, str]) -> None:
+    for problem in wrong_arguments(flow, params):
+        raise InvalidRequest(f"{name}: {problem}; give it with --param NAME=VALUE")

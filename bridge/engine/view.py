@@ -1,0 +1,143 @@
+"""Runs to look at: what each step is, how far it is, and what it waits for."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bridge.engine.answers import Answers, as_text, fact_of
+from bridge.engine.run import LIVE, child_id, request_id
+from bridge.engine.run_files import folder_of, read, read_details, read_plan
+from bridge.errors import BridgeError
+from bridge.store.live_runs import FILE, RUNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.engine.run import Details, Entry, Linked, LinkedNode, Run
+    from bridge.flow.plan import Detail
+    from bridge.store.state import State
+    from bridge.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run, its plan, and the runs that it has called, by its nodes."""
+
+    run: Run
+    plan: Linked
+    details: Details
+    children: dict[str, RunView]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended."""
+        return self.run["status"] in LIVE
+
+    def kind(self, node: str) -> str:
+        """What kind of step it is."""
+        return self.plan["nodes"][node]["kind"]
+
+    def open_requests(self) -> Iterator[tuple[str, str]]:
+        """The node and the request of each agent that was asked, called flows' too."""
+        for node in self.run["open"]:
+            if self.kind(node) == "agent":
+                yield node, request_id(self.run, node)
+            elif node in self.children:
+                yield from self.children[node].open_requests()
+
+    def checkpoints(self) -> Iterator[tuple[str, str]]:
+        """The run and the node of each checkpoint that waits for a person."""
+        for node in self.run["open"]:
+            if self.kind(node) == "approval":
+                yield self.run["run"], node
+            elif node in self.children:
+                yield from self.children[node].checkpoints()
+
+    def steps(self) -> Iterator[tuple[str, LinkedNode, Detail, Entry]]:
+        """Every node in written order, and what the run knows of it."""
+        for name, node in self.plan["nodes"].items():
+            detail = self.details["details"].get(name, {})
+            yield name, node, detail, self.run["nodes"].get(name, {})
+
+
+def view(store: Store, run_id: str) -> RunView:
+    """A run as it is now; raises as `run_files.read`."""
+    with store.state() as state:
+        return view_in(state, run_id)
+
+
+def view_in(state: State, run_id: str) -> RunView:
+    """As `view`, in an open state."""
+    with folder_of(state, run_id) as folder:
+        run = read(folder, run_id, state.key())
+        plan, details = read_plan(folder, run), read_details(folder, run)
+    children = {}
+    for name, entry in run["nodes"].items():
+        if plan["nodes"][name]["kind"] == "call" and "attempt" in entry:
+            with suppress(BridgeError):
+                children[name] = view_in(state, child_id(request_id(run, name)))
+    return RunView(run, plan, details, children)
+
+
+def all_runs(store: Store) -> Iterator[Run | tuple[str, BridgeError]]:
+    """The runs that nobody called, the newest first; of a bad one its id and why."""
+    if not store.exists():
+        return
+    with store.state() as state:
+        names = [e.name for e in state[RUNS].entries() if e.name.startswith("r")]
+        for name in sorted(names, reverse=True):
+            if not state[RUNS].has(f"{name}/{FILE}"):
+                continue
+            try:
+                with folder_of(state, name) as folder:
+                    yield read(folder, name, state.key())
+            except BridgeError as error:
+                yield name, error
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to.
+
+    Attributes:
+        text: the answers of its last steps, as texts get them.
+        answers: the whole answers of its last steps.
+        variables: what each step made that has a name for it; None if it did not.
+        failed: whether a last step said that it failed.
+        requests: the requests of its steps that ran, called flows' too.
+    """
+
+    text: str
+    answers: list[Any]
+    variables: dict[str, Any]
+    failed: bool
+    requests: list[str]
+
+
+def outcome_of(store: Store, seen: RunView) -> Outcome:
+    """What a run has come to so far."""
+    run = seen.run
+    with store.state() as state:
+        answers = Answers(state, run)
+        made = [node["var"] for node in seen.plan["nodes"].values() if "var" in node]
+        names = run["vars"]
+        values = {n: answers.value(names[n]) if n in names else None for n in made}
+        ends = [answers.response(each) for each in run["out"] if "-" in each]
+        return Outcome(
+            "\n\n".join(as_text(answers.value(each)) for each in run["out"]),
+            [answers.whole(each) for each in run["out"]],
+            values,
+            any(end is not None and fact_of(end)[0] != "ok" for end in ends),
+            list(requests_of(seen)),
+        )
+
+
+def requests_of(seen: RunView) -> Iterator[str]:
+    """The last request of each agent that was asked."""
+    for name, node, _, entry in seen.steps():
+        if node["kind"] == "agent" and "attempt" in entry:
+            yield request_id(seen.run, name)
+        elif name in seen.children:
+            yield from requests_of(seen.children[name])

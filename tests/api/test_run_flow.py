@@ -1,0 +1,131 @@
+"""A flow run from Python: here, on a route of our own, and by an open session."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+
+import pytest
+from fakeclaude import fake_claude, printing, result, trust_folder
+from servingworld import bridge_in, open_session
+from storeworld import answer
+
+from bridge import AsyncBridge, InvalidRequest, NoHost, NotTrusted
+from bridge.flow.problems import InvalidFlow
+from bridge.store import Claimant
+
+G = "general-purpose"
+
+
+@pytest.fixture
+def here(tmp_path):
+    """The bridge of a project whose `claude` says what it was asked."""
+    lines = (
+        'prompt=$(head -n 1 "$here/stdin")\n'
+        """printf '{"type":"result","subtype":"success","is_error":false,"""
+        """"result":"x","structured_output":{"status":"success","summary":"<%s>"}}\\n'"""
+        ' "$prompt"\n'
+    )
+    claude = fake_claude(tmp_path / "bin", lines)
+    bridge = bridge_in(tmp_path, claude=str(claude), slots=1)
+    trust_folder(tmp_path / "claude", tmp_path / "project")
+    return bridge
+
+
+def test_a_flow_runs_here_to_its_end(here):
+    source = f'{G}:"Look at {{{{what}}}}":seen -> {G}:"Sum up {{seen}}":sum'
+
+    done = here.run(source, {"what": "src"}, route="claude")
+
+    assert (done.success, done.status, done.why, done.asked) == (
+        True, "completed", "", 2,
+    )  # fmt: skip
+    assert done.text == "<Sum up <Look at src>>"
+    assert done.variables == {"seen": "<Look at src>", "sum": done.text}
+    assert done.answers[0]["status"] == "success"
+
+
+def test_a_failed_flow_says_why_and_can_be_resumed(here, tmp_path):
+    words = fake_claude(tmp_path / "bin", printing("no", code=3))
+    done = here.run(f'{G}:"Look"', route="claude")
+    assert (done.success, done.status) == (False, "failed")
+    assert done.why.startswith("node-0: agent_error: ")
+
+    fake_claude(
+        words.parent,
+        printing(result(structured_output={"status": "success", "summary": "ok"})),
+    )
+    again = here.resume(done.run)
+    assert (again.success, again.text) == (True, "ok")
+
+
+def test_nothing_is_begun_of_a_flow_that_cannot_run(here, tmp_path):
+    with pytest.raises(InvalidFlow, match="no agent is named 'Plann'"):
+        here.run('Plann:"x"', route="claude")
+    with pytest.raises(InvalidRequest, match="the parameter 'what' is missing"):
+        here.run(f'{G}:"{{{{what}}}}"', route="claude")
+    with pytest.raises(InvalidRequest, match="no flow is named 'nothing'"):
+        here.run("nothing")
+    with pytest.raises(NoHost):
+        here.run(f'{G}:"x"')
+
+    assert not (here.store.place.state / "runs").exists()
+
+
+def test_a_flow_of_the_project_wants_trust(here):
+    folder = here.store.place.project / ".bridge" / "flows"
+    folder.mkdir(parents=True)
+    (folder / "mine.flow").write_text(f'{G}:"x"')
+
+    with pytest.raises(NotTrusted, match="flow 'mine' is defined by this project in"):
+        here.run("mine", route="claude")
+
+
+def test_a_flow_of_the_user_is_found_by_its_name(here):
+    folder = here.settings.home / "flows"
+    folder.mkdir(parents=True)
+    (folder / "mine.flow").write_text(f'@call:other(what="it"):x -> {G}:"Use {{x}}"')
+    (folder / "other.flow").write_text(f'{G}:"Make {{{{what}}}}"')
+
+    done = here.run("mine", route="claude")
+
+    assert done.text == "<Use <Make it>>"
+    assert done.name == "mine"
+
+
+def answering(bridge, session, count):
+    """A session that claims and answers what waits."""
+    deadline = time.monotonic() + 20
+    while count and time.monotonic() < deadline:
+        claimant = Claimant("open", session.host)
+        for held in bridge.store.claim(claimant, 9, lambda _: "take"):
+            bridge.store.publish(
+                answer(held, f"<{held.prompt}>", now_ms=held.created_at), source="test"
+            )
+            count -= 1
+        time.sleep(0.02)
+
+
+def test_a_flow_runs_in_an_open_session(tmp_path):
+    bridge = bridge_in(tmp_path)
+    session = open_session(bridge.store)
+    host = threading.Thread(target=answering, args=(bridge, session, 3))
+    host.start()
+    seen = []
+
+    done = bridge.run(
+        f'[{G}:"a":x || {G}:"b"] -> {G}:"c {{x}}"',
+        on_change=lambda view: seen.append(view.run["status"]),
+    )
+
+    host.join()
+    assert done.text == "<c <a>>"
+    assert seen[-1] == "completed"
+
+
+def test_asyncio_runs_flows_too(here):
+    done = asyncio.run(AsyncBridge(here).run(f'{G}:"x"', route="claude"))
+
+    assert json.loads(json.dumps(done.answers))[0]["summary"] == "<x>"
