@@ -1,15 +1,20 @@
-"""Say yes to requests that wait for you.
+"""Say yes to requests that wait for you, and answer the checkpoints of flows.
 
 A program, a rule or an agent that asks for more agents at once than `fan_out` allows
 waits for your yes: its other requests are held. This shows them, and asks you on the
 terminal. An ID may also be a running request, whose agent then may start more agents of
 its own at once.
 
+With the RUN of a flow it answers the checkpoint that waits: `hostbridge approve RUN`
+agrees, `hostbridge approve RUN no` refuses, any other ANSWER agrees and is what later
+steps read. Of several checkpoints RUN/STEP names one. The first answer counts.
+
 Refused inside a Claude Code session: its model must not say yes for its user.
 
 For example:
   hostbridge status
   hostbridge approve --all
+  hostbridge approve RUN "yes, but keep the tests"
 """
 
 from argparse import Namespace
@@ -18,7 +23,9 @@ from bridge.agents.trust import refuse_unless_by_hand
 from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import IDS, switch
-from bridge.cli.output import complain, counted, tell
+from bridge.cli.output import complain, counted, tell, visible
+from bridge.cli.run_display import answer_checkpoint
+from bridge.cli.run_text import which_run
 from bridge.cli.terminal import confirm
 from bridge.cli.which_request import which
 from bridge.errors import InvalidRequest
@@ -28,7 +35,7 @@ from bridge.protocol.ids import check_id
 from bridge.protocol.request import Request
 from bridge.store.wakeups import wake_all
 
-USAGE = "ID...|--all"
+USAGE = "ID...|--all|RUN [ANSWER]"
 OPTIONS = (IDS, switch("--all", help="All that wait for a yes in this project."))
 _SHOWN = 20
 _EXCERPT_CHARS = 60
@@ -41,6 +48,8 @@ def command(options: Namespace) -> int:
         raise InvalidRequest(
             "approve expected an ID, or --all; see `hostbridge status`"
         )
+    if options.ids and (run := _run_of(bridge, options.ids[0])):
+        return _answer(bridge, run, options.ids)
     waiting = _meant(bridge, options)
     if not waiting:
         tell("no request waits for a yes")
@@ -56,6 +65,25 @@ def command(options: Namespace) -> int:
     freed = bridge.store.approve([check_id(each.request_id) for each in waiting])
     wake_all(bridge.store)
     tell(f"approved {counted(freed, 'request')}")
+    return Exit.OK
+
+
+def _run_of(bridge: Bridge, words: str) -> str | None:
+    """The run of a flow that is meant; None if none is."""
+    run = which_run(bridge, words.partition("/")[0])
+    return (
+        run if (bridge.store.place.state / "runs" / run / "run.json").exists() else None
+    )
+
+
+def _answer(bridge: Bridge, run: str, words: list[str]) -> int:
+    """Answer a checkpoint."""
+    clients = open_clients(bridge.settings, bridge.store)
+    refuse_unless_by_hand(bridge.settings, clients, "hostbridge approve")
+    answer = " ".join(words[1:]) or "yes"
+    node = words[0].partition("/")[2] or None
+    answer_checkpoint(bridge, run, node, answer, by="approve")
+    tell(f"run {run} goes on with: {visible(answer)}")
     return Exit.OK
 
 

@@ -27,6 +27,8 @@ GROUPS = {
         "vars": "The variables of a session, which rules read.",
     },
     "Flows": {
+        "run": "Run a flow to its end.",
+        "runs": "How far runs of flows are; pause, go on, cancel, jump.",
         "flow": "Find what is wrong with a flow, or show its graph.",
     },
     "Agents and models": {

@@ -55,7 +55,7 @@ def request_of(
     definition = agents.find(detail["agent"], route)
     fields: dict[str, Any] = {
         "agent_type": detail["agent"],
-        "prompt": _prompt(run, details, answers, node),
+        "prompt": prompt_of(run, details, answers, node),
         "max_attempts": 1 if is_retried else None,
         "model": detail.get("model") or (USUAL_MODEL if "own" in detail else None),
         **run["ask"],
@@ -85,7 +85,8 @@ def request_of(
     return applied(definition, request, request.variables)
 
 
-def _prompt(run: Run, details: Details, answers: Answers, node: str) -> str:
+def prompt_of(run: Run, details: Details, answers: Answers, node: str) -> str:
+    """What an agent is asked: a temporary one's own prompt first."""
     detail = details["details"][node]
     parts = list(detail.get("text", []))
     if "own" in detail:

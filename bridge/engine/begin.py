@@ -63,7 +63,7 @@ def begin(state: State, plan: Plan, **options: Unpack[RunOptions]) -> str:
         InvalidRequest: the plan has something that this version does not run.
     """
     run_id = new_run_id(state.clock.now_us())
-    run = _run(state, run_id, plan, options)
+    run = new_run(run_id, plan, options, now_ms=state.now_ms())
     _write(state, run, plan)
     return run_id
 
@@ -99,12 +99,13 @@ def begin_child(
         "fan_out": parent["fanOut"],
         "source": parent["source"],
     }
-    run = _run(state, child, plan, options)
+    run = new_run(child, plan, options, now_ms=state.now_ms())
     run |= {"parent": (parent["run"], node), "depth": depth, "name": name}
     _write(state, run, {**plan, "flows": details["flows"]})
 
 
-def _run(state: State, run_id: str, plan: Plan, options: RunOptions) -> Run:
+def new_run(run_id: str, plan: Plan, options: RunOptions, *, now_ms: int) -> Run:
+    """A run that has not begun."""
     given = plan["params"].items()
     defaults = {name: value for name, value in given if value is not None}
     return {
@@ -134,8 +135,8 @@ def _run(state: State, run_id: str, plan: Plan, options: RunOptions) -> Run:
         "ask": {**options.get("ask", {})},
         "fanOut": options.get("fan_out"),
         "out": [],
-        "at": state.now_ms(),
-        "createdAt": state.now_ms(),
+        "at": now_ms,
+        "createdAt": now_ms,
     }
 
 

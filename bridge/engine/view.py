@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bridge.engine.answers import Answers, as_text, fact_of
+from bridge.engine.asks import text_of
 from bridge.engine.run import LIVE, child_id, request_id
 from bridge.engine.run_files import folder_of, read, read_details, read_plan
 from bridge.errors import BridgeError
@@ -95,6 +96,14 @@ def all_runs(store: Store) -> Iterator[Run | tuple[str, BridgeError]]:
                     yield read(folder, name, state.key())
             except BridgeError as error:
                 yield name, error
+
+
+def question(store: Store, run_id: str, node: str) -> str:
+    """What a checkpoint asks a person."""
+    with store.state() as state:
+        seen = view_in(state, run_id)
+        parts = seen.details["details"][node].get("text", [])
+        return text_of(parts, seen.run, Answers(state, seen.run))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,13 @@ from typing import TYPE_CHECKING
 from bridge.flow.graph import graph_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
-    from bridge.flow.plan import Plan
+    from bridge.flow.plan import Detail, Plan
+
+    # A node of a plan, or of a run's.
+    Shown = Mapping[str, Any]
 
 _SHAPES = {
     "condition": ("{", "}"),
@@ -31,14 +35,20 @@ _MAX_SAID = 60
 def drawing_of(plan: Plan, width: int | None) -> Iterator[str]:
     """The steps in written order, one to a line; what is inside is moved in."""
     number = max(map(len, plan["nodes"]), default=0)
-    for name, detail in plan["details"].items():
-        label = label_of(plan, name)
-        if not label:
-            continue
-        rails = "│  " * (detail["depth"] - 1)
-        rails += ("├─ " if "starts" in detail else "│  ") if detail["depth"] else ""
-        line = f"{name:<{number}}  {rails}{label}"
-        yield line if width is None or len(line) <= width else f"{line[: width - 1]}…"
+    for name in plan["details"]:
+        if shown := shown_as(plan["nodes"][name], plan["details"][name]):
+            line = f"{name:<{number}}  {shown}"
+            is_long = width is not None and len(line) > width
+            yield f"{line[: width - 1]}…" if width and is_long else line
+
+
+def shown_as(node: Shown, detail: Detail) -> str:
+    """What a node does, moved in; nothing for one that only joins others."""
+    label = label_of(node, detail)
+    depth = detail.get("depth", 0)
+    if not label or not depth:
+        return label
+    return "│  " * (depth - 1) + ("├─ " if "starts" in detail else "│  ") + label
 
 
 def mermaid_of(plan: Plan) -> Iterator[str]:
@@ -47,8 +57,9 @@ def mermaid_of(plan: Plan) -> Iterator[str]:
     yield "flowchart TD"
     for node in graph["nodes"]:
         left, right = _SHAPES.get(node["type"], ("[", "]"))
-        said = label_of(plan, node["id"]) or node["type"]
-        yield f"    {node['id']}{left}{_quoted(said)}{right}"
+        name = node["id"]
+        said = label_of(plan["nodes"][name], plan["details"][name]) or node["type"]
+        yield f"    {name}{left}{_quoted(said)}{right}"
     for edge in graph["edges"]:
         times = [_at_most(edge["max"])] if "max" in edge else []
         said = ", ".join([*filter(None, [edge.get("condition")]), *times])
@@ -56,9 +67,8 @@ def mermaid_of(plan: Plan) -> Iterator[str]:
         yield f"    {edge['from']} {arrow} {edge['to']}"
 
 
-def label_of(plan: Plan, name: str) -> str:
+def label_of(node: Shown, detail: Detail) -> str:
     """What a node does, in a line; nothing for one that only joins others."""
-    node, detail = plan["nodes"][name], plan["details"][name]
     match detail.get("shows"):
         case "condition":
             return f"if {_one_line(detail['condition'])}"

@@ -61,7 +61,7 @@ def test_a_failed_flow_says_why_and_can_be_resumed(here, tmp_path):
     assert (again.success, again.text) == (True, "ok")
 
 
-def test_nothing_is_begun_of_a_flow_that_cannot_run(here, tmp_path):
+def test_nothing_is_begun_of_a_flow_that_cannot_run(here):
     with pytest.raises(InvalidFlow, match="no agent is named 'Plann'"):
         here.run('Plann:"x"', route="claude")
     with pytest.raises(InvalidRequest, match="the parameter 'what' is missing"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.engine.begin import new_run
 from bridge.engine.link import link
 from bridge.engine.run import child_id, request_id
 from bridge.engine.step import step
@@ -12,24 +13,10 @@ from bridge.policy.condition import decide
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bridge.engine.run import Run
     from bridge.flow.plan import Plan
 
 WORDS = ("passed", "success", "failed", "issues")
 _FACTS = {"ok": "ok", "issues": "ok", "failed": "failed", "error": "error"}
-
-
-def new_run(**fields: Any) -> Run:
-    """A run that has not begun."""
-    run: Run = {
-        "schemaVersion": 1, "run": "r", "name": "", "source": "", "plan": "",
-        "details": "", "rev": 0, "status": "running", "why": "", "open": [],
-        "nodes": {}, "vars": {}, "loops": {}, "due": [], "said": {}, "look": True,
-        "asked": 0, "agents": None, "until": None, "policy": "abort", "parent": None,
-        "depth": 0, "params": {}, "ask": {}, "fanOut": None, "out": [], "at": 0,
-        "createdAt": 0,
-    }  # fmt: skip
-    return {**run, **fields}
 
 
 class Play:
@@ -40,7 +27,7 @@ class Play:
         self.answers = answers
         self.asked: list[str] = []
         self.said: dict[str, str] = {}
-        self.run = new_run(**fields)
+        self.run = {**new_run("r", plan, {}, now_ms=0), **fields}
         self.step([])
 
     def step(self, ended: Iterable[str]) -> None:
@@ -68,7 +55,7 @@ class Play:
         left = self.answers.get(detail.get("agent", detail.get("label", "")), ["ok"])
         return left.pop(0) if len(left) > 1 else left[0]
 
-    def truth(self, code, steps, variables):
+    def truth(self, code, steps, _variables):
         ends = [self.said.get(id_, state) for state, id_ in steps]
         each = [
             {

@@ -1,0 +1,232 @@
+"""Run a flow to its end, and print what its last steps answered.
+
+The flow is a file, a name (NAME.flow in .bridge/flows, once trusted, or in
+~/.hostbridge/flows) or - for stdin. The open session answers; with --route it is
+`claude -p`, a local model or a model server. What runs is shown on the terminal.
+
+Ctrl-C pauses the run: what was asked may still be answered, nothing more is asked.
+--resume goes on with it, and with a run that failed, was cancelled or lost its process.
+--dry-run asks nobody: a JSON file has the answers, by agent, checkpoint, called flow or
+step: one, or a list of which each call takes the next.
+
+Exit codes: 0 it went to its end; 1 it failed; 4 nobody could take it; 6 begun, cannot
+wait here; 7 it rests on an answer of a small model; 130 interrupted.
+
+For example:
+  echo 'Explore:"Look around":seen -> claude:"Sum up {seen}"' | hostbridge run -
+  hostbridge run mend.flow --param target=src --route claude
+"""
+
+from argparse import Namespace
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bridge.agents.trust import refuse_unless_by_hand
+from bridge.api.bridge import Bridge
+from bridge.api.flow_files import Flows
+from bridge.api.flow_result import FlowResult
+from bridge.api.run_flow import pause
+from bridge.cli.durations import duration
+from bridge.cli.exit_codes import Exit
+from bridge.cli.inputs import read_words
+from bridge.cli.interrupts import Interrupts
+from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, WHO, option
+from bridge.cli.output import complain, say, say_json, visible
+from bridge.cli.run_display import Display
+from bridge.cli.run_text import ways_out, which_run
+from bridge.engine.begin import new_run
+from bridge.engine.rehearsal import Rehearsal
+from bridge.engine.view import view
+from bridge.errors import InvalidRequest
+from bridge.host.open_clients import open_clients
+
+OPTIONS = (
+    option(
+        "flow", metavar="FILE|NAME|-", nargs="?", completes="file", help="The flow."
+    ),
+    option(
+        "--param",
+        dest="params",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="A parameter of the flow. May be repeated.",
+    ),
+    option("--resume", metavar="RUN", help="Go on with this run."),
+    option(
+        "--dry-run",
+        dest="answers",
+        metavar="FILE",
+        completes="file",
+        type=Path,
+        help="Show whom it would ask, and what; the answers are in this file.",
+    ),
+    option(
+        "--route",
+        metavar="ROUTE",
+        heading=WHO,
+        completes="routes",
+        help="host, claude, local, endpoint, or auto, the default: an open session.",
+    ),
+    option(
+        "--session",
+        metavar="ID",
+        heading=WHO,
+        completes="sessions",
+        help="Only this Claude Code session may take its requests.",
+    ),
+    option(
+        "--timeout",
+        dest="timeout_s",
+        metavar="TIME",
+        heading="Bounds",
+        type=duration(),
+        help="When the whole run has to end; by default never.",
+    ),
+    option(
+        "--step-timeout",
+        dest="step_timeout_s",
+        metavar="TIME",
+        heading="Bounds",
+        type=duration(),
+        help="How long each agent may take; by default as its definition says, or 1h, "
+        "and a day in an open session.",
+    ),
+    option(
+        "--max-agents",
+        metavar="N",
+        heading="Bounds",
+        type=int,
+        help="How many agents it may ask; then it is paused.",
+    ),
+    option(
+        "--on-failure",
+        metavar="abort|skip|ask",
+        choices=("abort", "skip", "ask"),
+        heading="Bounds",
+        help="If a step fails and no condition looks at that: abort (the default), "
+        "skip (go on without it), or ask (pause).",
+    ),
+    ACCEPT_DEGRADED,
+    AS_JSON,
+)
+_NAMED = (
+    "route", "session", "timeout_s", "step_timeout_s", "max_agents", "on_failure",
+)  # fmt: skip
+
+
+def command(options: Namespace) -> int:
+    """Run, and print; returns the exit code."""
+    if bool(options.flow) == bool(options.resume):
+        raise InvalidRequest("run expected a flow, or --resume RUN")
+    bridge = Bridge.open()
+    if options.answers:
+        return _rehearse(bridge, options)
+    given = {name: getattr(options, name) for name in _NAMED}
+    given = {name: value for name, value in given.items() if value is not None}
+    display = Display(bridge, is_shown=not options.as_json)
+    interrupts = Interrupts()
+    interrupts.on()
+
+    def on_change(seen: Any) -> None:
+        interrupts()
+        display(seen)
+
+    try:
+        with display:
+            if options.resume:
+                run_id = _stopped(bridge, options.resume)
+                done = bridge.resume(run_id, on_change=on_change, **given)
+            else:
+                flow = _flow(options.flow)
+                params = _params(options.params)
+                done = bridge.run(flow, params, on_change=on_change, **given)
+    except KeyboardInterrupt as exc:
+        if display.run and pause(bridge.store, bridge.settings, display.run):
+            exc.add_note(
+                f"the run is paused; go on with: hostbridge run --resume {display.run}"
+            )
+        raise
+    return _print(bridge, options, done)
+
+
+def _stopped(bridge: Bridge, words: str) -> str:
+    """The run to go on with; a model must not undo that its user stopped it."""
+    run_id = which_run(bridge, words)
+    if view(bridge.store, run_id).run["status"] in ("paused", "cancelled"):
+        clients = open_clients(bridge.settings, bridge.store)
+        refuse_unless_by_hand(bridge.settings, clients, "hostbridge run --resume")
+    return run_id
+
+
+def _print(bridge: Bridge, options: Namespace, done: FlowResult) -> int:
+    if options.as_json:
+        say_json(done)
+    elif done.status == "completed":
+        say(visible(done.text, kept="\n\t"))
+    if done.status != "completed":
+        complain(f"run {done.run} is {done.status}: {done.why}")
+        for way in ways_out(view(bridge.store, done.run).run):
+            complain(way)
+    if not done.success:
+        return Exit.FAILED
+    if done.degraded and not options.accept_degraded:
+        complain("it rests on an answer of a small model, or of another than wanted")
+        return Exit.DEGRADED
+    return Exit.OK
+
+
+def _flow(named: str) -> str | Path:
+    if named == "-":
+        # It may look like a name.
+        return read_words(Path("-"), "the flow") + "\n"
+    return named if "/" in named or not Path(named).is_file() else Path(named)
+
+
+def _params(words: Iterable[str]) -> dict[str, str]:
+    found = {}
+    for each in words:
+        name, equals, value = each.partition("=")
+        if not (name and equals):
+            raise InvalidRequest(f"--param {each}: expected NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def _rehearse(bridge: Bridge, options: Namespace) -> int:
+    """Say whom the flow would ask, and how it would end."""
+    if options.resume:
+        raise InvalidRequest("--dry-run is for a flow, not for a run that has begun")
+    answers = _answers(options.answers)
+    flows = Flows(bridge.settings, bridge.store.place.project)
+    plan, _ = flows.compiled(_flow(options.flow), params := _params(options.params))
+    run = new_run("dry", plan, {"params": params}, now_ms=0)
+    rehearsal = Rehearsal(plan, run, answers)
+    for asked in rehearsal.go():
+        value = {"node": asked.node, "who": asked.who, "text": asked.text}
+        if options.as_json:
+            say_json(value | {"answer": asked.answer})
+        else:
+            said = visible(asked.text, kept="\n").replace("\n", "\n    ")
+            say(f"{asked.node}  {asked.who}", f"    {said}")
+    ended = rehearsal.run
+    if options.as_json:
+        say_json({"status": ended["status"], "why": ended["why"]})
+    else:
+        why = f": {ended['why']}" if ended["why"] else ""
+        complain(f"it would be {ended['status']}{why}; nobody was asked")
+    return Exit.OK if ended["status"] == "completed" else Exit.FAILED
+
+
+def _answers(file: Path) -> dict[str, Any]:
+    text = read_words(file, "the answers")
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError as exc:
+        raise InvalidRequest(f"{file}: not JSON: {exc}") from None
+    if not isinstance(found, dict):
+        raise InvalidRequest(f"{file}: expected an object: agents, and their answers")
+    return found

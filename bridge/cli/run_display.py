@@ -1,0 +1,135 @@
+"""A run on the terminal while it goes on: what runs, what waits, for how long.
+
+Shown on stderr, and only on a terminal. A checkpoint is asked here, too: whoever
+answers first, here or by `hostbridge approve`, has answered.
+"""
+
+from __future__ import annotations
+
+import select
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from bridge.agents.trust import InsideSession, refuse_unless_by_hand
+from bridge.cli.output import visible
+from bridge.cli.run_text import run_lines, steps_of
+from bridge.cli.screen import columns_of, printed, screen_of
+from bridge.engine import by_hand
+from bridge.engine.advance import advance
+from bridge.engine.rehearsal import is_refusal
+from bridge.engine.view import question, view
+from bridge.errors import InvalidRequest
+from bridge.host.open_clients import open_clients
+
+if TYPE_CHECKING:
+    from bridge.api.bridge import Bridge
+    from bridge.cli.screen import Line
+    from bridge.engine.run import Said
+    from bridge.engine.view import RunView
+
+_BAR = 24
+
+
+class Display:
+    """Shows a run; call it with each change. `run` is its id, once it has begun."""
+
+    def __init__(self, bridge: Bridge, *, is_shown: bool) -> None:
+        self.run = ""
+        self._bridge = bridge
+        self._is_shown = is_shown and sys.stderr.isatty()
+        self._live: Any = None
+        self._asked: tuple[str, str] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            self._live.stop()
+
+    def __call__(self, seen: RunView) -> None:
+        """Show how far it is, and take the answer to a checkpoint."""
+        self.run = seen.run["run"]
+        if not self._is_shown:
+            return
+        waiting = next(seen.checkpoints(), None)
+        if waiting is not None and sys.stdin.isatty() and self._may_answer():
+            self._ask(waiting)
+            return
+        self._asked = None
+        self._draw(seen)
+
+    def _draw(self, seen: RunView) -> None:
+        from rich.live import Live
+        from rich.text import Text
+
+        if self._live is None:
+            from rich.console import Console
+
+            self._live = Live(
+                console=Console(stderr=True),
+                auto_refresh=False,
+                vertical_overflow="ellipsis",
+            )
+        if not self._live.is_started:
+            self._live.start()
+        width = columns_of(sys.stderr.fileno())
+        lines: list[Line] = [*run_lines(self._bridge, seen, width)]
+        lines.append(bar_of(self._bridge, seen))
+        text = printed(lines, colour=screen_of(sys.stderr).colour)
+        self._live.update(Text.from_ansi(text), refresh=True)
+
+    def _may_answer(self) -> bool:
+        clients = open_clients(self._bridge.settings, self._bridge.store)
+        try:
+            refuse_unless_by_hand(self._bridge.settings, clients, "hostbridge run")
+        except InsideSession:
+            return False
+        return True
+
+    def _ask(self, waiting: tuple[str, str]) -> None:
+        """Ask a checkpoint's question once; then look whether a line was typed."""
+        run_id, node = waiting
+        if self._asked != waiting:
+            self._asked = waiting
+            if self._live:
+                self._live.stop()
+            said = visible(question(self._bridge.store, run_id, node), kept="\n")
+            sys.stderr.write(f"\n{said}\nYour answer (no refuses): ")
+            sys.stderr.flush()
+        if select.select([sys.stdin], [], [], 0)[0]:
+            line = sys.stdin.readline().strip()
+            answer_checkpoint(self._bridge, run_id, node, line or "yes", by="run")
+
+
+def answer_checkpoint(
+    bridge: Bridge, run_id: str, node: str | None, text: str, *, by: str
+) -> None:
+    """Answer a checkpoint of a run, or of a flow that it has called.
+
+    Raises:
+        InvalidRequest: none waits for an answer, or several do and none is named.
+    """
+    waiting = [*view(bridge.store, run_id).checkpoints()]
+    if node is None and len(waiting) == 1:
+        run_id, node = waiting[0]
+    elif node is None and waiting:
+        named = ", ".join(f"{run}/{each}" for run, each in waiting)
+        raise InvalidRequest(f"run {run_id}: which checkpoint? {named}")
+    said: Said = {
+        "text": text,
+        "agreed": not is_refusal(text),
+        "at": bridge.store.now_ms(),
+        "by": by,
+    }
+    act = partial(by_hand.say, node=node, said=said)
+    advance(bridge.store, bridge.settings, run_id, act)
+
+
+def bar_of(bridge: Bridge, seen: RunView) -> Line:
+    """How much of a run has ended."""
+    steps = [*steps_of(bridge, seen)]
+    ended = sum(step.state not in ("", "open") for step in steps)
+    full = _BAR * ended // max(1, len(steps))
+    return "━" * full + "╌" * (_BAR - full) + f"  {ended} of {len(steps)} steps"

@@ -1,0 +1,113 @@
+"""Runs of flows: how far they are, and what a person can do with them.
+
+`show` tells of each step: its state, how long it took, which way a condition went, and
+what it waits for. `pause` lets what was asked go on and asks nothing more; `resume`
+goes on with a run that is paused, failed or cancelled, in an open session (`hostbridge
+run --resume` also waits for it, and serves it here); `cancel` ends it; `jump` goes on
+from another step, by its number or its label: what follows it starts anew.
+
+For example:
+  hostbridge runs
+  hostbridge runs show RUN
+  hostbridge runs jump RUN @review
+"""
+
+import sys
+from argparse import Namespace
+from functools import partial
+
+from bridge.agents.trust import refuse_unless_by_hand
+from bridge.api.bridge import Bridge
+from bridge.cli.exit_codes import Exit
+from bridge.cli.options import AS_JSON, option
+from bridge.cli.output import complain, say, say_json, tell
+from bridge.cli.run_text import (
+    listed,
+    run_lines,
+    run_table,
+    run_value,
+    step_of,
+    ways_out,
+    which_run,
+)
+from bridge.cli.screen import screen_of
+from bridge.engine import by_hand
+from bridge.engine.advance import advance
+from bridge.engine.view import all_runs, view
+from bridge.errors import InvalidRequest
+from bridge.host.open_clients import open_clients
+
+_WHAT = ("list", "show", "pause", "resume", "cancel", "jump")
+OPTIONS = (
+    option(
+        "what",
+        metavar="list|show|pause|resume|cancel|jump",
+        nargs="?",
+        default="list",
+        choices=_WHAT,
+        help="What to do; list, the default.",
+    ),
+    option("run", metavar="RUN", nargs="?", help="The run, or how its id begins."),
+    option("step", metavar="STEP", nargs="?", help="For jump: node-3, or @label."),
+    AS_JSON,
+)
+
+
+def command(options: Namespace) -> int:
+    """List, show, or act; returns the exit code."""
+    bridge = Bridge.open()
+    if options.what == "list":
+        return _list(bridge, options)
+    if not options.run:
+        raise InvalidRequest(
+            f"runs {options.what} expected a RUN; see `hostbridge runs`"
+        )
+    if bool(options.step) != (options.what == "jump"):
+        raise InvalidRequest("runs jump takes a RUN and a STEP; the others only a RUN")
+    run_id = which_run(bridge, options.run)
+    if options.what == "show":
+        # What has ended meanwhile is part of how far it is.
+        advance(bridge.store, bridge.settings, run_id)
+    else:
+        _act(bridge, options, run_id)
+    seen = view(bridge.store, run_id)
+    if options.as_json:
+        say_json(run_value(bridge, seen))
+        return Exit.OK
+    say(*run_lines(bridge, seen, screen_of(sys.stdout).width))
+    for checkpoint, node in seen.checkpoints():
+        complain(f"{node} waits for you: hostbridge approve {checkpoint} [ANSWER]")
+    for way in ways_out(seen.run):
+        complain(way)
+    return Exit.OK
+
+
+def _list(bridge: Bridge, options: Namespace) -> int:
+    runs = [*all_runs(bridge.store)]
+    if options.as_json:
+        for run in runs:
+            if isinstance(run, tuple):
+                say_json({"run": run[0], "status": "unreadable", "why": str(run[1])})
+            else:
+                kept = ("run", "name", "status", "why", "asked", "createdAt", "at")
+                say_json({key: run[key] for key in kept})  # type: ignore[literal-required]
+        return Exit.OK
+    if not runs:
+        tell("no flow was run here; see `hostbridge run --help`")
+        return Exit.OK
+    say(*run_table(listed(runs, bridge.store.now_ms()), screen_of(sys.stdout).width))
+    return Exit.OK
+
+
+def _act(bridge: Bridge, options: Namespace, run_id: str) -> None:
+    if options.what in ("resume", "jump"):
+        # Its user has stopped it: a model must not undo that.
+        clients = open_clients(bridge.settings, bridge.store)
+        name = f"hostbridge runs {options.what}"
+        refuse_unless_by_hand(bridge.settings, clients, name)
+    if options.what == "jump":
+        node = step_of(view(bridge.store, run_id), options.step)
+        act = partial(by_hand.jump, node=node)
+    else:
+        act = getattr(by_hand, options.what)
+    advance(bridge.store, bridge.settings, run_id, act)

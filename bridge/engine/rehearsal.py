@@ -1,0 +1,115 @@
+"""A run of a plan in memory, with known answers: nobody is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge.engine.answers import Answers
+from bridge.engine.asks import prompt_of, text_of
+from bridge.engine.link import link
+from bridge.engine.run import child_id, request_id
+from bridge.engine.step import step
+from bridge.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bridge.engine.run import Run
+    from bridge.engine.step import Fact
+    from bridge.flow.plan import Plan
+    from bridge.store.state import State
+
+_ENDS: dict[str, Fact] = {
+    "failed": ("failed", "it says that it failed"),
+    "blocked": ("failed", "it says that it is blocked"),
+}
+
+
+class Asked(NamedTuple):
+    """One who would be asked, what, and what the file says that comes back."""
+
+    node: str
+    who: str
+    text: str
+    answer: Any
+
+
+class _Known(Answers):
+    """Answers that a file has given."""
+
+    def __init__(self, run: Run) -> None:
+        state: State = None  # type: ignore[assignment]  # nothing of it is on disk
+        super().__init__(state, run)
+        self.given: dict[str, Any] = {}
+
+    def whole(self, asked: str) -> Any:
+        """The whole answer to something that was asked."""
+        return self.given.get(asked)
+
+
+class Rehearsal:
+    """A run that asks nobody.
+
+    `answers` are by the name of an agent, a checkpoint, a called flow or a node: one,
+    or a list of which each call takes the next, the last for ever. Without one it went
+    well, and nothing is known of it.
+    """
+
+    def __init__(self, plan: Plan, run: Run, answers: Mapping[str, Any]) -> None:
+        self.plan, self.details = link(plan)
+        self.run = run
+        self._known = _Known(run)
+        self._answers = {
+            k: [*v] if isinstance(v, list) else [v] for k, v in answers.items()
+        }
+        known = {*self.plan["nodes"], *map(self._who, self.plan["nodes"])}
+        if unknown := answers.keys() - known:
+            raise InvalidRequest(f"nobody is called {min(unknown)!r} in this flow")
+
+    def go(self) -> Iterator[Asked]:
+        """Whom it would ask, in order, until it ends."""
+        facts: dict[str, Fact] = {}
+        while True:
+            self.run = step(self.plan, self.run, facts, self._known.truth)
+            self._known.follow(self.run)
+            self.run["due"] = []
+            facts = {}
+            if self.run["status"] != "running":
+                return
+            for node in self.run["open"]:
+                asked = self._asked(node)
+                yield asked
+                facts[request_id(self.run, node)] = self._heard(node, asked.answer)
+
+    def _who(self, node: str) -> str:
+        detail = self.details["details"][node]
+        return (
+            detail.get("own") or detail.get("agent") or detail.get("flow")
+            or detail.get("label", "")
+        )  # fmt: skip
+
+    def _asked(self, node: str) -> Asked:
+        left = self._answers.get(node) or self._answers.get(self._who(node)) or [None]
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        detail = self.details["details"][node]
+        if self.plan["nodes"][node]["kind"] == "agent":
+            text = prompt_of(self.run, self.details, self._known, node)
+        else:
+            text = text_of(detail.get("text", []), self.run, self._known)
+        return Asked(node, self._who(node), text, answer)
+
+    def _heard(self, node: str, answer: Any) -> Fact:
+        asked = request_id(self.run, node)
+        kind = self.plan["nodes"][node]["kind"]
+        self._known.given[child_id(asked) if kind == "call" else asked] = answer
+        if kind == "approval" and is_refusal(str(answer)):
+            return "failed", "a person said no"
+        said = answer.get("status") if isinstance(answer, dict) else None
+        if said == "error":
+            return "error", "it did not answer"
+        return _ENDS.get(str(said), ("ok", ""))
+
+
+def is_refusal(answer: str) -> bool:
+    """Whether what a person said at a checkpoint is a no."""
+    return answer.strip().rstrip(".!").lower() in ("no", "n")

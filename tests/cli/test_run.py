@@ -1,0 +1,135 @@
+"""`hostbridge run`, `runs` and `approve RUN`, as a person uses them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from fakeclaude import fake_claude, printing, result, trust_folder
+from sessionworld import in_a_session
+from trustworld import Terminal
+
+G = "general-purpose"
+
+
+@pytest.fixture
+def claude(project, tmp_path):
+    """A `claude` that says what it was asked."""
+    lines = (
+        'prompt=$(head -n 1 "$here/stdin")\n'
+        """printf '{"type":"result","subtype":"success","is_error":false,"""
+        """"result":"x","structured_output":{"status":"success","summary":"<%s>"}}\\n'"""
+        ' "$prompt"\n'
+    )
+    program = fake_claude(tmp_path / "bin", lines)
+    project.env |= {"BRIDGE_CLAUDE": str(program), "BRIDGE_SLOTS": "1"}
+    trust_folder(tmp_path / "home", project.folder)
+    return program
+
+
+def flow(project, text, name="a.flow"):
+    (project.folder / name).write_text(text)
+    return name
+
+
+def test_a_flow_runs_and_prints_what_came_of_it(project, claude):
+    name = flow(project, f'{G}:"Look at {{{{what}}}}":x -> {G}:"Sum {{x}}"')
+
+    ran = project.run("run", name, "--param", "what=src", "--route", "claude")
+
+    assert (ran.code, ran.out) == (0, "<Sum <Look at src>>\n")
+
+
+def test_json_is_one_object(project, claude):
+    name = flow(project, f'{G}:"a":x')
+
+    ran = project.run("run", name, "--route", "claude", "--json")
+
+    said = json.loads(ran.out)
+    assert (said["success"], said["variables"], said["text"]) == (
+        True, {"x": "<a>"}, "<a>",
+    )  # fmt: skip
+
+
+def test_a_failed_run_says_why_and_goes_on_with_resume(project, claude):
+    name = flow(project, f'{G}:"a":x -> {G}:"b {{x}}"')
+    fake_claude(claude.parent, printing("no", code=3))
+
+    ran = project.run("run", name, "--route", "claude")
+    assert ran.code == 1
+    assert "is failed: node-0: agent_error: " in ran.err
+    run = ran.err.split("run --resume ")[1].split()[0]
+
+    told = {"status": "success", "summary": "fine"}
+    fake_claude(claude.parent, printing(result(structured_output=told)))
+    again = project.run("run", "--resume", run)
+    assert (again.code, again.out) == (0, "fine\n")
+
+    shown = project.run("runs", "show", run).out
+    assert "node-0\tok (attempt 2)\t" in shown
+    listed = project.run("runs").out.splitlines()
+    assert listed[1].startswith(f"{run}\tcompleted\t2 ended, 0 open\t")
+
+
+def test_a_dry_run_asks_nobody(project, claude, tmp_path):
+    source = f'{G}:"a":x -> @ok:"Fine? {{x}}" (if failed)~> Explore:"b {{x}}"'
+    answers = tmp_path / "answers.json"
+    answers.write_text(json.dumps({"general-purpose": "one", "ok": "no"}))
+
+    ran = project.run("run", flow(project, source), "--dry-run", str(answers))
+
+    assert ran.out == (
+        "node-0  general-purpose\n    a\nnode-1  ok\n    Fine? one\n"
+        "node-3  Explore\n    b one\n"
+    )
+    assert "it would be completed; nobody was asked" in ran.err
+    assert not (project.state / "runs").exists()
+
+
+def test_wrong_words_say_what_is_right(project):
+    assert "the parameter 'what' is missing; give it with --param NAME=VALUE" in (
+        project.run("run", flow(project, f'{G}:"{{{{what}}}}"')).err
+    )
+    assert "no flow is named 'nothing'" in project.run("run", "nothing").err
+    assert "expected a flow, or --resume RUN" in project.run("run").err
+    assert "there is no run 'r1'" in project.run("runs", "show", "r1").err
+    assert (
+        project.run("runs").out == "no flow was run here; see `hostbridge run --help`\n"
+    )
+
+
+@pytest.fixture
+def waiting(project, claude):
+    """A run that waits at its checkpoint."""
+    name = flow(project, f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
+    process = project.start("run", name, "--route", "claude")
+    while not (runs := list(project.state.glob("live/*.run"))):
+        pass
+    yield runs[0].stem, process
+    process.kill()
+    process.communicate()
+
+
+def approve(project, *words, end=0):
+    terminal = Terminal(project, "approve", *words)
+    assert terminal.end() == end
+    return terminal.seen
+
+
+def test_another_terminal_answers_a_checkpoint(project, waiting):
+    run, process = waiting
+
+    assert f"run {run} goes on with: go ahead" in approve(project, run, "go ahead")
+
+    out, _ = process.communicate(timeout=60)
+    assert out.decode() == "<They said go ahead>\n"
+
+
+def test_a_session_may_not_answer_nor_go_on(project, waiting):
+    run, _ = waiting
+    project.run("runs", "pause", run)
+
+    in_a_session(project)
+
+    for words in (("approve", run), ("runs", "resume", run), ("run", "--resume", run)):
+        assert "inside a Claude Code session" in project.run(*words).err
