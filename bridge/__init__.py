@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentOutput", "AskOptions", "AsyncBridge", "BadDefinition", "BadSetting", "Bridge",
     "BridgeError", "CannotWaitHere", "DepthExceeded", "Evidence", "ExtraMissing",
-    "FlowResult", "InvalidRequest", "NewerSchema", "NoHost", "NoRoute", "Node", "NotTrusted",
-    "Progress", "RequestFailed", "Response", "Result", "RunOptions", "Stage", "StateRefused",
-    "StateUnavailable", "StateVanished", "SubagentDefinition", "SubmitOptions",
-    "UnknownAgent", "UnknownRequest", "WaitOptions", "WaitTimeout", "ask",
-    "load_subagent_definition", "spawn_agent", "start_agent",
+    "FlowResult", "InvalidRequest", "NewerSchema", "NoHost", "NoRoute", "Node",
+    "NotTrusted", "Progress", "RequestFailed", "Response", "Result", "RunOptions",
+    "Stage", "StateRefused", "StateUnavailable", "StateVanished", "SubagentDefinition",
+    "SubmitOptions", "UnknownAgent", "UnknownRequest", "WaitOptions", "WaitTimeout",
+    "ask", "load_subagent_definition", "spawn_agent", "start_agent",
 ]  # fmt: skip
 
 # All others are in `errors`.

@@ -19,8 +19,8 @@ PACKAGE = Path(bridge.__file__).parent
 ROOMS = (
     "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker", "claude_cli",
     "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "engine", "flow",
-    "agents", "change", "store", "policy", "protocol", "process", "config", "setting", "shipped",
-    "routes", "errors", "extras",
+    "agents", "change", "store", "policy", "protocol", "process", "config", "setting",
+    "shipped", "routes", "errors", "extras",
 )  # fmt: skip
 
 PURE = (

@@ -72,7 +72,6 @@ def request_of(
         fields["timeout"] = min(fields["timeout"], left_ms)
     request = Request(
         request_id=request_id,
-        run=run["run"],
         created_at=now_ms,
         uptime=uptime(store.clock),
         **fields,

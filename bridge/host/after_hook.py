@@ -14,7 +14,8 @@ from collections.abc import Callable
 from bridge.errors import StateUnavailable
 from bridge.host import offers, registration
 from bridge.host.context import HookContext
-from bridge.store import sessions, subagent_runs, wakeups
+from bridge.store import live_runs, sessions, subagent_runs, wakeups
+from bridge.store.store import Store
 from bridge.store.wakeups import wake_all
 
 # The watch is there within a few milliseconds of the answer; on a busy machine later.
@@ -29,6 +30,7 @@ def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) ->
             registration.forget_gone(store)
             subagent_runs.forget_gone(store)
             changed = store.sweep(everything=True, limit_s=SWEEP_S)
+            _go_on_with_flows(hook, store)
         if _is_open(hook):
             offers.is_queue_empty(hook)
     except StateUnavailable:
@@ -36,6 +38,16 @@ def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) ->
     if changed:
         wake_all(hook.store)
     wake_until_answered(hook, pause=pause)
+
+
+def _go_on_with_flows(hook: HookContext, store: Store) -> None:
+    """What the session before has left unfinished."""
+    with store.state() as state:
+        is_any = bool(live_runs.live_runs(state))
+    if is_any:
+        from bridge.engine.advance import advance_all
+
+        advance_all(store, hook.settings)
 
 
 def wake_until_answered(

@@ -29,6 +29,8 @@ from bridge.store.store import Store
 LOCK_WAIT_S = 0.2
 # Everything but `DECIDED_ONCE` can wait for the next event.
 PATIENT_LOCK_WAIT_S = 2.0
+# Events that end nothing, but for an agent's own report; SessionStart must not wait.
+_NO_END = ("PreToolUse", "PermissionRequest", "SessionStart", "CwdChanged")
 
 
 def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> HookOutput:
@@ -64,7 +66,9 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
         if session is None:
             return SILENT
         hook = HookContext(settings, opened, event, session)
-        output = with_notes(hook, _answered(hook))
+        output = _answered(hook)
+        go_on_with_flows(hook)
+        output = with_notes(hook, output)
         if settings.debug:
             # The answer is printed even if the log fails.
             with suppress(BridgeError, OSError):
@@ -96,6 +100,22 @@ def _answered(hook: HookContext) -> HookOutput:
 
         output = with_problems(hook, output)
     return output
+
+
+def go_on_with_flows(hook: HookContext) -> None:
+    """Have what this event has ended lead on in the runs of flows that live, if any."""
+    event = hook.event
+    is_end = event.name not in _NO_END or event.tool == "SubagentHandback"
+    if hook.settings.off or not is_end:
+        return
+    try:
+        is_any = bool(os.listdir(f"{hook.store.place.state}/live"))
+    except OSError:
+        is_any = False
+    if is_any:
+        from bridge.host.flow_runs import go_on
+
+        go_on(hook)
 
 
 def refresh_rules(settings: Settings, store: Store) -> bool:

@@ -144,8 +144,7 @@ class Request(Record):
     `variables` are what the templates of a definition can use beside the prompt;
     `context` is added after it as data, such as the change to be reviewed. `held` is
     the limit on agents at once that its asker went beyond: it waits for a person's yes.
-    `asker` is the session that it was made below, whatever `requester` says. `run` is
-    the run of a flow of which it is a step.
+    `asker` is the session that it was made below, whatever `requester` says.
     """
 
     request_id: RequestIdField
@@ -169,7 +168,6 @@ class Request(Record):
     requester: str | None = None
     asker: str | None = None
     parent_request_id: str | None = None
-    run: str | None = None
     depth: Count = 0
     attempt: Count = 0
     max_attempts: Annotated[int, Limits(ge=1, le=100)] = 2

@@ -7,7 +7,6 @@ run lives, its requests are kept.
 
 from __future__ import annotations
 
-import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -56,4 +55,6 @@ def remove_ended(state: State, older_than_s: float, now_s: float) -> int:
 
 def remove(state: State, run: str) -> None:
     """Remove the folder of a run; no link in it is followed."""
+    import shutil  # hooks import this module
+
     shutil.rmtree(run, dir_fd=state[RUNS].fd)

@@ -32,7 +32,8 @@ def flow(project, text, name="a.flow"):
     return name
 
 
-def test_a_flow_runs_and_prints_what_came_of_it(project, claude):
+@pytest.mark.usefixtures("claude")
+def test_a_flow_runs_and_prints_what_came_of_it(project):
     name = flow(project, f'{G}:"Look at {{{{what}}}}":x -> {G}:"Sum {{x}}"')
 
     ran = project.run("run", name, "--param", "what=src", "--route", "claude")
@@ -40,7 +41,8 @@ def test_a_flow_runs_and_prints_what_came_of_it(project, claude):
     assert (ran.code, ran.out) == (0, "<Sum <Look at src>>\n")
 
 
-def test_json_is_one_object(project, claude):
+@pytest.mark.usefixtures("claude")
+def test_json_is_one_object(project):
     name = flow(project, f'{G}:"a":x')
 
     ran = project.run("run", name, "--route", "claude", "--json")
@@ -71,7 +73,7 @@ def test_a_failed_run_says_why_and_goes_on_with_resume(project, claude):
     assert listed[1].startswith(f"{run}\tcompleted\t2 ended, 0 open\t")
 
 
-def test_a_dry_run_asks_nobody(project, claude, tmp_path):
+def test_a_dry_run_asks_nobody(project, tmp_path):
     source = f'{G}:"a":x -> @ok:"Fine? {{x}}" (if failed)~> Explore:"b {{x}}"'
     answers = tmp_path / "answers.json"
     answers.write_text(json.dumps({"general-purpose": "one", "ok": "no"}))
@@ -101,6 +103,7 @@ def test_wrong_words_say_what_is_right(project):
 @pytest.fixture
 def waiting(project, claude):
     """A run that waits at its checkpoint."""
+    assert claude
     name = flow(project, f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
     process = project.start("run", name, "--route", "claude")
     while not (runs := list(project.state.glob("live/*.run"))):

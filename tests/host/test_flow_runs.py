@@ -1,0 +1,100 @@
+"""Flows in the open session: hooks alone take a run to its end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from flow.simulation import plan_of
+from hookworld import GOOD
+
+from bridge.engine.advance import advance
+from bridge.engine.begin import begin
+from bridge.engine.view import view
+
+G = "general-purpose"
+
+
+@pytest.fixture
+def begun(world):
+    """Begin a run of a flow in a session that is open."""
+    world.say("SessionStart", source="startup")
+
+    def begin_(source, **options):
+        with world.store.state() as state:
+            run = begin(state, plan_of(source), **options)
+        advance(world.store, world.bridge.settings, run)
+        return run
+
+    return begin_
+
+
+def answer(world, request, **fields):
+    """The session takes a request, and its agent answers."""
+    world.say("UserPromptSubmit", prompt="hello")
+    agent = world.start(world.launch(request))
+    said = json.dumps({"status": "success", "summary": "s", **fields})
+    return world.stop(agent, said if fields else GOOD)
+
+
+def status(world, run):
+    return view(world.store, run).run["status"]
+
+
+def test_an_answer_leads_on_at_once(world, begun):
+    run = begun(f'{G}:"a":x -> [{G}:"b {{x}}" || {G}:"c"] -> {G}:"d"')
+
+    answer(world, f"{run}-node-0-1-1", summary="seen")
+    assert sorted(world.store.waiting()) == [f"{run}-node-1-1-1", f"{run}-node-2-1-1"]
+
+    for node in (1, 2, 3):
+        assert status(world, run) == "running"
+        answer(world, f"{run}-node-{node}-1-1")
+    assert status(world, run) == "completed"
+
+
+def test_the_user_is_told_of_the_end_and_of_what_waits_for_them(world, begun):
+    run = begun(f'{G}:"a" -> @ok:"Fine?"')
+
+    answer(world, f"{run}-node-0-1-1")
+
+    said = world.say("UserPromptSubmit", prompt="go on")
+    line = f"hostbridge: flow {run} waits for you: hostbridge approve {run}"
+    assert said["systemMessage"] == line
+    assert "systemMessage" not in world.say("UserPromptSubmit", prompt="go on")
+
+
+def test_an_answer_that_was_not_heard_is_heard_at_the_next_event(world, begun):
+    """A hook may be killed between the answer and the run."""
+    run = begun(f'{G}:"a" -> {G}:"b"')
+    (world.store.place.state / "live" / f"{run}.run").rename(world.home / "mark")
+    answer(world, f"{run}-node-0-1-1")
+    assert world.store.waiting() == []
+    (world.home / "mark").rename(world.store.place.state / "live" / f"{run}.run")
+
+    world.say("Stop", background_tasks=[])
+
+    assert f"{run}-node-1-1-1" in open_requests(world, run)
+
+
+def test_the_next_session_goes_on(world, begun):
+    run = begun(f'{G}:"a" -> {G}:"b"')
+    (world.store.place.state / "live" / f"{run}.run").rename(world.home / "mark")
+    answer(world, f"{run}-node-0-1-1")
+    (world.home / "mark").rename(world.store.place.state / "live" / f"{run}.run")
+
+    world.session = "session-2"
+    world.say("SessionStart", source="startup")
+
+    assert open_requests(world, run) == [f"{run}-node-1-1-1"]
+
+
+def open_requests(world, run):
+    return [asked for _, asked in view(world.store, run).open_requests()]
+
+
+def test_a_bad_run_does_not_touch_the_session(world, begun):
+    run = begun(f'{G}:"a" -> {G}:"b"')
+    (world.store.place.state / "runs" / run / "run.json").write_text("{")
+
+    assert answer(world, f"{run}-node-0-1-1") == {}
