@@ -130,13 +130,21 @@ class Life:
 
     def __call__(self) -> Figures:
         """Answer one request; returns the time of each step."""
+
+        def ask() -> str:
+            name = f"request-{self._count}"
+            self.world.drop_request(name)
+            return name
+
+        return self.answered(ask)
+
+    def answered(self, ask: Callable[[], str]) -> Figures:
+        """Answer what `ask` asks; returns the time of each step."""
         self._count += 1
-        name, agent, call = (
-            f"{kind}{self._count}" for kind in ("request-", "agent", "toolu_agent")
-        )
+        agent, call = f"agent{self._count}", f"toolu_agent{self._count}"
         ours = {"agent_id": agent, "agent_type": "general-purpose"}
         self.world.start_over()
-        self.world.drop_request(name)
+        name = ask()
         offer = self.world.hook("tool-end", "PostToolUse", **ENDED)
         assert f"bridge:{name}" in str(spoken(offer, "additionalContext"))
         launch = self.world.hook(

@@ -38,7 +38,7 @@ PURE = (
         "printer", "condition", "checks", "loops", "variable_check", "parameters",
         "subflows", "plan", "compiler", "graph", "drawing", "filling",
     )),
-    *(f"engine/{name}.py" for name in ("run", "link", "step", "by_hand")),
+    *(f"engine/{name}.py" for name in ("run", "run_ids", "link", "step", "by_hand")),
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 

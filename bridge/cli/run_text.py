@@ -9,7 +9,7 @@ from bridge.api.upkeep import stage_of
 from bridge.cli.output import span
 from bridge.cli.screen import Styled
 from bridge.cli.table import Column, table
-from bridge.engine.run import request_id
+from bridge.engine.run_ids import request_id
 from bridge.errors import InvalidRequest
 from bridge.flow.drawing import shown_as
 from bridge.protocol.ids import RequestId

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.engine import by_hand
 from bridge.engine.answers import Answers
-from bridge.engine.run import LIVE, request_id
 from bridge.engine.run_files import folder_of, read, read_details, read_plan, write
+from bridge.engine.run_ids import LIVE, request_id
 from bridge.engine.step import Step
 from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId
@@ -161,14 +161,15 @@ class _Held:
                 made.halt("failed", "its time is over")
             made.lead_on()
         self.refused = {}
-        self._write(made.run)
+        # What a person has done cannot be found out again.
+        self._write(made.run, durable=act is not None)
         return True
 
-    def _write(self, run: Run) -> None:
+    def _write(self, run: Run, *, durable: bool) -> None:
         state, before = self.world.state, self.run
         if run["status"] in LIVE and before["status"] not in LIVE:
             live_runs.mark(state, run["run"])
-        write(self.folder, run, state.key())
+        write(self.folder, run, state.key(), durable=durable)
         if run["status"] != before["status"]:
             state.note(f"run {run['status']}", run["run"], why=run["why"] or None)
         self.run = run

@@ -6,8 +6,8 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.engine.run import child_id, request_id
 from bridge.engine.run_files import UnknownRun, folder_of, read
+from bridge.engine.run_ids import child_id, request_id
 from bridge.errors import BridgeError, NewerSchema
 from bridge.policy.condition import decide
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from bridge.engine.asks import arguments_of
 from bridge.engine.link import KINDS, link
-from bridge.engine.run import VERSION
 from bridge.engine.run_files import DETAILS, PLAN, put, write
+from bridge.engine.run_ids import VERSION
 from bridge.errors import InvalidRequest
 from bridge.store import live_runs
 from bridge.store.lock import lock_in

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.engine.run import LIVE, OUT, request_id
+from bridge.engine.run_ids import LIVE, OUT, request_id
 from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.engine.run import OUT, VERSION, Details, Linked
+from bridge.engine.run_ids import OUT, VERSION
 
 if TYPE_CHECKING:
-    from bridge.engine.run import LinkedNode
+    from bridge.engine.run import Details, Linked, LinkedNode
     from bridge.flow.plan import Code, Edge, Plan
 
 # What the engine runs. The others are for pipelines and step workflows.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.engine.answers import Answers
 from bridge.engine.asks import prompt_of, text_of
 from bridge.engine.link import link
-from bridge.engine.run import child_id, request_id
+from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import step
 from bridge.errors import InvalidRequest
 

@@ -1,4 +1,4 @@
-"""A run of a plan: how far it is. Plain JSON; no logic but names.
+"""A run of a plan: how far it is. Plain JSON; no logic. Only loaded by type checkers.
 
     runs/<run>/plan.json      the part of the plan that each step reads: `Linked`
     runs/<run>/details.json   prompts, temporary agents, sub-flows: read when it asks
@@ -21,7 +21,6 @@ The states of a node in a run:
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 from bridge.flow.plan import Back, Code, Kind
@@ -29,16 +28,11 @@ from bridge.flow.plan import Back, Code, Kind
 if TYPE_CHECKING:
     from bridge.flow.plan import Detail, Plan, TemporaryAgent
 
-VERSION = 1
-
 Status = Literal["running", "paused", "completed", "failed", "cancelled"]
 Policy = Literal["abort", "skip", "ask"]
 State = Literal[
     "open", "ok", "failed", "error", "passed", "skipped", "cancelled", "stopped"
 ]
-LIVE = ("running", "paused")
-# The name of the end of the plan among the targets of its nodes.
-OUT = ""
 
 
 # As `bridge.flow.plan.Node`, with its edges on both sides.
@@ -177,15 +171,3 @@ class Run(TypedDict):
 
 
 Command = tuple[Literal["ask", "call", "cancel", "end"], str, str]
-
-
-def request_id(run: Run, node: str) -> str:
-    """What a node asks at its present visit and attempt."""
-    entry = run["nodes"].get(node, {})
-    visit, attempt = entry.get("visit", 1), entry.get("attempt", 1)
-    return f"{run['run']}-{node}-{visit}-{attempt}"
-
-
-def child_id(request: str) -> str:
-    """The run that a `call` begins: short, however deep, and always the same."""
-    return f"f{hashlib.sha256(request.encode()).hexdigest()[:15]}"

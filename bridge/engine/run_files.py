@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NewType
 
 import orjson
 
-from bridge.engine.run import VERSION
+from bridge.engine.run_ids import VERSION
 from bridge.errors import BridgeError, InvalidRequest, NewerSchema
 from bridge.protocol.ids import is_id
 from bridge.store.directory import NotAPlainFile
@@ -74,12 +74,17 @@ def put(folder: Folder, name: str, value: Any) -> Digest:
     return Digest(hashlib.sha256(data).hexdigest())
 
 
-def write(folder: Folder, run: Run, key: bytes) -> None:
-    """Write how far a run is."""
+def write(folder: Folder, run: Run, key: bytes, *, durable: bool = True) -> None:
+    """Write how far a run is.
+
+    Unless it is `durable`, a power cut may leave the state before: what has been
+    answered since leads to the same again.
+    """
     is_short = len(run["nodes"]) <= _READABLE
     data = orjson.dumps(run, option=orjson.OPT_INDENT_2 if is_short else 0)
     body = data.removesuffix(b"}").rstrip()
-    folder.replace(FILE, body + _SEAL + _mac(body, key) + b'"}\n')
+    data = body + _SEAL + _mac(body, key) + b'"}\n'
+    folder.replace(FILE, data, durable=durable)
 
 
 def read(folder: Folder, run_id: str, key: bytes) -> Run:

@@ -13,7 +13,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.engine.run import OUT, child_id, request_id
+from bridge.engine.run_ids import OUT, child_id, request_id
 from bridge.policy.condition import ConditionError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.engine.answers import Answers, as_text, fact_of
 from bridge.engine.asks import text_of
-from bridge.engine.run import LIVE, child_id, request_id
 from bridge.engine.run_files import folder_of, read, read_details, read_plan
+from bridge.engine.run_ids import LIVE, child_id, request_id
 from bridge.errors import BridgeError
 from bridge.store.live_runs import FILE, RUNS
 

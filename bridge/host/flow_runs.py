@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.engine.advance import advance
-from bridge.engine.view import view
 from bridge.errors import BridgeError
 from bridge.host.hook_log import log_failure
 from bridge.host.told_later import tell_later
@@ -44,9 +43,12 @@ def _news(hook: HookContext, run: Run) -> Iterator[str]:
     if run["status"] == "completed":
         yield f"{name} is done: hostbridge runs show {run['run']}"
     elif run["status"] != "running":
-        yield f"{name} is {run['status']} ({run['why']}): hostbridge runs show {run['run']}"
+        why = f"{run['status']} ({run['why']})"
+        yield f"{name} is {why}: hostbridge runs show {run['run']}"
     elif not run["open"] or run["parent"]:
         return
     elif any(run["nodes"][node].get("at") == run["at"] for node in run["open"]):
+        from bridge.engine.view import view
+
         for checkpoint, _ in view(hook.store, run["run"]).checkpoints():
             yield f"{name} waits for you: hostbridge approve {checkpoint}"

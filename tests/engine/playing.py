@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.engine.begin import new_run
 from bridge.engine.link import link
-from bridge.engine.run import child_id, request_id
+from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import step
 from bridge.policy.condition import decide
 

@@ -1,0 +1,26 @@
+"""The names in a run: what it has asked, and which states are which. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bridge.engine.run import Run
+
+VERSION = 1
+LIVE = ("running", "paused")
+# The end of a plan, among the targets of its nodes.
+OUT = ""
+
+
+def request_id(run: Run, node: str) -> str:
+    """What a node asks at its present visit and attempt."""
+    entry = run["nodes"].get(node, {})
+    visit, attempt = entry.get("visit", 1), entry.get("attempt", 1)
+    return f"{run['run']}-{node}-{visit}-{attempt}"
+
+
+def child_id(request: str) -> str:
+    """The run that a `call` begins: short, however deep, and always the same."""
+    return f"f{hashlib.sha256(request.encode()).hexdigest()[:15]}"
