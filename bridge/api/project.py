@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.api.hosts import Hosts
 from bridge.config import Settings
-from bridge.errors import InvalidRequest, StateUnavailable
+from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId, check_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
@@ -18,6 +19,7 @@ from bridge.store import Found, wakeups
 from bridge.store.clock import Clock
 from bridge.store.config_file import settings_at
 from bridge.store.lease import is_abandoned
+from bridge.store.live_runs import run_of
 from bridge.store.location import locate
 from bridge.store.store import Store
 
@@ -88,7 +90,18 @@ class Project:
         """
         from bridge.api.wait import cancel
 
-        return cancel(self.quick, self._known(request))
+        is_done = cancel(self.quick, self._known(request))
+        self.go_on_after(request)
+        return is_done
+
+    def go_on_after(self, request: str) -> None:
+        """Have the end of a request lead on in the run of a flow that asked it."""
+        if run := run_of(self.store, request):
+            from bridge.engine.advance import advance
+
+            # Whoever looks next does it otherwise.
+            with suppress(BridgeError):
+                advance(self.quick, self.settings, run)
 
     def respond(self, request: str, words: str) -> Result[Any]:
         """Answer a request by hand; the answer is marked `route: manual`.
@@ -99,7 +112,9 @@ class Project:
         """
         from bridge.api.respond import respond
 
-        return respond(self.store, self.status(request), words)
+        result = respond(self.store, self.status(request), words)
+        self.go_on_after(request)
+        return result
 
     # Looking: this also ends overdue requests and gives back those of dead hosts, since
     # nobody else may be there to do it.

@@ -74,6 +74,7 @@ def command(options: Namespace) -> int:
         on_trouble=on_trouble,
     )
     for response in served:
+        bridge.go_on_after(response.request_id)
         say_result(options, record(response), result_line(result_of(response)))
     if options.once and not options.route:
         _say_what_is_left(bridge, workers)

@@ -101,10 +101,10 @@ def read(folder: Folder, run_id: str, key: bytes) -> Run:
         seal[:_MAC_CHARS], _mac(body, key)
     )
     try:
-        run: Run = orjson.loads(data)
+        run = orjson.loads(data)
         version, name = run["schemaVersion"], run["run"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        version = name = None  # type: ignore[assignment]
+        version = name = None
     if type(version) is int and version > VERSION:
         raise NewerSchema(
             f"{path}: schemaVersion {version} is newer than {VERSION}, the newest this "
@@ -114,7 +114,9 @@ def read(folder: Folder, run_id: str, key: bytes) -> Run:
         raise BadRun(path, "not written by hostbridge: the seal is missing or wrong")
     if name != run_id:
         raise BadRun(path, f"it is of another run, {name}")
-    return run
+    del run["seal"]
+    found: Run = run
+    return found
 
 
 def read_plan(folder: Folder, run: Run) -> Linked:

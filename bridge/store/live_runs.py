@@ -7,11 +7,13 @@ run lives, its requests are kept.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bridge.store.state import State
+    from bridge.store.store import Store
 
 FOLDER = "live"
 _MARK = ".run"
@@ -34,6 +36,13 @@ def unmark(state: State, run: str) -> None:
 def live_runs(state: State) -> list[str]:
     """The runs that live, the oldest first."""
     return sorted(state[FOLDER].names(_MARK))
+
+
+def run_of(store: Store, request_id: str) -> str | None:
+    """The run that lives and has asked this; None if none has."""
+    run = request_id.partition("-")[0]
+    path = f"{store.place.state}/{FOLDER}/{run}{_MARK}"
+    return run if os.path.lexists(path) else None
 
 
 def remove_ended(state: State, older_than_s: float, now_s: float) -> int:

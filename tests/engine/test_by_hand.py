@@ -7,11 +7,16 @@ from functools import partial
 import pytest
 from engine.flowworld import World
 from flow.simulation import plan_of
+from servingworld import bridge_in
 
 from bridge.engine import by_hand
+from bridge.engine.advance import advance
+from bridge.engine.begin import begin
+from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 from bridge.flow.compiler import compile_flow
 from bridge.flow.parser import parse_flow
+from bridge.protocol.ids import RequestId
 from bridge.store.live_runs import live_runs
 from bridge.store.switch import switch_off, switch_on
 
@@ -228,3 +233,17 @@ def test_flows_call_each_other_five_deep_at_most(world):
 
     assert world.waiting() == {}
     assert world.advance(run)["why"] == "node-0: the flow that it called failed"
+
+
+def test_an_answer_by_hand_leads_on(tmp_path):
+    bridge = bridge_in(tmp_path)
+    with bridge.store.state() as state:
+        run = begin(state, plan_of('Explore:"1":x -> Plan:"2 {x}"'))
+    advance(bridge.store, bridge.settings, run)
+
+    bridge.respond(f"{run}-node-0-1-1", '{"status": "success", "summary": "by hand"}')
+
+    asked = bridge.store.find(RequestId(f"{run}-node-1-1-1"))
+    assert asked.request.prompt == "2 by hand"
+    assert bridge.cancel(f"{run}-node-1-1-1")
+    assert view(bridge.store, run).run["status"] == "failed"

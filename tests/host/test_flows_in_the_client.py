@@ -1,0 +1,131 @@
+"""Flows in the real client: its hooks alone take them to their end.
+
+The test begins a run; from then on no process of ours lives but the client's hooks.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from functools import partial
+
+import pytest
+from flow.simulation import plan_of
+from hostworld import host_world
+from polling import wait_until
+from stage.models import obedient_model
+from stage.replies import Reply, reply
+
+from bridge.engine import by_hand
+from bridge.engine.advance import advance
+from bridge.engine.begin import begin
+from bridge.engine.view import outcome_of, view
+from bridge.protocol.ids import check_id
+
+pytestmark = pytest.mark.host
+
+G = "general-purpose"
+SOURCE = f"""
+@look -> [{G}:"alpha {{last?}}":a || {G}:"beta":b]
+(if any issues)~> {G}:"mend {{a}}":last -> @look(2)
+(if passed)~> @check:"Is {{b}} fine?":word -> {G}:"gamma {{word}}":c
+"""
+
+
+def answers(prompt, _request):
+    """An agent repeats its prompt; `alpha` finds an issue in the first two rounds."""
+    said = prompt.splitlines()[0].strip()
+    rounds = said.count("<")
+    found = ["one"] if said.startswith("alpha") and rounds < 3 else []
+    output = {"status": "success", "summary": f"<{said}>", "issues": found}
+    return reply(json.dumps(output))
+
+
+def begun(world, source):
+    with world.store.state() as state:
+        run = begin(state, plan_of(source))
+    advance(world.store, world.bridge.settings, run)
+    return run
+
+
+def now(world, run):
+    return view(world.store, run)
+
+
+def wait_for(world, run, what, status="running"):
+    def there():
+        seen = now(world, run)
+        assert seen.run["status"] in ("running", status), seen.run["why"]
+        return what(seen)
+
+    try:
+        return wait_until(there, timeout_s=90, what="the run")
+    except AssertionError as error:
+        error.add_note(world.story())
+        raise
+
+
+def is_over(seen):
+    return seen.run["status"] != "running"
+
+
+def test_a_flow_goes_to_its_end_with_no_process_of_ours(tmp_path):
+    with host_world(tmp_path, obedient_model(answers)) as world, world.stream():
+        run = begun(world, SOURCE)
+
+        wait_for(world, run, lambda seen: [*seen.checkpoints()])
+        said = {"text": "very", "agreed": True, "at": 1, "by": "a test"}
+        act = partial(by_hand.say, node=None, said=said)
+        advance(world.store, world.bridge.settings, run, act)
+        wait_for(world, run, is_over, "completed")
+
+        found = outcome_of(world.store, now(world, run))
+        assert found.text == "<gamma very>"
+        assert found.variables["last"] == "<mend <alpha <mend <alpha>>>>"
+        assert now(world, run).run["asked"] == 2 * 3 + 2 + 1
+        # The answers went past the main thread.
+        assert "alpha" not in world.main_words()
+        assert world.complaints() == ""
+
+
+def test_the_next_session_goes_on_with_a_flow_of_a_killed_one(tmp_path):
+    go = threading.Event()
+
+    def slow(prompt, request):
+        answer = answers(prompt, request)
+        is_late = "beta" in prompt and not go.is_set()
+        return Reply(answer.blocks, delay_s=60) if is_late else answer
+
+    with host_world(tmp_path, obedient_model(slow)) as world:
+        with world.stream() as session:
+            run = begun(
+                world, f'{G}:"alpha":a -> {G}:"beta {{a}}":b -> {G}:"end {{b}}"'
+            )
+            request = f"{run}-node-1-1-1"
+            wait_until(lambda: world.store.find(check_id(request)))
+            world.wait_for_stage(request, "running")
+            session.kill()
+        go.set()
+        with world.stream():
+            wait_for(world, run, is_over, "completed")
+
+    assert outcome_of(world.store, now(world, run)).text == "<end <beta <alpha>>>"
+
+
+def test_the_user_pauses_goes_on_jumps_and_cancels(tmp_path):
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        run = begun(world, f'{G}:"alpha" -> {G}:"beta" -> @ok:"Fine?" -> {G}:"end"')
+        settings = world.bridge.settings
+        advance(world.store, settings, run, by_hand.pause)
+        with world.stream():
+            world.ended(f"{run}-node-0-1-1")
+            assert now(world, run).run["status"] == "paused"
+
+            advance(world.store, settings, run, by_hand.resume)
+            wait_for(world, run, lambda seen: [*seen.checkpoints()])
+            advance(world.store, settings, run, partial(by_hand.jump, node="node-0"))
+            world.ended(f"{run}-node-1-2-1")
+            wait_for(world, run, lambda seen: [*seen.checkpoints()])
+            advance(world.store, settings, run, by_hand.cancel)
+
+            assert is_over(now(world, run))
