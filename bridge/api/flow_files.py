@@ -8,6 +8,7 @@ built in
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +102,7 @@ class Flows:
         return self._text(path.absolute()), path
 
     def _text(self, file: Path) -> str:
+        file = Path(os.path.realpath(file.parent), file.name)
         is_projects = file.parent == self.project / OF_PROJECT
         text = text_of(file)
         # What was trusted is what is parsed: the file is read once.

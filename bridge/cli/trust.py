@@ -1,4 +1,4 @@
-"""Look at the agents and rules that this project defines, and trust them.
+"""Look at the agents, rules and flows that this project defines, and trust them.
 
 Nothing in a project's .bridge takes effect until you have seen what it would do
 and said yes, here, at a terminal. The same goes for its .claude/agents, except in a
@@ -23,6 +23,7 @@ from bridge.agents.registry import Entry, Registry
 from bridge.api.bridge import Bridge
 from bridge.cli.definition_text import BROKEN, parts_of
 from bridge.cli.exit_codes import Exit
+from bridge.cli.flows_trust import flows_of
 from bridge.cli.options import switch
 from bridge.cli.output import complain, counted, tell, visible
 from bridge.cli.rules_trust import put_in_force, rules_of
@@ -67,32 +68,36 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
     broken = [entry for entry in entries if entry.loaded.definition is None]
     rules = rules_of(bridge)
     sound: list[trust.Digested] = [e.loaded for e in entries if e not in broken]
-    sound += rules.sound
+    flows = flows_of(bridge)
+    sound += [*rules.sound, *flows.files]
     main = bridge.store.place.main
     if main is not None:
         tell(f"the rules of a linked worktree are those of {main}: trust them there")
-    if not entries and not rules.files:
+    if not entries and not rules.files and not flows.files:
         tell(f"{project} defines no agents{'' if main else ', and no rules'}")
         return Exit.OK
-    if all(entry.is_trusted for entry in entries) and not rules.new:
-        count = len(entries) + len(rules.files)
+    is_new = any(not entry.is_trusted for entry in entries) or rules.new or flows.new
+    if not is_new:
+        count = len(entries) + len(rules.files) + len(flows.files)
         tell(f"{project}: {counted(count, 'definition')}, trusted already")
         return Exit.OK
     others = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
     below = {**dict.fromkeys(BUILT_IN), **others}
     if only_show:
-        tell(*trust_lines(registry, entries, below, most=None), *rules.lines(None))
+        shown = trust_lines(registry, entries, below, most=None)
+        tell(*shown, *rules.lines(None), *flows.lines(None))
         return Exit.OK
     # `record` checks this, too, but only after a person has read all of it.
     trust.refuse_unless_by_hand(
         bridge.settings, open_clients(bridge.settings, bridge.store)
     )
     is_agent_new = any(not e.is_trusted and e not in broken for e in entries)
-    if not is_agent_new and not rules.is_any_new:
+    if not is_agent_new and not rules.is_any_new and not flows.new:
         lines = [*trust_lines(registry, broken, {}), *rules.lines()]
         complain("\n".join(lines))
         return Exit.FAILED
-    lines = [*trust_lines(registry, entries, below), *rules.lines()]
+    shown = trust_lines(registry, entries, below)
+    lines = [*shown, *rules.lines(), *flows.lines()]
     these = "this one" if len(sound) == 1 else f"these {len(sound)}"
     if not confirm(lines, f"Trust {these}?"):
         complain("nothing was changed; only the word yes agrees")
