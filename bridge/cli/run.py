@@ -6,8 +6,8 @@ The flow is a file, a name (NAME.flow in .bridge/flows, once trusted, or in
 
 Ctrl-C pauses the run: what was asked may still be answered, nothing more is asked.
 --resume goes on with it, and with a run that failed, was cancelled or lost its process.
---dry-run asks nobody: a JSON file has the answers, by agent, checkpoint, called flow or
-step: one, or a list of which each call takes the next.
+--dry-run asks nobody: a file (YAML, JSON) has the answers, by agent, checkpoint, called
+flow or step: one, or a list of which each call takes the next.
 
 Exit codes: 0 it went to its end; 1 it failed; 4 nobody could take it; 6 begun, cannot
 wait here; 7 it rests on an answer of a small model; 130 interrupted.
@@ -21,8 +21,6 @@ from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from bridge.agents.trust import refuse_unless_by_hand
 from bridge.api.bridge import Bridge
@@ -222,11 +220,13 @@ def _rehearse(bridge: Bridge, options: Namespace) -> int:
 
 
 def _answers(file: Path) -> dict[str, Any]:
-    text = read_words(file, "the answers")
+    import yaml  # late: it takes as long as all the rest
+
     try:
-        found = orjson.loads(text)
-    except orjson.JSONDecodeError as exc:
-        raise InvalidRequest(f"{file}: not JSON: {exc}") from None
+        # JSON is YAML, too.
+        found = yaml.safe_load(read_words(file, "the answers"))
+    except yaml.YAMLError as exc:
+        raise InvalidRequest(f"{file}: neither YAML nor JSON: {exc}") from None
     if not isinstance(found, dict):
         raise InvalidRequest(f"{file}: expected an object: agents, and their answers")
     return found
