@@ -96,7 +96,7 @@ class Project:
 
     def go_on_after(self, request: str) -> None:
         """Have the end of a request lead on in the run of a flow that asked it."""
-        if run := run_of(self.store, request):
+        if run := run_of(self.store.place, request):
             from bridge.engine.advance import advance
 
             # Whoever looks next does it otherwise.

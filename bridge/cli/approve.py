@@ -14,7 +14,6 @@ Refused inside a Claude Code session: its model must not say yes for its user.
 For example:
   hostbridge status
   hostbridge approve --all
-  hostbridge approve RUN "yes, but keep the tests"
 """
 
 from argparse import Namespace

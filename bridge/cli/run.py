@@ -13,8 +13,8 @@ Exit codes: 0 it went to its end; 1 it failed; 4 nobody could take it; 6 begun, 
 wait here; 7 it rests on an answer of a small model; 130 interrupted.
 
 For example:
-  echo 'Explore:"Look around":seen -> claude:"Sum up {seen}"' | hostbridge run -
-  hostbridge run mend.flow --param target=src --route claude
+  echo 'Explore:"Look around"' | hostbridge run -
+  echo 'Explore || Plan' | hostbridge run - --json
 """
 
 from argparse import Namespace

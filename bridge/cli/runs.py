@@ -8,8 +8,7 @@ from another step, by its number or its label: what follows it starts anew.
 
 For example:
   hostbridge runs
-  hostbridge runs show RUN
-  hostbridge runs jump RUN @review
+  hostbridge runs --json
 """
 
 import sys

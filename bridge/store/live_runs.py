@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bridge.store.location import Place
     from bridge.store.state import State
-    from bridge.store.store import Store
 
 FOLDER = "live"
 _MARK = ".run"
@@ -38,10 +38,10 @@ def live_runs(state: State) -> list[str]:
     return sorted(state[FOLDER].names(_MARK))
 
 
-def run_of(store: Store, request_id: str) -> str | None:
+def run_of(place: Place, request_id: str) -> str | None:
     """The run that lives and has asked this; None if none has."""
     run = request_id.partition("-")[0]
-    path = f"{store.place.state}/{FOLDER}/{run}{_MARK}"
+    path = f"{place.state}/{FOLDER}/{run}{_MARK}"
     return run if os.path.lexists(path) else None
 
 

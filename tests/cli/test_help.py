@@ -58,7 +58,7 @@ def test_every_example_runs(project, host, name):
     (project.folder / ".bridge" / "agents").mkdir(parents=True)
     project.submit("asked before")
     path = f"{programs}:{project.env['PATH']}"
-    with host.serving() if name in ("ask", "wait") else nullcontext():
+    with host.serving() if name in ("ask", "run", "wait") else nullcontext():
         ran = subprocess.run(
             # Only `serve` has no end of its own.
             ["timeout", "-s", "INT", SECONDS.get(name, "90"), "bash", "-ec", script],
