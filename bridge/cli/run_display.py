@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bridge.agents.trust import InsideSession, refuse_unless_by_hand
 from bridge.cli.output import visible
-from bridge.cli.run_text import run_lines, steps_of
+from bridge.cli.run_text import run_lines
 from bridge.cli.screen import columns_of, printed, screen_of
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bridge.engine.view import RunView
 
 _BAR = 24
+_MOST_SHOWN = 30
 
 
 class Display:
@@ -75,8 +76,12 @@ class Display:
         if not self._live.is_started:
             self._live.start()
         width = columns_of(sys.stderr.fileno())
-        lines: list[Line] = [*run_lines(self._bridge, seen, width)]
-        lines.append(bar_of(self._bridge, seen))
+        # To look up every answer of a long flow again and again takes too long.
+        is_long = len(seen.plan["nodes"]) > _MOST_SHOWN
+        lines: list[Line] = [
+            *run_lines(self._bridge, seen, width, only_open=is_long),
+            bar_of(seen),
+        ]
         text = printed(lines, colour=screen_of(sys.stderr).colour)
         self._live.update(Text.from_ansi(text), refresh=True)
 
@@ -127,9 +132,9 @@ def answer_checkpoint(
     advance(bridge.store, bridge.settings, run_id, act)
 
 
-def bar_of(bridge: Bridge, seen: RunView) -> Line:
+def bar_of(seen: RunView) -> Line:
     """How much of a run has ended."""
-    steps = [*steps_of(bridge, seen)]
-    ended = sum(step.state not in ("", "open") for step in steps)
+    steps = [entry for _, node, _, entry in seen.steps() if node["kind"] != "pass"]
+    ended = sum(entry.get("state", "open") != "open" for entry in steps)
     full = _BAR * ended // max(1, len(steps))
     return "━" * full + "╌" * (_BAR - full) + f"  {ended} of {len(steps)} steps"

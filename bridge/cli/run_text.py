@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.api.hosts import Hosts
 from bridge.api.upkeep import stage_of
-from bridge.cli.output import span
+from bridge.cli.output import counted, span
 from bridge.cli.screen import Styled
 from bridge.cli.table import Column, table
 from bridge.engine.run_ids import request_id
@@ -59,13 +59,17 @@ class StepSeen(NamedTuple):
     why: str
 
 
-def steps_of(bridge: Bridge, seen: RunView) -> Iterator[StepSeen]:
+def steps_of(
+    bridge: Bridge, seen: RunView, *, only_open: bool = False
+) -> Iterator[StepSeen]:
     """Every step that does something, in written order; those of called flows below."""
     for name, node, detail, entry in seen.steps():
+        if only_open and entry.get("state") != "open":
+            continue
         if what := shown_as(node, detail):
             yield _step(bridge, seen, name, node, entry, what)
         if child := seen.children.get(name):
-            for each in steps_of(bridge, child):
+            for each in steps_of(bridge, child, only_open=only_open):
                 yield each._replace(node=f"{name}/{each.node}", what=f"   {each.what}")
 
 
@@ -139,14 +143,16 @@ def _stage(bridge: Bridge, found: Found | None) -> str:
     return stage.words
 
 
-def run_lines(bridge: Bridge, seen: RunView, width: int | None) -> Iterator[Line]:
-    """A run: its head, its steps, and what to do about it."""
+def run_lines(
+    bridge: Bridge, seen: RunView, width: int | None, *, only_open: bool = False
+) -> Iterator[Line]:
+    """A run: its head, and its steps."""
     run = seen.run
     took = span(max(0, _until_ms(bridge, run) - run["createdAt"]) / 1000)
     yield (
         f"{run['name'] or 'a flow'}  {run['run']}  ",
         coloured(run["status"]),
-        f"  {took}, {run['asked']} asked",
+        f"  {took}, {counted(run['asked'], 'agent')} asked",
     )
     if run["why"]:
         yield f"    {run['why']}"
@@ -157,7 +163,7 @@ def run_lines(bridge: Bridge, seen: RunView, width: int | None) -> Iterator[Line
             "" if step.took_s is None else span(step.took_s),
             step.what,
         )
-        for step in steps_of(bridge, seen)
+        for step in steps_of(bridge, seen, only_open=only_open)
     ]
     yield from table(_STEPS, rows, width)
 

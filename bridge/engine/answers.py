@@ -68,9 +68,16 @@ class Answers:
         if not self._state["responses"].has(f"{asked}.json"):
             return None
         with suppress(NewerSchema):
-            response: Response | None = self._once(asked, self._state.response)
+            response: Response | None = self._once(asked, self._read)
             return response
         return None
+
+    def _read(self, asked: str) -> Response | None:
+        """A response, without the words of an answer whose value is known."""
+        response = self._state.response(asked)
+        if response is None or response.parsed_output is None:
+            return response
+        return response.with_(raw_output="")
 
     def _end_of(self, child: str) -> Fact | None:
         try:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.known_agents import Agents
 from bridge.flow.filling import filled
 from bridge.protocol.names import USUAL_MODEL
-from bridge.protocol.record import printable
 from bridge.protocol.request import Request
 from bridge.store.clock import uptime
 
@@ -100,13 +99,11 @@ def prompt_of(run: Run, details: Details, answers: Answers, node: str) -> str:
 def text_of(parts: list[Part], run: Run, answers: Answers) -> str:
     """A text with its values put in, once."""
     names = run["vars"]
-    return printable(
-        filled(
-            parts,
-            variables=answers.variables(names),
-            answers=answers.wholes(names),
-            params=run["params"],
-        )
+    return filled(
+        parts,
+        variables=answers.variables(names),
+        answers=answers.wholes(names),
+        params=run["params"],
     )
 
 

@@ -13,6 +13,7 @@ from bridge.engine.link import KINDS, link
 from bridge.engine.run_files import DETAILS, PLAN, put, write
 from bridge.engine.run_ids import VERSION
 from bridge.errors import InvalidRequest
+from bridge.protocol.record import printable
 from bridge.store import live_runs
 from bridge.store.lock import lock_in
 
@@ -106,6 +107,7 @@ def begin_child(
 
 def new_run(run_id: str, plan: Plan, options: RunOptions, *, now_ms: int) -> Run:
     """A run that has not begun."""
+    params = options.get("params", {})
     given = plan["params"].items()
     defaults = {name: value for name, value in given if value is not None}
     return {
@@ -131,7 +133,7 @@ def new_run(run_id: str, plan: Plan, options: RunOptions, *, now_ms: int) -> Run
         "policy": options.get("policy", "abort"),
         "parent": None,
         "depth": 0,
-        "params": {**defaults, **options.get("params", {})},
+        "params": defaults | {n: printable(v) for n, v in params.items()},
         "ask": {**options.get("ask", {})},
         "fanOut": options.get("fan_out"),
         "out": [],

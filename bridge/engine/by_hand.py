@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.engine.run_ids import LIVE, OUT, request_id
 from bridge.errors import InvalidRequest
+from bridge.protocol.record import printable
 
 if TYPE_CHECKING:
     from bridge.engine.run import Linked, Said
@@ -104,6 +105,7 @@ def say(made: Step, node: str | None, said: Said) -> str:
         raise InvalidRequest(
             f"run {run['run']}: {which}; those that wait for an answer: {known}"
         )
+    said = {**said, "text": printable(said["text"])}
     run["said"] = {**run["said"], request_id(run, named[0]): said}
     return named[0]
 

@@ -6,6 +6,9 @@ size and times, its bytes are what was read.
 
 import os
 
+# A long one would be kept in memory for nothing.
+_MAX_BYTES = 1 << 20
+
 
 class KeptFiles:
     """Up to `limit` files of one folder, by name."""
@@ -16,7 +19,7 @@ class KeptFiles:
 
     def add(self, name: str, fd: int, facts: os.stat_result, data: bytes) -> None:
         """Keep what was read from a descriptor, which stays the caller's."""
-        if len(self._kept) < self.limit:
+        if len(self._kept) < self.limit and len(data) <= _MAX_BYTES:
             self._kept[name] = (os.dup(fd), facts, data)
 
     def read_again(self, name: str, dir_fd: int) -> bytes | None:

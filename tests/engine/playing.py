@@ -42,7 +42,7 @@ class Play:
         # Who was killed before it could write does the same again.
         assert step(self.linked, self.run, facts, self.truth) == after
         self.run = after
-        due = [*after["due"]]
+        self.last_due = due = [*after["due"]]
         self.run["due"] = []
         for act, id_, name in due:
             if act in ("ask", "call"):
