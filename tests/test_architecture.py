@@ -252,6 +252,16 @@ def test_hooks_load_no_command_line():
     assert not loaded & heavy
 
 
+def test_hooks_load_no_engine():
+    """A session without a flow does not pay for flows; nor does who only asks."""
+    loaded = loaded_by(
+        "import bridge.host.hook, bridge.host.session_events, bridge.host.tool_events\n"
+        "import bridge.host.turn_events, bridge.host.after_hook, bridge.cli.submit\n"
+    )
+
+    assert not {name for name in loaded if name.startswith("bridge.engine")}
+
+
 def test_an_offer_loads_nothing_that_judges():
     """A session that is woken only claims: what answers and launches is not needed."""
     loaded = loaded_by("import bridge.host.hook, bridge.host.offer_events")

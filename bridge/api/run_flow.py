@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 # Whether somebody else has advanced it is looked at so often.
 _LOOK_S = 0.25
+_MANY_S = 0.05
 # And it is advanced so often whatever has changed: a deadline may have passed.
 _ANYHOW_S = 2.0
 # Fields of a request that all requests of a run have from who began it.
@@ -69,6 +70,7 @@ class Runner:
         self.store = store
         self.settings = settings
         self.quick = quick
+        self._seen: RunView | None = None
 
     def run(
         self, flow: str | Path, params: Mapping[str, str], options: RunOptions
@@ -136,10 +138,9 @@ class Runner:
             chosen |= {"model": model} if model else {}
             begun = draft(self.store, self.settings, "?", agent, None, chosen)
             request = begun.on(route)
-            if route == "host":
-                if hosts.is_off or not hosts.of(request):
-                    raise hosts.none_for(request)
-            else:
+            if hosts.is_off or (route == "host" and not hosts.of(request)):
+                raise hosts.none_for(request)
+            if route != "host":
                 check_here(route, request, begun.definition_on(route), self.settings)
         if route != "host":
             # What this machine lacks is said before anything is written.
@@ -171,7 +172,8 @@ class Runner:
     def _advanced(self, run_id: str) -> RunView:
         with suppress(StateUnavailable):
             advance(self.quick, self.settings, run_id)
-        return view(self.store, run_id)
+        self._seen = view(self.store, run_id, self._seen)
+        return self._seen
 
     # In an open session
 
@@ -223,8 +225,9 @@ class Runner:
             views += each.children.values()
         signs = []
         for each in views:
-            facts = os.lstat(state / "runs" / each.run["run"] / "run.json")
-            signs.append((facts.st_ino, facts.st_mtime_ns))
+            with suppress(FileNotFoundError):
+                facts = os.lstat(state / "runs" / each.run["run"] / "run.json")
+                signs.append((facts.st_ino, facts.st_mtime_ns))
         return signs
 
     def _refuse_to_wait_for_itself(self, run_id: str) -> None:
@@ -250,8 +253,7 @@ class Runner:
         is_left = Event()
         for _ in range(count):
             free.put(self._worker(route, is_left))
-        serving: dict[str, Future[None]] = {}
-        tend = partial(self.store.sweep)
+        serving: dict[str, Future[bool]] = {}
         with ThreadPoolExecutor(count, thread_name_prefix="hostbridge") as pool:
             try:
                 while True:
@@ -261,31 +263,34 @@ class Runner:
                         return
                     for asked in self._waiting(seen, serving):
                         serving[asked] = pool.submit(_serve_one, free, asked)
-                    self._settle(serving, seen, tend)
+                    self._settle(serving, seen)
             except BaseException:
                 is_left.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
     def _waiting(
-        self, seen: RunView, serving: Mapping[str, Future[None]]
+        self, seen: RunView, serving: Mapping[str, Future[bool]]
     ) -> Iterator[str]:
         if seen.run["status"] == "running":
             yield from (
                 asked for _, asked in seen.open_requests() if asked not in serving
             )
 
-    def _settle(
-        self, serving: dict[str, Future[None]], seen: RunView, tend: Callable[[], int]
-    ) -> None:
+    def _settle(self, serving: dict[str, Future[bool]], seen: RunView) -> None:
         """Wait until something has been served, and have its run advanced."""
         if not serving:
             time.sleep(_LOOK_S)
-            tend()
+            self.store.sweep()
             return
+        if len(serving) > self.settings.slots:
+            # There is enough to do for now: several are heard of at once.
+            wait([*serving.values()], _MANY_S)
         done, _ = wait([*serving.values()], _LOOK_S, FIRST_COMPLETED)
         for asked in [asked for asked, each in serving.items() if each in done]:
-            serving.pop(asked).result()
+            if not serving.pop(asked).result():
+                # Somebody else serves it.
+                time.sleep(_LOOK_S)
             known = asked.partition("-")[0]
             if known != seen.run["run"]:
                 advance(self.quick, self.settings, known)
@@ -300,13 +305,14 @@ class Runner:
         return open_worker(self.store, self.settings, route, on_stage=report)
 
 
-def _serve_one(free: SimpleQueue[Worker], asked: str) -> None:
+def _serve_one(free: SimpleQueue[Worker], asked: str) -> bool:
     worker = free.get()
     try:
-        worker.serve(RequestId(asked))
+        return worker.serve(RequestId(asked))
     except Abandoned:
         # Who goes on with the run has it served.
         worker.give_back(RequestId(asked))
+        return False
     finally:
         free.put(worker)
 

@@ -14,11 +14,19 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from bridge.engine import by_hand
 from bridge.engine.answers import Answers
-from bridge.engine.run_files import folder_of, read, read_details, read_plan, write
+from bridge.engine.run_files import (
+    UnknownRun,
+    folder_of,
+    read,
+    read_details,
+    read_plan,
+    write,
+)
 from bridge.engine.run_ids import LIVE, request_id
 from bridge.engine.step import Step
 from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
@@ -37,7 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.config import Settings
-    from bridge.engine.run import Command, Run
+    from bridge.engine.asks import Definitions
+    from bridge.engine.run import Command, Details, Run
     from bridge.engine.step import Fact
     from bridge.store.directory import Folder
     from bridge.store.state import State
@@ -61,13 +70,16 @@ def advance(
     """
     with store.open() as opened, opened.state() as state:
         world = _World(opened, settings, state)
-        found = world.advance(run_id, act)
+        try:
+            found = world.advance(run_id, act)
+        except UnknownRun:
+            if run_id in live_runs.live_runs(state):
+                _unmark(state, run_id)
+            raise
         while world.next:
-            each, what = world.next.popleft()
-            with suppress(InvalidRequest):
-                world.advance(each, what)
-            if each == run_id:
-                found = world.last
+            other = world.advance_next()
+            if other is not None and other["run"] == run_id:
+                found = other
         for each in world.ended:
             _unmark(state, each)
         if world.has_asked:
@@ -89,10 +101,9 @@ class _World:
 
     Attributes:
         next: other runs that are to be advanced, by what act, without a lock.
-        ended: runs that live no more.
+        ended: runs that live no more; of none if others could not be told.
         done: which runs have had done what was due, at which revision.
         has_asked: whether a session could take something new.
-        last: the run that was advanced last.
     """
 
     def __init__(self, store: Store, settings: Settings, state: State) -> None:
@@ -103,22 +114,35 @@ class _World:
         self.ended: list[str] = []
         self.done: set[tuple[str, int]] = set()
         self.has_asked = False
-        self.last: Run
 
     def advance(self, run_id: str, act: Act | None) -> Run:
         """Advance one run, under its lock."""
         state = self.state
+        with folder_of(state, run_id) as folder:
+            with lock_in(folder, live_runs.LOCK, wait_s=state.lock_wait_s):
+                return _Held(self, folder, run_id).advance(act)
+
+    def advance_next(self) -> Run | None:
+        """Advance another run; None if it cannot be, or what is wanted is done."""
+        run_id, act = self.next.popleft()
         try:
-            folder = folder_of(state, run_id)
-        except InvalidRequest:
-            # A run that was never written.
-            self.ended.append(run_id)
-            raise
-        with folder, lock_in(folder, live_runs.LOCK, wait_s=state.lock_wait_s):
-            self.last = _Held(self, folder, run_id).advance(act)
-        return self.last
+            return self.advance(run_id, act)
+        except StateUnavailable:
+            # Who is told of nothing has to look again: these live until then.
+            self.ended.clear()
+        except BridgeError:
+            pass
+        return None
+
+    @cached_property
+    def definitions(self) -> Definitions:
+        """The definitions of the agents that are asked."""
+        from bridge.engine.asks import Definitions
+
+        return Definitions(self.settings, self.store.place.project)
 
     def is_off(self) -> bool:
+        """Whether nobody is to be asked."""
         return self.settings.off or is_off(self.store)
 
 
@@ -134,7 +158,13 @@ class _Held:
         # What could not be asked at all.
         self.refused: dict[str, Fact] = {}
 
+    @cached_property
+    def details(self) -> Details:
+        """The part of the plan that is only read to ask."""
+        return read_details(self.folder, self.run)
+
     def advance(self, act: Act | None) -> Run:
+        """Take the run as far as it goes now."""
         self._do_due()
         while self._step(act):
             act = None
@@ -220,9 +250,9 @@ class _Held:
         try:
             request = request_of(
                 self.world.store,
-                self.world.settings,
+                self.world.definitions,
                 self.run,
-                read_details(self.folder, self.run),
+                self.details,
                 self.answers,
                 node=node,
                 request_id=asked,
@@ -243,7 +273,7 @@ class _Held:
             begin_child(
                 self.world.state,
                 self.run,
-                read_details(self.folder, self.run),
+                self.details,
                 self.answers,
                 node=node,
                 child=child,
@@ -272,10 +302,3 @@ def _cancel(state: State, asked: RequestId) -> None:
         why = "the flow that asked goes on without it"
         response = failed(request, "cancelled", why, now_ms=state.now_ms())
         publish(state, response, source="flow")
-
-
-def looked_at(store: Store, run_id: str) -> Any:
-    """A run as it is written, without its lock; raises as `advance`."""
-    with store.open() as opened, opened.state() as state:
-        with folder_of(state, run_id) as folder:
-            return read(folder, run_id, state.key())

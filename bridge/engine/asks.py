@@ -11,10 +11,14 @@ from bridge.protocol.request import Request
 from bridge.store.clock import uptime
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.agents.definition import Definition
     from bridge.config import Settings
     from bridge.engine.answers import Answers
     from bridge.engine.run import Details, Run
     from bridge.flow.plan import Part
+    from bridge.protocol.request import RouteName
     from bridge.store.store import Store
 
 # What a step may take that has no time of its own. On the host's route it may wait for
@@ -29,9 +33,23 @@ The program asks whether there are issues: say in one more field of your answer,
 _UNSAID = "Do your part of the flow {name}: nothing else was said to you."
 
 
+class Definitions:
+    """The definitions of agents, each looked up once."""
+
+    def __init__(self, settings: Settings, project: Path) -> None:
+        self._agents = Agents.open(settings, project)
+        self._known: dict[tuple[str, RouteName], Definition | None] = {}
+
+    def find(self, agent: str, route: RouteName) -> Definition | None:
+        """The definition that a route needs; raises as `Agents.find`."""
+        if (agent, route) not in self._known:
+            self._known[agent, route] = self._agents.find(agent, route)
+        return self._known[agent, route]
+
+
 def request_of(
     store: Store,
-    settings: Settings,
+    definitions: Definitions,
     run: Run,
     details: Details,
     answers: Answers,
@@ -50,8 +68,7 @@ def request_of(
     """
     detail = details["details"][node]
     route = run["ask"].get("route", "host")
-    agents = Agents.open(settings, store.place.project)
-    definition = agents.find(detail["agent"], route)
+    definition = definitions.find(detail["agent"], route)
     fields: dict[str, Any] = {
         "agent_type": detail["agent"],
         "prompt": prompt_of(run, details, answers, node),

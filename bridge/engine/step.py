@@ -156,7 +156,7 @@ class Step:
         if run["status"] == "running" and kind == "agent" and self._is_spent():
             run |= {
                 "status": "paused",
-                "why": f"{run['asked']} agents were asked, as many as this run may ask",
+                "why": f"as many agents were asked as it may ask: {run['asked']}",
             }
         if run["status"] != "running":
             entry["state"] = "cancelled"

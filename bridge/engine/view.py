@@ -63,22 +63,30 @@ class RunView:
             yield name, node, detail, self.run["nodes"].get(name, {})
 
 
-def view(store: Store, run_id: str) -> RunView:
-    """A run as it is now; raises as `run_files.read`."""
+def view(store: Store, run_id: str, before: RunView | None = None) -> RunView:
+    """A run as it is now; raises as `run_files.read`.
+
+    `before` is what was seen of it earlier: its plan is not read again.
+    """
     with store.state() as state:
-        return view_in(state, run_id)
+        return view_in(state, run_id, before)
 
 
-def view_in(state: State, run_id: str) -> RunView:
+def view_in(state: State, run_id: str, before: RunView | None = None) -> RunView:
     """As `view`, in an open state."""
     with folder_of(state, run_id) as folder:
         run = read(folder, run_id, state.key())
-        plan, details = read_plan(folder, run), read_details(folder, run)
+        if before is not None and before.run["run"] == run_id:
+            plan, details = before.plan, before.details
+        else:
+            plan, details = read_plan(folder, run), read_details(folder, run)
     children = {}
     for name, entry in run["nodes"].items():
         if plan["nodes"][name]["kind"] == "call" and "attempt" in entry:
+            known = before.children.get(name) if before else None
             with suppress(BridgeError):
-                children[name] = view_in(state, child_id(request_id(run, name)))
+                child = child_id(request_id(run, name))
+                children[name] = view_in(state, child, known)
     return RunView(run, plan, details, children)
 
 

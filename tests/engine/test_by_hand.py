@@ -148,7 +148,7 @@ def test_the_agents_of_a_run_are_bounded(world):
 
     paused = world.advance(run)
     assert paused["status"] == "paused"
-    assert paused["why"] == "1 agents were asked, as many as this run may ask"
+    assert paused["why"] == "as many agents were asked as it may ask: 1"
 
     world.advance(run, partial(by_hand.resume, agents=2))
     assert [*world.waiting()] == ["b"]
