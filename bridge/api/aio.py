@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, 
 from bridge.api.bridge import Bridge
 from bridge.api.upkeep import Abandoned
 from bridge.errors import InvalidRequest
-from bridge.protocol.status import Stage, ignore
+from bridge.protocol.status import ignore
 from bridge.protocol.type_checks import check
 from bridge.protocol.wording import quoted
 

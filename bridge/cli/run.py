@@ -39,7 +39,7 @@ from bridge.engine.begin import new_run
 from bridge.engine.rehearsal import Rehearsal
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
-from bridge.host.open_clients import open_clients
+from bridge.host.session_above import open_clients
 
 OPTIONS = (
     option(

@@ -20,7 +20,7 @@ from bridge.engine.advance import advance
 from bridge.engine.rehearsal import is_refusal
 from bridge.engine.view import question, view
 from bridge.errors import InvalidRequest
-from bridge.host.open_clients import open_clients
+from bridge.host.session_above import open_clients
 
 if TYPE_CHECKING:
     from bridge.api.bridge import Bridge

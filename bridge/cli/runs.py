@@ -34,7 +34,7 @@ from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import all_runs, view
 from bridge.errors import InvalidRequest
-from bridge.host.open_clients import open_clients
+from bridge.host.session_above import open_clients
 
 _WHAT = ("list", "show", "pause", "resume", "cancel", "jump")
 OPTIONS = (
