@@ -91,17 +91,8 @@ class Project:
         from bridge.api.wait import cancel
 
         is_done = cancel(self.quick, self._known(request))
-        self.go_on_after(request)
+        go_on_after(self.quick, self.settings, request)
         return is_done
-
-    def go_on_after(self, request: str) -> None:
-        """Have the end of a request lead on in the run of a flow that asked it."""
-        if run := run_of(self.store.place, request):
-            from bridge.engine.advance import advance
-
-            # Whoever looks next does it otherwise.
-            with suppress(BridgeError):
-                advance(self.quick, self.settings, run)
 
     def respond(self, request: str, words: str) -> Result[Any]:
         """Answer a request by hand; the answer is marked `route: manual`.
@@ -113,7 +104,7 @@ class Project:
         from bridge.api.respond import respond
 
         result = respond(self.store, self.status(request), words)
-        self.go_on_after(request)
+        go_on_after(self.quick, self.settings, request)
         return result
 
     # Looking: this also ends overdue requests and gives back those of dead hosts, since
@@ -216,3 +207,13 @@ class Project:
         except StateUnavailable:
             return False
         return True
+
+
+def go_on_after(store: Store, settings: Settings, request: str) -> None:
+    """Have the end of a request lead on in the run of a flow that asked it."""
+    if run := run_of(store.place, request):
+        from bridge.engine.advance import advance
+
+        # Whoever looks next does it otherwise.
+        with suppress(BridgeError):
+            advance(store, settings, run)

@@ -16,6 +16,7 @@ from collections.abc import Container
 from contextlib import suppress
 
 from bridge.api.bridge import Bridge
+from bridge.api.project import go_on_after
 from bridge.api.result import result_of
 from bridge.claude_cli.folder_trust import note_of
 from bridge.cli.answer_text import result_line
@@ -74,7 +75,7 @@ def command(options: Namespace) -> int:
         on_trouble=on_trouble,
     )
     for response in served:
-        bridge.go_on_after(response.request_id)
+        go_on_after(bridge.store, bridge.settings, response.request_id)
         say_result(options, record(response), result_line(result_of(response)))
     if options.once and not options.route:
         _say_what_is_left(bridge, workers)
