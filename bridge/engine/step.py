@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _CAUGHT: Mapping[str, tuple[str, ...]] = {
     "": ("ok",), "failed": ("ok", "failed"), "any": ("ok", "failed", "error"),
 }  # fmt: skip
+# Jumps back between two questions: more lead nowhere, and loops in loops multiply them.
+_MAX_IDLE_JUMPS = 1_000
 
 
 def step(plan: Linked, run: Run, facts: Mapping[str, Fact], truth: Truth) -> Run:
@@ -65,6 +67,7 @@ class Step:
         self.known = self.run["nodes"]
         # What may be decided now.
         self.queue: deque[str] = deque()
+        self.jumps = 0
         if run["look"]:
             self.run["look"] = False
             self.touch(self.nodes)
@@ -73,13 +76,18 @@ class Step:
 
     def hear(self, facts: Mapping[str, Fact]) -> None:
         """Note all that has ended, before anything follows from it."""
-        for name in [*self.run["open"]]:
-            if fact := facts.get(request_id(self.run, name)):
-                self._or_stop(name, partial(self._hear, how=fact[0], why=fact[1]))
+        asked = {name: request_id(self.run, name) for name in self.run["open"]}
+        ended = {name: id_ for name, id_ in asked.items() if id_ in facts}
+        # First of all, so that a failure cancels only what has not ended.
+        self.run["open"] = [name for name in asked if name not in ended]
+        for name, id_ in ended.items():
+            # Unless another's end has begun it anew.
+            if id_ == request_id(self.run, name):
+                how, why = facts[id_]
+                self._or_stop(name, partial(self._hear, how=how, why=why))
 
     def _hear(self, name: str, how: Literal["ok", "failed", "error"], why: str) -> None:
         node, entry = self.nodes[name], self.known[name]
-        self.run["open"].remove(name)
         if how != "ok" and entry.get("attempt", 1) <= node.get("retry", 0):
             self.ask(name)
         elif how in _CAUGHT[node.get("caught", "")] or self.run["policy"] == "skip":
@@ -257,6 +265,10 @@ class Step:
             key = f"{name}>{back['to']}"
             taken = loops.get(key, 0)
             if taken < back["max"] and self._holds(back["when"], self._own(name)):
+                self.jumps += 1
+                if self.jumps > _MAX_IDLE_JUMPS:
+                    self.stop(name, "it jumps back on and on, and nobody is asked")
+                    return True
                 names = [*self.nodes]
                 first, last = map(names.index, back["body"])
                 self.reset(names[first : last + 1])
@@ -286,7 +298,8 @@ class Step:
 
     def _cancel(self, name: str) -> bool:
         """Cancel what a node has asked; False if it has not asked anything."""
-        if self.known.get(name, {}).get("state") != "open":
+        state = self.known.get(name, {}).get("state")
+        if state != "open" or name not in self.run["open"]:
             return False
         self.run["open"].remove(name)
         self.do("cancel", self._asked(name), name)

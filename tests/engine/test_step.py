@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from engine.playing import Play
-from flow.simulation import Run
+from flow.simulation import Run, plan_of
 from flow.test_properties import ANSWERS, BODIES, CAUGHT, QUESTIONS, numbered
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,3 +63,27 @@ STATES = {
     "ok": "ok", "issues": "ok", "failed": "failed", "error": "error",
     "passing": "passed", "skipped": "skipped",
 }  # fmt: skip
+
+
+def test_failures_heard_of_at_once_stop_a_run_once():
+    """Two branches fail between two looks; what the third answered is kept."""
+    play = Play(plan_of("[a || b || c || d]"), {"a": ["error"], "b": ["failed"]})
+
+    play.step(["node-0", "node-1", "node-2"])
+
+    assert play.run["status"] == "failed"
+    assert play.last_due == [("cancel", "r-node-3-1-1", "node-3"), ("end", "r", "")]
+    ends = {name: entry["state"] for name, entry in play.run["nodes"].items()}
+    assert ends == {
+        "node-0": "stopped", "node-1": "stopped", "node-2": "ok", "node-3": "cancelled",
+    }  # fmt: skip
+
+
+def test_loops_in_loops_that_ask_nobody_end():
+    """A thousand times a thousand rounds would take the hook's time, and the lock."""
+    play = Play(plan_of("a -> @x -> @y -> @z -> @z(999) -> @y(999) -> @x(999)"), {})
+
+    play.step(["node-0"])
+
+    why = "node-4: it jumps back on and on, and nobody is asked"
+    assert (play.run["status"], play.run["why"]) == ("failed", why)
