@@ -53,12 +53,12 @@ class Problems(list[Problem]):
     """Problems as they are found."""
 
     def add(self, at: int, message: str) -> None:
-        """Write down a problem at an offset of the source.
+        """Write down a problem at an offset of the source, in one line.
 
         Raises:
             TooMany: that is enough of them.
         """
-        self.append(Problem(at, message))
+        self.append(Problem(at, message.replace("\n", " ")))
         if len(self) >= MAX_PROBLEMS:
             raise TooMany
 

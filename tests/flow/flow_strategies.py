@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flow_inputs import PIECES
 from hypothesis import strategies as st
 
 from bridge.flow import syntax_tree as tree
@@ -119,12 +120,4 @@ _DEFINITIONS = st.tuples(names, _WORDS, texts, st.none() | _WORDS)
 _DECLARED = st.tuples(names, plain, st.none() | plain)
 flows = _flows()
 
-# What texts are made of that a parser could stumble over.
-PIECES = (
-    "a", "$b", "@c", "@call:d", "retry(2)", "$e :=", '"x {y}"', '"', "'", "->", " -> ",
-    "||", " || ", "|", "~>", "(if passed)~>", "(", ")", "[", "]", "{", "}", ":", ",",
-    "=", "3", "base", "prompt", "#", "\n", "---\n", "@define-agents", "{{z}}", "\\",
-    "\0", " ", "(if {v} > 1)~>", ":out", "\ud800", '$e := {base: "x", prompt: "p"}\n',
-    "[a || b]", "retry(2) { a -> b }", '(if {y} contains "x")~> ', 'a:"{x}":y',
-)  # fmt: skip
 pieces = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from random import Random
 
 import pytest
-from flow.flow_strategies import PIECES, flows, names, nested, pieces, sequences
+from flow.flow_strategies import flows, names, nested, pieces, sequences
 from flow.simulation import WORDS, Run
+from fuzz_flows import use
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.flow import syntax_tree as tree
-from bridge.flow.checks import check_flow
 from bridge.flow.compiler import compile_flow
 from bridge.flow.condition import read_condition
-from bridge.flow.drawing import drawing_of, mermaid_of
-from bridge.flow.graph import graph_of
 from bridge.flow.parser import parse_flow
 from bridge.flow.printer import print_flow
-from bridge.flow.problems import InvalidFlow
 from bridge.policy.condition import decide
+
+DICE = Random(13)  # noqa: S311 - no secret
 
 
 @given(flow=flows)
@@ -28,36 +26,9 @@ def test_a_tree_printed_and_parsed_again_is_the_same_tree(flow):
     assert parse_flow(print_flow(flow)) == flow
 
 
-def use(source):
-    """Do with a text whatever can be done with it."""
-    try:
-        flow = parse_flow(source)
-    except InvalidFlow as error:
-        if not (error.problems and str(error)):
-            raise
-        return
-    found = check_flow(flow)
-    assert parse_flow(print_flow(flow)) == flow
-    if not found.errors:
-        plan = compile_flow(flow)
-        json.dumps(graph_of(plan))
-        assert list(drawing_of(plan, 80))
-        assert list(mermaid_of(plan))
-
-
 @given(source=st.text() | pieces)
 def test_any_text_is_a_flow_or_says_what_is_wrong(source):
-    use(source)
-
-
-@pytest.mark.parametrize(
-    "count", [1_000, pytest.param(100_000, marks=pytest.mark.slow)]
-)
-def test_heaps_of_texts_are_flows_or_say_what_is_wrong(count):
-    """Many more than hypothesis tries: a loop without end stood in the first 2,000."""
-    dice = Random(13)  # noqa: S311 - no secret
-    for _ in range(count):
-        use("".join(dice.choices(PIECES, k=dice.randint(0, 40))))
+    use(source, DICE)
 
 
 @given(flow=flows, data=st.data())
@@ -66,7 +37,7 @@ def test_a_flow_with_a_hole_in_it_says_what_is_wrong(flow, data):
     start = data.draw(st.integers(0, len(source)))
     end = data.draw(st.integers(start, len(source)))
 
-    use(source[:start] + data.draw(pieces) + source[end:])
+    use(source[:start] + data.draw(pieces) + source[end:], DICE)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +49,8 @@ def test_a_flow_with_a_hole_in_it_says_what_is_wrong(flow, data):
 )  # fmt: skip
 def test_no_text_takes_long(piece):
     """However often it stands there: the rest is never read again and again."""
-    use(piece * (30_000 // len(piece)))
-    use("a -> " + piece * (10_000 // len(piece)) + ' -> b:"c"')
+    use(piece * (30_000 // len(piece)), DICE)
+    use("a -> " + piece * (10_000 // len(piece)) + ' -> b:"c"', DICE)
 
 
 def asked(body, answers, last, *, is_caught):
