@@ -85,7 +85,7 @@ def use(source: str, dice: Random) -> Used:
     begun = time.process_time()
     plan = compile_flow(flow, find)
     json.dumps(graph_of(plan))
-    assert list(drawing_of(plan, 80))
+    assert list(drawing_of(plan))
     assert list(mermaid_of(plan))
     play(plan, dice)
     return Used("runs", taken, time.process_time() - begun)

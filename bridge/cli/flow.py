@@ -21,11 +21,11 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_words
 from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import counted, say, say_json, say_result, visible
-from bridge.cli.screen import screen_of
+from bridge.cli.screen import cells, cut, screen_of
 from bridge.errors import InvalidRequest
 from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.compiler import compile_flow
-from bridge.flow.drawing import drawing_of, mermaid_of
+from bridge.flow.drawing import Drawn, drawing_of, mermaid_of
 from bridge.flow.graph import graph_of
 from bridge.flow.library import Library
 from bridge.flow.parser import parse_flow
@@ -53,6 +53,8 @@ OPTIONS = (
         "--mermaid", apart="form", help="For graph: in Mermaid's language, for pages."
     ),
 )
+# As wide as a drawing is where nothing else says how wide.
+_PAGE = 80
 
 
 def command(options: Namespace) -> int:
@@ -114,7 +116,14 @@ def _draw(file: Path, options: Namespace) -> None:
     elif options.mermaid:
         say(*mermaid_of(plan))
     else:
-        say(*drawing_of(plan, screen_of(sys.stdout).width))
+        width = screen_of(sys.stdout).width or _PAGE
+        say(*(_fitted(line, width) for line in drawing_of(plan)))
+
+
+def _fitted(line: Drawn, width: int) -> str:
+    """A line of a drawing: what a step makes is cut later than what it is asked."""
+    room = width - cells(line.lead) - cells(line.end)
+    return cut(str(line._replace(said=cut(line.said, max(1, room)))), width)
 
 
 def _read(file: Path) -> Flow:

@@ -67,7 +67,7 @@ def steps_of(
         if only_open and entry.get("state") != "open":
             continue
         if what := shown_as(node, detail):
-            yield _step(bridge, seen, name, node, entry, what)
+            yield _step(bridge, seen, name, node, entry, f"{what}")
         if child := seen.children.get(name):
             for each in steps_of(bridge, child, only_open=only_open):
                 yield each._replace(node=f"{name}/{each.node}", what=f"   {each.what}")

@@ -6,11 +6,13 @@ node-2  ├─ Explore: Document {issues}
 node-3  @review: Look at {fixes}
 node-4  if failed
 node-5  ├─ back to @review, 10 times at most
+
+A step that is deeper than six brackets has a number for some of them: `⋮9 ├─`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.flow.graph import graph_of, text_of
 
@@ -30,25 +32,43 @@ _SHAPES = {
     "flow": ("[[", "]]"),
 }
 _MAX_SAID = 60
+_DEEPEST = 6
+# What Mermaid itself reads in a label: its escapes, HTML, Markdown, directives, maths.
+_ESCAPED = {ord(sign): f"#{ord(sign)};" for sign in '#"<&`%\\'}
 
 
-def drawing_of(plan: Plan, width: int | None) -> Iterator[str]:
+class Drawn(NamedTuple):
+    """A line of a drawing: of the text in the middle a narrow page shows less."""
+
+    lead: str
+    said: str = ""
+    end: str = ""
+
+    def __str__(self) -> str:
+        """The whole line."""
+        return "".join(self)
+
+
+def drawing_of(plan: Plan) -> Iterator[Drawn]:
     """The steps in written order, one to a line; what is inside is moved in."""
     number = max(map(len, plan["nodes"]), default=0)
-    for name in plan["details"]:
-        if shown := shown_as(plan["nodes"][name], plan["details"][name]):
-            line = f"{name:<{number}}  {shown}"
-            is_long = width is not None and len(line) > width
-            yield f"{line[: width - 1]}…" if width and is_long else line
+    for name, detail in plan["details"].items():
+        if shown := shown_as(plan["nodes"][name], detail):
+            yield shown._replace(lead=f"{name:<{number}}  {shown.lead}")
 
 
-def shown_as(node: Shown, detail: Detail) -> str:
+def shown_as(node: Shown, detail: Detail) -> Drawn | None:
     """What a node does, moved in; nothing for one that only joins others."""
     label = label_of(node, detail)
     depth = detail.get("depth", 0)
     if not label or not depth:
         return label
-    return "│  " * (depth - 1) + ("├─ " if "starts" in detail else "│  ") + label
+    bars = "│  " * (depth - 1)
+    if depth > _DEEPEST:
+        bars = "│  " * (_DEEPEST - 2) + f"⋮{depth} "
+    return label._replace(
+        lead=bars + ("├─ " if "starts" in detail else "│  ") + label.lead
+    )
 
 
 def mermaid_of(plan: Plan) -> Iterator[str]:
@@ -59,39 +79,41 @@ def mermaid_of(plan: Plan) -> Iterator[str]:
         left, right = _SHAPES.get(node["type"], ("[", "]"))
         name = node["id"]
         said = label_of(plan["nodes"][name], plan["details"][name]) or node["type"]
-        yield f"    {name}{left}{_quoted(said)}{right}"
+        yield f"    {name}{left}{_quoted(str(said))}{right}"
     for edge in graph["edges"]:
         times = [_at_most(edge["max"])] if "max" in edge else []
-        said = ", ".join([*filter(None, [edge.get("condition")]), *times])
+        said = ", ".join(filter(None, [_one_line(edge.get("condition", "")), *times]))
         arrow = f"-->|{_quoted(said)}|" if said else "-->"
         yield f"    {edge['from']} {arrow} {edge['to']}"
 
 
-def label_of(node: Shown, detail: Detail) -> str:
+def label_of(node: Shown, detail: Detail) -> Drawn | None:
     """What a node does, in a line; nothing for one that only joins others."""
     match detail.get("shows"):
         case "condition":
-            return f"if {_one_line(detail['condition'])}"
+            return Drawn("if ", _one_line(detail["condition"]))
         case "label":
-            return f"@{detail['label']}"
+            return Drawn(f"@{detail['label']}")
         case "jump":
-            return f"back to @{detail['label']}, {_at_most(node['back'][0]['max'])}"
+            times = _at_most(node["back"][0]["max"])
+            return Drawn(f"back to @{detail['label']}, {times}")
         case "retry" if "back" in node:
-            return f"again if that failed, {_at_most(node['back'][0]['max'])}"
+            return Drawn(f"again if that failed, {_at_most(node['back'][0]['max'])}")
         case "retry":
-            return "try"
+            return Drawn("try")
         case "join" | "gate":
-            return ""
+            return None
     if "flow" in detail:
-        said = f"@call:{detail['flow']}"
+        who = f"@call:{detail['flow']}"
     elif "label" in detail:
-        said = f"@{detail['label']}"
+        who = f"@{detail['label']}"
     else:
-        said = f"${detail['own']}" if "own" in detail else detail["agent"]
-    said += f" ({detail['model']})" if "model" in detail else ""
-    said += f": {_one_line(text_of(detail['text']))}" if detail.get("text") else ""
-    said += f" -> {node['var']}" if "var" in node else ""
-    return said + (f", retry {_at_most(node['retry'])}" if "retry" in node else "")
+        who = f"${detail['own']}" if "own" in detail else detail["agent"]
+    who += f" ({detail['model']})" if "model" in detail else ""
+    who += ": " if detail.get("text") else ""
+    end = f" -> {node['var']}" if "var" in node else ""
+    end += f", retry {_at_most(node['retry'])}" if "retry" in node else ""
+    return Drawn(who, _one_line(text_of(detail.get("text", []))), end)
 
 
 def _at_most(times: int) -> str:
@@ -99,12 +121,12 @@ def _at_most(times: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text[: 4 * _MAX_SAID].split())
+    words = " ".join(text[: 4 * _MAX_SAID].split())
+    line = "".join(filter(str.isprintable, words))
     return line if len(line) <= _MAX_SAID else f"{line[: _MAX_SAID - 1]}…"
 
 
 def _quoted(text: str) -> str:
     """A text in quotes: Mermaid has its own escapes, and no others."""
-    for sign, escape in (("#", "#35;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;")):
-        text = text.replace(sign, escape)
-    return f'"{text}"'
+    said = text.translate(_ESCAPED).replace("$$", "#36;#36;")
+    return f'"{said}"'

@@ -117,7 +117,7 @@ def test_the_graph_is_mermaid(project):
         ran.out
         == """\
 flowchart TD
-    node-0["a: #35;1 #quot;x#quot;"]
+    node-0["a: #35;1 #34;x#34;"]
     node-1["b"]
 """
     )

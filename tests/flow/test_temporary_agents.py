@@ -205,7 +205,7 @@ def test_a_flow_of_everything():
       -> @review:"Look at {fixes}" -> general-purpose:"Verify" -> (if failed)~> @review
     """)
 
-    assert list(drawing_of(plan, None)) == [
+    assert [str(line) for line in drawing_of(plan)] == [
         "node-0  $security-scanner (opus): Scan {{target:src}} -> issues",
         "node-1  ├─ fixer: Fix {issues} -> fixes",
         "node-2  ├─ Explore: Document {issues} -> docs",
