@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 OF_PROJECT = Path(".bridge", "flows")
 # A name or a path; anything else is the text of a flow.
-_NAMED = re.compile(r"[^\s\"'()\[\]|]+")
+NAMED = re.compile(r"[^\s\"'()\[\]|]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +67,19 @@ class Flows:
         found: dict[str, Path] = {}
         for folder in self.folders:
             for file in sorted(folder.glob(f"*{SUFFIX}")):
-                found.setdefault(file.stem, file)
+                if file.is_file():
+                    found.setdefault(file.stem, file)
         return found
 
-    def of_project(self) -> list[FlowFile]:
-        """The flows that the project brings and that can be read."""
-        found = []
+    def of_project(self) -> tuple[list[FlowFile], list[Unreadable]]:
+        """The flows that the project brings, and why others cannot be trusted."""
+        found, wrong = [], []
         for file in sorted((self.project / OF_PROJECT).glob(f"*{SUFFIX}")):
             try:
                 found.append(FlowFile(file, read_bytes(file, follow_links=False)))
-            except Unreadable:
-                continue
-        return found
+            except Unreadable as exc:
+                wrong.append(exc)
+        return found, wrong
 
     def find(self, named: str | Path) -> tuple[str, Path | None]:
         """The text of a flow, and its file, None if `named` is the text itself.
@@ -88,27 +89,30 @@ class Flows:
             NotTrusted: the project brings it, and its user has not agreed to that.
         """
         said = str(named)
-        if not isinstance(named, Path) and not _NAMED.fullmatch(said):
+        if not isinstance(named, Path) and not NAMED.fullmatch(said):
             return said, None
         path = Path(said)
-        if not (path.suffix == SUFFIX or path.is_file()):
-            known = self.names()
-            if said not in known:
+        if path.suffix != SUFFIX:
+            # A name means the same in every folder, whatever files lie there.
+            known = {} if isinstance(named, Path) else self.names()
+            if said not in known and not path.is_file():
                 raise InvalidRequest(
                     f"no flow is named {said!r}{near(said, known)}; give the path of "
                     f"one, or put it into {self.folders[1]}/{said}{SUFFIX}"
                 )
-            path = known[said]
+            path = known.get(said, path)
         return self._text(path.absolute()), path
 
     def _text(self, file: Path) -> str:
-        file = Path(os.path.realpath(file.parent), file.name)
-        is_projects = file.parent == self.project / OF_PROJECT
+        folder = self.project / OF_PROJECT
         text = text_of(file)
-        # What was trusted is what is parsed: the file is read once.
-        if is_projects and not self.trust.admits(file, text.encode()):
-            is_changed = self.trust.knows(file)
-            raise NotTrusted(file.stem, file, is_changed=is_changed, what="flow")
+        # However one comes there: a project may bring a link instead of a folder.
+        if folder.is_dir() and os.path.samefile(file.parent, folder):
+            file = folder / file.name
+            # What was trusted is what is parsed: the file is read once.
+            if not self.trust.admits(file, text.encode()):
+                is_changed = self.trust.knows(file)
+                raise NotTrusted(file.stem, file, is_changed=is_changed, what="flow")
         return text
 
     def compiled(

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.api.flow_files import FlowFile, Flows
-from bridge.cli.output import visible
+from bridge.cli.output import complain, indented, visible
 from bridge.cli.screen import Styled
+from bridge.cli.trust_difference import cut, difference_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
+    from bridge.agents.trust import Trust
     from bridge.api.bridge import Bridge
 
 _MAX_SHOWN = 20_000
@@ -23,22 +26,28 @@ class ProjectFlows:
 
     files: list[FlowFile]
     new: list[FlowFile]
+    _home: Path
+    _trust: Trust
 
     def lines(self, most: int | None = _MAX_SHOWN) -> Iterator[str]:
-        """What they say, cut at `most` characters each."""
+        """What they say, or what has changed, cut at `most` characters each."""
         for flow in self.files:
             mark = "  (new, or changed)" if flow in self.new else ""
-            yield ""
-            yield Styled(f"flow: {visible(str(flow.file))}{mark}", "bold")
-            shown = visible(flow.data.decode("utf-8", "replace")[:most], kept="\n")
-            yield from (f"    {line}" for line in shown.splitlines())
-            if most is not None and len(flow.data) > most:
-                yield "    … all of it: hostbridge trust --show"
+            name = visible(str(flow.file))
+            yield from ("", Styled(f"flow: {name}{mark}", "bold"))
+            changed = difference_lines(flow, self._trust, self._home, most, name)
+            yield from [*changed] or self._text(flow, most)
+
+    def _text(self, flow: FlowFile, most: int | None) -> list[str]:
+        text = visible(flow.data.decode("utf-8", "replace"), kept="\n")
+        return indented(cut(text, most)).split("\n")
 
 
 def flows_of(bridge: Bridge) -> ProjectFlows:
     """The flows that a project brings. What is shown is what is trusted."""
     flows = Flows(bridge.settings, bridge.store.place.project)
-    files = flows.of_project()
+    files, wrong = flows.of_project()
+    for each in wrong:
+        complain(f"{visible(str(each))}; it cannot be trusted")
     new = [each for each in files if not flows.trust.admits(each.file, each.data)]
-    return ProjectFlows(files, new)
+    return ProjectFlows(files, new, bridge.settings.home, flows.trust)

@@ -24,7 +24,7 @@ from typing import Any
 
 from bridge.agents.trust import refuse_unless_by_hand
 from bridge.api.bridge import Bridge
-from bridge.api.flow_files import Flows
+from bridge.api.flow_files import NAMED, Flows
 from bridge.api.flow_result import FlowResult
 from bridge.api.run_flow import pause
 from bridge.cli.durations import duration
@@ -181,7 +181,9 @@ def _flow(named: str) -> str | Path:
     if named == "-":
         # It may look like a name.
         return read_words(Path("-"), "the flow") + "\n"
-    return named if "/" in named or not Path(named).is_file() else Path(named)
+    # The name of a file may look like the text of a flow.
+    is_path = not NAMED.fullmatch(named) and Path(named).is_file()
+    return Path(named) if is_path else named
 
 
 def _params(words: Iterable[str]) -> dict[str, str]:

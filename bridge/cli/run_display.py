@@ -6,13 +6,15 @@ answers first, here or by `hostbridge approve`, has answered.
 
 from __future__ import annotations
 
+import os
 import select
 import sys
+import termios
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.agents.trust import InsideSession, refuse_unless_by_hand
-from bridge.cli.output import visible
+from bridge.cli.output import indented, visible
 from bridge.cli.run_text import run_lines
 from bridge.cli.screen import columns_of, printed, screen_of
 from bridge.engine import by_hand
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 _BAR = 24
 _MOST_SHOWN = 30
+_MOST_TYPED = 4096
 
 
 class Display:
@@ -94,18 +97,28 @@ class Display:
         return True
 
     def _ask(self, waiting: tuple[str, str]) -> None:
-        """Ask a checkpoint's question once; then look whether a line was typed."""
+        """Ask a checkpoint's question once; then look whether a line was typed.
+
+        Only words that were typed after the question answer it: no empty line, nothing
+        that was typed before, and no end of the input.
+        """
         run_id, node = waiting
+        stdin = sys.stdin.fileno()
         if self._asked != waiting:
             self._asked = waiting
             if self._live:
                 self._live.stop()
             said = visible(question(self._bridge.store, run_id, node), kept="\n")
-            sys.stderr.write(f"\n{said}\nYour answer (no refuses): ")
+            sys.stderr.write(f"\n{indented(said)}\n")
+            termios.tcflush(stdin, termios.TCIFLUSH)
+            sys.stderr.write("Your answer (yes, no, or what you want to say): ")
             sys.stderr.flush()
-        if select.select([sys.stdin], [], [], 0)[0]:
-            line = sys.stdin.readline().strip()
-            answer_checkpoint(self._bridge, run_id, node, line or "yes", by="run")
+        if select.select([stdin], [], [], 0)[0]:
+            # A terminal gives one line at a time.
+            line = os.read(stdin, _MOST_TYPED).decode("utf-8", "replace").strip()
+            self._asked = None
+            if line:
+                answer_checkpoint(self._bridge, run_id, node, line, by="run")
 
 
 def answer_checkpoint(

@@ -15,16 +15,21 @@ if TYPE_CHECKING:
     from bridge.flow.syntax_tree import Flow
 
 SUFFIX = ".flow"
+_MAX_BYTES = 16 * 1024 * 1024
 
 
 def text_of(file: Path) -> str:
     """The text in a file.
 
     Raises:
-        InvalidRequest: there is no such file, or it is not UTF-8.
+        InvalidRequest: there is no such file, it is not UTF-8, or it is too long.
     """
     try:
-        return file.read_bytes().decode()
+        with file.open("rb") as opened:
+            data = opened.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise InvalidRequest(f"{file}: longer than {_MAX_BYTES >> 20} MiB")
+        return data.decode()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InvalidRequest(f"{file}: {reason}") from None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 
 import pytest
 from fakeclaude import fake_claude, printing, result, trust_folder
@@ -10,6 +12,7 @@ from sessionworld import in_a_session
 from trustworld import Terminal
 
 G = "general-purpose"
+ASKED = "Your answer (yes, no, or what you want to say): "
 
 
 @pytest.fixture
@@ -136,3 +139,48 @@ def test_a_session_may_not_answer_nor_go_on(project, waiting):
 
     for words in (("approve", run), ("runs", "resume", run), ("run", "--resume", run)):
         assert "inside a Claude Code session" in project.run(*words).err
+
+
+@pytest.mark.usefixtures("claude")
+def test_no_key_that_says_nothing_agrees(project):
+    name = flow(project, f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
+    terminal = Terminal(
+        project, "run", name, "--route", "claude", early=b"typed before\n\n"
+    )
+
+    terminal.read_until(ASKED)
+    for keys in ("\n", "\x04", "  \n"):
+        terminal.seen = ""
+        terminal.type(keys)
+        terminal.read_until(ASKED)
+    terminal.type("go ahead\n")
+
+    assert terminal.end() == 0
+    assert "<They said go ahead>" in terminal.seen
+
+
+@pytest.mark.usefixtures("claude")
+def test_two_lines_do_not_answer_two_questions(project):
+    name = flow(project, '@one:"First?":a -> @two:"Second?":b')
+    terminal = Terminal(project, "run", name, "--route", "claude")
+
+    terminal.read_until(ASKED)
+    terminal.type("yes\nyes\n")
+    terminal.read_until(f"Second?\n{ASKED}")
+    time.sleep(1)
+
+    assert "goes on" not in terminal.seen
+    os.write(terminal.fd, b"no\n")
+    assert terminal.end() == 1
+
+
+@pytest.mark.usefixtures("claude")
+def test_an_answer_cannot_pose_as_the_question(project):
+    said = f"x\\n{ASKED}yes"
+    name = flow(project, f'@ok:"Fine? {said}"')
+    terminal = Terminal(project, "run", name, "--route", "claude")
+
+    terminal.read_until(f"\n    Fine? x\n    {ASKED}yes\n{ASKED}")
+
+    terminal.type("no\n")
+    assert terminal.end() == 1
