@@ -10,30 +10,32 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agents.files import Unreadable, read_bytes
 from bridge.agents.trust import Trust
-from bridge.errors import InvalidRequest, NotTrusted
+from bridge.errors import BridgeError, InvalidRequest, NotTrusted
 from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.compiler import compile_flow
 from bridge.flow.library import SUFFIX, Library, text_of
 from bridge.flow.parameters import wrong_arguments
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import InvalidFlow, near
+from bridge.flow.syntax_tree import Head
 from bridge.rules.agents_named import agent_check
 from bridge.shipped import flows_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from bridge.config import Settings
     from bridge.flow.plan import Plan
     from bridge.flow.syntax_tree import Flow
 
 OF_PROJECT = Path(".bridge", "flows")
+_PLACES = (".bridge", "~/.hostbridge", "built-in")
 # A name or a path; anything else is the text of a flow.
 NAMED = re.compile(r"[^\s\"'()\[\]|]+")
 
@@ -49,6 +51,18 @@ class FlowFile:
     def digests(self) -> dict[Path, str]:
         """The SHA-256 of the file."""
         return {self.file: hashlib.sha256(self.data).hexdigest()}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFlow:
+    """A flow that has a name, and where it is from; with a problem it cannot run."""
+
+    name: str
+    file: Path
+    place: str
+    head: Head
+    trusted: bool = True
+    problem: str = ""
 
 
 class Flows:
@@ -88,20 +102,43 @@ class Flows:
             InvalidRequest: there is no such file, and no flow of that name.
             NotTrusted: the project brings it, and its user has not agreed to that.
         """
-        said = str(named)
-        if not isinstance(named, Path) and not NAMED.fullmatch(said):
-            return said, None
-        path = Path(said)
-        if path.suffix != SUFFIX:
-            # A name means the same in every folder, whatever files lie there.
-            known = {} if isinstance(named, Path) else self.names()
-            if said not in known and not path.is_file():
-                raise InvalidRequest(
-                    f"no flow is named {said!r}{near(said, known)}; give the path of "
-                    f"one, or put it into {self.folders[1]}/{said}{SUFFIX}"
-                )
-            path = known.get(said, path)
-        return self._text(path.absolute()), path
+        if not isinstance(named, Path) and not NAMED.fullmatch(named):
+            return named, None
+        file = self.file_of(named)
+        return self._text(file.absolute()), file
+
+    def file_of(self, named: str | Path) -> Path:
+        """The file of a flow, by its path or its name.
+
+        Raises:
+            InvalidRequest: no flow has that name; says which are similar.
+        """
+        said, path = str(named), Path(named)
+        if path.suffix == SUFFIX:
+            return path
+        # A name means the same in every folder, whatever files lie there.
+        known = {} if isinstance(named, Path) else self.names()
+        if said not in known and not path.is_file():
+            raise InvalidRequest(
+                f"no flow is named {said!r}{near(said, known)}; give the path of one, "
+                f"put it into {self.folders[1]}/{said}{SUFFIX}, or see `hostbridge "
+                "flow list`"
+            )
+        return known.get(said, path)
+
+    def known(self) -> Iterator[KnownFlow]:
+        """Every flow that has a name, and what is wrong with it."""
+        around = self.around()
+        for name, file in sorted(self.names().items()):
+            place = _PLACES[self.folders.index(file.parent)]
+            known = KnownFlow(name, file, place, Head())
+            try:
+                flow = self.checked(self._text(file), file, around)
+                yield replace(known, head=flow.head)
+            except NotTrusted:
+                yield replace(known, trusted=False)
+            except BridgeError as error:
+                yield replace(known, problem=str(error))
 
     def _text(self, file: Path) -> str:
         folder = self.project / OF_PROJECT
@@ -126,19 +163,35 @@ class Flows:
             NotTrusted: as `find`.
         """
         text, file = self.find(named)
-        name = str(file or "the flow")
-        flow = parse_flow(text, file=name)
-        beside = [file.absolute().parent] if file else []
-        library = Library([*beside, *self.folders], self._text)
-        around = Surroundings(
-            agent_check(self.settings, self.project), find_flow=library.find
-        )
-        if errors := check_flow(flow, around).errors:
-            raise InvalidFlow(name, flow.source, errors)
-        _check_params(name, flow, params)
-        plan = compile_flow(flow, library.find)
+        around = self.around(file)
+        flow = self.checked(text, file, around)
+        _check_params(_name(file), flow, params)
+        plan = compile_flow(flow, around.find_flow)
         plan["name"] = plan["name"] or (file.stem if file else "")
         return plan, str(file.absolute()) if file else ""
+
+    def around(
+        self, file: Path | None = None, read: Callable[[Path], str] | None = None
+    ) -> Surroundings:
+        """What a flow in this file can name; `read` reads those that it calls."""
+        beside = [file.parent] if file else []
+        library = Library([*beside, *self.folders], read or self._text)
+        return Surroundings(agent_check(self.settings, self.project), library.find)
+
+    def checked(self, text: str, file: Path | None, around: Surroundings) -> Flow:
+        """Parse a flow, and check that it can run.
+
+        Raises:
+            InvalidFlow: with every error in it.
+        """
+        flow = parse_flow(text, file=_name(file))
+        if errors := check_flow(flow, around).errors:
+            raise InvalidFlow(_name(file), flow.source, errors)
+        return flow
+
+
+def _name(file: Path | None) -> str:
+    return str(file or "the flow")
 
 
 def _check_params(name: str, flow: Flow, params: Mapping[str, str]) -> None:

@@ -29,7 +29,7 @@ GROUPS = {
     "Flows": {
         "run": "Run a flow to its end.",
         "runs": "How far runs of flows are; pause, go on, cancel, jump.",
-        "flow": "Find what is wrong with a flow, or show its graph.",
+        "flow": "Which flows there are, what is wrong, their graphs.",
     },
     "Agents and models": {
         "agents": "Which agents there are, and what is wrong.",

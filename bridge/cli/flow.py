@@ -1,21 +1,22 @@
 """Look at flows: agents one after the other or side by side, in a file.
 
-`check` finds every problem, each with its place; `graph` shows what would run. A flow
-that is called with `@call:NAME` is NAME.flow beside the file, or in
-~/.hostbridge/flows/. Exit code 1: a flow has errors.
+`list` shows every flow that has a name: the project's, in .bridge/flows, yours, in
+~/.hostbridge/flows, and those that are built in. `check` finds every problem, each with
+its place; `graph` shows what would run. A flow that is called with `@call:NAME` is
+NAME.flow beside the file, or one of the list. Exit code 1: a flow has errors.
 
 For example:
   echo 'Explore:"Look":seen' | hostbridge flow check -
-  echo 'Explore || Plan -> claude' | hostbridge flow graph -
+  hostbridge flow graph review-change
 """
 
 import gc
 import sys
 from argparse import Namespace
-from dataclasses import replace
 from pathlib import Path
 
 from bridge.api.bridge import Bridge
+from bridge.api.flow_files import Flows
 from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_words
@@ -23,28 +24,28 @@ from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import counted, say, say_json, say_result, visible
 from bridge.cli.screen import cells, cut, screen_of
 from bridge.errors import InvalidRequest
-from bridge.flow.checks import Surroundings, check_flow
+from bridge.flow.checks import check_flow
 from bridge.flow.compiler import compile_flow
 from bridge.flow.drawing import Drawn, drawing_of, mermaid_of
 from bridge.flow.graph import graph_of
-from bridge.flow.library import Library
+from bridge.flow.library import text_of
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import InvalidFlow, diagnostics
 from bridge.flow.syntax_tree import Flow, Group, Parallel, walk
-from bridge.rules.agents_named import agent_check
 
 OPTIONS = (
     option(
         "what",
-        metavar="check|graph",
-        choices=("check", "graph"),
-        help="What to do.",
+        metavar="list|check|graph",
+        nargs="?",
+        choices=("list", "check", "graph"),
+        default="list",
+        help="What to do; list by default.",
     ),
     option(
-        "files",
-        metavar="FILE|-",
-        nargs="+",
-        type=Path,
+        "flows",
+        metavar="FILE|NAME|-",
+        nargs="*",
         completes="file",
         help="The flows; - reads one from stdin.",
     ),
@@ -58,37 +59,41 @@ _PAGE = 80
 
 
 def command(options: Namespace) -> int:
-    """Check, or draw; returns the exit code."""
+    """List, check, or draw; returns the exit code."""
     # Many small values and no circles: a third of the time would go into looking.
     gc.disable()
-    if options.what == "graph":
-        for file in options.files:
-            _draw(file, options)
-        return Exit.OK
-    if options.mermaid:
+    what, words = options.what, options.flows
+    if bool(words) == (what == "list"):
+        wrong = f"list takes no {words[0]!r}" if words else f"{what} needs a flow"
+        way = f"{options.prog} {'check' if words else what} FILE|NAME|-"
+        raise InvalidRequest(f"{wrong}; try: {way}")
+    if options.mermaid and what != "graph":
         raise InvalidRequest(f"--mermaid: try: {options.prog} graph --mermaid FILE")
-    around, library = _surroundings()
-    errors = [_check(file, options, around, library) for file in options.files]
+    bridge = Bridge.open()
+    flows = Flows(bridge.settings, bridge.store.place.project)
+    if what == "list":
+        from bridge.cli.flow_list import list_flows
+
+        return list_flows(flows, options)
+    if what == "graph":
+        for word in words:
+            _draw(flows, word, options)
+        return Exit.OK
+    errors = [_check(flows, word, options) for word in words]
     return Exit.FAILED if any(errors) else Exit.OK
 
 
-def _surroundings() -> tuple[Surroundings, Path]:
-    """What flows may name here, and the folder of the user's own."""
-    bridge = Bridge.open()
-    wrong_agent = agent_check(bridge.settings, bridge.store.place.project)
-    return Surroundings(wrong_agent), bridge.settings.home / "flows"
-
-
-def _check(file: Path, options: Namespace, around: Surroundings, library: Path) -> bool:
+def _check(flows: Flows, word: str, options: Namespace) -> bool:
     """Say what is wrong with a flow; returns whether it has errors."""
+    file = _file(flows, word)
     name = _name(file)
     try:
         flow = _read(file)
     except InvalidFlow as error:
         problems, counts = list(error.problems), ""
     else:
-        find_flow = Library([file.parent, library]).find
-        found = check_flow(flow, replace(around, find_flow=find_flow))
+        # Reading runs nothing: what is not trusted can be looked at, too.
+        found = check_flow(flow, flows.around(file, text_of))
         problems = [
             *diagnostics(name, flow.source, found.errors),
             *diagnostics(name, flow.source, found.warnings, "warning"),
@@ -105,7 +110,8 @@ def _check(file: Path, options: Namespace, around: Surroundings, library: Path) 
     return errors > 0
 
 
-def _draw(file: Path, options: Namespace) -> None:
+def _draw(flows: Flows, word: str, options: Namespace) -> None:
+    file = _file(flows, word)
     flow = _read(file)
     # Its agents and sub-flows may be elsewhere: the graph is the same.
     if errors := check_flow(flow).errors:
@@ -124,6 +130,10 @@ def _fitted(line: Drawn, width: int) -> str:
     """A line of a drawing: what a step makes is cut later than what it is asked."""
     room = width - cells(line.lead) - cells(line.end)
     return cut(str(line._replace(said=cut(line.said, max(1, room)))), width)
+
+
+def _file(flows: Flows, word: str) -> Path:
+    return Path(word) if word == "-" else flows.file_of(word)
 
 
 def _read(file: Path) -> Flow:

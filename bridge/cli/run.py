@@ -1,8 +1,8 @@
 """Run a flow to its end, and print what its last steps answered.
 
-The flow is a file, a name (NAME.flow in .bridge/flows, once trusted, or in
-~/.hostbridge/flows) or - for stdin. The open session answers; with --route it is
-`claude -p`, a local model or a model server. What runs is shown on the terminal.
+The flow is a file, a name (see `hostbridge flow list`) or - for stdin. The open session
+answers; with --route it is `claude -p`, a local model or a model server. What runs is
+shown on the terminal.
 
 Ctrl-C pauses the run: what was asked may still be answered, nothing more is asked.
 --resume goes on with it, and with a run that failed, was cancelled or lost its process.

@@ -65,5 +65,5 @@ class Library:
                 except BridgeError as error:
                     return f"@call:{name} cannot be called:\n{error}"
         names = (f.stem for folder in self.folders for f in folder.glob(f"*{SUFFIX}"))
-        looked = " or ".join(map(str, self.folders))
-        return f"no flow is called {name!r} in {looked}{near(name, sorted(names))}"
+        looked = f"; there is none in {', '.join(map(str, self.folders))}"
+        return f"no flow is called {name!r}{near(name, sorted(names)) or looked}"

@@ -1,0 +1,97 @@
+"""A built-in flow in the real client: one session answers each of its agents."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from hostworld import bash, host_world
+from polling import wait_until
+from stage.models import obedient_model
+from stage.replies import reply
+
+from bridge.api.flow_files import Flows
+from bridge.engine import by_hand
+from bridge.engine.advance import advance
+from bridge.engine.begin import begin
+from bridge.engine.view import outcome_of, view
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stage.models import Answers
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+pytestmark = pytest.mark.host
+
+TESTS = "python3 -m unittest -q"
+# A sentence of each agent's task, and its answer.
+ANSWERS = {
+    "Build this": {"status": "success", "summary": "built"},
+    "Plan this": {"status": "success", "summary": "edit shop.py"},
+    "Where does it belong": {
+        "answer": "In shop.py.", "findings": [], "confidence": "high",
+    },
+}  # fmt: skip
+
+
+def model_of(shop: Path) -> Answers:
+    """Builds what passes only when it is told that the tests have failed."""
+
+    def model(prompt: str, request: ApiRequest) -> Answer:
+        if "Run this check" in prompt:
+            return bash(TESTS) if not request.own_calls else reply(checked())
+        if "said then: 1 failed" in prompt:
+            shop.write_text("broken = False\n")
+        answer = next(said for task, said in ANSWERS.items() if task in prompt)
+        return reply(json.dumps(answer))
+
+    def checked() -> str:
+        passed = "False" in shop.read_text()
+        item = {"type": "command_output", "content": "it ended", "command": TESTS}
+        status, summary = ("success", "passed") if passed else ("failed", "1 failed")
+        evidence = [item | {"passed": passed}]
+        return json.dumps({"status": status, "summary": summary, "evidence": evidence})
+
+    return model
+
+
+def test_plan_and_build_until_the_tests_pass(tmp_path):
+    case = "import unittest, shop\nclass T(unittest.TestCase):\n"
+    case += " def test(self): self.assertFalse(shop.broken)\n"
+    shop = tmp_path / "project" / "shop.py"
+    with host_world(tmp_path, obedient_model(model_of(shop))) as world:
+        assert shop.parent == world.stage.project
+        shop.write_text("broken = True\n")
+        shop.with_name("test_shop.py").write_text(case)
+        settings = world.bridge.settings
+        plan, _ = Flows(settings, world.store.place.project).compiled(
+            "plan-and-build", {"task": "a shop"}
+        )
+        with world.store.state() as state:
+            run = begin(state, plan, params={"task": "a shop"})
+        advance(world.store, settings, run)
+        with world.stream():
+            wait_until(
+                lambda: [*view(world.store, run).checkpoints()],
+                timeout_s=90, what=world.story(),
+            )  # fmt: skip
+            said = {"text": "yes, small", "agreed": True, "at": 1, "by": "a test"}
+            act = partial(by_hand.say, node=None, said=said)
+            advance(world.store, settings, run, act)
+            wait_until(
+                lambda: view(world.store, run).run["status"] != "running",
+                timeout_s=90, what=world.story(),
+            )  # fmt: skip
+
+    seen = view(world.store, run)
+    found = outcome_of(world.store, seen)
+    assert (seen.run["status"], seen.run["why"]) == ("completed", "")
+    assert found.text == "passed"
+    # What it asked: three, then two rounds of building and testing.
+    assert seen.run["asked"] == 2 + 2 * 2
+    told = [turn.prompt for turn in world.api.turns("subagent")]
+    assert any("agreed to it said: yes, small\n" in prompt for prompt in told)
