@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.flow.parser import parse_flow
-from bridge.flow.problems import near
+from bridge.flow.problems import InvalidFlow, near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,8 +63,11 @@ class Library:
             if file.is_file():
                 try:
                     return parse_flow(self._read(file), file=str(file))
+                except InvalidFlow as error:
+                    wrong = (str(replace(each, quoted="")) for each in error.problems)
+                    return f"@call:{name} cannot be called: {'; '.join(wrong)}"
                 except BridgeError as error:
-                    return f"@call:{name} cannot be called:\n{error}"
+                    return f"@call:{name} cannot be called: {error}"
         names = (f.stem for folder in self.folders for f in folder.glob(f"*{SUFFIX}"))
         looked = f"; there is none in {', '.join(map(str, self.folders))}"
         return f"no flow is called {name!r}{near(name, sorted(names)) or looked}"

@@ -15,10 +15,7 @@ $scanner:"Scan {{target:src}}":faults ->
 (if failed)~> @ok(3)
 """
 
-BAD = """\
-bad.flow:1:3: expected -> or || between two steps, not b
-    a b
-      ^"""
+BAD = "bad.flow:1:3: expected -> or || between two steps, not b"
 
 
 @pytest.fixture
@@ -141,7 +138,7 @@ def test_called_flows_are_beside_the_file_or_the_users(project):
         "no flow is called 'nears'; did you mean 'near'?",
         "@call:near: the parameter 'what' is missing",
         "flows that call each other never end: mine > top > mine",
-        f"@call:bad cannot be called:\n{BAD}",
+        f"@call:bad cannot be called: {BAD}",
     ]
 
 
