@@ -102,7 +102,10 @@ class RunOptions(TypedDict, total=False):
         timeout_s: when the whole run has to end; by default never.
         step_timeout_s: how long each agent may take; by default as its definition says,
             or an hour, and a day on the route host.
-        max_agents: how many agents may be asked; then the run is paused.
+        max_agents: how many agents may be asked, those of called flows included; then
+            the run is paused.
+        max_tokens: how many tokens they may use, as far as their routes tell; then no
+            other agent is asked, and the run is paused.
         on_failure: what happens if a step fails and no condition looks at that: abort,
             skip (go on without it) or ask (pause).
         on_change: called with a `RunView` when the run has changed, and now and then.
@@ -113,6 +116,7 @@ class RunOptions(TypedDict, total=False):
     timeout_s: float | timedelta | None
     step_timeout_s: float | timedelta | None
     max_agents: int | None
+    max_tokens: int | None
     on_failure: Policy
     on_change: Callable[[RunView], None]
 

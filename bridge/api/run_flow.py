@@ -100,6 +100,7 @@ class Runner:
                 params=params,
                 ask=ask,
                 agents=given.get("max_agents"),
+                tokens=given.get("max_tokens"),
                 until=None if timeout_s is None else now_ms + int(timeout_s * 1000),
                 policy=given.get("on_failure", "abort"),
                 fan_out=fan_out,
@@ -114,7 +115,10 @@ class Runner:
         until = timeout_s and self.store.now_ms() + int(timeout_s * 1000)
         if view(self.store, run_id).run["status"] != "running":
             act = partial(
-                by_hand.resume, agents=given.get("max_agents"), until=until or None
+                by_hand.resume,
+                agents=given.get("max_agents"),
+                tokens=given.get("max_tokens"),
+                until=until or None,
             )
             advance(self.store, self.settings, run_id, act)
         return self.follow(run_id, given)

@@ -19,6 +19,7 @@ For example:
 
 from argparse import Namespace
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from bridge.engine.rehearsal import Rehearsal
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 from bridge.host.session_above import open_clients
+from bridge.setting import count
 
 OPTIONS = (
     option(
@@ -101,6 +103,13 @@ OPTIONS = (
         help="How many agents it may ask; then it is paused.",
     ),
     option(
+        "--max-tokens",
+        metavar="N",
+        heading="Bounds",
+        type=partial(count(0).read, "--max-tokens"),
+        help="How many tokens they may use, such as 500k; then it is paused.",
+    ),
+    option(
         "--on-failure",
         metavar="abort|skip|ask",
         choices=("abort", "skip", "ask"),
@@ -112,7 +121,8 @@ OPTIONS = (
     AS_JSON,
 )
 _NAMED = (
-    "route", "session", "timeout_s", "step_timeout_s", "max_agents", "on_failure",
+    "route", "session", "timeout_s", "step_timeout_s", "max_agents", "max_tokens",
+    "on_failure",
 )  # fmt: skip
 
 

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 _WORDS = ("passed", "success", "failed", "issues")
 # A valid answer that reports failure.
 _FAILED = ("agent_failed", "agent_blocked")
-_ENDS: Mapping[str, Fact] = {
-    "completed": ("ok", ""),
-    "failed": ("failed", "the flow that it called failed"),
-    "cancelled": ("error", "the flow that it called was cancelled"),
+_ENDS: Mapping[str, Callable[[str], Fact | None]] = {
+    "running": lambda _: None,
+    "paused": lambda why: ("paused", why),
+    "completed": lambda _: ("ok", ""),
+    "failed": lambda why: ("failed", f"the flow that it called failed: {why}"),
+    "cancelled": lambda _: ("error", "the flow that it called was cancelled"),
 }
 
 
@@ -81,20 +83,20 @@ class Answers:
 
     def _end_of(self, child: str) -> Fact | None:
         try:
-            return _ENDS.get(self._child(child)["status"])
+            called = self._child(child)
         except UnknownRun:
             # It is still to be begun.
             return None
         except BridgeError as exc:
             return "error", str(exc)
+        if called["resumed"] < self._run["resumed"]:
+            # It has not heard yet that it goes on.
+            return None
+        return _ENDS[called["status"]](called["why"])
 
     def _child(self, run_id: str) -> Run:
-        def load(run_id: str) -> Run:
-            with folder_of(self._state, run_id) as folder:
-                return read(folder, run_id, self._state.key())
-
-        run: Run = self._once(run_id, load)
-        return run
+        with folder_of(self._state, run_id) as folder:
+            return read(folder, run_id, self._state.key())
 
     def _once(self, name: str, load: Callable[[str], Any]) -> Any:
         if self._known.get(name) is None:

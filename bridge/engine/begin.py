@@ -35,7 +35,8 @@ class RunOptions(TypedDict, total=False):
     Attributes:
         params: what the flow is given.
         ask: fields of every request.
-        agents: how many agents may be asked.
+        agents: how many agents may be asked, by runs that it calls, too.
+        tokens: how many tokens these may use.
         until: when it has to end, in milliseconds since 1970.
         policy: what becomes of it when a step fails and no condition looks at that.
         fan_out: how many requests may wait or run at once without a person's yes.
@@ -45,6 +46,7 @@ class RunOptions(TypedDict, total=False):
     params: Mapping[str, str]
     ask: Mapping[str, Any]
     agents: int | None
+    tokens: int | None
     until: int | None
     policy: Policy
     fan_out: int | None
@@ -95,13 +97,13 @@ def begin_child(
     options: RunOptions = {
         "params": arguments_of(parent, details, answers, node),
         "ask": parent["ask"],
-        "until": parent["until"],
         "policy": parent["policy"],
         "fan_out": parent["fanOut"],
         "source": parent["source"],
     }
     run = new_run(child, plan, options, now_ms=state.now_ms())
     run |= {"parent": (parent["run"], node), "depth": depth, "name": name}
+    run |= {"root": parent["root"], "resumed": parent["resumed"]}
     _write(state, run, {**plan, "flows": details["flows"]})
 
 
@@ -128,11 +130,15 @@ def new_run(run_id: str, plan: Plan, options: RunOptions, *, now_ms: int) -> Run
         "said": {},
         "look": True,
         "asked": 0,
+        "called": {},
         "agents": options.get("agents"),
+        "tokens": options.get("tokens"),
         "until": options.get("until"),
         "policy": options.get("policy", "abort"),
         "parent": None,
+        "root": run_id,
         "depth": 0,
+        "resumed": 0,
         "params": defaults | {n: printable(v) for n, v in params.items()},
         "ask": {**options.get("ask", {})},
         "fanOut": options.get("fan_out"),

@@ -11,6 +11,8 @@ from bridge.engine.run_ids import LIVE, OUT, request_id
 from bridge.errors import InvalidRequest
 from bridge.protocol.record import printable
 
+_DONE = ("completed",)
+
 if TYPE_CHECKING:
     from bridge.engine.run import Linked, Said
     from bridge.engine.step import Step
@@ -28,20 +30,41 @@ def cancel(made: Step) -> None:
     made.halt("cancelled", "by its user")
 
 
-def resume(made: Step, *, agents: int | None = None, until: int | None = None) -> None:
+def resume(
+    made: Step,
+    *,
+    agents: int | None = None,
+    tokens: int | None = None,
+    until: int | None = None,
+) -> None:
     """Go on where it stopped: what failed or was cancelled is asked again.
 
-    `agents` and `until` are new bounds, None for those that it has.
+    `agents`, `tokens` and `until` are new bounds, None for those that it has.
     """
     run = made.run
+    if run["parent"]:
+        raise InvalidRequest(f"{run['run']} goes on with {run['root']}: resume that")
     _check(made, "paused", "failed", "cancelled")
     run |= {"agents": agents if agents is not None else run["agents"]}
+    run |= {"tokens": tokens if tokens is not None else run["tokens"]}
     run |= {"until": until if until is not None else run["until"]}
+    run["resumed"] += 1
     _go_on(made)
+
+
+def go_on(made: Step, *, resumed: int) -> None:
+    """Go on in a called run whose caller was resumed."""
+    run = made.run
+    run["resumed"] = resumed
+    if run["status"] == "completed":
+        made.do("tell", run["run"], "")
+    else:
+        _go_on(made)
 
 
 def _go_on(made: Step) -> None:
     run = made.run
+    run |= {"status": "running", "why": "", "out": []}
     for name, entry in [*made.known.items()]:
         if entry.get("state") in ("stopped", "cancelled"):
             again = entry.copy()
@@ -51,7 +74,13 @@ def _go_on(made: Step) -> None:
             # What was tried as often as it may be may be tried as often again.
             for back in made.nodes[name].get("back", ()):
                 run["loops"].pop(f"{name}>{back['to']}", None)
-    run |= {"status": "running", "why": "", "out": []}
+            if made.nodes[name]["kind"] == "call" and "attempt" in again:
+                # The run that it called goes on, and does not begin anew.
+                again["state"] = "open"
+                run["open"].append(name)
+    for name in run["open"]:
+        if made.nodes[name]["kind"] == "call":
+            made.do("call", made.asked(name), name)
     made.touch(made.nodes)
 
 
@@ -59,7 +88,10 @@ def jump(made: Step, node: str) -> None:
     """Go on from a node: what follows it starts anew, what only led to it is left."""
     if node not in made.nodes:
         raise InvalidRequest(f"run {made.run['run']} has no step {node!r}")
-    _check(made, "running", "paused", "failed", "cancelled", "completed")
+    run = made.run
+    _check(made, *LIVE, "failed", "cancelled", *(() if run["parent"] else _DONE))
+    if not run["parent"]:
+        run["resumed"] += 1
     _go_on(made)
     made.reset(_behind(made, node))
     made.known[node] = {**made.known.get(node, {}), "forced": True}

@@ -121,17 +121,24 @@ class Run(TypedDict):
         vars: the request, checkpoint or run that made a variable.
         loops: how often a jump was taken: `from>to`.
         due: what is to be done in the world for this state to be true: `ask`, `call`,
-            `cancel`, `end`, each with an id and a node. It is done after the state is
-            written, and done again by the next one who looks.
+            `cancel`, `tell` (who called it), each with an id and a node. It is done
+            after the state is written, and done again by the next one who looks.
         said: what persons said, by the id of the checkpoint's visit.
         look: every node is to be looked at: the run is new, or has been changed by
             hand.
-        asked: how many agents were asked.
-        agents: how many may be; null for no limit.
-        until: when it has to end, in milliseconds since 1970; null for never.
+        asked: how many agents it has asked itself.
+        called: of a run that nobody called: how many each run below it has asked.
+        agents: how many all of these may ask; null for no limit.
+        tokens: how many tokens their agents may use; null for no limit.
+        until: when it has to end, in milliseconds since 1970; null for never. What
+            holds for a called run is what `root` says, of all three.
         policy: what becomes of the run when a step fails and no condition looks at it.
         parent: the run and the node that called it.
+        root: the run that nobody called, above it or itself; its lock is that of all
+            runs below it.
         depth: how many runs are above it.
+        resumed: how often it was resumed; of a called run, at which of these its caller
+            had it go on.
         params: what the flow was given.
         ask: fields of every request, by their names on disk.
         fanOut: how many of its requests may wait or run at once without a person's yes.
@@ -157,11 +164,15 @@ class Run(TypedDict):
     said: dict[str, Said]
     look: bool
     asked: int
+    called: dict[str, int]
     agents: int | None
+    tokens: int | None
     until: int | None
     policy: Policy
     parent: tuple[str, str] | None
+    root: str
     depth: int
+    resumed: int
     params: dict[str, str]
     ask: dict[str, Any]
     fanOut: int | None
@@ -170,4 +181,4 @@ class Run(TypedDict):
     createdAt: int
 
 
-Command = tuple[Literal["ask", "call", "cancel", "end"], str, str]
+Command = tuple[Literal["ask", "call", "cancel", "tell"], str, str]

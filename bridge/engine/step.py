@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bridge.engine.run_ids import OUT, child_id, request_id
 from bridge.policy.condition import ConditionError
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from bridge.engine.run import Entry, Linked, Run, State
     from bridge.flow.plan import Back, Code
 
-    # How something that was asked has ended, and why, where it is no success.
-    Fact = tuple[Literal["ok", "failed", "error"], str]
+    # How something that was asked has ended, and why, where it is no success. A called
+    # run that is `paused` has not ended.
+    Fact = tuple[Literal["ok", "failed", "error", "paused"], str]
     # Whether a condition holds, of steps that ended so with these requests, and of
     # these variables.
     Truth = Callable[[Code, list[tuple[State, str]], Mapping[str, str]], bool]
 
+# What is done in the world for a node. A checkpoint only waits for a person.
+_ACTS = {"agent": "ask", "call": "call"}
 _CAUGHT: Mapping[str, tuple[str, ...]] = {
     "": ("ok",), "failed": ("ok", "failed"), "any": ("ok", "failed", "error"),
 }  # fmt: skip
@@ -48,13 +51,30 @@ def step(plan: Linked, run: Run, facts: Mapping[str, Fact], truth: Truth) -> Run
     return made.run
 
 
+def _is_paused(fact: Fact) -> bool:
+    return fact[0] == "paused"
+
+
+class Used(NamedTuple):
+    """What the runs that share their budgets with a run have used.
+
+    `agents` are those that the others have asked, `tokens` those of all.
+    """
+
+    agents: int = 0
+    tokens: int = 0
+
+
 class Step:
     """A run that is being changed; the one that it began with stays as it was."""
 
-    def __init__(self, plan: Linked, run: Run, truth: Truth) -> None:
+    def __init__(
+        self, plan: Linked, run: Run, truth: Truth, used: Used | None = None
+    ) -> None:
         self.nodes = plan["nodes"]
         self.out = plan["out"]
         self.truth = truth
+        self.used = used or Used()
         self.run: Run = {
             **run,
             "rev": run["rev"] + 1,
@@ -77,18 +97,22 @@ class Step:
     def hear(self, facts: Mapping[str, Fact]) -> None:
         """Note all that has ended, before anything follows from it."""
         asked = {name: request_id(self.run, name) for name in self.run["open"]}
-        ended = {name: id_ for name, id_ in asked.items() if id_ in facts}
+        heard = {name: facts[id_] for name, id_ in asked.items() if id_ in facts}
         # First of all, so that a failure cancels only what has not ended.
-        self.run["open"] = [name for name in asked if name not in ended]
-        for name, id_ in ended.items():
-            # Unless another's end has begun it anew.
-            if id_ == request_id(self.run, name):
-                how, why = facts[id_]
-                self._or_stop(name, partial(self._hear, how=how, why=why))
+        self.run["open"] = [n for n in asked if n not in heard or _is_paused(heard[n])]
+        for name, fact in heard.items():
+            # Unless another's end has begun it anew, or stopped the run.
+            if _is_paused(fact) and self.run["status"] != "running":
+                continue
+            if asked[name] == request_id(self.run, name):
+                self._or_stop(name, partial(self._hear, fact=fact))
 
-    def _hear(self, name: str, how: Literal["ok", "failed", "error"], why: str) -> None:
+    def _hear(self, name: str, fact: Fact) -> None:
         node, entry = self.nodes[name], self.known[name]
-        if how != "ok" and entry.get("attempt", 1) <= node.get("retry", 0):
+        how, why = fact
+        if how == "paused":
+            self.halt("paused", f"{name}: {why}")
+        elif how != "ok" and entry.get("attempt", 1) <= node.get("retry", 0):
             self.ask(name)
         elif how in _CAUGHT[node.get("caught", "")] or self.run["policy"] == "skip":
             self.end(name, how)
@@ -114,9 +138,9 @@ class Step:
         if left:
             self.stop(left[0], "nothing leads to it")
             return
-        out = [self._asked(name) for name in self._last(OUT)]
+        out = [self.asked(name) for name in self._last(OUT)]
         self.run |= {"status": "completed", "out": out}
-        self.do("end", self.run["run"], "")
+        self.do("tell", self.run["run"], "")
 
     def decide(self, name: str) -> None:
         """Run or skip a node, unless it has to wait."""
@@ -161,27 +185,27 @@ class Step:
         self.known[name] = entry
         run = self.run
         kind = self.nodes[name]["kind"]
-        if run["status"] == "running" and kind == "agent" and self._is_spent():
-            run |= {
-                "status": "paused",
-                "why": f"as many agents were asked as it may ask: {run['asked']}",
-            }
+        if run["status"] == "running" and kind == "agent" and (spent := self._spent()):
+            self.halt("paused", spent)
         if run["status"] != "running":
             entry["state"] = "cancelled"
             return
         entry |= {"state": "open", "at": run["at"]}
         entry["attempt"] = entry.get("attempt", 0) + 1
         run["open"].append(name)
-        if kind == "agent":
-            run["asked"] += 1
-            self.do("ask", self._asked(name), name)
-        elif kind == "call":
-            self.do("call", self._asked(name), name)
+        run["asked"] += kind == "agent"
+        if act := _ACTS.get(kind):
+            self.do(act, self.asked(name), name)
 
-    def _is_spent(self) -> bool:
-        return (
-            self.run["agents"] is not None and self.run["asked"] >= self.run["agents"]
-        )
+    def _spent(self) -> str:
+        """Which budget is used up, or empty."""
+        run, tokens = self.run, self.used.tokens
+        asked = run["asked"] + self.used.agents
+        if run["agents"] is not None and asked >= run["agents"]:
+            return f"as many agents were asked as it may ask (--max-agents): {asked}"
+        if run["tokens"] is not None and tokens >= run["tokens"]:
+            return f"{tokens} tokens were used; --max-tokens was {run['tokens']}"
+        return ""
 
     def end(self, name: str, state: State) -> None:
         """A node has ended: decide its edges, or jump back."""
@@ -190,7 +214,7 @@ class Step:
         entry.pop("dead", None)
         self.known[name] = entry
         if state in ("ok", "failed") and (var := node.get("var")):
-            self.run["vars"][var] = self._asked(name)
+            self.run["vars"][var] = self.asked(name)
         if state != "skipped" and "back" in node and self._jumps(name, node["back"]):
             return
         targets = node["to"]
@@ -302,10 +326,10 @@ class Step:
         if state != "open" or name not in self.run["open"]:
             return False
         self.run["open"].remove(name)
-        self.do("cancel", self._asked(name), name)
+        self.do("cancel", self.asked(name), name)
         return True
 
-    def _asked(self, name: str) -> str:
+    def asked(self, name: str) -> str:
         """The request, checkpoint or run that a node has begun."""
         asked = request_id(self.run, name)
         return child_id(asked) if self.nodes[name]["kind"] == "call" else asked
@@ -320,12 +344,10 @@ class Step:
     def halt(self, status: Literal["paused", "failed", "cancelled"], why: str) -> None:
         """Stop the run; unless it is only paused, what it has asked is cancelled."""
         self.run |= {"status": status, "why": why}
-        if status == "paused":
-            return
-        for name in [*self.run["open"]]:
+        for name in [*self.run["open"]] if status != "paused" else ():
             self._cancel(name)
             self.known[name] = {**self.known[name], "state": "cancelled"}
-        self.do("end", self.run["run"], "")
+        self.do("tell", self.run["run"], "")
 
     def touch(self, names: Iterable[str]) -> None:
         """Have nodes looked at again."""

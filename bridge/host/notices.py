@@ -101,7 +101,8 @@ def take_notice(hook: HookContext, notice: Notice) -> HookOutput | None:
     if run is None and notice.tool_use_id:
         run = subagent_runs.find_call(hook.store, notice.tool_use_id)
     call = run.tool_use_id if run else notice.tool_use_id
-    note_tokens(hook.store, hook.session.host, call, notice.tokens)
+    asked = run.request_id if run else ""
+    note_tokens(hook.store, hook.session.host, call, notice.tokens, asked)
     if run is None:
         return None
     if run.nested:

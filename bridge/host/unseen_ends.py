@@ -63,7 +63,7 @@ def after_agent(hook: HookContext) -> HookOutput:
     if in_background:
         return SILENT if run.nested else _launched(result)
     tokens = result.get("totalTokens")
-    note_tokens(hook.store, run.host, run.tool_use_id, tokens)
+    note_tokens(hook.store, run.host, run.tool_use_id, tokens, run.request_id)
     if run.nested:
         subagent_runs.drop(hook.store, run)
         return SILENT

@@ -59,6 +59,7 @@ _TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
     ("flow", "the path, the name or the text of a flow", _is_path),
     ("params", "a dict of texts", lambda v: _is_mapping(v) and _are_texts(v.values())),
     ("max_agents", "a number of agents, 0 or more", _is_size),
+    ("max_tokens", "a number of tokens, 0 or more", _is_size),
     ("on_failure", "abort, skip or ask", lambda v: v in ("abort", "skip", "ask")),
     ("timeout_s fallback_after_s step_timeout_s", "a number of seconds, or a timedelta",
         lambda v: seconds_in(v) is not None),

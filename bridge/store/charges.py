@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from bridge.errors import StateUnavailable
 from bridge.protocol.request import HostProcess
+from bridge.store import live_runs
 from bridge.store.clock import uptime
 from bridge.store.sessions import change_spending
 from bridge.store.spending import Spending
@@ -36,10 +37,21 @@ def note_end(
     _change(store, host, lambda spent: spent.ended(call, now, again=again))
 
 
-def note_tokens(store: Store, host: HostProcess, call: str, tokens: object) -> None:
+def note_tokens(
+    store: Store, host: HostProcess, call: str, tokens: object, request_id: str = ""
+) -> None:
     """The client tells the tokens of an agent; None if it does not."""
     if tokens is not None:
         _change(store, host, lambda spent: spent.told(call, tokens))
+    note_in_run(store, request_id, call, tokens)
+
+
+def note_in_run(store: Store, request_id: str, call: str, tokens: object) -> None:
+    """What an agent took counts in the budget of the run that asked, if one did."""
+    run = live_runs.run_of(store.place, request_id)
+    if run and isinstance(tokens, int):
+        with suppress(OSError, StateUnavailable), store.state() as state:
+            live_runs.note_tokens(state, run, call, tokens)
 
 
 def settle(store: Store, call: str, tokens: int | None) -> None:

@@ -20,6 +20,9 @@ _MARK = ".run"
 RUNS = "runs"
 FILE = "run.json"
 LOCK = "run.lock"
+_TOKENS = "tokens.log"
+_MANY = 2**30
+_DIGITS = 15
 
 
 def mark(state: State, run: str) -> None:
@@ -43,6 +46,29 @@ def run_of(place: Place, request_id: str) -> str | None:
     run = request_id.partition("-")[0]
     path = f"{place.state}/{FOLDER}/{run}{_MARK}"
     return run if os.path.lexists(path) else None
+
+
+def note_tokens(state: State, run: str, call: str, tokens: int) -> None:
+    """Note what an agent of a run took; of a call told twice the larger counts."""
+    from bridge.store.rotating_log import append
+
+    with state[RUNS].folder(run, make=False) as folder:
+        line = f"{call} {tokens}\n".encode()
+        append(folder, _TOKENS, line, max_bytes=_MANY, older=_TOKENS)
+
+
+def tokens_of(state: State, run: str) -> int:
+    """How many tokens the agents of a run took, as far as somebody told."""
+    from bridge.store.rotating_log import read
+
+    with state[RUNS].folder(run, make=False) as folder:
+        lines = read(folder, _TOKENS).decode(errors="replace")
+    told: dict[str, int] = {}
+    for line in lines.splitlines():
+        call, _, number = line.partition(" ")
+        if number.isdecimal():
+            told[call] = max(told.get(call, 0), int(number[:_DIGITS]))
+    return sum(told.values())
 
 
 def remove_ended(state: State, older_than_s: float, now_s: float) -> int:

@@ -28,7 +28,7 @@ from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.status import Stage, ignore
 from bridge.routes import OwnRoute
 from bridge.store import Claimant
-from bridge.store.charges import settle
+from bridge.store.charges import note_in_run, settle
 from bridge.store.clock import uptime
 from bridge.store.host_process import identify
 from bridge.store.lifecycle import expired
@@ -213,6 +213,8 @@ class Worker:
         else away.
         """
         self._tokens = outcome.tokens
+        call = f"{request.request_id}.{request.attempt}"
+        note_in_run(self.store, request.request_id, call, outcome.tokens)
         now_ms = self.store.now_ms()
         response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
         is_first = True

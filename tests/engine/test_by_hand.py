@@ -14,8 +14,6 @@ from bridge.engine.advance import advance
 from bridge.engine.begin import begin
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
-from bridge.flow.compiler import compile_flow
-from bridge.flow.parser import parse_flow
 from bridge.protocol.ids import RequestId
 from bridge.store.live_runs import live_runs
 from bridge.store.switch import switch_off, switch_on
@@ -148,7 +146,7 @@ def test_the_agents_of_a_run_are_bounded(world):
 
     paused = world.advance(run)
     assert paused["status"] == "paused"
-    assert paused["why"] == "as many agents were asked as it may ask: 1"
+    assert paused["why"] == "as many agents were asked as it may ask (--max-agents): 1"
 
     world.advance(run, partial(by_hand.resume, agents=2))
     assert [*world.waiting()] == ["b"]
@@ -181,58 +179,6 @@ def test_nothing_is_asked_while_hostbridge_is_off(world):
     switch_on(world.store)
     world.advance(run)
     assert [*world.waiting()] == ["b"]
-
-
-def calling(inner):
-    """A plan that calls the flow `inner`."""
-
-    def find(name):
-        return parse_flow(inner if name == "inner" else "")
-
-    return compile_flow(
-        parse_flow('@call:inner(what="it"):made -> b:"Use {made}"'), find
-    )
-
-
-def test_a_called_flow_is_a_run_of_its_own(world):
-    run = world.begin(calling('a:"Make {{what}}"'))
-    asked = world.waiting()["a"]
-    assert asked.prompt == "Make it"
-    child = asked.request_id.partition("-")[0]
-    assert sorted(lives(world)) == sorted([run, child])
-
-    world.answer("a", "made it")
-    world.advance(child)
-
-    assert world.waiting()["b"].prompt == "Use made it"
-    assert lives(world) == [run]
-
-
-def test_a_called_flow_is_cancelled_with_its_caller(world):
-    run = world.begin(calling('a:"Make {{what}}"'))
-
-    world.advance(run, by_hand.cancel)
-
-    assert world.waiting() == {}
-    assert lives(world) == []
-
-
-def lives(world):
-    with world.store.state() as state:
-        return live_runs(state)
-
-
-def test_flows_call_each_other_five_deep_at_most(world):
-    """What the compiler refuses may still lie in a plan."""
-    plan = plan_of('a:"1"')
-    for depth in range(7):
-        call = compile_flow(parse_flow(f"@call:f{depth}"))
-        plan = {**call, "flows": {**plan["flows"], f"f{depth}": plan}}
-
-    run = world.begin(plan)
-
-    assert world.waiting() == {}
-    assert world.advance(run)["why"] == "node-0: the flow that it called failed"
 
 
 def test_an_answer_by_hand_leads_on(tmp_path):

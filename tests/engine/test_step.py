@@ -72,7 +72,7 @@ def test_failures_heard_of_at_once_stop_a_run_once():
     play.step(["node-0", "node-1", "node-2"])
 
     assert play.run["status"] == "failed"
-    assert play.last_due == [("cancel", "r-node-3-1-1", "node-3"), ("end", "r", "")]
+    assert play.last_due == [("cancel", "r-node-3-1-1", "node-3"), ("tell", "r", "")]
     ends = {name: entry["state"] for name, entry in play.run["nodes"].items()}
     assert ends == {
         "node-0": "stopped", "node-1": "stopped", "node-2": "ok", "node-3": "cancelled",

@@ -1,0 +1,198 @@
+"""A run whose lock is held: one step after the other, each written before it is done.
+
+What a person sees of it is in `bridge.engine.view`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from bridge.engine import by_hand
+from bridge.engine.answers import Answers
+from bridge.engine.run_files import read, read_details, read_plan, write
+from bridge.engine.run_ids import LIVE, request_id
+from bridge.engine.step import Step
+from bridge.errors import BridgeError, StateUnavailable
+from bridge.protocol.ids import RequestId
+from bridge.protocol.response import failed
+from bridge.store import live_runs
+from bridge.store.queries import find_unfinished
+from bridge.store.responses import publish
+from bridge.store.state import file_of
+from bridge.store.submit import FOLDERS_OF_IDS, submit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.engine.advance import Family
+    from bridge.engine.run import Command, Details, Run
+    from bridge.engine.step import Fact
+    from bridge.store.directory import Folder
+    from bridge.store.state import State
+
+    # What a person does with a run.
+    Act = Callable[[Step], object]
+
+
+class HeldRun:
+    """A run whose lock is held."""
+
+    def __init__(self, family: Family, folder: Folder, run_id: str) -> None:
+        self.family = family
+        self.folder = folder
+        self.run = read(folder, run_id, family.state.key())
+        self.plan = read_plan(folder, self.run)
+        self.answers = Answers(family.state, self.run)
+        # What could not be asked at all.
+        self.refused: dict[str, Fact] = {}
+
+    @cached_property
+    def details(self) -> Details:
+        """The part of the plan that is only read to ask."""
+        return read_details(self.folder, self.run)
+
+    def advance(self, act: Act | None) -> None:
+        """Take the run as far as it goes now."""
+        self._do_due()
+        while self._step(act):
+            act = None
+            self._do_due()
+
+    def _step(self, act: Act | None) -> bool:
+        """Take a step, and write it; False if nothing has changed."""
+        run, now_ms = self._bounded(), self.family.state.now_ms()
+        is_running = run["status"] == "running"
+        facts = {**self.answers.facts(self.plan), **self.refused} if is_running else {}
+        is_late = is_running and now_ms >= (run["until"] or now_ms + 1)
+        if not (act or facts or is_late or (is_running and run["look"])):
+            return False
+        used = self.family.used_by_others(run)
+        made = Step(self.plan, {**run, "at": now_ms}, self.answers.truth, used)
+        if act is not None:
+            act(made)
+            # What a person said is a fact, too.
+            self.answers.follow(made.run)
+            facts = {**self.answers.facts(self.plan), **facts}
+        if made.run["status"] == "running":
+            made.hear(facts)
+            if is_late:
+                made.halt("failed", "its time is over")
+            made.lead_on()
+        self.refused = {}
+        # What a person has done cannot be found out again.
+        self.write(made.run, durable=act is not None)
+        return True
+
+    def _bounded(self) -> Run:
+        """The run, within what holds for all runs of the family."""
+        root = self.family.root.run
+        bounds = {key: root[key] for key in ("agents", "tokens", "until")}
+        return {**self.run, **bounds}  # type: ignore[typeddict-item]
+
+    def write(self, run: Run, *, durable: bool = False) -> None:
+        """Write how far the run is."""
+        state, before = self.family.state, self.run
+        if run["status"] in LIVE and before["status"] not in LIVE:
+            live_runs.mark(state, run["run"])
+        if run["asked"] != before["asked"]:
+            self._count(run)
+        write(self.folder, run, state.key(), durable=durable)
+        if run["status"] != before["status"]:
+            state.note(f"run {run['status']}", run["run"], why=run["why"] or None)
+        self.run = run
+        self.answers.follow(run)
+
+    def _count(self, run: Run) -> None:
+        """Note how many agents a called run has asked, before it is so."""
+        root = self.family.root
+        if root is not self:
+            called = {**root.run["called"], run["run"]: run["asked"]}
+            root.write({**root.run, "rev": root.run["rev"] + 1, "called": called})
+
+    def _do_due(self) -> None:
+        """Do what is due. What cannot be done now stays due."""
+        run = self.run
+        dropped = {id_ for act, id_, _ in run["due"] if act == "cancel"}
+        may_ask = run["status"] == "running" and not self.family.is_off()
+        left: list[Command] = []
+        for command in run["due"]:
+            act, id_, _ = command
+            if act in ("ask", "call") and (id_ in dropped or run["status"] not in LIVE):
+                continue
+            if act in ("ask", "call") and not may_ask:
+                left.append(command)
+                continue
+            self._do(command)
+        # While it was done, agents of a called run may have been counted.
+        self.run = {**self.run, "due": left}
+
+    def _do(self, command: Command) -> None:
+        act, id_, node = command
+        if act == "ask":
+            self._ask(id_, node)
+        elif act == "call":
+            self._call(id_, node)
+        elif act == "cancel" and "-" not in id_:
+            self.family.look(id_, by_hand.cancel)
+        elif act == "cancel":
+            _cancel(self.family.state, RequestId(id_))
+        elif self.run["parent"]:
+            self.family.next.append(self.run["parent"][0])
+
+    def _ask(self, asked: str, node: str) -> None:
+        family, state = self.family, self.family.state
+        if any(state[folder].has(file_of(asked)) for folder in FOLDERS_OF_IDS):
+            return
+        from bridge.engine.asks import request_of
+
+        try:
+            request = request_of(
+                family.store,
+                family.definitions,
+                self._bounded(),
+                self.details,
+                self.answers,
+                node=node,
+                request_id=asked,
+                is_retried="retry" in self.plan["nodes"][node],
+            )
+            submit(state, request, fan_out=self.run["fanOut"])
+        except StateUnavailable:
+            raise
+        except (BridgeError, ValueError) as exc:
+            self.refused[asked] = ("error", f"{exc}")
+            return
+        family.has_asked |= request.route == "host"
+
+    def _call(self, child: str, node: str) -> None:
+        """See that a called run is there, and goes on if its caller was resumed."""
+        from bridge.engine.begin import begin_child
+
+        family, resumed = self.family, self.run["resumed"]
+        try:
+            begin_child(
+                family.state,
+                self.run,
+                self.details,
+                self.answers,
+                node=node,
+                child=child,
+            )
+            called = family.run(child)
+            is_behind = called.run["resumed"] < resumed
+            called.advance(
+                partial(by_hand.go_on, resumed=resumed) if is_behind else None
+            )
+        except StateUnavailable:
+            raise
+        except BridgeError as exc:
+            self.refused[request_id(self.run, node)] = ("error", f"{exc}")
+
+
+def _cancel(state: State, asked: RequestId) -> None:
+    request = find_unfinished(state, asked)
+    if request is not None:
+        why = "the flow that asked goes on without it"
+        response = failed(request, "cancelled", why, now_ms=state.now_ms())
+        publish(state, response, source="flow")

@@ -1,0 +1,259 @@
+"""Called flows: runs of their own that go on, stop and pay with who called them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from engine.flowworld import World
+from flow.simulation import plan_of
+
+from bridge.engine import by_hand
+from bridge.errors import InvalidRequest
+from bridge.flow.compiler import compile_flow
+from bridge.flow.parser import parse_flow
+from bridge.protocol.response import failed
+from bridge.store.charges import note_in_run
+from bridge.store.live_runs import live_runs
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def lives(world):
+    with world.store.state() as state:
+        return live_runs(state)
+
+
+def calling(inner):
+    """A plan that calls the flow `inner`."""
+
+    def find(name):
+        return parse_flow(inner if name == "inner" else "")
+
+    return compile_flow(
+        parse_flow('@call:inner(what="it"):made -> b:"Use {made}"'), find
+    )
+
+
+def test_a_called_flow_is_a_run_of_its_own(world):
+    run = world.begin(calling('a:"Make {{what}}"'))
+    asked = world.waiting()["a"]
+    assert asked.prompt == "Make it"
+    child = asked.request_id.partition("-")[0]
+    assert sorted(lives(world)) == sorted([run, child])
+
+    world.answer("a", "made it")
+    world.advance(child)
+
+    assert world.waiting()["b"].prompt == "Use made it"
+    assert lives(world) == [run]
+
+
+def test_a_called_flow_is_cancelled_with_its_caller(world):
+    run = world.begin(calling('a:"Make {{what}}"'))
+
+    world.advance(run, by_hand.cancel)
+
+    assert world.waiting() == {}
+    assert lives(world) == []
+
+
+def test_flows_call_each_other_five_deep_at_most(world):
+    """What the compiler refuses may still lie in a plan."""
+    plan = plan_of('a:"1"')
+    for depth in range(7):
+        call = compile_flow(parse_flow(f"@call:f{depth}"))
+        plan = {**call, "flows": {**plan["flows"], f"f{depth}": plan}}
+
+    run = world.begin(plan)
+
+    assert world.waiting() == {}
+    assert world.advance(run)["why"] == (
+        "node-0: the flow that it called failed: " * 5
+        + "node-0: flows call each other more than 5 deep"
+    )
+
+
+TWO = 'a:"Make {{what}}" -> c:"Mend it"'
+
+
+def in_the_middle(world, **options):
+    """A run whose called flow has asked its second agent."""
+    run = world.begin(calling(TWO), **options)
+    world.answer("a")
+    world.advance(child_of(world))
+    assert [*world.waiting()] == ["c"]
+    return run
+
+
+def child_of(world):
+    (child,) = (each for each in lives(world) if each.startswith("f"))
+    return child
+
+
+def asked(world):
+    return [each.request_id.partition("-")[2] for each in world.waiting().values()]
+
+
+def finish(world, run):
+    """Answer all there is, and see that the called flow was not begun anew."""
+    for agent in ("c", "b"):
+        assert [*world.waiting()] == [agent]
+        world.answer(agent)
+        for each in lives(world):
+            world.advance(each)
+    assert world.advance(run)["status"] == "completed"
+    assert lives(world) == []
+    folders = [each.name for each in (world.store.place.state / "runs").iterdir()]
+    assert len(folders) == 2
+
+
+def test_a_failed_called_flow_goes_on_where_it_failed(world):
+    run = in_the_middle(world)
+    child = child_of(world)
+    world.answer("c", "host_gone")
+    world.advance(child)
+    why = "node-0: the flow that it called failed: node-1: host_gone: as the test wants"
+    assert world.advance(run)["why"] == why
+    assert lives(world) == []
+
+    world.advance(run, by_hand.resume)
+
+    assert sorted(lives(world)) == sorted([run, child])
+    assert asked(world) == ["node-1-1-2"]
+    finish(world, run)
+
+
+def test_a_cancelled_called_flow_goes_on_with_its_caller(world):
+    run = in_the_middle(world)
+    world.advance(run, by_hand.cancel)
+    assert (world.waiting(), lives(world)) == ({}, [])
+
+    world.advance(run, by_hand.resume)
+
+    assert asked(world) == ["node-1-1-2"]
+    finish(world, run)
+
+
+def test_a_paused_run_pauses_what_it_called(world):
+    run = world.begin(calling(TWO))
+    world.advance(run, by_hand.pause)
+    world.answer("a")
+    world.advance(child_of(world))
+    assert world.waiting() == {}
+
+    world.advance(run, by_hand.resume)
+
+    finish(world, run)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_called_flow_that_stops_to_ask_pauses_its_caller(world, deep):
+    plan = calling(TWO)
+    if deep:
+        flows = {**plan["flows"], "middle": plan}
+        plan = {**compile_flow(parse_flow("@call:middle")), "flows": flows}
+    run = world.begin(plan, policy="ask")
+    world.answer("a", "host_gone")
+    world.advance(next(each for each in lives(world) if asks_first(world, each)))
+    paused = world.advance(run)
+    assert paused["status"] == "paused"
+    assert paused["why"].endswith("node-0: host_gone: as the test wants")
+
+    world.advance(run, by_hand.resume)
+
+    assert asked(world) == ["node-0-1-2"]
+    assert world.advance(run)["status"] == "running"
+
+
+def asks_first(world, run):
+    return world.advance(run)["status"] == "paused" and run.startswith("f")
+
+
+def test_only_who_called_it_is_resumed(world):
+    run = in_the_middle(world)
+    child = child_of(world)
+    world.advance(child, by_hand.pause)
+    assert world.advance(run)["why"] == "node-0: by its user"
+
+    with pytest.raises(InvalidRequest, match=f"{child} goes on with {run}: resume"):
+        world.advance(child, by_hand.resume)
+
+    world.advance(run, by_hand.resume)
+    finish(world, run)
+
+
+def test_a_jump_to_a_call_begins_it_anew(world):
+    run = in_the_middle(world)
+
+    world.advance(run, partial(by_hand.jump, node="node-0"))
+
+    assert asked(world) == ["node-0-1-1"]
+    assert [*world.waiting()] == ["a"]
+
+
+def test_a_called_run_shares_the_agents_of_its_caller(world):
+    run = world.begin(calling(TWO), agents=1)
+    world.answer("a")
+    world.advance(child_of(world))
+    paused = world.advance(run)
+    assert paused["why"] == (
+        "node-0: as many agents were asked as it may ask (--max-agents): 1"
+    )
+
+    world.advance(run, partial(by_hand.resume, agents=2))
+    world.answer("c")
+    world.advance(child_of(world))
+    assert world.waiting() == {}
+    why = "as many agents were asked as it may ask (--max-agents): 2"
+    assert world.advance(run)["why"] == why
+
+    world.advance(run, partial(by_hand.resume, agents=3))
+    assert [*world.waiting()] == ["b"]
+
+
+def test_a_called_run_shares_the_tokens_of_its_caller(world):
+    run = world.begin(calling(TWO), tokens=100)
+    child = child_of(world)
+    for call, tokens in (("one", 60), ("one", 40), ("two", 40)):
+        note_in_run(world.store, f"{child}-node-0-1-1", call, tokens)
+    note_in_run(world.store, f"{child}-node-0-1-1", "three", None)
+    note_in_run(world.store, "other-node-0-1-1", "four", 1000)
+    world.answer("a")
+    world.advance(child)
+    assert world.advance(run)["why"] == (
+        "node-0: 100 tokens were used; --max-tokens was 100"
+    )
+    assert world.waiting() == {}
+
+    world.advance(run, partial(by_hand.resume, tokens=101))
+
+    finish(world, run)
+
+
+def test_the_time_of_a_resumed_run_is_that_of_what_it_called(world):
+    run = world.begin(calling(TWO), until=world.store.now_ms() + 60_000)
+    request = world.waiting()["a"]
+    gone = failed(request, "host_gone", "gone", now_ms=request.created_at)
+    world.store.publish(gone, source="test")
+    world.advance(child_of(world))
+    later = world.store.now_ms() + 3_600_000
+
+    world.advance(run, partial(by_hand.resume, until=later))
+
+    assert world.waiting()["a"].timeout > 60_000
+
+
+def test_the_run_of_a_caller_that_is_gone_lives_no_more(world):
+    run = in_the_middle(world)
+    child = child_of(world)
+    for file in (world.store.place.state / "runs" / run).iterdir():
+        file.unlink()
+
+    with pytest.raises(InvalidRequest, match="there is no run"):
+        world.advance(child)
+
+    assert child not in lives(world)
