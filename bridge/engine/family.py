@@ -1,18 +1,20 @@
-"""A run whose lock is held: one step after the other, each written before it is done.
+"""Runs that share a lock: one that nobody called, and all below it.
 
-What a person sees of it is in `bridge.engine.view`.
+Each is taken one step after the other, and each step is written before what it makes
+due is done.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from bridge.engine import by_hand
 from bridge.engine.answers import Answers
-from bridge.engine.run_files import read, read_details, read_plan, write
+from bridge.engine.run_files import folder_of, read, read_details, read_plan, write
 from bridge.engine.run_ids import LIVE, request_id
-from bridge.engine.step import Step
+from bridge.engine.step import Step, Used
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
@@ -21,18 +23,105 @@ from bridge.store.queries import find_unfinished
 from bridge.store.responses import publish
 from bridge.store.state import file_of
 from bridge.store.submit import FOLDERS_OF_IDS, submit
+from bridge.store.switch import is_off
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import ExitStack
 
-    from bridge.engine.advance import Family
+    from bridge.config import Settings
+    from bridge.engine.asks import Definitions
     from bridge.engine.run import Command, Details, Run
     from bridge.engine.step import Fact
     from bridge.store.directory import Folder
     from bridge.store.state import State
+    from bridge.store.store import Store
 
     # What a person does with a run.
     Act = Callable[[Step], object]
+
+
+class Family:
+    """A run that nobody called, and all below it, under its lock.
+
+    Attributes:
+        next: runs that were told of something, still to be advanced.
+        has_asked: whether a session could take something new.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        state: State,
+        root: str,
+        folders: ExitStack,
+    ) -> None:
+        self.store = store
+        self.settings = settings
+        self.state = state
+        self.next: deque[str] = deque()
+        self.has_asked = False
+        self._folders = folders
+        self._known: dict[str, HeldRun] = {}
+        self._root_id = root
+
+    def advance(self, run_id: str, act: Act | None) -> Run:
+        """Advance a run, and whom it has told of that."""
+        run = self.run(run_id)
+        run.advance(act)
+        while self.next:
+            self.look(self.next.popleft())
+        for name, each in self._known.items():
+            if each.run["status"] not in LIVE:
+                live_runs.unmark(self.state, name)
+        return run.run
+
+    def look(self, run_id: str, act: Act | None = None) -> None:
+        """Advance another run; one that cannot be is left for its user to see."""
+        try:
+            self.run(run_id).advance(act)
+        except StateUnavailable:
+            raise
+        except BridgeError:
+            pass
+
+    def run(self, run_id: str) -> HeldRun:
+        """A run, read once."""
+        if run_id not in self._known:
+            folder = self._folders.enter_context(folder_of(self.state, run_id))
+            self._known[run_id] = HeldRun(self, folder, run_id)
+        return self._known[run_id]
+
+    @property
+    def root(self) -> HeldRun:
+        """The run that nobody called."""
+        return self.run(self._root_id)
+
+    @cached_property
+    def definitions(self) -> Definitions:
+        """The definitions of the agents that are asked."""
+        from bridge.engine.asks import Definitions
+
+        return Definitions(self.settings, self.store.place.project)
+
+    def used_by_others(self, run: Run) -> Used:
+        """What the budgets of a run have to do with besides what it has asked."""
+        root = self.root.run
+        asked = {root["run"]: root["asked"], **root["called"]}
+        tokens = 0
+        if root["tokens"] is not None:
+            tokens = sum(live_runs.tokens_of(self.state, each) for each in asked)
+        asked.pop(run["run"], None)
+        return Used(sum(asked.values()), tokens)
+
+    def is_off(self) -> bool:
+        """Whether nobody is to be asked."""
+        return (
+            self.root.run["status"] != "running"
+            or self.settings.off
+            or is_off(self.store)
+        )
 
 
 class HeldRun:
