@@ -116,6 +116,7 @@ def applied(
         digest=definition.source.digest,
         prompt=render_request(definition, request).whole,
         subagent_type=definition.subagent_type,
+        base=definition.base if request.is_temporary else None,
     )
     return request.with_(definition=note)
 

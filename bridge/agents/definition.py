@@ -171,6 +171,7 @@ class Definition(AgentFields):
         script_tools: tools of its own.
         timeout_s: None for the default.
         has_no_rules: `lifecycle_workflow` is null: no rules bind it.
+        base: the agent that it stands on; None for none.
     """
 
     source: Source
@@ -181,6 +182,7 @@ class Definition(AgentFields):
     script_tools: tuple[ScriptTool, ...] = ()
     timeout_s: Annotated[float, Field(gt=0)] | None = None
     has_no_rules: bool = False
+    base: str | None = None
 
     def takes(self, route: RouteName) -> bool:
         """Whether a route may answer it: a call's own mode goes before its `mode`."""

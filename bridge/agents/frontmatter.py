@@ -10,6 +10,7 @@ Source: measured on Claude Code 2.1.330.
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,16 @@ _FIELD = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*:(?:[ \t]|$)")
 MAX_FIELDS = 200
 # The line of the file on which the fields begin.
 _FIRST_LINE = 2
+
+
+def as_yaml(text: str) -> str:
+    """The text as YAML reads it: `on`, `1.0` or `a: b` needs quotes."""
+    import yaml
+
+    with suppress(yaml.YAMLError):
+        if yaml.safe_load(f"a: {text}") == {"a": text}:
+            return text
+    return json.dumps(text, ensure_ascii=False)
 
 
 def split(text: str) -> tuple[str, str] | None:

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.agents.agent_names import ALL_LAYERS, LAYERS
 from bridge.agents.registry import Registry
 from bridge.config import Settings
-from bridge.errors import InvalidRequest, UnknownAgent
+from bridge.errors import BadDefinition, InvalidRequest, UnknownAgent
 from bridge.protocol.names import GENERAL, MODEL_NAMES
-from bridge.protocol.request import Request, RouteName
-from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
+    from bridge.protocol.request import RouteName
 
 BUILT_IN = frozenset(
     {GENERAL, "Explore", "Plan", "claude", "statusline-setup", "claude-code-guide"}
@@ -126,18 +125,33 @@ class Agents(NamedTuple):
         definition = self.registry.find(agent, layers)
         if definition is None:
             check_agent(agent, self.registry, route)
-        return definition
+            return None
+        return self.with_base(definition, route)
 
-    def define(
-        self, store: Store, request: Request
-    ) -> tuple[Request, Definition | None]:
-        """The request with its agent's definition applied, and the definition.
+    def with_base(
+        self, definition: Definition, route: RouteName, above: tuple[str, ...] = ()
+    ) -> Definition:
+        """The definition with what it has from the agent that it stands on.
+
+        `above` are those that stand on this one.
 
         Raises:
-            UnknownAgent, BadDefinition, NotTrusted: as `find`.
-            InvalidRequest: as `resolve`.
+            UnknownAgent, BadDefinition, NotTrusted: as `find`, of its base.
+            BadDefinition: in the end it stands on itself.
         """
-        from bridge.agents.apply import resolve
+        name, above = definition.base, (*above, definition.name)
+        if name is None:
+            return definition
+        if name in above:
+            circle = " on ".join((*above, name))
+            problem = f"{definition.source.file}: base: it stands on itself: {circle}"
+            raise BadDefinition(definition.name, (problem,))
+        layers = LAYERS if route == "host" else ALL_LAYERS
+        base = self.registry.find(name, layers)
+        if base is None:
+            check_agent(name, self.registry, route)
+        else:
+            base = self.with_base(base, route, above)
+        from bridge.agents.on_base import on_base
 
-        definition = self.find(request.agent_type, request.served_on)
-        return resolve(definition, store, request), definition
+        return on_base(definition, base)

@@ -8,6 +8,8 @@
     ---
     You review changes. …
 
+In a folder of ours, `base` names the agent that it stands on (`bridge.agents.on_base`).
+
 The prompt is used as it is, not as a template. Whatever the client loads is loaded
 here, too: what it ignores (an unknown field or tool, another vendor's model, a limit of
 zero) gives a warning, and so does a field that only the client can use.
@@ -22,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge.agents import fields
-from bridge.agents.agent_names import Layer, is_name
+from bridge.agents.agent_names import CLIENT_LAYERS, Layer, is_name
 from bridge.agents.definition import MAX_TURNS, Definition, Source
 from bridge.agents.diagnostic import Place, describe, did_you_mean
 from bridge.agents.files import Reader
@@ -62,7 +64,7 @@ def read_markdown(
         if not tree.problems:
             tree.error((), f"expected a mapping of fields, got {describe(tree.value)}")
         return tree, None
-    _warn_of_fields(tree)
+    _warn_of_fields(tree, layer)
     if not prompt:
         tree.warn((), "there is no prompt below the frontmatter")
     name = _string(tree, "name", is_required=True)
@@ -83,18 +85,30 @@ def read_markdown(
         tools=_tools(tree, "tools"),
         blocked_tools=_tools(tree, "disallowedTools") or (),
         max_turns=_max_turns(tree),
+        base=_base(tree, layer),
     )
     return tree, definition
 
 
-def _warn_of_fields(tree: Tree) -> None:
-    for field in sorted(tree.value.keys() - _USED - _HARMLESS):
+def _warn_of_fields(tree: Tree, layer: Layer) -> None:
+    ours = set() if layer in CLIENT_LAYERS else {"base"}
+    for field in sorted(tree.value.keys() - _USED - _HARMLESS - ours):
         if field in _CLIENTS:
             message = "only Claude Code itself uses this field; ignored here"
         else:
             hint = did_you_mean(field, _USED | _HARMLESS | _CLIENTS)
             message = f"unknown field, ignored{hint}"
         tree.warn((field,), message)
+
+
+def _base(tree: Tree, layer: Layer) -> str | None:
+    """The agent that it stands on. To the client, it stands on none."""
+    if "base" not in tree.value or layer in CLIENT_LAYERS:
+        return None
+    base = _string(tree, "base", is_required=True)
+    if base is not None and not is_name(base.replace(":", "", 1)):
+        tree.error(("base",), f"not a valid name: {base!r:.60}")
+    return base
 
 
 def _string(tree: Tree, field: str, *, is_required: bool = False) -> str | None:

@@ -59,7 +59,7 @@ class Draft(Checked):
 
     @cached_property
     def _found(self) -> dict[RouteName, Definition | None]:
-        return {"host": None}
+        return {"host": self.definition}
 
     @property
     def routes(self) -> tuple[RouteName, ...] | None:
@@ -75,7 +75,7 @@ class Draft(Checked):
             UnknownAgent: the agent's prompt is not available on this route.
             BadDefinition, NotTrusted: its definition cannot be used.
         """
-        if self.definition is not None:
+        if self.definition is not None and self.definition.base is None:
             return self.definition
         if route not in self._found:
             self._found[route] = self.agents.find(self.request.agent_type, route)
@@ -102,7 +102,7 @@ class Draft(Checked):
             return request.with_(variables=variables) if self.inherited else request
         from bridge.agents.apply import applied, check_route, with_context
 
-        if self._applied is None:
+        if self._applied is None or definition is not self.definition:
             request = with_context(definition, request, self.store.place.project)
             self._applied = applied(definition, request, self.inherited)
         else:
@@ -117,7 +117,9 @@ class Draft(Checked):
         """
         if held.request_id != self.request.request_id:
             # Found by its dedup key: another caller's.
-            return self.agents.define(self.store, held)
+            from bridge.engine.temporary import define
+
+            return define(self.store, self.agents, held)
         from bridge.agents.apply import filled_in
 
         route = held.served_on

@@ -6,7 +6,6 @@ of the same name: a model must not put it there. What is in a project is not tru
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import MAX_NAME, NAME, SUFFIXES
+from bridge.agents.frontmatter import as_yaml
 from bridge.agents.registry import PROJECT_FOLDER, Registry
 from bridge.agents.trust import refuse_unless_by_hand
 from bridge.errors import InvalidRequest
@@ -99,7 +99,7 @@ def write_new(
     folder = registry.folders["project" if in_project else "user"]
     _refuse_twice(name, folder)
     file = folder / f"{name}.{'md' if markdown else 'yaml'}"
-    text = (_MARKDOWN if markdown else _YAML).format(name=_as_yaml(name))
+    text = (_MARKDOWN if markdown else _YAML).format(name=as_yaml(name))
     if in_project:
         create_file(
             Folder.open(str(registry.project)), (*PROJECT_FOLDER, file.name), text
@@ -136,10 +136,3 @@ def _refuse_twice(name: str, folder: Path) -> None:
                 f"{file} is there already, and stays as it is; edit it, or choose "
                 "another name"
             )
-
-
-def _as_yaml(name: str) -> str:
-    """The name as YAML reads it: `on` or `1.0` needs quotes."""
-    import yaml
-
-    return name if yaml.safe_load(name) == name else json.dumps(name)

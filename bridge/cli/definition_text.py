@@ -100,6 +100,7 @@ def _facts(loaded: Loaded, definition: Definition) -> list[tuple[str, str]]:
         "routes": ", ".join(definition.routes) or "none yet",
         "model": _model(loaded),
         "runs as": definition.subagent_type,
+        "stands on": definition.base,
         "tools": _tools(definition),
         "never": ", ".join(definition.blocked_tools),
         "context": ", ".join(_CONTEXT[name] for name in definition.context),

@@ -5,20 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.known_agents import Agents
+from bridge.engine.temporary import temporary_agent
 from bridge.flow.filling import filled
-from bridge.protocol.names import USUAL_MODEL
+from bridge.protocol.names import TEMPORARY
 from bridge.protocol.request import Request
 from bridge.store.clock import uptime
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from bridge.agents.definition import Definition
     from bridge.config import Settings
     from bridge.engine.answers import Answers
-    from bridge.engine.run import Details, Run
+    from bridge.engine.run import Details, Linked, Run
     from bridge.flow.plan import Part
     from bridge.protocol.request import RouteName
+    from bridge.store.directory import Folder
     from bridge.store.store import Store
 
 # What a step may take that has no time of its own. On the host's route it may wait for
@@ -38,18 +41,30 @@ class Definitions:
 
     def __init__(self, settings: Settings, project: Path) -> None:
         self._agents = Agents.open(settings, project)
-        self._known: dict[tuple[str, RouteName], Definition | None] = {}
+        self._known: dict[tuple[str, str, RouteName], Definition | None] = {}
 
-    def find(self, agent: str, route: RouteName) -> Definition | None:
-        """The definition that a route needs; raises as `Agents.find`."""
-        if (agent, route) not in self._known:
-            self._known[agent, route] = self._agents.find(agent, route)
-        return self._known[agent, route]
+    def find(
+        self, folder: Folder, plan: Linked, agent: str, route: RouteName
+    ) -> Definition | None:
+        """The definition that a route needs; `folder` and `plan` are those of the run.
+
+        Raises:
+            BridgeError: as `Agents.find`, or `temporary_agent` for one of the run's.
+        """
+        is_own = agent.startswith(TEMPORARY)
+        key = (folder.path if is_own else "", agent, route)
+        if key not in self._known and is_own:
+            home = self._agents.registry.home
+            own = temporary_agent(folder, plan, home, agent[1:])
+            self._known[key] = self._agents.with_base(own, route)
+        elif key not in self._known:
+            self._known[key] = self._agents.find(agent, route)
+        return self._known[key]
 
 
 def request_of(
     store: Store,
-    definitions: Definitions,
+    find: Callable[[str, RouteName], Definition | None],
     run: Run,
     details: Details,
     answers: Answers,
@@ -68,12 +83,12 @@ def request_of(
     """
     detail = details["details"][node]
     route = run["ask"].get("route", "host")
-    definition = definitions.find(detail["agent"], route)
+    agent = TEMPORARY + detail["own"] if "own" in detail else detail["agent"]
+    definition = find(agent, route)
     fields: dict[str, Any] = {
-        "agent_type": detail["agent"],
+        "agent_type": agent,
         "prompt": prompt_of(run, details, answers, node),
         "max_attempts": 1 if is_retried else None,
-        "model": detail.get("model") or (USUAL_MODEL if "own" in detail else None),
         **run["ask"],
     }
     fields = {name: value for name, value in fields.items() if value is not None}
@@ -101,13 +116,8 @@ def request_of(
 
 
 def prompt_of(run: Run, details: Details, answers: Answers, node: str) -> str:
-    """What an agent is asked: a temporary one's own prompt first."""
-    detail = details["details"][node]
-    parts = list(detail.get("text", []))
-    if "own" in detail:
-        prompt = details["agents"][detail["own"]]["prompt"]
-        parts = [*prompt, "\n\n", *parts] if parts else prompt
-    text = text_of(parts, run, answers)
+    """What an agent is asked, beside what its definition says."""
+    text = text_of(details["details"][node].get("text", []), run, answers)
     if not text.strip():
         text = _UNSAID.format(name=run["name"] or "that you are a step of")
     return f"{text}\n\n{_ISSUES}" if node in details["issues"] else text

@@ -238,7 +238,7 @@ class HeldRun:
         try:
             request = request_of(
                 family.store,
-                family.definitions,
+                partial(family.definitions.find, self.folder, self.plan),
                 self._bounded(),
                 self.details,
                 self.answers,

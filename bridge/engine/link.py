@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.engine.run_ids import OUT, VERSION
+from bridge.flow.filling import has_variables, instruction_of
 
 if TYPE_CHECKING:
     from bridge.engine.run import Details, Linked, LinkedNode
-    from bridge.flow.plan import Code, Edge, Plan
+    from bridge.flow.plan import Code, Detail, Edge, Plan
 
 # What the engine runs. The others are for pipelines and step workflows.
 KINDS = ("agent", "approval", "call", "pass")
@@ -26,12 +27,18 @@ def link(plan: Plan) -> tuple[Linked, Details]:
             nodes[source]["to"].append((target, code))
     out = _sources(plan["out"])
     details: Details = {
-        "details": plan["details"],
-        "agents": plan["agents"],
+        "details": {name: _said(plan, d) for name, d in plan["details"].items()},
         "flows": plan["flows"],
         "issues": _asked_about_issues(plan),
     }
     return {"schemaVersion": VERSION, "nodes": nodes, "out": out}, details
+
+
+def _said(plan: Plan, detail: Detail) -> Detail:
+    """What a step says, the prompt included that is not its agent's for ever."""
+    if "own" not in detail or not has_variables(plan["agents"][detail["own"]]):
+        return detail
+    return {**detail, "text": instruction_of(plan, detail)}
 
 
 def _sources(edges: list[Edge]) -> list[str]:

@@ -10,6 +10,7 @@ from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import step
 from bridge.errors import InvalidRequest
+from bridge.flow.filling import instruction_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,6 +58,11 @@ class Rehearsal:
 
     def __init__(self, plan: Plan, run: Run, answers: Mapping[str, Any]) -> None:
         self.plan, self.details = link(plan)
+        # No file has the prompts of its temporary agents.
+        self.details["details"] = {
+            name: {**detail, "text": instruction_of(plan, detail)}
+            for name, detail in plan["details"].items()
+        }
         self.run = run
         self._known = _Known(run)
         self._answers = {

@@ -26,10 +26,11 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 from bridge.flow.plan import Back, Code, Kind
 
 if TYPE_CHECKING:
-    from bridge.flow.plan import Detail, Plan, TemporaryAgent
+    from bridge.flow.plan import Detail, Plan
 
 Status = Literal["running", "paused", "completed", "failed", "cancelled"]
 Policy = Literal["abort", "skip", "ask"]
+Digests = dict[str, str]
 State = Literal[
     "open", "ok", "failed", "error", "passed", "skipped", "cancelled", "stopped"
 ]
@@ -57,18 +58,25 @@ LinkedNode = TypedDict(
 
 
 class Linked(TypedDict):
-    """The part of a plan that each step reads; `out` are the sources of its end."""
+    """The part of a plan that each step reads.
+
+    Attributes:
+        schemaVersion: 1.
+        nodes: by id, in written order.
+        out: the sources of its end.
+        agents: the digests of its temporary agents.
+    """
 
     schemaVersion: int
     nodes: dict[str, LinkedNode]
     out: list[str]
+    agents: NotRequired[Digests]
 
 
 class Details(TypedDict):
     """The rest of it. `issues` are the nodes that are asked whether they found some."""
 
     details: dict[str, Detail]
-    agents: dict[str, TemporaryAgent]
     flows: dict[str, Plan]
     issues: list[str]
 

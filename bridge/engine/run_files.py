@@ -40,9 +40,11 @@ class BadRun(BridgeError):
     code = "bad_request"
 
     def __init__(self, path: str, problem: str) -> None:
+        before, _, after = path.rpartition(f"/{RUNS}/")
+        run = after.partition("/")[0]
         super().__init__(
             f"{path}: {problem}; nothing of this run is done",
-            ways=(f"remove {path.rpartition('/')[0]}, and run the flow again",),
+            ways=(f"remove {before}/{RUNS}/{run}, and run the flow again",),
         )
 
 
@@ -71,6 +73,11 @@ def put(folder: Folder, name: str, value: Any) -> Digest:
     """Write a file that never changes; returns its digest."""
     data = orjson.dumps(value)
     folder.replace(name, data)
+    return digest_of(data)
+
+
+def digest_of(data: bytes) -> Digest:
+    """By what such a file is known again."""
     return Digest(hashlib.sha256(data).hexdigest())
 
 
@@ -121,21 +128,26 @@ def read(folder: Folder, run_id: str, key: bytes) -> Run:
 
 def read_plan(folder: Folder, run: Run) -> Linked:
     """The part of a run's plan that each step reads; raises `BadRun`."""
-    plan: Linked = _checked(folder, PLAN, run["plan"])
+    plan: Linked = orjson.loads(checked(folder, PLAN, run["plan"]))
     return plan
 
 
 def read_details(folder: Folder, run: Run) -> Details:
     """The rest of a run's plan; raises `BadRun`."""
-    details: Details = _checked(folder, DETAILS, run["details"])
+    details: Details = orjson.loads(checked(folder, DETAILS, run["details"]))
     return details
 
 
-def _checked(folder: Folder, name: str, digest: str) -> Any:
+def checked(folder: Folder, name: str, digest: str) -> bytes:
+    """The bytes of a file that never changes.
+
+    Raises:
+        BadRun: it has changed, or is not there.
+    """
     data = _bytes(folder, name)
-    if hashlib.sha256(data).hexdigest() != digest:
+    if digest_of(data) != digest:
         raise BadRun(f"{folder.path}/{name}", "it has changed since the run began")
-    return orjson.loads(data)
+    return data
 
 
 def _bytes(folder: Folder, name: str) -> bytes:

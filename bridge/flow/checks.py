@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bridge.agents.agent_names import MAX_NAME, is_name
 from bridge.flow.loops import check_labels, labels_of
 from bridge.flow.parameters import check_parameters
 from bridge.flow.problems import Problems, TooMany, near
@@ -143,6 +144,8 @@ def _check_agents(
     for name, definition in defined.items():
         if name not in first and is_clear:
             found.warnings.add(definition.at, f"no step calls {name}")
+        if not is_name(name[1:]) or len(name.encode()) > MAX_NAME:
+            found.errors.add(definition.at, f"no agent can have the name {name}")
         if wrong := around.wrong_agent(definition.base):
             found.errors.add(definition.at, f"base of {name}: {wrong}")
         if definition.model is not None and not is_model(definition.model):

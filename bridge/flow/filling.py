@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bridge.flow.plan import Part
+    from bridge.flow.plan import Detail, Part, Plan, TemporaryAgent
+
+
+def instruction_of(plan: Plan, detail: Detail) -> list[Part]:
+    """What a step says: a temporary agent's own prompt first."""
+    parts = detail.get("text", [])
+    if "own" not in detail:
+        return parts
+    prompt = plan["agents"][detail["own"]]["prompt"]
+    return [*prompt, "\n\n", *parts] if parts else prompt
+
+
+def has_variables(agent: TemporaryAgent) -> bool:
+    """Whether the prompt of a temporary agent is another one at each call."""
+    return any(not isinstance(part, str) and "var" in part for part in agent["prompt"])
 
 
 def filled(

@@ -14,11 +14,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.flow.compiler import FAILED, NOT_FAILED, OTHERWISE
+from bridge.flow.filling import instruction_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.flow.plan import Code, Detail, Part, Plan
+    from bridge.flow.plan import Code, Part, Plan
 
     Json = dict[str, Any]
 
@@ -54,7 +55,8 @@ def _node(plan: Plan, name: str) -> Json:
     shown: Json = {"id": name, "type": kind}
     for key in ("agent", "flow", "label", "condition"):
         shown |= {key: detail[key]} if key in detail else {}
-    parts = _asked(plan, detail)
+    parts = [p for text in detail.get("arguments", {}).values() for p in text]
+    parts += instruction_of(plan, detail)
     if "arguments" in detail:
         given = detail["arguments"]
         shown["arguments"] = {key: text_of(text) for key, text in given.items()}
@@ -65,16 +67,6 @@ def _node(plan: Plan, name: str) -> Json:
     shown |= {"retry": node["retry"]} if "retry" in node else {}
     used = [p["var"] for p in parts if not isinstance(p, str) and "var" in p]
     return shown | ({"templateVars": list(dict.fromkeys(used))} if used else {})
-
-
-def _asked(plan: Plan, detail: Detail) -> list[Part]:
-    """Everything that a node says: a temporary agent's prompt first."""
-    parts = [p for text in detail.get("arguments", {}).values() for p in text]
-    parts += detail.get("text", [])
-    if "own" not in detail:
-        return parts
-    prompt = plan["agents"][detail["own"]]["prompt"]
-    return [*prompt, "\n\n", *parts] if parts else prompt
 
 
 def _edges(plan: Plan) -> Iterator[Json]:

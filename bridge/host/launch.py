@@ -5,10 +5,11 @@ State is durable before the rewrite is printed.
 """
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridge.agents.agent_names import LAYERS
 from bridge.agents.apply import filled_in, resolve
+from bridge.agents.known_agents import Agents
 from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits, request_tokens, runs
@@ -36,6 +37,9 @@ from bridge.store import sessions, subagent_runs
 from bridge.store.charges import note_no_launch
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
+
+if TYPE_CHECKING:
+    from bridge.agents.definition import Definition
 
 _SOFT_SHARE = 0.15
 # More than any limit on depth.
@@ -130,14 +134,21 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     if (held := _held(hook, request)) is not None:
         return held
     now_ms = hook.now_ms()
+    found: Definition | None
     try:
-        registry = Registry.open(hook.settings, hook.store.place.project)
-        # The client has read its own folders by itself.
-        definition = registry.find(request.agent_type, LAYERS)
+        agents = Agents.open(hook.settings, hook.store.place.project)
+        if request.is_temporary:
+            from bridge.engine.temporary import find_temporary
+
+            found = find_temporary(hook.store, hook.settings.home, request)
+        else:
+            # The client has read its own folders by itself.
+            found = agents.registry.find(request.agent_type, LAYERS)
+        definition = found and agents.with_base(found, "host")
         request = resolve(definition, hook.store, request)
         if definition is not None:
             check_rule_set(definition, hook.settings, hook.store.place)
-            request = hosted(request, definition, _carrier(hook, registry))
+            request = hosted(request, definition, _carrier(hook, agents.registry))
     except BridgeError as exc:
         return _unusable(hook, request_id, exc)
     answer_by = _answer_by(request, now_ms)
@@ -191,13 +202,13 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
 
 def agents_above(store: Store, request: Request) -> tuple[str, ...]:
     """The agent of a request, the one that made the request, and so on."""
-    names = [request.agent_type]
+    names = [request.ruled_as]
     while (parent := request.parent_request_id) is not None and len(names) < _MAX_ABOVE:
         found = store.find(RequestId(parent)) if is_id(parent) else None
         if found is None or found.request is None:
             break
         request = found.request
-        names.append(request.agent_type)
+        names.append(request.ruled_as)
     return tuple(names)
 
 

@@ -15,7 +15,9 @@ CARRIER = "hostbridge-reader"
 
 # What the client's Agent tool takes by name.
 CLIENT_MODELS = ("haiku", "sonnet", "opus", "fable")
-# What a temporary agent of a flow runs on that names none.
+# How the name of a flow's temporary agent begins; no other agent's does.
+TEMPORARY = "$"
+# What one runs on that names no model.
 USUAL_MODEL = "sonnet"
 INHERIT = "inherit"
 # What every route takes: a route without the client has one that stands in for each.

@@ -6,7 +6,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import Priority, check_id
-from bridge.protocol.names import GENERAL
+from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.protocol.plain_types import Check, Limits, field
 from bridge.protocol.record import Count, Milliseconds, Record, as_json
 from bridge.protocol.status import Stage, Status
@@ -36,12 +36,12 @@ def _check_printable(name: str) -> str:
     return name
 
 
-# `plugin:name`, or the name of a Markdown agent, in any script. As it appears in
-# sentences, it has no quotes, no markup and no invisible characters.
+# `plugin:name`, a Markdown agent's name, in any script, or `$name`, a flow's own agent.
+# As it appears in sentences, it has no quotes, no markup, nothing invisible.
 AgentName = Annotated[
     str,
     Limits(
-        pattern=r"^([A-Za-z0-9]|[^\x00-\x7f])[^\x00-\x1f\x7f\"`\\<>{}\[\]|*?]{0,127}$"
+        pattern=r"^\$?([A-Za-z0-9]|[^\x00-\x7f])[^\x00-\x1f\x7f\"`\\<>{}\[\]|*?]{0,127}$"
     ),
     Check(_check_printable),
 ]
@@ -128,12 +128,14 @@ class Applied(Value):
     """The agent definition that filled in what the asker left open.
 
     `digest` is the SHA-256 of the definition, `prompt` the whole prompt without the
-    contract, `subagent_type` the client's agent that runs it.
+    contract, `subagent_type` the client's agent that runs it, `base` the agent that a
+    temporary one stands on.
     """
 
     digest: str
     prompt: str
     subagent_type: AgentName | None = None
+    base: AgentName | None = None
 
 
 class Request(Record):
@@ -235,6 +237,17 @@ class Request(Record):
     def served_on(self) -> RouteName:
         """The route on which it is claimed, or else the one on which it waits."""
         return self.claim.route if self.claim else self.route
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether its agent is a flow's own."""
+        return self.agent_type.startswith(TEMPORARY)
+
+    @property
+    def ruled_as(self) -> str:
+        """The agent that rules see: what binds a base binds what stands on it."""
+        base = self.definition.base if self.definition else None
+        return base or self.agent_type
 
     @property
     def asked(self) -> str:

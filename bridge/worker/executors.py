@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from bridge.agents.known_agents import Agents
 from bridge.config import Settings, environment_for_a_client
+from bridge.engine.temporary import define as define_request
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
 from bridge.host.agent_rules import AgentRules
 from bridge.host.session_above import Above, at_most, session_above
@@ -130,7 +131,9 @@ def open_worker(
         NotShipped: this installation has no built-in definitions.
     """
     if define is None:
-        define = partial(Agents.open(settings, store.place.project).define, store)
+        define = partial(
+            define_request, store, Agents.open(settings, store.place.project)
+        )
     above = find_above(store, settings)
     return Worker(
         store,

@@ -150,6 +150,7 @@ def test_a_definition_fills_in_open_fields(world):
         "digest": definition.source.digest,
         "prompt": "Do it.",
         "subagentType": "Explore",
+        "base": None,
     }
 
 

@@ -11,6 +11,7 @@ from storeworld import claimant, drop, request, store_in, this_process
 
 from bridge.agents.known_agents import Agents
 from bridge.config import Settings
+from bridge.engine.temporary import define
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol.ids import RequestId
 
@@ -36,14 +37,14 @@ def test_the_clients_own_agent_has_no_definition(agents, store):
     asked = request(agent_type="Explore")
 
     assert agents.find("Explore") is None
-    assert agents.define(store, asked) == (asked, None)
+    assert define(store, agents, asked) == (asked, None)
 
 
 def test_a_defined_agent_is_served_by_its_definition(agents, store):
     definition = agents.find("researcher")
     assert definition is not None
 
-    defined, by = agents.define(store, request(agent_type="researcher"))
+    defined, by = define(store, agents, request(agent_type="researcher"))
 
     assert by == definition
     assert defined.definition is not None
@@ -55,7 +56,7 @@ def test_error_unknown_agent(agents, store, how):
     """The message is the same for a call and for a file that names it."""
     ways: dict[str, Callable[[], object]] = {
         "find": lambda: agents.find("Explorer"),
-        "define": lambda: agents.define(store, request(agent_type="Explorer")),
+        "define": lambda: define(store, agents, request(agent_type="Explorer")),
     }
 
     with pytest.raises(UnknownAgent) as caught:
@@ -115,7 +116,7 @@ def test_a_default_that_is_written_out_counts(
     assert found is not None
     assert found.request is not None
 
-    defined, _ = agents.define(store, found.request)
+    defined, _ = define(store, agents, found.request)
 
     assert (defined.timeout, defined.max_attempts, defined.model) == expected
 

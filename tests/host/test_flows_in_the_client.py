@@ -11,10 +11,10 @@ from functools import partial
 
 import pytest
 from flow.simulation import plan_of
-from hostworld import host_world
+from hostworld import bash, host_world
 from polling import wait_until
-from stage.models import obedient_model
-from stage.replies import Reply, reply
+from stage.models import answering, obedient_model
+from stage.replies import Reply, reply, tool_use
 
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
@@ -129,3 +129,26 @@ def test_the_user_pauses_goes_on_jumps_and_cancels(tmp_path):
             advance(world.store, settings, run, by_hand.cancel)
 
             assert is_over(now(world, run))
+
+
+def test_a_temporary_agent_may_do_what_its_base_may(tmp_path):
+    """Its own words and model, the limits of the agent that it stands on."""
+    write = reply(tool_use("Write", {"file_path": "made", "content": "x"}))
+    good = reply(json.dumps({"status": "success", "summary": "s"}))
+    model = obedient_model(answering(write, bash("touch granted"), good))
+    source = '$own := {base: "worker", prompt: "You mend.", model: "opus"} $own:"Now"'
+
+    with host_world(tmp_path, model) as world, world.stream():
+        world.define("worker", "tools: [Bash]\nallow: ['Bash(touch *)']\n")
+        run = begun(world, source)
+        wait_for(world, run, is_over, "completed")
+
+    turns = world.api.turns("subagent")
+    kept = [r.text for turn in turns for r in turn.tool_results]
+    assert turns[0].prompt.startswith("You mend.\n\nNow\n\n")
+    assert "opus" in turns[0].model
+    assert "keeps Write from it" in kept[0]
+    assert {path.name for path in world.stage.project.iterdir()} & {
+        "made",
+        "granted",
+    } == {"granted"}
