@@ -61,19 +61,26 @@ class Writer:
         """The whole file."""
         own = [self.definition(name) for name in self.definitions]
         if own and self.often(0.3):
-            own = ["@define-agents {", *own, "}"]
+            own = ["@define-agents {", *(self.bare(each) for each in own), "}"]
         texts = [f"${name} := {self.text()}," for name in self.constants]
         body = self.sequence(0) + (" ->" if self.often(0.1) else "")
         last = own if self.often(0.3) else []
         parts = [*self.head(), *texts, *([] if last else own), body, *last]
         return "\n".join(parts)
 
+    def bare(self, definition: str) -> str:
+        """A definition as a block may have it, too."""
+        return definition[1:].replace(" :=", ":", 1) if self.often(0.5) else definition
+
     def head(self) -> list[str]:
         """Frontmatter, where there are parameters or a dice says so."""
         if not self.params and self.often(0.9):
             return []
-        params = [f"  {name}: {{default: '1'}}" for name in self.params]
-        return ["---", "name: made", *(["params:", *params] if params else []), "---"]
+        default = self.dice.choice(("{default: '1'}", "'How (default: 1)'", "1"))
+        params = [f"  {name}: {default}" for name in self.params]
+        heading = ["Workflow:"] if self.often(0.2) else []
+        fields = ["name: made", *(["params:", *params] if params else [])]
+        return ["---", *fields, "---", *heading]
 
     def definition(self, name: str) -> str:
         """An agent of this flow."""
@@ -89,6 +96,7 @@ class Writer:
         if self.params and self.often(0.5):
             default = self.dice.choice(("", ":1", ": a b", r":\{\}"))
             words.append(f"{{{{{self.dice.choice(self.params)}{default}}}}}")
+        words += [f"${name}" for name in self.constants if self.often(0.2)]
         self.dice.shuffle(words)
         return f'"{"".join(words)}"'
 
@@ -151,7 +159,8 @@ class Writer:
         if self.often(0.12):
             name = self.name("mark")
             self.labels = [*self.labels, name]
-            return f"@{name}{self.said() if self.often(0.6) else ''}"
+            said = self.said() if self.often(0.6) else ""
+            return f"@{self.dice.choice(('', ' '))}{name}{said}"
         self.has_run = True
         if self.often(0.1):
             given = f"(x={self.text()})" if self.often(0.5) else "()"

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import re
 import sys
 import time
 from collections import Counter, defaultdict
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from bridge.flow.plan import Plan
     from bridge.flow.syntax_tree import Flow
 
+# What the size of a text is counted in: signs, and words and spaces of usual length.
+SIGNS = re.compile(r"\w{1,64}|\s{1,64}|[^\w\s]")
 # A run that asks more often is played no further.
 MAX_ASKED = 100
 # What the slowest of a size may take, beside the one in the middle.
@@ -168,7 +171,7 @@ def main() -> int:
 
     def note(number: int, source: str, used: Used) -> None:
         ends[used.end] += 1
-        size = 1 << len(source).bit_length()
+        size = 1 << len(SIGNS.findall(source)).bit_length()
         classes["read", size].append((used.read_s, number))
         if used.run_s:
             classes["run", size].append((used.run_s, number))
@@ -184,7 +187,7 @@ def main() -> int:
         slowest, number = max(taken)
         worst = max(worst, slowest / usual)
         print(
-            f"{what}, up to {size:>9,} characters: {len(taken):>7,} inputs, median"
+            f"{what}, up to {size:>9,} words and signs: {len(taken):>7,} inputs, median"
             f" {usual * 1e3:8.2f} ms, slowest {slowest * 1e3:8.2f} ms"
             f" ({slowest / usual:4.1f} x, input {number})"
         )

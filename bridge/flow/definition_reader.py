@@ -1,13 +1,12 @@
 """The definitions of a flow. Pure.
 
 definition  DEFINE `{` field (`,` field)* `}` | DEFINE text
-block       BLOCK `{` definition* `}`
+block       BLOCK `{` (definition | NAME `:` `{` field (`,` field)* `}`)* `}`
 field       NAME `:` text
 """
 
 from __future__ import annotations
 
-from bridge.flow.problems import near
 from bridge.flow.syntax_tree import Definition, Text
 from bridge.flow.token_reader import TokenReader
 
@@ -24,14 +23,16 @@ class DefinitionReader(TokenReader):
         """`@define-agents { … }`, as public files have it."""
         self.next()
         opener = self.expect("{", "{ after @define-agents")
-        while self.kind == "DEFINE":
+        while self.kind in {"DEFINE", "NAME"}:
             self.definition()
         self.close(opener)
 
     def definition(self) -> None:
         """`$name := {base: "…", prompt: "…", model: "…"}`, or `$name := "…"`."""
         token = self.next()
-        name = token.text[1:-2].rstrip()
+        name = token.text.removeprefix("$").removesuffix(":=").rstrip()
+        if token.kind == "NAME":
+            self.expect(":", f": after {name}")
         if name in self.definitions or name in self.constants:
             self.problems.add(token.at, f"${name} is defined twice")
         if self.kind != "{":
@@ -39,12 +40,8 @@ class DefinitionReader(TokenReader):
             self.take(",")
             return
         known = len(self.problems)
-        fields = {}
-        for key, (at, text) in self.pairs(":", "base, prompt or model").items():
-            if key not in _FIELDS:
-                hint = near(key, _FIELDS) or f"; it has {', '.join(_FIELDS)}"
-                self.problems.add(at, f"a definition has no {key!r}{hint}")
-            fields[key] = text
+        found = self.pairs(":", "base, prompt or model", _FIELDS)
+        fields = {key: text for key, (_, text) in found.items()}
         missing = [key for key in _REQUIRED if key not in fields]
         # What cannot be read is not missing, too.
         if missing and len(self.problems) == known:

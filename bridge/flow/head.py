@@ -5,10 +5,12 @@
     description: Review a change, and fix what is found.
     params:
       target: {description: The files to look at, default: src}
+      depth: How far to look (default: 2)
       goal:
     ---
 
-A parameter without a default has to be given. Parameters may be a list of names, too.
+A parameter without a default has to be given. Parameters may be a list of names, too,
+and a line `Workflow:` may follow.
 """
 
 from __future__ import annotations
@@ -31,8 +33,14 @@ if TYPE_CHECKING:
 
 _OPENED = r"(?:\s|\#[^\n]*\n)*+(?P<dashes>---)[ \t]*\n"
 _OPEN = re.compile(_OPENED)
-_FENCE = re.compile(_OPENED + r"(?P<fields>.*?)^---[ \t]*(?:\n|\Z)", re.S | re.M)
+# A heading may follow, as public files have it.
+_FENCE = re.compile(
+    _OPENED + r"(?P<fields>.*?)^---[ \t]*(?:\n|\Z)(?:\s*+Workflow:[ \t]*\n)?",
+    re.S | re.M,
+)
 _FIELDS = ("name", "description", "params")
+# What public files have besides, for people.
+_NOTES = {"author", "version", "tags", "visualization"}
 _OF_PARAMETER = ("description", "default")
 
 
@@ -64,8 +72,9 @@ def _head(fields: Tree) -> Head:
         if not fields.problems:
             fields.error((), f"expected {', '.join(_FIELDS)}")
         return Head()
-    for key in fields.value.keys() - set(_FIELDS):
-        fields.error((key,), f"a flow has no such field{near(key, _FIELDS)}")
+    for key in fields.value.keys() - {*_FIELDS, *_NOTES}:
+        hint = near(key, _FIELDS) or "; steps stand below the second ---"
+        fields.error((key,), f"a flow has no such field{hint}")
     name, description = (_text(fields, (key,)) or "" for key in _FIELDS[:2])
     return Head(name, description, tuple(_params(fields, fields.value.get("params"))))
 
@@ -80,6 +89,12 @@ def _params(fields: Tree, params: Any) -> Iterator[Declared]:
         place: Place = ("params", name)
         if not re.fullmatch(NAME, name):
             fields.error(place, "a name has letters, digits, _ and - inside")
+        if isinstance(said, str):
+            # What it is for, as public files have it.
+            what, is_given, value = said.partition("(default: ")
+            given = value.removesuffix(")") if is_given else None
+            yield Declared(name, what.rstrip(), given)
+            continue
         if not isinstance(said, dict):
             yield Declared(name, "", _text(fields, place))
             continue

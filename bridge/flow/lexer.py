@@ -26,7 +26,7 @@ _TOKEN = re.compile(
       | (?P<OWN> \${NAME} )
       | (?P<BLOCK> @define-agents\b )
       | (?P<CALL> @call \s*+ : \s*+ {NAME} )
-      | (?P<MARK> @{NAME} )
+      | (?P<MARK> @[ ]?+{NAME} )
       | (?P<NAME> {NAME} )
       | (?P<NUMBER> \d++ )
       | (?P<TEXT> "(?: [^"\\]++ | \\. )*+" )

@@ -59,10 +59,11 @@ def check_labels(
             continue
         hint = near(f"@{name}", (f"@{other}" for other in labels if other != name))
         if hint or label.visit.segment.steps[-1] is mark:
-            hint = hint or "; a jump leads back, to a mark further up"
+            hint = hint or f'; a jump leads back, and a checkpoint asks: @{name}:"…"'
             errors.add(mark.at, f"@{name} is no label before here{hint}")
         else:
-            warnings.add(mark.at, f"nothing jumps to @{name}, and it asks nothing")
+            message = f'nothing jumps to @{name}; as a checkpoint it asks: @{name}:"…"'
+            warnings.add(mark.at, message)
 
 
 def _wrong(label: Label, jump: Mark, visit: Visit) -> Iterator[tuple[int, str]]:

@@ -97,6 +97,10 @@ class _Parser(DefinitionReader):
         while True:
             at = self.token.at
             guard = self.guard() if self.kind in _GUARDS else (None, at)
+            while self.kind == "(":
+                message = "two conditions in a row: write (if … && …)~>"
+                self.problems.add(self.token.at, message)
+                self.guard()
             segments.append(tree.Segment(self.chain(), guard[0], at, guard[1]))
             if self.kind not in _GUARDS:
                 return tree.Sequence(tuple(segments))
@@ -118,6 +122,10 @@ class _Parser(DefinitionReader):
         end = self._end_of_condition(opener)
         while self.kind == ")":
             self.problems.add(self.next().at, "this ) closes nothing")
+        if self.ahead(":", "NAME"):
+            message = "a condition has no name: write it again where it is asked again"
+            self.problems.add(self.next().at, message)
+            self.next()
         if not self.take("TILDE") and not tilde:
             self.wanted("~> after a condition")
             end = 0
@@ -175,6 +183,8 @@ class _Parser(DefinitionReader):
         """Whether nothing follows here; passes a comma that is left over."""
         if self.kind == "," and self.tokens[self.index + 1].kind in _ENDS:
             self.next()
+        if self.source.startswith("---", self.token.at):
+            self.end()
         return self.kind in _ENDS
 
     def parallel(self) -> tree.Step:
@@ -218,6 +228,12 @@ class _Parser(DefinitionReader):
         """`call: (OWN | NAME | NAME ':' NAME) (':' text (':' NAME)?)?`."""
         token = self.next()
         agent = token.text
+        if self.ahead("(", "NUMBER", ")"):
+            message = (
+                f"{agent} takes no number; steps are tried again by retry(3) {{ … }}"
+            )
+            self.problems.add(self.token.at, message)
+            raise Lost
         if token.kind == "NAME" and self.ahead(":", "NAME"):
             self.next()
             name = self.next()
@@ -228,6 +244,7 @@ class _Parser(DefinitionReader):
                 raise Lost
             if agent == "tool":
                 self.problems.add(token.at, "tool: is reserved; name an agent")
+                raise Lost
             agent = f"{agent}:{name.text}"
         return tree.Call(agent, *self._said(), token.at)
 
@@ -249,11 +266,16 @@ class _Parser(DefinitionReader):
     def mark(self) -> tree.Mark:
         """`mark: MARK ('(' NUMBER ')')? (':' text (':' NAME)?)?`."""
         token = self.next()
-        if token.text == "@call":
+        name = token.text[1:].lstrip()
+        if name == "call":
             self.lose("the name of a flow: @call:name")
+        if self.ahead(":", "="):
+            message = f"steps have no name; a flow of their own has one: @call:{name}"
+            self.problems.add(self.token.at, message)
+            raise Lost
         bound = self.times() if self.ahead("(", "NUMBER", ")") else None
         text, output = self._said()
-        return tree.Mark(token.text[1:], text, output, bound, token.at)
+        return tree.Mark(name, text, output, bound, token.at)
 
     def times(self) -> int:
         """`times: '(' NUMBER ')'`."""

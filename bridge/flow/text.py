@@ -2,6 +2,7 @@ r"""What stands between a flow's quotes: text, references and parameters. Pure.
 
     {name}  {name.field}  {name?}     what an agent before gave; `?` in a loop
     {{name}}  {{name:default}}        a parameter of the flow
+    $NAME                             a constant of the flow: `$NAME := "…"`
     \"  \\  \n  \t  \{  \}            these signs themselves
 
 Every other brace, and every other backslash, is text: JSON and code stay as they are.
@@ -10,9 +11,13 @@ Every other brace, and every other backslash, is text: JSON and code stay as the
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from bridge.flow.lexer import NAME
 from bridge.flow.syntax_tree import Parameter, Reference, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _ESCAPES = {"n": "\n", "t": "\t"}
 _ESCAPED = re.compile(r'\\(?P<escaped>["\\nt{}])')
@@ -26,6 +31,7 @@ _PART = re.compile(
 )
 # What would read as something else, were it not escaped.
 _TO_ESCAPE = re.compile(r'\\(?=["\\nt{}]|$)|"|\{(?=[\s{]*(?:\w|$))')
+_NAMED = re.compile(rf"(?<!\\)\$({NAME})")
 _ALL = re.compile(r'["\\{}]')
 
 
@@ -53,6 +59,26 @@ def parse_text(quoted: str, at: int = 0) -> Text:
             parts.append(Reference(match["name"], path, bool(match["optional"]), place))
     plain += source[end:]
     return (*parts, plain) if plain else tuple(parts)
+
+
+def with_constants(text: Text, constants: Mapping[str, Text]) -> Text:
+    """A text with constants in place of their names: `$NAME`."""
+    parts: list[str | Reference | Parameter] = []
+    for part in text:
+        pieces = _NAMED.split(part) if isinstance(part, str) else []
+        # Plain text and names, in turn.
+        for index, piece in enumerate(pieces):
+            parts += constants.get(piece, (f"${piece}",)) if index % 2 else (piece,)
+        parts += () if pieces else (part,)
+    joined: list[str | Reference | Parameter] = []
+    for part in parts:
+        if part == "":
+            continue
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return tuple(joined)
 
 
 def print_text(text: Text) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NoReturn
 
 from bridge.flow.lexer import tokenize
 from bridge.flow.problems import near
-from bridge.flow.text import parse_text
+from bridge.flow.text import parse_text, with_constants
 from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from bridge.flow.lexer import Token
     from bridge.flow.problems import Problems
     from bridge.flow.syntax_tree import Text
@@ -19,6 +22,8 @@ _CLOSER_OF = {"[": "]", "{": "}", "(": ")"}
 _ENDS = frozenset({"ARROW", "BAR", "TILDE", "DEFINE", "BLOCK", "END"})
 _AFTER_PAIRS = _ENDS | {"OWN", "MARK", "CALL"}
 _AFTER_WORDS = _ENDS | {",", *_CLOSER_OF.values()}
+# Of another language: `=>`, `&&`, `-->`.
+_SIGNS = re.compile(r"[-=<>&|+*/;!.~]{2,}")
 
 
 class Lost(Exception):
@@ -79,13 +84,23 @@ class TokenReader:
             return
         self._wanted_at = token.at
         ends = token.kind == "END"
-        found = "the flow ends here" if ends else f"not {shortened(token.text, 40)}"
+        text = _SIGNS.match(self.source, token.at)
+        said = shortened(text[0] if text else token.text, 40)
+        found = "the flow ends here" if ends else f"not {said}"
         self.problems.add(token.at, f"expected {what}, {found}")
 
     def lose(self, what: str) -> NoReturn:
         """Give this step up: `what` should stand here."""
         self.wanted(what)
         raise Lost
+
+    def end(self) -> None:
+        """Read no further: what follows a flow below a line `---` is none."""
+        at = self.token.at
+        message = "the flow ends here: what is below belongs above, or into comments"
+        self.problems[:] = [problem for problem in self.problems if problem.at < at]
+        self.problems.add(at, message)
+        self.index = len(self.tokens) - 1
 
     def skip(self, *more_ends: str) -> None:
         """Pass what is left of a step or a field, whole brackets at a time."""
@@ -140,7 +155,7 @@ class TokenReader:
                 self.skip_words(token.at)
             return ()
         token = self.expect("TEXT", 'a text in quotes: "…"')
-        return parse_text(token.text, token.at)
+        return with_constants(parse_text(token.text, token.at), self.constants)
 
     def skip_words(self, at: int) -> None:
         """Pass the rest of a text that began at an offset without its quote.
@@ -150,17 +165,24 @@ class TokenReader:
         line_end = self.source.find("\n", at)
         line_end = len(self.source) if line_end < 0 else line_end
         index = self.index
-        while self.tokens[index].at < line_end and not self.tokens[index].is_cut:
+        while (token := self.tokens[index]).at < line_end and not token.is_cut:
+            if token.kind == "END":
+                break
             index += 1
-        if self.tokens[index].at < line_end:
-            self.problems.forget(self.tokens[index].at)
+        if token.at < line_end and token.is_cut:
+            self.problems.forget(token.at)
             self.index = index + 1
             return
         while self.token.at < line_end and self.kind not in _AFTER_WORDS:
             self.next()
 
-    def pairs(self, sign: str, what: str) -> dict[str, tuple[int, Text]]:
-        """`(NAME sign text (',' NAME sign text)*)?` in brackets: texts and places."""
+    def pairs(
+        self, sign: str, what: str, known: Collection[str] = ()
+    ) -> dict[str, tuple[int, Text]]:
+        """`(NAME sign text (',' NAME sign text)*)?` in brackets: texts and places.
+
+        Others than those `known`, if any are, are passed over.
+        """
         opener = self.next()
         self.closers.append(_CLOSER_OF[opener.kind])
         found: dict[str, tuple[int, Text]] = {}
@@ -174,6 +196,12 @@ class TokenReader:
                 name = key.text.strip('"')
                 if name in found:
                     self.problems.add(key.at, f"{name} stands here twice")
+                if known and name not in known:
+                    hint = near(name, known) or f"; it has {', '.join(known)}"
+                    self.problems.add(key.at, f"a definition has no {name!r}{hint}")
+                    self.skip(",")
+                    self.take(",")
+                    continue
                 self.expect(sign, f"{sign} after {name}")
                 found[name] = key.at, self.quoted()
                 if self.kind in {"NAME", "TEXT"}:

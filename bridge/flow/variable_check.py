@@ -6,6 +6,7 @@ perhaps not where a guard may skip that step.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from bridge.flow.condition import WORDS
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from bridge.flow.problems import Problems
     from bridge.flow.syntax_tree import Flow, Sequence, Step, Text, Visit
 
-_ITSELF = "{{{0}}} is what this step makes; {{{0}?}} is what it made a round before"
+_ITSELF = "{{{0}}} is what this step makes; \\{{{0}}} is text"
+_AGAIN = ", and {{{0}?}} what it made a round before"
+_UNDECIDED = "; for free text, let an agent answer yes or no, and test its answer"
+_COMPARED = re.compile(r"(?:contains|[=!<>]=|[<>])\s*+\Z")
 _ROUND_BEFORE = "{{{0}}} is made later; {{{0}?}} is what it was a round before"
 _MAY_BE_MISSING = "{{{0}}} is empty if a guard skips its step; {{{0}?}} allows that"
 
@@ -156,7 +160,8 @@ class _Check:
                 continue
             if part.name == own and not part.is_optional:
                 self.used.add(part.name)
-                self.errors.add(part.at, _ITSELF.format(part.name))
+                again = _AGAIN if self._comes_back(part.name, part.at) else ""
+                self.errors.add(part.at, (_ITSELF + again).format(part.name))
             else:
                 self.use(part.name, part.at, is_optional=part.is_optional)
 
@@ -172,7 +177,9 @@ class _Check:
                 is_optional = name in self.there or self._comes_back(name, at)
                 self.use(name, at + place, is_optional=is_optional)
             else:
-                hint = near(name, (*self.made, *WORDS))
+                hint = near(name, (*self.made, *WORDS)) or _UNDECIDED
+                if _COMPARED.search(condition.source[:place]):
+                    hint = f'; a text stands in quotes: "{name}"'
                 message = f"{name} is no variable and no word of a condition{hint}"
                 self.errors.add(at + place, message)
 

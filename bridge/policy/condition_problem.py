@@ -34,7 +34,9 @@ def place(source: str, at: int) -> tuple[int, int]:
 def shown(source: str, problem: Problem) -> str:
     """`line:column: message`, the line, and a caret below the place."""
     line, column = place(source, problem.at)
-    text = source.split("\n")[line - 1].replace("\t", " ")
+    end = source.find("\n", problem.at)
+    text = source[problem.at - column + 1 : end if end >= 0 else None]
+    text = text.replace("\t", " ")
     # A long line is cut to what is around the place.
     start = max(0, column - 60)
     cut = text[start : start + 80]

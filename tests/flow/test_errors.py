@@ -84,6 +84,7 @@ def test_error_too_long():
     assert found("a->" * 400_000) == [
         "1:750001: a flow has 500,000 words and signs at most"
     ]
+    assert len(found('a:"":v' + ":out" * 250_000)) == 2
 
 
 def test_an_error_has_its_places():

@@ -217,6 +217,29 @@ def test_frontmatter():
     )
 
 
+OWN = '$a := {base: "x", prompt: "p"} $b-c := {base: "y", prompt: "q"}'
+BLOCK = '{\n a: {base: "x", prompt: "p"},\n b-c: {base: "y", prompt: "q"}\n}'
+NAMED = '$N := "{{N:10}}", $T := "x" a:"Get $N of $T, not $TT, \\$N, $5 or $N$T"'
+DESCRIBED = "{a: {description: What}, b: {description: In, default: src}}"
+
+
+@pytest.mark.parametrize(
+    ("found", "ours"),
+    [
+        (f"@define-agents {BLOCK} $a -> $b-c", f"{OWN} $a -> $b-c"),
+        (NAMED, 'a:"Get {{N:10}} of x, not $TT, \\$N, $5 or {{N:10}}x"'),
+        ("a -> @ l ->\nb (if failed)~> @l", "a -> @l -> b (if failed)~> @l"),
+        ("---\nname: n\nauthor: me\ntags: [x]\n---\n\nWorkflow:\na",
+         "---\nname: n\n---\na"),
+        ('---\nparams: {a: What, b: "In (default: src)"}\n---\nx',
+         f"---\nparams: {DESCRIBED}\n---\nx"),
+    ],
+    ids=["block", "constant-in-a-text", "space", "heading", "params"],
+)  # fmt: skip
+def test_what_public_files_have_besides(found, ours):
+    assert parse_flow(found) == parse_flow(ours)
+
+
 def test_a_page_of_everything_is_printed_as_it_is_written():
     """The printer's own form, which a person would write, too."""
     source = """\
