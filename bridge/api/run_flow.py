@@ -171,7 +171,7 @@ class Runner:
             self._serve(run_id, route, on_change)
         else:
             self._watch(run_id, on_change)
-        return result_of_run(self.store, run_id)
+        return result_of_run(self.store, self.settings, run_id)
 
     def _advanced(self, run_id: str) -> RunView:
         with suppress(StateUnavailable):

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from bridge.engine.view import RunView
 
 _BAR = 24
-_MOST_SHOWN = 30
 _MOST_TYPED = 4096
 
 
@@ -59,7 +58,7 @@ class Display:
             return
         waiting = next(seen.checkpoints(), None)
         if waiting is not None and sys.stdin.isatty() and self._may_answer():
-            self._ask(waiting)
+            self._ask(seen, waiting)
             return
         self._asked = None
         self._draw(seen)
@@ -79,10 +78,8 @@ class Display:
         if not self._live.is_started:
             self._live.start()
         width = columns_of(sys.stderr.fileno())
-        # To look up every answer of a long flow again and again takes too long.
-        is_long = len(seen.plan["nodes"]) > _MOST_SHOWN
         lines: list[Line] = [
-            *run_lines(self._bridge, seen, width, only_open=is_long),
+            *run_lines(self._bridge, seen, width, is_live=True),
             bar_of(seen),
         ]
         text = printed(lines, colour=screen_of(sys.stderr).colour)
@@ -96,7 +93,7 @@ class Display:
             return False
         return True
 
-    def _ask(self, waiting: tuple[str, str]) -> None:
+    def _ask(self, seen: RunView, waiting: tuple[str, str]) -> None:
         """Ask a checkpoint's question once; then look whether a line was typed.
 
         Only words that were typed after the question answer it: no empty line, nothing
@@ -106,8 +103,8 @@ class Display:
         stdin = sys.stdin.fileno()
         if self._asked != waiting:
             self._asked = waiting
-            if self._live:
-                self._live.stop()
+            self._draw(seen)
+            self._live.stop()
             said = visible(question(self._bridge.store, run_id, node), kept="\n")
             sys.stderr.write(f"\n{indented(said)}\n")
             termios.tcflush(stdin, termios.TCIFLUSH)

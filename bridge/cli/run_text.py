@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from bridge.api.hosts import Hosts
-from bridge.api.upkeep import stage_of
+from bridge.api.run_steps import Try, steps_of
 from bridge.cli.output import counted, span
-from bridge.cli.screen import Styled
+from bridge.cli.screen import Styled, cut
 from bridge.cli.table import Column, table
-from bridge.engine.run_ids import request_id
 from bridge.errors import InvalidRequest
-from bridge.flow.drawing import shown_as
-from bridge.protocol.ids import RequestId
-from bridge.protocol.status import Stage
+from bridge.host.output import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from bridge.api.bridge import Bridge
     from bridge.cli.screen import Line, Style
-    from bridge.engine.run import Entry, LinkedNode, Run
+    from bridge.engine.run import Run
     from bridge.engine.view import RunView
     from bridge.flow.plan import Detail
-    from bridge.store import Found
 
 _STEPS = (
     Column("STEP"),
@@ -39,114 +34,23 @@ _RUNS = (
     Column("FLOW", least=10),
     Column("WHY", least=12, spare=3),
 )
+_MAX_WHY = 400
+_MOST_SHOWN = 30
 _COLOURS: dict[str, Style] = {
     "ok": "green", "completed": "green", "running": "cyan", "open": "cyan",
     "failed": "red", "error": "red", "stopped": "red", "paused": "yellow",
     "cancelled": "yellow", "skipped": "dim", "no": "dim",
 }  # fmt: skip
-_YOU = "waits for you"
-
-
-class StepSeen(NamedTuple):
-    """A step of a run: `state` is what the run knows, `says` what a person reads."""
-
-    node: str
-    what: str
-    state: str
-    says: str
-    took_s: float | None
-    request_id: str | None
-    why: str
-
-
-def steps_of(
-    bridge: Bridge, seen: RunView, *, only_open: bool = False
-) -> Iterator[StepSeen]:
-    """Every step that does something, in written order; those of called flows below."""
-    for name, node, detail, entry in seen.steps():
-        if only_open and entry.get("state") != "open":
-            continue
-        if what := shown_as(node, detail):
-            yield _step(bridge, seen, name, node, entry, f"{what}")
-        if child := seen.children.get(name):
-            for each in steps_of(bridge, child, only_open=only_open):
-                yield each._replace(node=f"{name}/{each.node}", what=f"   {each.what}")
-
-
-def _step(
-    bridge: Bridge,
-    seen: RunView,
-    name: str,
-    node: LinkedNode,
-    entry: Entry,
-    what: str,
-) -> StepSeen:
-    state = entry.get("state", "")
-    asked = request_id(seen.run, name) if "attempt" in entry else None
-    found = None
-    if asked and node["kind"] == "agent":
-        found = bridge.store.find(RequestId(asked))
-    says = _says(bridge, seen, name, node, entry, found)
-    if entry.get("attempt", 1) > 1 or entry.get("visit", 1) > 1:
-        says += f" ({_ordinal(entry)})"
-    took_s = None
-    if found and found.response:
-        took_s = found.response.duration / 1000
-    elif state == "open":
-        took_s = max(0, bridge.store.now_ms() - entry.get("at", 0)) / 1000
-    request = asked if node["kind"] == "agent" else None
-    return StepSeen(name, what, state, says, took_s, request, entry.get("why", ""))
-
-
-def _ordinal(entry: Entry) -> str:
-    visit, attempt = entry.get("visit", 1), entry.get("attempt", 1)
-    parts = [f"round {visit}"] if visit > 1 else []
-    parts += [f"attempt {attempt}"] if attempt > 1 else []
-    return ", ".join(parts)
-
-
-def _says(
-    bridge: Bridge,
-    seen: RunView,
-    name: str,
-    node: LinkedNode,
-    entry: Entry,
-    found: Found | None,
-) -> str:
-    """The state of a step in a word or two; of a guard which way it went."""
-    state = entry.get("state")
-    detail = seen.details["details"].get(name, {})
-    if state is None:
-        return ""
-    if state == "open":
-        if node["kind"] == "approval":
-            return _YOU
-        return _stage(bridge, found) if node["kind"] == "agent" else "running"
-    if state == "passed" and detail.get("shows") == "condition":
-        first = node["to"][0][0]
-        return "no" if first in entry.get("dead", ()) else "yes"
-    if state == "passed":
-        return "" if detail.get("shows") == "label" else "done"
-    return state
-
-
-def _stage(bridge: Bridge, found: Found | None) -> str:
-    if found is None or found.request is None:
-        return Stage.WAITING.words
-    request = found.request
-    if request.held is not None:
-        return "held: needs your yes"
-    stage = stage_of(bridge.store, found)
-    if stage is Stage.WAITING and request.route == "host":
-        why = Hosts(bridge.store, bridge.settings).why_waiting(request)
-        return why.why if why else stage.words
-    return stage.words
 
 
 def run_lines(
-    bridge: Bridge, seen: RunView, width: int | None, *, only_open: bool = False
+    bridge: Bridge, seen: RunView, width: int | None, *, is_live: bool = False
 ) -> Iterator[Line]:
-    """A run: its head, and its steps."""
+    """A run: its head, and its steps.
+
+    With `is_live` without reasons, and of a long flow only the steps that run: to look
+    up every answer again and again takes too long.
+    """
     run = seen.run
     took = span(max(0, _until_ms(bridge, run) - run["createdAt"]) / 1000)
     yield (
@@ -156,16 +60,32 @@ def run_lines(
     )
     if run["why"]:
         yield f"    {run['why']}"
-    rows = [
-        (
-            step.node,
-            coloured(step.says),
-            "" if step.took_s is None else span(step.took_s),
-            step.what,
-        )
-        for step in steps_of(bridge, seen, only_open=only_open)
-    ]
-    yield from table(_STEPS, rows, width)
+    only_open = is_live and len(seen.plan["nodes"]) > _MOST_SHOWN
+    found = steps_of(
+        bridge.store, bridge.settings, seen, only_open=only_open, whole=not is_live
+    )
+    steps = [*found]
+    rows = [(s.node, coloured(s.says), _took(s.took_s), s.what) for s in steps]
+    head, *lines = table(_STEPS, rows, width)
+    yield head
+    for step, line in zip(steps, lines, strict=True):
+        yield line
+        below = [step.why] if step.why else []
+        below += map(_tried, step.tries)
+        for each in below:
+            yield Styled(
+                cut(f"    {one_line(each, _MAX_WHY)}", width or _MAX_WHY), "dim"
+            )
+
+
+def _tried(one: Try) -> str:
+    again = f", attempt {one.attempt}" if one.attempt > 1 else ""
+    took = f" after {_took(one.took_s)}" if one.took_s is not None else ""
+    return f"round {one.visit}{again}: {one.says}{took} ({one.request_id})"
+
+
+def _took(took_s: float | None) -> str:
+    return "" if took_s is None else span(took_s)
 
 
 def _until_ms(bridge: Bridge, run: Run) -> int:
@@ -229,8 +149,9 @@ def run_value(bridge: Bridge, seen: RunView) -> dict[str, Any]:
                 "requestId": step.request_id,
                 "durationMs": None if step.took_s is None else int(step.took_s * 1000),
                 "why": step.why,
+                "tries": step.tries,
             }
-            for step in steps_of(bridge, seen)
+            for step in steps_of(bridge.store, bridge.settings, seen)
         ],
         "checkpoints": [f"{run_id}/{node}" for run_id, node in seen.checkpoints()],
     }

@@ -138,7 +138,7 @@ class Step:
         if left:
             self.stop(left[0], "nothing leads to it")
             return
-        out = [self.asked(name) for name in self._last(OUT)]
+        out = [self.asked(name) for name in self.last_steps(OUT)]
         self.run |= {"status": "completed", "out": out}
         self.do("tell", self.run["run"], "")
 
@@ -161,7 +161,7 @@ class Step:
         if is_any:
             for source in node["in"]:
                 self.leave(source)
-        if not self._holds(node.get("if"), lambda: self._last(name)):
+        if not self._holds(node.get("if"), lambda: self.last_steps(name)):
             self.end(
                 name, "skipped" if node.get("skip", "dead") == "dead" else "passed"
             )
@@ -247,14 +247,14 @@ class Step:
     def _about(self, name: str) -> Callable[[], list[str]]:
         if self.nodes[name]["kind"] != "pass":
             return lambda: [name]
-        return lambda: self._last(name)
+        return lambda: self.last_steps(name)
 
     def _own(self, name: str) -> Callable[[], list[str]]:
         if self.nodes[name]["kind"] != "pass":
             return lambda: [name]
-        return lambda: self._last(name, own=True)
+        return lambda: self.last_steps(name, own=True)
 
-    def _last(self, name: str, *, own: bool = False) -> list[str]:
+    def last_steps(self, name: str, *, own: bool = False) -> list[str]:
         """The last steps before a `pass`, or the end.
 
         Those before its `since` do not count where there are others; with `own` never.

@@ -1,0 +1,96 @@
+"""Why a step of a run is as it is: the values that a condition saw, what a person said.
+
+{found.count} is 2          a condition with a variable
+node-1 ok, node-2 failed    one about the last steps
+node-4 says no              why a step was left out
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.engine.answers import Answers, as_text
+from bridge.engine.run_ids import request_id
+from bridge.engine.step import Step
+from bridge.flow.condition import read_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.engine.view import RunView
+    from bridge.flow.plan import Code
+    from bridge.store.state import State
+
+_MOST = 60
+
+
+class Reasons:
+    """The reasons in a run, as it is seen."""
+
+    def __init__(self, state: State, seen: RunView) -> None:
+        self._seen = seen
+        self._run = seen.run
+        self._answers = Answers(state, seen.run)
+        run = {**seen.run, "look": False}
+        self._step = Step(seen.plan, run, self._answers.truth)  # type: ignore[arg-type]
+
+    def of(self, node: str) -> str:
+        """Why a node is as it is; empty if there is nothing to say."""
+        entry = self._run["nodes"].get(node, {})
+        detail = self._seen.details["details"].get(node, {})
+        if why := entry.get("why"):
+            return why
+        if said := self._run["said"].get(request_id(self._run, node)):
+            return f"{_short(said['text'])} ({said['by']})"
+        state = entry.get("state")
+        if state == "skipped":
+            return ", ".join(self._closed(node))
+        if state == "passed" and "condition" in detail:
+            code = read_condition(detail["condition"]).code
+            return ", ".join(dict.fromkeys(self._values(code, node)))
+        return ""
+
+    def _closed(self, node: str) -> Iterator[str]:
+        """The conditions that cut a node off."""
+        for source in self._seen.plan["nodes"][node]["in"]:
+            if node in self._run["nodes"].get(source, {}).get("dead", ()):
+                yield f"{source} says no"
+
+    def _values(self, code: Code, node: str) -> Iterator[str]:
+        """What each word and each variable of a condition stood for."""
+        match code:
+            case ["get", _, ["get", _, ["name", _, "answers"], name], field]:
+                whole = self._value(name, whole=True)
+                value = whole.get(field) if isinstance(whole, dict) else None
+                yield f"{{{name}.{field}}} is {_quoted(value)}"
+            case ["get", _, ["name", _, "variables"], name]:
+                yield f"{{{name}}} is {_quoted(self._value(name))}"
+            case ["name", _, word] | ["get", _, ["name", _, "all" | "any"], word]:
+                yield from self._steps(word, node)
+            case [_, _, *parts]:
+                for part in parts:
+                    yield from self._values(part, node)
+
+    def _value(self, name: str, *, whole: bool = False) -> Any:
+        asked = self._run["vars"].get(name)
+        if asked is None:
+            return None
+        return self._answers.whole(asked) if whole else self._answers.value(asked)
+
+    def _steps(self, word: str, node: str) -> Iterator[str]:
+        for each in self._step.last_steps(node):
+            if word == "issues":
+                whole = self._answers.whole(request_id(self._run, each))
+                issues = whole.get("issues") if isinstance(whole, dict) else None
+                yield f"{each}: {len(issues or ())} issues"
+            else:
+                yield f"{each} {self._run['nodes'][each]['state']}"
+
+
+def _quoted(value: Any) -> str:
+    return f'"{_short(value)}"' if isinstance(value, str) else _short(value)
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else " ".join(as_text(value)[: 4 * _MOST].split())
+    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
