@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.engine.answers import Answers, as_text
+from bridge.engine.answers import Answers, as_text, fact_of
 from bridge.engine.run_ids import request_id
 from bridge.engine.step import Step
 from bridge.flow.condition import read_condition
@@ -40,9 +40,13 @@ class Reasons:
         detail = self._seen.details["details"].get(node, {})
         if why := entry.get("why"):
             return why
-        if said := self._run["said"].get(request_id(self._run, node)):
+        asked = request_id(self._run, node)
+        if said := self._run["said"].get(asked):
             return f"{_short(said['text'])} ({said['by']})"
         state = entry.get("state")
+        if state in ("failed", "error"):
+            response = self._answers.response(asked)
+            return fact_of(response)[1] if response else ""
         if state == "skipped":
             return ", ".join(self._closed(node))
         if state == "passed" and "condition" in detail:
