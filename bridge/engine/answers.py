@@ -10,6 +10,7 @@ from bridge.engine.run_files import UnknownRun, folder_of, read
 from bridge.engine.run_ids import child_id, request_id
 from bridge.errors import BridgeError, NewerSchema
 from bridge.policy.condition import decide
+from bridge.store.live_runs import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,6 +44,16 @@ class Answers:
     def follow(self, run: Run) -> None:
         """Be about the run as it is now."""
         self._run = run
+
+    def is_any(self) -> bool:
+        """Whether anything may have ended; a look at names, for the many who ask."""
+        state = self._state
+        return any(
+            asked in self._run["said"]
+            or state["responses"].has(f"{asked}.json")
+            or state[RUNS].has(child_id(asked))
+            for asked in (request_id(self._run, name) for name in self._run["open"])
+        )
 
     def facts(self, plan: Linked) -> dict[str, Fact]:
         """What has ended of what the run has open."""

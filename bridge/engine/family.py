@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from bridge.config import Settings
     from bridge.engine.asks import Definitions
-    from bridge.engine.run import Command, Details, Run
+    from bridge.engine.run import Command, Details, Linked, Run
     from bridge.engine.step import Fact
     from bridge.store.directory import Folder
     from bridge.store.state import State
@@ -131,10 +131,14 @@ class HeldRun:
         self.family = family
         self.folder = folder
         self.run = read(folder, run_id, family.state.key())
-        self.plan = read_plan(folder, self.run)
         self.answers = Answers(family.state, self.run)
         # What could not be asked at all.
         self.refused: dict[str, Fact] = {}
+
+    @cached_property
+    def plan(self) -> Linked:
+        """The part of the plan that each step reads."""
+        return read_plan(self.folder, self.run)
 
     @cached_property
     def details(self) -> Details:
@@ -152,7 +156,9 @@ class HeldRun:
         """Take a step, and write it; False if nothing has changed."""
         run, now_ms = self._bounded(), self.family.state.now_ms()
         is_running = run["status"] == "running"
-        facts = {**self.answers.facts(self.plan), **self.refused} if is_running else {}
+        facts = {**self.refused} if is_running else {}
+        if is_running and self.answers.is_any():
+            facts = {**self.answers.facts(self.plan), **facts}
         is_late = is_running and now_ms >= (run["until"] or now_ms + 1)
         if not (act or facts or is_late or (is_running and run["look"])):
             return False

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.engine.advance import advance
-from bridge.errors import BridgeError
 from bridge.host.hook_log import log_failure
 from bridge.host.told_later import tell_later
 from bridge.store.live_runs import live_runs
@@ -30,11 +29,10 @@ def go_on(hook: HookContext) -> None:
         try:
             before = hook.now_ms()
             run = advance(hook.store, hook.settings, run_id)
-        except (BridgeError, OSError):
+            if run["at"] >= before and (lines := [*_news(hook, run)]):
+                tell_later(hook, lines)
+        except Exception:  # noqa: BLE001 - the answer to the event counts
             log_failure("flows")
-            continue
-        if run["at"] >= before and (lines := [*_news(hook, run)]):
-            tell_later(hook, lines)
 
 
 def _news(hook: HookContext, run: Run) -> Iterator[str]:

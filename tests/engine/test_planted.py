@@ -113,3 +113,29 @@ def test_one_bad_run_does_not_keep_others_from_going_on(world, run):
 
     assert [*world.waiting()] == ["d"]
     assert world.advance(good)["status"] == "running"
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir])
+def test_a_lock_that_is_no_file_stops_no_other_run(world, put):
+    first, second = world.begin('a:"1"'), world.begin('b:"2" -> c:"3"')
+    lock = folder(world, first) / "run.lock"
+    lock.unlink()
+    put(lock)
+    world.answer("b")
+
+    advance_all(world.store, world.settings)
+
+    assert [*world.waiting()] == ["a", "c"]
+    assert first < second
+
+
+def test_a_plan_is_read_only_when_something_has_ended(world):
+    """Many runs may wait for long: each hook looks at all of them."""
+    run = world.begin('a:"1" -> b:"2"')
+    (folder(world, run) / "plan.json").unlink()
+
+    assert world.advance(run)["status"] == "running"
+
+    world.answer("a")
+    with pytest.raises(BadRun, match="it is not there"):
+        world.advance(run)

@@ -98,3 +98,17 @@ def test_a_bad_run_does_not_touch_the_session(world, begun):
     (world.store.place.state / "runs" / run / "run.json").write_text("{")
 
     assert answer(world, f"{run}-node-0-1-1") == {}
+
+
+def test_news_that_cannot_be_told_do_not_touch_the_session(world, begun):
+    """Before a checkpoint is told of, the rest of the plan is read."""
+    run = begun(f'{G}:"a" -> @ok:"Fine?"')
+    (world.store.place.state / "runs" / run / "details.json").write_text("{}")
+
+    assert answer(world, f"{run}-node-0-1-1") == {}
+    assert status_of(world, run)["open"] == ["node-1"]
+
+
+def status_of(world, run):
+    file = world.store.place.state / "runs" / run / "run.json"
+    return json.loads(file.read_text())
