@@ -95,8 +95,7 @@ def jump(made: Step, node: str) -> None:
     _go_on(made)
     made.reset(_behind(made, node))
     made.known[node] = {**made.known.get(node, {}), "forced": True}
-    for name in _before(made, node):
-        made.leave(name)
+    made.leave(_before(made, node))
 
 
 def _behind(made: Step, node: str) -> list[str]:

@@ -13,6 +13,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from bridge.engine.last_steps import last_steps
 from bridge.engine.run_ids import OUT, child_id, request_id
 from bridge.policy.condition import ConditionError
 
@@ -147,28 +148,22 @@ class Step:
         entry, node = self.known.get(name, {}), self.nodes[name]
         if "state" in entry:
             return
-        is_live = not node["in"] or entry.get("forced", False)
-        is_any = node.get("any", False)
-        for source in () if is_live else node["in"]:
-            token = self.token(source, name)
-            if token is None and not is_any:
-                return
-            is_live = is_live or token is True
-        if not is_live:
-            if not is_any or all(self.token(s, name) is False for s in node["in"]):
-                self.end(name, "skipped")
+        tokens = [self.token(source, name) for source in node["in"]]
+        is_live = True in tokens or not tokens or entry.get("forced", False)
+        is_first = node.get("any", False) and True in tokens
+        if None in tokens and not is_first and not entry.get("forced", False):
             return
-        if is_any:
-            for source in node["in"]:
-                self.leave(source)
-        if not self._holds(node.get("if"), lambda: self.last_steps(name)):
-            self.end(
-                name, "skipped" if node.get("skip", "dead") == "dead" else "passed"
-            )
+        if not is_live:
+            self.end(name, "skipped")
+        elif not self._holds(node.get("if"), lambda: self.last_steps(name)):
+            is_dead = node.get("skip", "dead") == "dead"
+            self.end(name, "skipped" if is_dead else "passed")
         elif node["kind"] == "pass":
             self.end(name, "passed")
         else:
             self.ask(name)
+        if is_first:
+            self.leave(source for source in node["in"] if self._is_idle(source))
 
     def token(self, source: str, target: str) -> bool | None:
         """Whether an edge is live; None if its source has not ended."""
@@ -255,30 +250,8 @@ class Step:
         return lambda: self.last_steps(name, own=True)
 
     def last_steps(self, name: str, *, own: bool = False) -> list[str]:
-        """The last steps before a `pass`, or the end.
-
-        Those before its `since` do not count where there are others; with `own` never.
-        """
-        behind: dict[str, tuple[set[str], list[str]]] = {}
-        left = [name]
-        while left:
-            each = left.pop()
-            sources = self.nodes[each]["in"] if each else self.out
-            live = [source for source in sources if self.token(source, each)]
-            passes = [s for s in live if self.nodes[s]["kind"] == "pass"]
-            behind[each] = set(live).difference(passes), passes
-            left += [each for each in passes if each not in behind]
-        order = {each: index for index, each in enumerate(self.nodes)}
-        found: dict[str, set[str]] = {}
-        for each in sorted(behind, key=lambda node: order.get(node, len(order))):
-            steps, passes = behind[each]
-            steps = steps.union(*(found[source] for source in passes))
-            since = self.nodes[each].get("since") if each else None
-            if since is not None:
-                mine = {step for step in steps if order[step] >= order[since]}
-                steps = mine if mine or (own and each == name) else steps
-            found[each] = steps
-        return sorted(found[name], key=order.__getitem__)
+        """The last steps before a `pass`, or the end."""
+        return last_steps(self.nodes, self.out, self.token, name, own=own)
 
     # Jumps, and stops
 
@@ -303,22 +276,32 @@ class Step:
 
     def reset(self, names: Iterable[str]) -> None:
         """Let nodes begin anew: what runs there is cancelled, their ends forgotten."""
-        body = {*names}
+        chosen = {*names}
+        body = [name for name in self.nodes if name in chosen]
         for name in body:
             self._cancel(name)
             if entry := self.known.get(name):
                 self.known[name] = {"visit": entry.get("visit", 1) + 1}
         loops = self.run["loops"]
-        for key in [key for key in loops if key.partition(">")[0] in body]:
+        for key in [key for key in loops if key.partition(">")[0] in chosen]:
             del loops[key]
-        self.touch(name for name in self.nodes if name in body)
+        self.touch(body)
 
-    def leave(self, name: str) -> None:
-        """Do without a node that has not ended."""
-        state = self.known.get(name, {}).get("state")
-        if state is None or self._cancel(name):
-            self.known[name] = {**self.known.get(name, {}), "state": "skipped"}
-            self.touch(target for target, _ in self.nodes[name]["to"])
+    def leave(self, names: Iterable[str]) -> None:
+        """Do without nodes that have not ended, and without all that led only there."""
+        left = [*names]
+        while left:
+            name = left.pop()
+            state = self.known.get(name, {}).get("state")
+            if state is None or self._cancel(name):
+                self.known[name] = {**self.known.get(name, {}), "state": "skipped"}
+                self.touch(target for target, _ in self.nodes[name]["to"])
+                left += [s for s in self.nodes[name]["in"] if self._is_idle(s)]
+
+    def _is_idle(self, name: str) -> bool:
+        """Whether all that a node leads to is decided without it."""
+        targets = (target for target, _ in self.nodes[name]["to"])
+        return all("state" in self.known.get(target, {}) for target in targets)
 
     def _cancel(self, name: str) -> bool:
         """Cancel what a node has asked; False if it has not asked anything."""

@@ -81,7 +81,7 @@ Node = TypedDict(
         # Of pipelines: unless it holds, the node is skipped, its tokens dead, or live.
         "if": NotRequired[Code],
         "skip": NotRequired[Literal["dead", "pass"]],
-        # It runs on the first live token; the others' sources are cancelled.
+        # It runs on the first live token; what leads only to it is cancelled.
         "any": NotRequired[bool],
     },
 )

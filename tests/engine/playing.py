@@ -71,6 +71,11 @@ class Play:
         words = every | {"failed": some["failed"], "issues": some["issues"]}
         return decide(code, words | {"all": every, "any": some}) == "yes"
 
+    def states(self) -> dict[str, str]:
+        """How far each agent is of which anything is known."""
+        nodes, known = self.linked["nodes"], self.run["nodes"]
+        return {n: known[n]["state"] for n in known if nodes[n]["kind"] == "agent"}
+
     def agents(self) -> list[str]:
         """Who was asked, in order."""
         nodes = [asked.split("-", 1)[1].rsplit("-", 2)[0] for asked in self.asked]

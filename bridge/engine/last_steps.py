@@ -1,0 +1,45 @@
+"""Which steps a condition after a `pass` is about. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.engine.run import LinkedNode
+
+
+def last_steps(
+    nodes: Mapping[str, LinkedNode],
+    out: list[str],
+    token: Callable[[str, str], bool | None],
+    name: str,
+    *,
+    own: bool,
+) -> list[str]:
+    """The last steps before a `pass`, or the end, in written order.
+
+    Those before its `since` do not count where there are others; with `own` never.
+    `token` says whether an edge is live.
+    """
+    behind: dict[str, tuple[set[str], list[str]]] = {}
+    left = [name]
+    while left:
+        each = left.pop()
+        sources = nodes[each]["in"] if each else out
+        live = [source for source in sources if token(source, each)]
+        passes = [source for source in live if nodes[source]["kind"] == "pass"]
+        behind[each] = set(live).difference(passes), passes
+        left += [each for each in passes if each not in behind]
+    order = {each: index for index, each in enumerate(nodes)}
+    found: dict[str, set[str]] = {}
+    for each in sorted(behind, key=lambda node: order.get(node, len(order))):
+        steps, passes = behind[each]
+        steps = steps.union(*(found[source] for source in passes))
+        since = nodes[each].get("since") if each else None
+        if since is not None:
+            mine = {step for step in steps if order[step] >= order[since]}
+            steps = mine if mine or (own and each == name) else steps
+        found[each] = steps
+    return sorted(found[name], key=order.__getitem__)
