@@ -119,6 +119,7 @@ class Runner:
                 agents=given.get("max_agents"),
                 tokens=given.get("max_tokens"),
                 until=until or None,
+                policy=given.get("on_failure"),
             )
             advance(self.store, self.settings, run_id, act)
         return self.follow(run_id, given)
@@ -293,8 +294,9 @@ class Runner:
         done, _ = wait([*serving.values()], _LOOK_S, FIRST_COMPLETED)
         for asked in [asked for asked, each in serving.items() if each in done]:
             if not serving.pop(asked).result():
-                # Somebody else serves it.
+                # Somebody else serves it, unless that one has died.
                 time.sleep(_LOOK_S)
+                self.store.sweep()
             known = asked.partition("-")[0]
             if known != seen.run["run"]:
                 advance(self.quick, self.settings, known)

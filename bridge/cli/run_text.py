@@ -42,6 +42,9 @@ _COLOURS: dict[str, Style] = {
     "cancelled": "yellow", "skipped": "dim", "no": "dim",
 }  # fmt: skip
 
+# What a run was given, of which it needs more to go on.
+_BOUNDS = ("--max-agents", "--max-tokens", "--timeout")
+
 
 def run_lines(
     bridge: Bridge, seen: RunView, width: int | None, *, is_live: bool = False
@@ -94,10 +97,12 @@ def _until_ms(bridge: Bridge, run: Run) -> int:
 
 def ways_out(run: Run) -> Iterator[str]:
     """What a person can do with a run that has stopped."""
+    more = [f" {bound} MORE" for bound in _BOUNDS if f"({bound})" in run["why"]]
+    again = f"hostbridge run --resume {run['run']}{''.join(more)}"
     if run["status"] == "paused":
-        yield f"go on with it: hostbridge run --resume {run['run']}"
+        yield f"go on with it: {again}"
     elif run["status"] in ("failed", "cancelled"):
-        yield f"go on where it stopped: hostbridge run --resume {run['run']}"
+        yield f"go on where it stopped: {again}"
 
 
 def listed(runs: Iterable[Run | tuple[str, Exception]], now_ms: int) -> list[list[str]]:

@@ -14,7 +14,7 @@ from bridge.protocol.record import printable
 _DONE = ("completed",)
 
 if TYPE_CHECKING:
-    from bridge.engine.run import Linked, Said
+    from bridge.engine.run import Linked, Policy, Said
     from bridge.engine.step import Step
 
 
@@ -36,10 +36,11 @@ def resume(
     agents: int | None = None,
     tokens: int | None = None,
     until: int | None = None,
+    policy: Policy | None = None,
 ) -> None:
     """Go on where it stopped: what failed or was cancelled is asked again.
 
-    `agents`, `tokens` and `until` are new bounds, None for those that it has.
+    `agents`, `tokens`, `until` and `policy` are new ones, None for those that it has.
     """
     run = made.run
     if run["parent"]:
@@ -48,6 +49,7 @@ def resume(
     run |= {"agents": agents if agents is not None else run["agents"]}
     run |= {"tokens": tokens if tokens is not None else run["tokens"]}
     run |= {"until": until if until is not None else run["until"]}
+    run |= {"policy": policy or run["policy"]}
     run["resumed"] += 1
     _go_on(made)
 

@@ -172,7 +172,7 @@ class HeldRun:
         if made.run["status"] == "running":
             made.hear(facts)
             if is_late:
-                made.halt("failed", "its time is over")
+                made.halt("failed", "its time is over (--timeout)")
             made.lead_on()
         self.refused = {}
         # What a person has done cannot be found out again.
@@ -182,7 +182,7 @@ class HeldRun:
     def _bounded(self) -> Run:
         """The run, within what holds for all runs of the family."""
         root = self.family.root.run
-        bounds = {key: root[key] for key in ("agents", "tokens", "until")}
+        bounds = {key: root[key] for key in ("agents", "tokens", "until", "policy")}
         return {**self.run, **bounds}  # type: ignore[typeddict-item]
 
     def write(self, run: Run, *, durable: bool = False) -> None:

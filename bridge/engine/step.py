@@ -199,7 +199,7 @@ class Step:
         if run["agents"] is not None and asked >= run["agents"]:
             return f"as many agents were asked as it may ask (--max-agents): {asked}"
         if run["tokens"] is not None and tokens >= run["tokens"]:
-            return f"{tokens} tokens were used; --max-tokens was {run['tokens']}"
+            return f"as many tokens were used as it may use (--max-tokens): {tokens}"
         return ""
 
     def end(self, name: str, state: State) -> None:

@@ -95,7 +95,9 @@ def all_runs(store: Store) -> Iterator[Run | tuple[str, BridgeError]]:
     if not store.exists():
         return
     with store.state() as state:
-        names = [e.name for e in state[RUNS].entries() if e.name.startswith("r")]
+        # The logs of requests lie beside the runs.
+        folders = (e.name for e in state[RUNS].entries() if e.is_dir())
+        names = [each for each in folders if each.startswith("r")]
         for name in sorted(names, reverse=True):
             if not state[RUNS].has(f"{name}/{FILE}"):
                 continue

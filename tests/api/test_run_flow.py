@@ -10,7 +10,7 @@ import time
 import pytest
 from fakeclaude import fake_claude, printing, result, trust_folder
 from servingworld import bridge_in, open_session
-from storeworld import answer
+from storeworld import answer, claim_all, dead_process
 
 from bridge import AsyncBridge, InvalidRequest, NoHost, NotTrusted
 from bridge.flow.problems import InvalidFlow
@@ -59,6 +59,20 @@ def test_a_failed_flow_says_why_and_can_be_resumed(here, tmp_path):
     )
     again = here.resume(done.run)
     assert (again.success, again.text) == (True, "ok")
+
+
+def test_a_run_goes_on_whose_process_was_killed_while_it_served(here):
+    runs = []
+
+    def leave(seen):
+        runs.append(seen.run["run"])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        here.run(f'{G}:"x"', route="claude", on_change=leave)
+    assert claim_all(here.store, dead_process())
+
+    assert here.resume(*runs).text == "<x>"
 
 
 def test_nothing_is_begun_of_a_flow_that_cannot_run(here):

@@ -70,10 +70,22 @@ def test_a_failed_run_says_why_and_goes_on_with_resume(project, claude):
     again = project.run("run", "--resume", run)
     assert (again.code, again.out) == (0, "fine\n")
 
+    log = project.state / "runs" / f"{run}-node-0-1-1.jsonl"
+    log.write_text("as a model in this process leaves it")
     shown = project.run("runs", "show", run).out
     assert "node-0\tok (attempt 2)\t" in shown
     listed = project.run("runs").out.splitlines()
     assert listed[1].startswith(f"{run}\tcompleted\t2 ended, 0 open\t")
+
+
+@pytest.mark.usefixtures("claude")
+def test_a_run_that_used_up_a_bound_says_what_it_needs_to_go_on(project):
+    name = flow(project, f'{G}:"a" -> {G}:"b"')
+
+    ran = project.run("run", name, "--route", "claude", "--max-agents", "1")
+
+    assert ran.code == 1
+    assert ran.err.endswith(" --max-agents MORE\n")
 
 
 def test_a_dry_run_asks_nobody(project, tmp_path):

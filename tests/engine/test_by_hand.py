@@ -140,6 +140,18 @@ def test_a_policy_may_ask_or_go_on_without(world):
     assert "e" in world.waiting()
 
 
+def test_a_run_may_go_on_with_another_policy(world):
+    run = world.begin('a:"1" -> b:"2"', policy="ask")
+    world.answer("a", "host_gone")
+    assert world.advance(run)["status"] == "paused"
+
+    world.advance(run, partial(by_hand.resume, policy="skip"))
+    world.answer("a", "host_gone")
+    world.advance(run)
+
+    assert [*world.waiting()] == ["b"]
+
+
 def test_the_agents_of_a_run_are_bounded(world):
     run = world.begin('a:"1" -> b:"2"', agents=1)
     world.answer("a")
@@ -157,7 +169,7 @@ def test_the_time_of_a_run_is_bounded(world):
     assert world.waiting()["a"].timeout <= 60_000
 
     late = world.begin('b:"1"', until=world.store.now_ms())
-    assert world.advance(late)["why"] == "its time is over"
+    assert world.advance(late)["why"] == "its time is over (--timeout)"
     assert world.advance(run)["status"] == "running"
 
 

@@ -186,6 +186,17 @@ def test_only_who_called_it_is_resumed(world):
     finish(world, run)
 
 
+def test_the_policy_of_a_resumed_run_is_that_of_what_it_called(world):
+    run = in_the_middle(world)
+    child = child_of(world)
+    world.advance(run, by_hand.pause)
+
+    world.advance(run, partial(by_hand.resume, policy="skip"))
+    world.answer("c", "host_gone")
+
+    assert world.advance(child)["status"] == "completed"
+
+
 def test_a_jump_to_a_call_begins_it_anew(world):
     run = in_the_middle(world)
 
@@ -225,7 +236,7 @@ def test_a_called_run_shares_the_tokens_of_its_caller(world):
     world.answer("a")
     world.advance(child)
     assert world.advance(run)["why"] == (
-        "node-0: 100 tokens were used; --max-tokens was 100"
+        "node-0: as many tokens were used as it may use (--max-tokens): 100"
     )
     assert world.waiting() == {}
 
