@@ -10,7 +10,7 @@ Source: measured on Claude Code 2.1.330.
 
 import json
 import re
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,14 +27,12 @@ MAX_FIELDS = 200
 _FIRST_LINE = 2
 
 
-def as_yaml(text: str) -> str:
-    """The text as YAML reads it: `on`, `1.0` or `a: b` needs quotes."""
+def joined(fields: Mapping[str, object], body: str) -> str:
+    """A whole file, which reads as these fields and this body."""
     import yaml
 
-    with suppress(yaml.YAMLError):
-        if yaml.safe_load(f"a: {text}") == {"a": text}:
-            return text
-    return json.dumps(text, ensure_ascii=False)
+    head = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=1000)
+    return f"---\n{head}---\n{body}\n"
 
 
 def split(text: str) -> tuple[str, str] | None:

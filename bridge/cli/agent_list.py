@@ -1,19 +1,24 @@
 """Everything that can be asked, one line each: defined, or known to Claude Code."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bridge.agents.agent_names import CLIENT_LAYERS
-from bridge.agents.known_agents import BUILT_IN
+from bridge.agents.known_agents import BUILT_IN, is_clients_own
 from bridge.agents.plugin_agents import plugin_agents
 from bridge.agents.registry import Entry, Registry
+from bridge.api.bridge import Bridge
 from bridge.cli.definition_text import entry_value
 from bridge.cli.output import counted, visible
 from bridge.cli.screen import Line, Style, Styled, wrapped
 from bridge.cli.table import Column, table
 from bridge.config import Settings
-from bridge.protocol.names import GENERAL
+from bridge.engine.run_ids import LIVE
+from bridge.engine.temporary import load_agent, runs_with_agents
+from bridge.errors import BridgeError
+from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.routes import OWN
 
 _COLUMNS = (
@@ -62,6 +67,29 @@ def all_agents(registry: Registry, settings: Settings) -> list[Listed]:
     return sorted(found, key=lambda listed: listed.name)
 
 
+def temporary_agents(registry: Registry) -> Iterator[Listed]:
+    """The agents of the flows that run now."""
+    store = Bridge.open().store
+    for run, names in runs_with_agents(store):
+        for name in names if run["status"] in LIVE else ():
+            with suppress(BridgeError):
+                _, loaded, _ = load_agent(store, registry.home, run["run"], name)
+                found = _defined(Entry(loaded, is_trusted=True), {})
+                own = {"name": TEMPORARY + name, "layer": "run", "run": run["run"]}
+                value = found.value | own
+                yield found._replace(name=own["name"], place="flow", value=value)
+
+
+def find_temporary(registry: Registry, name: str) -> Entry | None:
+    """The temporary agent of the newest run that has one of this name."""
+    store, name = Bridge.open().store, name.removeprefix(TEMPORARY)
+    for run, names in runs_with_agents(store):
+        if name in names:
+            _, loaded, _ = load_agent(store, registry.home, run["run"], name)
+            return Entry(loaded, is_trusted=True)
+    return None
+
+
 def _defined(entry: Entry, used: Mapping[str, Entry]) -> Listed:
     loaded, definition = entry.loaded, entry.loaded.definition
     routes: tuple[str, ...] = ()
@@ -72,7 +100,8 @@ def _defined(entry: Entry, used: Mapping[str, Entry]) -> Listed:
         words = f"cannot be used: {counted(len(loaded.errors), 'error')}"
         style = "red"
     elif entry.is_trusted:
-        routes, style = tuple(definition.routes), None
+        is_clients = definition.base is not None and is_clients_own(definition.base)
+        routes, style = _BY_CLIENT if is_clients else tuple(definition.routes), None
         words = definition.description.strip().removesuffix(".")
     elif loaded.layer in CLIENT_LAYERS:
         routes, words = ("host",), "not trusted, but known to an open session"

@@ -4,12 +4,16 @@
 file, in a folder, or in all definitions. `new NAME` writes a definition with comments
 for you to edit: into ~/.hostbridge/agents, or into .bridge/agents with --project.
 
+`promote NAME` keeps a temporary agent of a flow, of a run that lives or has ended: in
+~/.hostbridge/agents, .bridge/agents (--to project) or ~/.claude/agents (--to claude).
+
 An agent of the project hides one of yours, which hides a built-in one, which hides one
 of Claude Code's. Exit code 1: a definition has errors; 2: there is none to check.
 
 For example:
   hostbridge agents
   hostbridge agents new release-notes
+  hostbridge agents promote fixer --to project
 """
 
 import shlex
@@ -22,24 +26,32 @@ from bridge.agents.agent_names import SUFFIXES
 from bridge.agents.known_agents import check_agent
 from bridge.agents.load import Loaded, load
 from bridge.agents.registry import Registry
-from bridge.cli.agent_list import all_agents, list_lines
+from bridge.cli.agent_list import (
+    all_agents,
+    find_temporary,
+    list_lines,
+    temporary_agents,
+)
+from bridge.cli.agents_promote import CONFLICTS, promote
+from bridge.cli.agents_promote import LAYERS as PROMOTED_TO
 from bridge.cli.definition_text import entry_text, entry_value, problem_value
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import counted, say, say_json, say_result, visible
+from bridge.cli.run_text import which_run
 from bridge.cli.schema_limits import shape_problems
 from bridge.cli.screen import folded, screen_of
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.store.location import locate
 
-USAGE = "[list|show NAME|check [PATH]|new NAME]"
+USAGE = "[list|show NAME|check [PATH]|new NAME|promote NAME]"
 OPTIONS = (
     option(
         "what",
-        metavar="list|show|check|new",
+        metavar="list|show|check|new|promote",
         nargs="?",
-        choices=("list", "show", "check", "new"),
+        choices=("list", "show", "check", "new", "promote"),
         default="list",
         help="What to do; list by default.",
     ),
@@ -48,10 +60,27 @@ OPTIONS = (
         completes="agents",
         metavar="NAME|PATH",
         nargs="?",
-        help="What to show, check or write.",
+        help="What to show, check, write or keep.",
     ),
     switch("--project", help="For `new`: into this project, for all who work on it."),
     switch("--markdown", help="For `new`: as Claude Code writes agents, not as YAML."),
+    option(
+        "--run",
+        metavar="RUN",
+        help="For `promote`: the run whose agent it is; the newest by default.",
+    ),
+    option(
+        "--to",
+        metavar="user|project|claude",
+        choices=tuple(PROMOTED_TO),
+        help="For `promote`: where it is kept; user by default.",
+    ),
+    option(
+        "--on-conflict",
+        metavar="rename|overwrite|skip",
+        choices=CONFLICTS,
+        help="For `promote`: what to do if its name is taken; an error by default.",
+    ),
     AS_JSON,
 )
 
@@ -63,19 +92,26 @@ def command(options: Namespace) -> int:
     registry = Registry.open(settings, locate(settings, Path()).project)
     if options.what != "new" and (options.project or options.markdown):
         raise InvalidRequest("--project and --markdown are for: hostbridge agents new")
+    ours = options.run or options.to or options.on_conflict
+    if options.what != "promote" and ours:
+        raise InvalidRequest(
+            "--run, --to and --on-conflict are for: hostbridge agents promote"
+        )
     if options.what == "check":
         return _check(registry, options)
     if options.what == "show":
         return _show(registry, options)
     if options.what == "new":
         return _new(registry, options)
+    if options.what == "promote":
+        return _promote(registry, options)
     if which is not None:
         raise InvalidRequest(f"list takes no {which!r}; try: agents show {which}")
     return _list(registry, settings, options)
 
 
 def _list(registry: Registry, settings: Settings, options: Namespace) -> int:
-    agents = all_agents(registry, settings)
+    agents = [*all_agents(registry, settings), *temporary_agents(registry)]
     if options.as_json:
         for each in agents:
             say_json(each.value)
@@ -112,12 +148,51 @@ def _next_steps(name: str, file: Path, options: Namespace) -> list[str]:
     return [str(file), "edit it, then:", *steps]
 
 
+def _promote(registry: Registry, options: Namespace) -> int:
+    from bridge.api.bridge import Bridge
+
+    name, to = options.which, options.to or "user"
+    if name is None:
+        raise InvalidRequest("promote which one? see: hostbridge agents")
+    bridge = Bridge.open()
+    done = promote(
+        name,
+        bridge,
+        registry,
+        run=options.run and which_run(bridge, options.run),
+        to=to,
+        on_conflict=options.on_conflict,
+    )
+    newest = f", the newest of {done.runs} that have it" if done.runs > 1 else ""
+    if not done.is_written:
+        lines = [f"{done.file} has this name already, and stays as it is"]
+    else:
+        lines = [str(done.file), f"from run {done.run}{'' if options.run else newest}"]
+        ask = "hostbridge ask " + shlex.join([done.name, "Which modules lack tests?"])
+        next_steps = {
+            "user": [ask],
+            "project": ["hostbridge trust", ask],
+            "claude": ["claude    # a new session knows it"],
+        }
+        lines += ["then:", *(f"  {step}" for step in next_steps[to])]
+    value = {
+        "name": done.name,
+        "file": done.file,
+        "run": done.run,
+        "to": to,
+        "written": done.is_written,
+    }
+    say_result(options, value, *lines)
+    return Exit.OK
+
+
 def _show(registry: Registry, options: Namespace) -> int:
     name = options.which
     if name is None:
         raise InvalidRequest("show which one? try: hostbridge agents list")
     used = (entry for entry in registry.entries() if entry.is_used)
     entry = next((e for e in used if e.loaded.name == name), None)
+    entry = entry or find_temporary(registry, name)
     if entry is None:
         check_agent(name, registry)
         say(f"{name}: known to Claude Code; hostbridge has no definition of it")

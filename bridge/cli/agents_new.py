@@ -6,6 +6,7 @@ of the same name: a model must not put it there. What is in a project is not tru
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Sequence
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import MAX_NAME, NAME, SUFFIXES
-from bridge.agents.frontmatter import as_yaml
 from bridge.agents.registry import PROJECT_FOLDER, Registry
 from bridge.agents.trust import refuse_unless_by_hand
 from bridge.errors import InvalidRequest
@@ -99,7 +99,7 @@ def write_new(
     folder = registry.folders["project" if in_project else "user"]
     _refuse_twice(name, folder)
     file = folder / f"{name}.{'md' if markdown else 'yaml'}"
-    text = (_MARKDOWN if markdown else _YAML).format(name=as_yaml(name))
+    text = (_MARKDOWN if markdown else _YAML).format(name=_as_yaml(name))
     if in_project:
         create_file(
             Folder.open(str(registry.project)), (*PROJECT_FOLDER, file.name), text
@@ -114,18 +114,21 @@ def open_home(home: Path) -> Folder:
     return open_state(Place(home, home, home, "definitions"))
 
 
-def create_file(folder: Folder, path: Sequence[str], text: str) -> None:
+def create_file(
+    folder: Folder, path: Sequence[str], text: str, *, over: bool = False
+) -> None:
     """Write a file below a folder, which is closed. No link below it is followed.
 
     Raises:
-        FileExistsError: the file is there.
+        FileExistsError: the file is there, and not to be written `over`.
     """
     *names, file = path
     for name in names:
         with folder as above:
             folder = above.folder(name)
     with folder:
-        folder.create(file, text.encode())
+        write = folder.replace if over else folder.create
+        write(file, text.encode())
 
 
 def _refuse_twice(name: str, folder: Path) -> None:
@@ -136,3 +139,10 @@ def _refuse_twice(name: str, folder: Path) -> None:
                 f"{file} is there already, and stays as it is; edit it, or choose "
                 "another name"
             )
+
+
+def _as_yaml(name: str) -> str:
+    """The name as YAML reads it: `on` or `1.0` needs quotes."""
+    import yaml
+
+    return name if yaml.safe_load(name) == name else json.dumps(name)

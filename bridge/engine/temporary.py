@@ -10,20 +10,23 @@ is nobody's agent. A request names its agent as `$NAME`; whose that is, its id s
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import SUFFIXES
-from bridge.agents.frontmatter import as_yaml
+from bridge.agents.frontmatter import joined
 from bridge.agents.load import load
 from bridge.engine.run_files import checked, digest_of, folder_of, read, read_plan
-from bridge.errors import BadDefinition, UnknownAgent
+from bridge.errors import BadDefinition, BridgeError, UnknownAgent
 from bridge.flow.filling import filled, has_variables
 from bridge.protocol.names import TEMPORARY, USUAL_MODEL
+from bridge.store.live_runs import RUNS
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.agents.known_agents import Agents
+    from bridge.agents.load import Loaded
     from bridge.engine.run import Digests, Linked, Run
     from bridge.flow.plan import TemporaryAgent
     from bridge.protocol.request import Request
@@ -52,45 +55,40 @@ def write_agents(
 
 def _text(name: str, agent: TemporaryAgent, run: Run) -> str:
     """The whole file; a prompt with variables comes with each call instead."""
-    words = f"of the flow {run['name']}" if run["name"] else "of a flow"
     fields = {
         "name": name,
-        "description": f"A temporary agent {words}, run {run['run']}",
+        "description": f"A temporary agent of {flow_of(run)}, run {run['run']}",
         "base": agent["base"],
         "model": agent["model"] or USUAL_MODEL,
     }
-    lines = (f"{key}: {as_yaml(value)}" for key, value in fields.items())
-    prompt = (
-        ""
-        if has_variables(agent)
-        else filled(agent["prompt"], variables={}, answers={}, params=run["params"])
-    )
-    return "\n".join(["---", *lines, "---", prompt, ""])
+    parts = [] if has_variables(agent) else agent["prompt"]
+    prompt = filled(parts, variables={}, answers={}, params=run["params"])
+    return joined(fields, prompt)
 
 
-def read_agent(folder: Folder, plan: Linked, name: str) -> bytes:
-    """The file of an agent.
+def flow_of(run: Run) -> str:
+    """The flow of a run, in words."""
+    return f"the flow {run['name']}" if run["name"] else "a flow"
 
-    Raises:
-        UnknownAgent: the run has none of this name.
-        BadRun: it is not as it was written.
-    """
+
+def _load(folder: Folder, plan: Linked, home: Path, name: str) -> tuple[Loaded, bytes]:
     digest = plan.get("agents", {}).get(name)
     if digest is None:
         raise UnknownAgent(f"no agent is named '{TEMPORARY}{name}' in {folder.path}")
-    return checked(folder, f"{FOLDER}/{name}{_MARKDOWN}", digest)
+    data = checked(folder, f"{FOLDER}/{name}{_MARKDOWN}", digest)
+    file = Path(folder.path, FOLDER, name + _MARKDOWN)
+    return load(file, "user", data, home=home), data
 
 
 def temporary_agent(folder: Folder, plan: Linked, home: Path, name: str) -> Definition:
     """The definition of an agent, without what it has from its base.
 
     Raises:
-        BadRun, UnknownAgent: as `read_agent`.
+        UnknownAgent: the run has none of this name.
+        BadRun: it is not as it was written.
         BadDefinition: it has errors.
     """
-    file = Path(folder.path, FOLDER, name + _MARKDOWN)
-    data = read_agent(folder, plan, name)
-    loaded = load(file, "user", data, home=home)
+    loaded, _ = _load(folder, plan, home, name)
     if loaded.definition is None:
         raise BadDefinition(TEMPORARY + name, loaded.errors)
     # Not to be taken for its base, which may have the same name.
@@ -103,6 +101,28 @@ def find_temporary(store: Store, home: Path, request: Request) -> Definition:
     with store.state() as state, folder_of(state, run_id) as folder:
         plan = read_plan(folder, read(folder, run_id, state.key()))
         return temporary_agent(folder, plan, home, name)
+
+
+def runs_with_agents(store: Store) -> list[tuple[Run, list[str]]]:
+    """The runs that have temporary agents, the newest first, and their names."""
+    found = []
+    if store.exists():
+        with store.state() as state:
+            for entry in state[RUNS].entries():
+                with suppress(BridgeError), folder_of(state, entry.name) as folder:
+                    run = read(folder, entry.name, state.key())
+                    if names := read_plan(folder, run).get("agents"):
+                        found.append((run, [*names]))
+    return sorted(found, key=lambda each: each[0]["createdAt"], reverse=True)
+
+
+def load_agent(
+    store: Store, home: Path, run_id: str, name: str
+) -> tuple[Run, Loaded, bytes]:
+    """The agent of a run, loaded, and its file; raises as `temporary_agent`."""
+    with store.state() as state, folder_of(state, run_id) as folder:
+        run = read(folder, run_id, state.key())
+        return run, *_load(folder, read_plan(folder, run), home, name)
 
 
 def define(

@@ -8,6 +8,7 @@ session (`bridge.agents.trust`).
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 from bridge.policy.bash_parser import BashParser
 from bridge.policy.command_reading import is_call_of
@@ -26,6 +27,7 @@ _FOR_THE_USER = {
     "config set": _HARMLESS,
     "config unset": _HARMLESS,
     "agents new": _HARMLESS | {"--project"},
+    "agents promote": _HARMLESS | {"--to project", "--to=project"},
 }
 _PLAIN = re.compile(
     rf"^[ \t]*(hostbridge (?:{'|'.join(_FOR_THE_USER)}))(?![\w-])", re.M
@@ -58,6 +60,7 @@ def find_refused(command: str, clock: Callable[[], float]) -> str | None:
             continue
         call = ["hostbridge", *words[1:]]
         options = call[: call.index("--")] if "--" in call else call
+        options = [*options, *map(" ".join, pairwise(options))]
         for refused, harmless in _FOR_THE_USER.items():
             wanted = ["hostbridge", *refused.split()]
             if is_call_of(call, wanted) and harmless.isdisjoint(options):

@@ -16,6 +16,8 @@ REFUSED = {
     "hostbridge config --user unset slots; ls": "config unset",
     "python3 -m bridge config set slots 9": "config set",
     "hostbridge agents new validator-logic": "agents new",
+    "hostbridge agents promote validator-logic": "agents promote",
+    "hostbridge agents promote project --to user": "agents promote",
     "env -u CLAUDECODE setsid hostbridge on &": "on",
     "bash -lc 'cd /p; hostbridge trust'": "trust",
     'eval "hostbridge on"': "on",
@@ -56,6 +58,8 @@ REFUSED = {
     "x" * MAX_READ + "\nhostbridge config set slots 9": "config set",
 }
 ALLOWED = [
+    "hostbridge agents promote fixer --to project",
+    "hostbridge agents promote fixer --to=project --json",
     "hostbridge off",
     "hostbridge config",
     "hostbridge config get slots",
