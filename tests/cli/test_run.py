@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -151,6 +153,35 @@ def test_a_session_may_not_answer_nor_go_on(project, waiting):
 
     for words in (("approve", run), ("runs", "resume", run), ("run", "--resume", run)):
         assert "inside a Claude Code session" in project.run(*words).err
+    assert "inside a Claude Code session" in by_program(project, f"resume({run!r})")
+
+
+def by_program(project, call):
+    """What a program of a session is told when it calls the library."""
+    code = f"from bridge import Bridge; Bridge.open().{call}"
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=project.folder,
+        env=project.env,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    return ran.stderr.decode()
+
+
+def test_a_session_may_resume_what_failed_but_not_raise_its_bounds(project, claude):
+    name = flow(project, f'{G}:"a"')
+    fake_claude(claude.parent, printing("no", code=3))
+    project.run("run", name, "--route", "claude", "--max-agents", "3")
+    (run,) = (file.name for file in project.state.glob("runs/r*"))
+
+    in_a_session(project)
+
+    resume = ("run", "--resume", run)
+    refused = project.run(*resume, "--max-agents", "1000").err
+    assert "inside a Claude Code session" in refused
+    assert f"run {run} is failed" in project.run(*resume).err
 
 
 @pytest.mark.usefixtures("claude")
@@ -196,3 +227,18 @@ def test_an_answer_cannot_pose_as_the_question(project):
 
     terminal.type("no\n")
     assert terminal.end() == 1
+
+
+def test_what_a_killed_command_was_serving_is_served_by_the_next(project, claude):
+    name = flow(project, f'{G}:"a":x -> {G}:"b {{x}}"')
+    words = claude.read_text()
+    fake_claude(claude.parent, "sleep 5\n")
+    process = project.start("run", name, "--route", "claude")
+    while not list(project.state.glob("processing/*.json")):
+        pass
+    process.kill()
+    process.communicate()
+    claude.write_text(words)
+    (run,) = (file.name for file in project.state.glob("runs/r*"))
+
+    assert project.run("run", "--resume", run).out == "<b <a>>\n"
