@@ -53,27 +53,23 @@ def _go_on_with_flows(hook: HookContext, store: Store) -> None:
 def wake_until_answered(
     hook: HookContext, *, pause: Callable[[float], None] = time.sleep
 ) -> None:
-    """Signal waiting requests once the watch is there; again if nobody answers."""
+    """Signal waiting requests once the watch is there; again if nobody answers.
+
+    A signal from before the watch is never reported, and hides those that follow it
+    soon: it is made again, whatever it was for. Only who answers takes one away, since
+    it may also be one that the watch is about to report.
+    """
     if hook.session.one_shot:
         return
-    host = hook.session.host
     for number, wait_s in enumerate(LOOKS_S):
         pause(wait_s)
         if not _is_open(hook):
             return
-        if number == 0:
-            if not hook.store.has_waiting():
-                # A signal from before the watch is never reported, and while it is
-                # there a new one might not be made.
-                wakeups.clear(hook.store, host)
-                # It may have been that of a request that came just now.
-                if not hook.store.has_waiting():
-                    return
-            wakeups.wake(hook.store, [hook.session])
-        elif wakeups.unanswered_s(hook.store, host) is None:
+        if wakeups.ring_again(hook.store, hook.session.host):
+            continue
+        if number or not hook.store.has_waiting():
             return
-        else:
-            wakeups.wake(hook.store, [hook.session], again=True)
+        wakeups.wake(hook.store, [hook.session])
 
 
 def _is_open(hook: HookContext) -> bool:

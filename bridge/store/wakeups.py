@@ -75,9 +75,22 @@ def _signal(folder: Folder, now_ns: int, *, again: bool) -> None:
     facts = facts or folder.facts(SIGNAL)
     if facts is None or 0 <= now_ns - facts.st_mtime_ns < QUIET_S * 1_000_000_000:
         return
+    _renew(folder, facts, now_ns)
+
+
+def _renew(folder: Folder, facts: os.stat_result, now_ns: int) -> None:
     with suppress(FileNotFoundError):
         times = (facts.st_atime_ns, now_ns)
         os.utime(SIGNAL, ns=times, dir_fd=folder.fd, follow_symlinks=False)
+
+
+def ring_again(store: Store, host: HostProcess) -> bool:
+    """Have a signal that is there reported anew; False when there is none."""
+    with store.state() as state, state["bell"].folder(folder_name(host)) as folder:
+        facts = folder.facts(SIGNAL)
+        if facts is not None:
+            _renew(folder, facts, store.clock.now_us() * 1000)
+        return facts is not None
 
 
 def unanswered_s(store: Store, host: HostProcess) -> float | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hookworld import run_hook
+from polling import wait_until
 from storeworld import dead_process
 
 from bridge.host import after_hook
@@ -117,12 +118,20 @@ def looks(
     world: HookWorld,  # noqa: ARG001 - it sets these first
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Look as often as it really does, without the time in between."""
+    """Look when it really does."""
     monkeypatch.setattr(after_hook, "LOOKS_S", LOOKS_S)
-    monkeypatch.setattr(after_hook.time, "sleep", lambda _: None)
 
 
-@pytest.mark.usefixtures("looks")
+@pytest.fixture
+def looks_at_once(
+    world: HookWorld,  # noqa: ARG001 - it sets these first
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Look as often as it really does, without the time in between."""
+    monkeypatch.setattr(after_hook, "LOOKS_S", (0,) * len(LOOKS_S))
+
+
+@pytest.mark.usefixtures("looks_at_once")
 def test_what_waits_wakes_once_the_session_has_its_answer(world):
     """A wake-up before the watch is not reported, and nobody else may be waiting."""
     world.submit()
@@ -133,7 +142,7 @@ def test_what_waits_wakes_once_the_session_has_its_answer(world):
     assert signal_of(world).exists()
 
 
-@pytest.mark.usefixtures("looks")
+@pytest.mark.usefixtures("looks_at_once")
 def test_what_a_dead_host_held_wakes_the_session_that_is_resumed(world):
     """It is idle, and nobody else may be waiting."""
     held = held_by_the_dead(world)
@@ -273,12 +282,26 @@ def test_a_session_from_before_the_install_can_be_woken_after_a_change_of_folder
     assert open_session(world.store, "session-1").wakes
 
 
-def test_a_signal_that_came_before_the_watch_does_not_hide_the_next(world, monkeypatch):
-    """What is asked a second later rings again, though nobody waits for it."""
-    monkeypatch.setattr(after_hook, "LOOKS_S", (0,))
+@pytest.mark.usefixtures("looks_at_once")
+def test_a_signal_from_before_the_watch_is_made_again(world):
+    """It hides the next, and what it was for need not be in the queue."""
     output = start(world)
-    signal_of(world).touch()
+    signal = signal_of(world)
+    signal.touch()
+    before = signal.stat().st_mtime_ns
 
     do_later(output)
 
-    assert not signal_of(world).exists()
+    assert signal.stat().st_mtime_ns > before
+
+
+def test_a_signal_from_before_a_new_folders_watch_is_made_again(world):
+    """What is asked just after a `cd` rings before the client watches again."""
+    run(world, "SessionStart", source="startup")
+    run(world, "CwdChanged", cwd="/")
+    signal = signal_of(world)
+    signal.touch()
+    before = signal.stat().st_mtime_ns
+
+    wait_until(lambda: signal.stat().st_mtime_ns > before, what="another signal")
+    signal.unlink()
