@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from bridge.agents.trust import InsideSession, refuse_unless_by_hand
-from bridge.cli.output import indented, visible
+from bridge.cli.output import complain, indented, visible
 from bridge.cli.run_text import run_lines
 from bridge.cli.screen import columns_of, printed, screen_of
 from bridge.engine import by_hand
@@ -42,7 +42,7 @@ class Display:
         self._bridge = bridge
         self._is_shown = is_shown and sys.stderr.isatty()
         self._live: Any = None
-        self._asked: tuple[str, str] | None = None
+        self._asked: tuple[str, str, str] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -56,7 +56,7 @@ class Display:
         self.run = seen.run["run"]
         if not self._is_shown:
             return
-        waiting = next(seen.checkpoints(), None)
+        waiting = next(seen.visits(), None)
         if waiting is not None and sys.stdin.isatty() and self._may_answer():
             self._ask(seen, waiting)
             return
@@ -93,13 +93,13 @@ class Display:
             return False
         return True
 
-    def _ask(self, seen: RunView, waiting: tuple[str, str]) -> None:
+    def _ask(self, seen: RunView, waiting: tuple[str, str, str]) -> None:
         """Ask a checkpoint's question once; then look whether a line was typed.
 
         Only words that were typed after the question answer it: no empty line, nothing
         that was typed before, and no end of the input.
         """
-        run_id, node = waiting
+        run_id, node, asked = waiting
         stdin = sys.stdin.fileno()
         if self._asked != waiting:
             self._asked = waiting
@@ -114,8 +114,12 @@ class Display:
             # A terminal gives one line at a time.
             line = os.read(stdin, _MOST_TYPED).decode("utf-8", "replace").strip()
             self._asked = None
-            if line:
-                answer_checkpoint(self._bridge, run_id, node, line, by="run")
+            if not line:
+                return
+            try:
+                _answer(self._bridge, run_id, node, line, by="run", asked=asked)
+            except InvalidRequest as exc:
+                complain(exc.what)
 
 
 def answer_checkpoint(
@@ -132,13 +136,25 @@ def answer_checkpoint(
     elif node is None and waiting:
         named = ", ".join(f"{run}/{each}" for run, each in waiting)
         raise InvalidRequest(f"run {run_id}: which checkpoint? {named}")
+    _answer(bridge, run_id, node, text, by=by)
+
+
+def _answer(
+    bridge: Bridge,
+    run_id: str,
+    node: str | None,
+    text: str,
+    *,
+    by: str,
+    asked: str | None = None,
+) -> None:
     said: Said = {
         "text": text,
         "agreed": not is_refusal(text),
         "at": bridge.store.now_ms(),
         "by": by,
     }
-    act = partial(by_hand.say, node=node, said=said)
+    act = partial(by_hand.say, node=node, said=said, asked=asked)
     advance(bridge.store, bridge.settings, run_id, act)
 
 

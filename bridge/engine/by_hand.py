@@ -14,8 +14,17 @@ from bridge.protocol.record import printable
 _DONE = ("completed",)
 
 if TYPE_CHECKING:
-    from bridge.engine.run import Linked, Policy, Said
+    from collections.abc import Mapping
+
+    from bridge.engine.run import Linked, Policy, Run, Said
     from bridge.engine.step import Step
+
+# Where a person has answered.
+_BY: Mapping[str, str] = {
+    "approve": "by `hostbridge approve`",
+    "run": "in the terminal of `hostbridge run`",
+    "question": "in a Claude Code session",
+}
 
 
 def pause(made: Step) -> None:
@@ -123,15 +132,25 @@ def _before(made: Step, node: str) -> list[str]:
     return [name for name in made.nodes if name in found]
 
 
-def say(made: Step, node: str | None, said: Said) -> str:
+def say(made: Step, node: str | None, said: Said, *, asked: str | None = None) -> str:
     """Answer a checkpoint, by default the only one; the first answer counts.
 
-    Returns which it was.
+    It is meant for the visit whose id is `asked`, if that is given. Returns which it
+    was.
     """
     run = made.run
+    ids = {name: request_id(run, name) for name in checkpoints(made, run["open"])}
+    waiting = {name: id_ for name, id_ in ids.items() if id_ not in run["said"]}
+    named = [
+        name
+        for name, id_ in waiting.items()
+        if node in (None, name) and asked in (None, id_)
+    ]
+    if len(named) != 1:
+        _refuse_late(run, asked, is_waiting=bool(waiting))
     _check(made, *LIVE)
-    waiting = checkpoints(made, made.run["open"])
-    named = [node] if node in waiting else waiting if node is None else []
+    if asked and not named:
+        raise InvalidRequest(f"run {run['run']} does not wait for it any more")
     if len(named) != 1:
         which = f"no checkpoint {node}" if node else "which checkpoint?"
         known = ", ".join(waiting) or "none"
@@ -139,8 +158,19 @@ def say(made: Step, node: str | None, said: Said) -> str:
             f"run {run['run']}: {which}; those that wait for an answer: {known}"
         )
     said = {**said, "text": printable(said["text"])}
-    run["said"] = {**run["said"], request_id(run, named[0]): said}
+    run["said"] = {**run["said"], waiting[named[0]]: said}
     return named[0]
+
+
+def _refuse_late(run: Run, asked: str | None, *, is_waiting: bool) -> None:
+    """Say so if it was answered before."""
+    last = None if is_waiting or asked else next(reversed(run["said"]), None)
+    first = run["said"].get(asked or last or "")
+    if first is not None:
+        raise InvalidRequest(
+            f"run {run['run']}: this checkpoint was answered before, "
+            f"{_BY.get(first['by'], first['by'])}: {first['text']}"
+        )
 
 
 def checkpoints(made: Step | Linked, open_nodes: list[str]) -> list[str]:

@@ -177,7 +177,15 @@ class HeldRun:
         self.refused = {}
         # What a person has done cannot be found out again.
         self.write(made.run, durable=act is not None)
+        self.family.has_asked |= bool(self._questions(made.run) - self._questions(run))
         return True
+
+    def _questions(self, run: Run) -> set[str]:
+        """The checkpoints that a session may ask its person about."""
+        if run["status"] != "running":
+            return set()
+        names = by_hand.checkpoints(self.plan, run["open"])
+        return {request_id(run, name) for name in names}
 
     def _bounded(self) -> Run:
         """The run, within what holds for all runs of the family."""

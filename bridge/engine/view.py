@@ -50,11 +50,17 @@ class RunView:
 
     def checkpoints(self) -> Iterator[tuple[str, str]]:
         """The run and the node of each checkpoint that waits for a person."""
+        for run_id, node, _ in self.visits():
+            yield run_id, node
+
+    def visits(self) -> Iterator[tuple[str, str, str]]:
+        """As `checkpoints`, and the id of each at its present visit."""
         for node in self.run["open"]:
-            if self.kind(node) == "approval":
-                yield self.run["run"], node
+            asked = request_id(self.run, node)
+            if self.kind(node) == "approval" and asked not in self.run["said"]:
+                yield self.run["run"], node, asked
             elif node in self.children:
-                yield from self.children[node].checkpoints()
+                yield from self.children[node].visits()
 
     def steps(self) -> Iterator[tuple[str, LinkedNode, Detail, Entry]]:
         """Every node in written order, and what the run knows of it."""

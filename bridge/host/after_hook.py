@@ -42,9 +42,7 @@ def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) ->
 
 def _go_on_with_flows(hook: HookContext, store: Store) -> None:
     """What the session before has left unfinished."""
-    with store.state() as state:
-        is_any = bool(live_runs.live_runs(state))
-    if is_any:
+    if live_runs.some_live(store.place):
         from bridge.engine.advance import advance_all
 
         advance_all(store, hook.settings)
@@ -67,9 +65,17 @@ def wake_until_answered(
             return
         if wakeups.ring_again(hook.store, hook.session.host):
             continue
-        if number or not hook.store.has_waiting():
+        if number or not (hook.store.has_waiting() or _has_questions(hook)):
             return
         wakeups.wake(hook.store, [hook.session])
+
+
+def _has_questions(hook: HookContext) -> bool:
+    if not live_runs.some_live(hook.store.place):
+        return False
+    from bridge.host.questions import wait_for
+
+    return wait_for(hook)
 
 
 def _is_open(hook: HookContext) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host.context import HookContext
-from bridge.host.events import DECIDED_ONCE, HookEvent
+from bridge.host.events import HookEvent
 from bridge.host.gate import last_word
 from bridge.host.hook_log import log_answer, log_failure, log_settings
 from bridge.host.output import SILENT, HookOutput, specific
@@ -22,12 +22,13 @@ from bridge.rules.freshness import FOLDER, is_fresh
 from bridge.store import sessions
 from bridge.store.config_file import files_of, in_files
 from bridge.store.host_process import identify
+from bridge.store.live_runs import some_live
 from bridge.store.location import Place, check, locate
 from bridge.store.sessions import Session
 from bridge.store.store import Store
 
 LOCK_WAIT_S = 0.2
-# Everything but `DECIDED_ONCE` can wait for the next event.
+# Everything but `is_decided_once` can wait for the next event.
 PATIENT_LOCK_WAIT_S = 2.0
 # Events that end nothing, but for an agent's own report; SessionStart must not wait.
 _NO_END = ("PreToolUse", "PermissionRequest", "SessionStart", "CwdChanged")
@@ -56,7 +57,7 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
     settings = _with_files(settings, place)
     store = Store(
         place,
-        lock_wait_s=PATIENT_LOCK_WAIT_S if event.name in DECIDED_ONCE else LOCK_WAIT_S,
+        lock_wait_s=PATIENT_LOCK_WAIT_S if event.is_decided_once else LOCK_WAIT_S,
         lease_s=settings.lease_s,
     )
     with store.open() as opened:
@@ -108,11 +109,7 @@ def go_on_with_flows(hook: HookContext) -> None:
     is_end = event.name not in _NO_END or event.tool == "SubagentHandback"
     if hook.settings.off or not is_end:
         return
-    try:
-        is_any = bool(os.listdir(f"{hook.store.place.state}/live"))
-    except OSError:
-        is_any = False
-    if is_any:
+    if some_live(hook.store.place):
         from bridge.host.flow_runs import go_on
 
         go_on(hook)

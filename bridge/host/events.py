@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge.host.call_notes import name_of
+from bridge.policy.tool_classes import QUESTION
 from bridge.protocol import plain_json
 from bridge.protocol.ids import is_id
 
@@ -64,6 +65,11 @@ class HookEvent:
     def tool(self) -> str:
         """The name of the tool."""
         return self.text("tool_name")
+
+    @property
+    def is_decided_once(self) -> bool:
+        """Whether no later event can decide it; a person answers only once, too."""
+        return self.name in DECIDED_ONCE or self.tool == QUESTION
 
     @property
     def command(self) -> str:

@@ -16,7 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bridge.policy.tool_classes import CLASSES, HANDBACK, OTHER, OWN, matcher_of
+from bridge.policy.tool_classes import (
+    CLASSES,
+    HANDBACK,
+    OTHER,
+    OWN,
+    QUESTION,
+    matcher_of,
+)
 
 Kind = Literal["local", "user", "project", "plugin"]
 KINDS: tuple[Kind, ...] = ("local", "user", "project", "plugin")
@@ -86,13 +93,16 @@ HOOKS = (
     Hook("CwdChanged", "moved"),
     Hook("UserPromptSubmit", "turn"),
     Hook("Stop", "turn"),
-    *_by_class("PreToolUse", "tool-start", OWN),
+    *_by_class("PreToolUse", "tool-start", OWN, QUESTION),
     # Who calls our MCP server is written down (bridge/store/callers.py).
     Hook("PreToolUse", "always", matcher=OWN),
     Hook("PreToolUse", "agent-call", matcher=f"Agent|{HANDBACK}", tools="agent"),
     # Measured on 2.1.330: other commands start no process, whatever is around `bridge`.
     Hook("PreToolUse", "always", matcher="Bash", condition="Bash(*bridge*)"),
-    *_by_class("PostToolUse", "tool-end"),
+    *_by_class("PostToolUse", "tool-end", QUESTION),
+    # May be about a checkpoint of a flow.
+    Hook("PreToolUse", "question", matcher=QUESTION, tools=OTHER),
+    Hook("PostToolUse", "question", matcher=QUESTION, tools=OTHER),
     Hook("PostToolUse", "agent-event", matcher="Agent", tools="agent"),
     Hook("PostToolUse", "agent-wait", matcher="Agent"),
     Hook("PostToolUseFailure", "tool-end", matcher=matcher_of("bash"), tools="bash"),

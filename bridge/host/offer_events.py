@@ -4,7 +4,8 @@ from bridge.errors import StateUnavailable
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
 from bridge.host.offers import offer
-from bridge.host.output import SILENT, HookOutput, context, wake
+from bridge.host.output import SILENT, HookOutput, wake, with_context
+from bridge.policy.tool_classes import QUESTION
 from bridge.store import sessions, wakeups
 from bridge.store.handovers import untold
 from bridge.store.wakeups import sweep
@@ -45,8 +46,14 @@ def post_tool_use(hook: HookContext) -> HookOutput:
         return with_news(hook, after_agent(hook))
     if hook.event.agent_id:
         return SILENT
-    made = offer(hook)
-    return with_news(hook, context("PostToolUse", made) if made else SILENT)
+    output = SILENT
+    if hook.event.tool == QUESTION:
+        from bridge.host.questions import after_question
+
+        output = after_question(hook)
+    if made := offer(hook):
+        output = with_context(output, "PostToolUse", made)
+    return with_news(hook, output)
 
 
 HANDLERS = {"FileChanged": file_changed, "PostToolUse": post_tool_use}

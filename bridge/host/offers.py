@@ -21,6 +21,7 @@ from bridge.protocol.response import failed
 from bridge.store import Verdict, sessions, subagent_runs, switch, wakeups
 from bridge.store.clock import uptime
 from bridge.store.handovers import callers
+from bridge.store.live_runs import some_live
 from bridge.store.sessions import Session
 
 # An offer just made needs the model's next move, not a second offer.
@@ -67,7 +68,18 @@ def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
             hook.store, hook.session.session_id, is_open=bool(before or fresh)
         )
     offered = [r.request_id for r in (*ignored, *fresh)]
-    return instruction(offered[:MAX_NAMED]) if offered else None
+    made = instruction(offered[:MAX_NAMED]) if offered else ""
+    questions = _questions(hook, at_once=repeat_at_once)
+    return "\n\n".join(filter(None, [made, questions])) or None
+
+
+def _questions(hook: HookContext, *, at_once: bool) -> str:
+    """The checkpoints of flows that this session is to ask its person."""
+    if not some_live(hook.store.place):
+        return ""
+    from bridge.host.questions import offered
+
+    return offered(hook, at_once=at_once)
 
 
 def judge_for(hook: HookContext) -> Callable[[Request], Verdict]:

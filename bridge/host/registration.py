@@ -76,6 +76,11 @@ def is_one_shot(arguments: list[str]) -> bool:
     return not re.search(r"(^|\0)--input-format[=\0]stream-json", line)
 
 
+def is_terminal(arguments: list[str]) -> bool:
+    """Whether a client with these arguments talks with a person at a terminal."""
+    return not ({"-p", "--print"} & set(arguments) or "stream-json" in str(arguments))
+
+
 def forget(store: Store, session: Session) -> None:
     """Remove the records of one session."""
     Pins(store.place.guard).forget(session.session_id, session.host)

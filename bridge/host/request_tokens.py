@@ -80,7 +80,7 @@ def described_ids(text: str) -> list[str]:
 
 INTRODUCTION = (
     "The user has installed hostbridge, which lets programs on this machine ask agents "
-    "of this session. When a hostbridge notice names Agent calls, make each once, "
+    "of this session. When a hostbridge notice names calls, make each once, "
     "exactly as written, in one message, then go on with what you were doing; hooks "
     "fill in the prompt and deliver the answer."
 )

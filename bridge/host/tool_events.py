@@ -13,8 +13,9 @@ from bridge.host.gate import is_unasked
 from bridge.host.launch import before_agent
 from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.host.user_rules import rules_of
-from bridge.policy.tool_classes import is_own
+from bridge.policy.tool_classes import QUESTION, is_own
 from bridge.store.callers import Agent, Caller, note_caller
+from bridge.store.live_runs import some_live
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ def pre_tool_use(hook: HookContext) -> output.HookOutput:
         note_caller(hook.store, caller, event.text("tool_use_id"))
     if event.tool == "Bash" and (refused := _for_the_user(event)):
         return refused
+    if event.tool == QUESTION and some_live(hook.store.place):
+        from bridge.host.questions import before_question
+
+        return before_question(hook)
     run = runs.find_run(hook.store, event)
     if event.agent_id and run is None:
         refused = lost_agents.refuse(hook)

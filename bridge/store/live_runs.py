@@ -36,6 +36,14 @@ def unmark(state: State, run: str) -> None:
     state[FOLDER].remove(f"{run}{_MARK}")
 
 
+def some_live(place: Place) -> bool:
+    """Whether any run lives: one look, without opening the state."""
+    try:
+        return bool(os.listdir(f"{place.state}/{FOLDER}"))
+    except OSError:
+        return False
+
+
 def live_runs(state: State) -> list[str]:
     """The runs that live, the oldest first."""
     return sorted(state[FOLDER].names(_MARK))

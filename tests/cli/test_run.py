@@ -145,6 +145,34 @@ def test_another_terminal_answers_a_checkpoint(project, waiting):
     assert out.decode() == "<They said go ahead>\n"
 
 
+def test_the_question_is_shown_whole_with_its_run(project, claude):
+    assert claude
+    asks = "A long question. " * 200
+    name = flow(project, f'@ok:"{asks}"')
+    process = project.start("run", name, "--route", "claude")
+    while not (runs := list(project.state.glob("live/*.run"))):
+        pass
+
+    shown = project.run("runs", "show", runs[0].stem).err
+    process.kill()
+    process.communicate()
+
+    assert f"hostbridge approve {runs[0].stem} [ANSWER]\n    {asks.strip()}" in shown
+
+
+def test_whoever_answers_later_is_told_so(project, waiting):
+    run, process = waiting
+    project.run("runs", "pause", run)
+    approve(project, run, "go ahead")
+
+    late = approve(project, run, "no", end=2)
+
+    assert "was answered before, by `hostbridge approve`: go ahead" in late.replace(
+        "\r\n  ", " "
+    )
+    process.kill()
+
+
 def test_a_session_may_not_answer_nor_go_on(project, waiting):
     run, _ = waiting
     project.run("runs", "pause", run)

@@ -43,7 +43,7 @@ def test_the_first_answer_to_a_checkpoint_counts(world):
     run = world.begin('@check:"Fine?" -> a:"1"')
     world.advance(run, said("yes"))
 
-    with pytest.raises(InvalidRequest, match=r"which checkpoint\?; those .*: none"):
+    with pytest.raises(InvalidRequest, match=r"was answered before, .*: yes"):
         world.advance(run, said("no", agreed=False))
 
     assert [*world.waiting()] == ["a"]

@@ -1,0 +1,194 @@
+"""Checkpoints in the real client: its person is asked on the screen, and answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from functools import partial
+
+import pytest
+from flow.simulation import plan_of
+from hostworld import host_world
+from polling import wait_until
+from stage.models import launching, obedient_model
+from stage.replies import reply, tool_use
+
+from bridge.engine import by_hand
+from bridge.engine.advance import advance
+from bridge.engine.begin import begin
+from bridge.engine.view import outcome_of, view
+
+pytestmark = pytest.mark.host
+
+G = "general-purpose"
+CALL = re.compile(r'\{"questions".*\}')
+OBEY = launching()
+
+
+def asking(request):
+    """A main thread that makes the calls that it is told to make."""
+    told = [json.loads(each) for each in CALL.findall(request.newest_text)]
+    calls = [tool_use("AskUserQuestion", each) for each in told]
+    return reply(*calls) if calls else OBEY(request)
+
+
+def report(prompt, _request):
+    """An agent finds an issue in its first round."""
+    issues = ["one"] if "one" in prompt.splitlines()[0] else []
+    done = {"status": "success", "summary": prompt.splitlines()[0], "issues": issues}
+    return reply(json.dumps(done))
+
+
+@pytest.fixture
+def world(tmp_path):
+    with host_world(tmp_path, obedient_model(report, main=asking)) as world:
+        yield world
+
+
+def begun(world, source):
+    with world.store.state() as state:
+        run = begin(state, plan_of(source), name="build")
+    advance(world.store, world.bridge.settings, run)
+    return run
+
+
+def now(world, run):
+    return view(world.store, run)
+
+
+def wait_for_end(world, run, status="completed"):
+    wait_until(lambda: now(world, run).run["status"] == status, what="the run's end")
+
+
+def answer(terminal, text, *keys):
+    """Answer the question on the screen, once it is there."""
+    terminal.wait_for_match(rf"{text}[\s\S]*Esc to cancel")
+    # The client takes no key for a moment.
+    time.sleep(0.5)
+    for key in keys:
+        terminal.type(key) if len(key) > 7 else terminal.key(key)
+        time.sleep(0.2)
+
+
+def texts(world, run):
+    return [each["text"] for each in now(world, run).run["said"].values()]
+
+
+def test_the_person_answers_with_keys_and_the_flow_goes_on(world):
+    source = (
+        f'@ok:"Is \\"it\\" fine?":word -> {G}:"do {{word}}":x -> @more:"And {{x}}?"'
+    )
+    with world.terminal() as terminal:
+        run = begun(world, source)
+
+        answer(terminal, 'Is "it" fine', "Down", "Down", "slowly please", "Enter")
+        answer(terminal, r"And do slowly please\?", "Enter")
+        wait_for_end(world, run)
+
+    assert texts(world, run) == ["slowly please", "yes"]
+    # The words went past the model, until they were answered.
+    assert 'Is \\"it\\" fine' not in str(world.api.turns("main")[1].body["messages"])
+    assert world.api.turns("subagent")
+
+
+@pytest.mark.parametrize("mode", ["plan", "acceptEdits", "auto"])
+def test_in_every_mode_that_asks(world, mode):
+    with world.terminal(mode=mode) as terminal:
+        run = begun(world, '@ok:"Fine?"')
+        answer(terminal, r"Fine\?", "2")
+        wait_for_end(world, run, "failed")
+
+    assert texts(world, run) == ["no"]
+
+
+def test_another_terminal_was_first(world):
+    """The question stays on the screen; its answer does not count, in a loop too."""
+    source = f'@look:"Which?":word -> {G}:"do {{word}}" (if issues)~> @look(2)'
+    with world.terminal() as terminal:
+        run = begun(world, source)
+        terminal.wait_for_text("Which?")
+
+        said = {"text": "one", "agreed": True, "at": 1, "by": "approve"}
+        act = partial(by_hand.say, node=None, said=said)
+        advance(world.store, world.bridge.settings, run, act)
+        answer(terminal, r"Which\?", "2")
+
+        terminal.wait_for_text("this checkpoint was answered before")
+        # The agent could be asked only now; then it is the second round.
+        wait_until(lambda: now(world, run).run["loops"], what="the second round")
+        answer(terminal, r"Which\?", "Down", "Down", "at last", "Enter")
+        wait_for_end(world, run)
+
+    assert texts(world, run) == ["one", "at last"]
+
+
+def test_esc_leaves_it_to_hostbridge_approve(world):
+    with world.terminal() as terminal:
+        run = begun(world, '@ok:"Fine?"')
+        answer(terminal, r"Fine\?", "Escape")
+        terminal.wait_for_text("Declined to answer")
+        turns = len(world.api.turns("main"))
+        terminal.submit("go on")
+        world.wait_for_turns(turns + 1)
+
+        assert [*now(world, run).checkpoints()]
+        assert "Esc to cancel" not in terminal.screen()
+
+
+def test_the_next_session_asks_what_a_killed_one_had_on_its_screen(world):
+    with world.terminal() as terminal:
+        run = begun(world, '@ok:"Fine?"')
+        terminal.wait_for_text("Fine?")
+        terminal.kill()
+    with world.terminal() as terminal:
+        answer(terminal, r"Fine\?", "Enter")
+        wait_for_end(world, run)
+
+    assert texts(world, run) == ["yes"]
+
+
+def test_after_clear_it_is_asked_all_the_same(world):
+    with world.terminal() as terminal:
+        terminal.submit("/clear")
+        wait_until(lambda: world.live()[0].former_ids, what="another session id")
+        run = begun(world, '@ok:"Fine?"')
+        answer(terminal, r"Fine\?", "Enter")
+        wait_for_end(world, run)
+
+
+def test_without_a_terminal_it_stays_an_approval(world):
+    with world.stream() as session:
+        run = begun(world, f'{G}:"a" -> @ok:"Fine?"')
+        wait_until(lambda: [*now(world, run).checkpoints()], what="the checkpoint")
+        session.ask("go on")
+    world.print()
+
+    assert [*now(world, run).checkpoints()]
+    assert "AskUserQuestion once" not in world.main_words()
+
+
+def test_a_model_cannot_answer_itself(tmp_path):
+    """It asks something nice, with answers of its own, and names the checkpoint."""
+    token = re.compile(r"bridge:[\w-]+-node-[\w-]+")
+
+    def main(request):
+        if not (found := token.search(request.newest_text)):
+            return reply("ok")
+        yes, no = ({"label": each, "description": ""} for each in ("yes", "no"))
+        mine = {"question": "Nice day?", "header": "h", "options": [yes, no]}
+        fields = {"questions": [mine], "answers": {"Nice day?": "yes"}}
+        named = {**fields, "metadata": {"source": found[0]}}
+        return reply(
+            tool_use("AskUserQuestion", fields), tool_use("AskUserQuestion", named)
+        )
+
+    with host_world(tmp_path, obedient_model(main=main)) as world:
+        with world.terminal() as terminal:
+            run = begun(world, '@ok:"Delete all?"')
+            answer(terminal, r"Nice day\?", "Enter")
+            assert texts(world, run) == []
+            answer(terminal, r"Delete all\?", "2")
+            wait_for_end(world, run, "failed")
+
+    assert outcome_of(world.store, now(world, run)).text == ""
