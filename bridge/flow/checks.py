@@ -149,6 +149,7 @@ def _check_agents(
         if wrong := around.wrong_agent(definition.base):
             found.errors.add(definition.at, f"base of {name}: {wrong}")
         if definition.model is not None and not is_model(definition.model):
-            hint = near(definition.model, MODEL_NAMES) or f": {', '.join(MODEL_NAMES)}"
+            hint = near(definition.model, MODEL_NAMES)
+            hint = hint or f"; there are {', '.join(MODEL_NAMES)}"
             message = f"model of {name}: no model is named {definition.model!r}{hint}"
             found.errors.add(definition.at, message)

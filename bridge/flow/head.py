@@ -73,14 +73,16 @@ def _head(fields: Tree) -> Head:
             fields.error((), f"expected {', '.join(_FIELDS)}")
         return Head()
     for key in fields.value.keys() - {*_FIELDS, *_NOTES}:
-        hint = near(key, _FIELDS) or "; steps stand below the second ---"
+        hint = near(key, _FIELDS) or f"; it has {', '.join(_FIELDS)}"
+        if key in ("workflow", "steps"):
+            hint = "; steps stand below the second ---"
         fields.error((key,), f"a flow has no such field{hint}")
     name, description = (_text(fields, (key,)) or "" for key in _FIELDS[:2])
     return Head(name, description, tuple(_params(fields, fields.value.get("params"))))
 
 
 def _params(fields: Tree, params: Any) -> Iterator[Declared]:
-    if isinstance(params, list):
+    if isinstance(params, list) and all(isinstance(each, str) for each in params):
         params = {str(name): None for name in params}
     if not isinstance(params, dict | None):
         fields.error(("params",), "expected the parameters, each by its name")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.flow.problems import near
-from bridge.flow.syntax_tree import Parameter, texts_of, walk
+from bridge.flow.syntax_tree import Parameter, output_of, texts_of, walk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -23,9 +23,16 @@ def check_parameters(
     """
     declared = {param.name: param for param in flow.head.params}
     used = set()
+    made = {output_of(visit.step) for visit in visits}
     for part in _used(flow, visits):
-        if declared and part.name not in declared and part.name not in used:
+        if (
+            (declared or part.name in made)
+            and part.name not in declared
+            and part.name not in used
+        ):
             hint = near(part.name, declared) or "; declare it in params"
+            if part.name in made:
+                hint = f"; what a step has made is {{{part.name}}}"
             errors.add(part.at, f"no parameter is called {part.name!r}{hint}")
         used.add(part.name)
     # What is misspelt where it is used seems unused, too.

@@ -20,6 +20,7 @@ from bridge.flow import syntax_tree as tree
 from bridge.flow.condition import FlowCondition, read_condition
 from bridge.flow.definition_reader import DefinitionReader
 from bridge.flow.head import read_head
+from bridge.flow.mistakes import HINTS, NO_ELSE, mistake_at
 from bridge.flow.problems import InvalidFlow, Problems, TooMany
 from bridge.flow.token_reader import Lost
 from bridge.policy.condition_problem import InvalidCondition
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 50
 MAX_TIMES = 1_000
+_NAMES = frozenset({"NAME", "OWN", "MARK"})
 _STEPS = frozenset({"NAME", "OWN", "MARK", "CALL", "["})
 _CLOSERS = frozenset("]})")
 _ENDS = _CLOSERS | {"END", "DEFINE", "BLOCK"}
@@ -116,8 +118,10 @@ class _Parser(DefinitionReader):
             self.problems.add(tilde.at, message)
             return None, 0
         opener = self.next()
+        or_group = ", or a group in [ ]"
         if self.token.text == "if":
             self.next()
+            or_group = ""
         start = self.tokens[self.index - 1].end
         end = self._end_of_condition(opener)
         while self.kind == ")":
@@ -127,7 +131,7 @@ class _Parser(DefinitionReader):
             self.problems.add(self.next().at, message)
             self.next()
         if not self.take("TILDE") and not tilde:
-            self.wanted("~> after a condition")
+            self.wanted(f"~> after a condition{or_group}")
             end = 0
         self.take("ARROW")
         return self._condition(start, end) if end else (None, 0)
@@ -147,6 +151,9 @@ class _Parser(DefinitionReader):
         source = self.source[start:end]
         at = start + len(source) - len(source.lstrip())
         source = source.strip()
+        if source == "else":
+            self.problems.add(at, NO_ELSE)
+            return None, at
         try:
             if source not in self.conditions:
                 self.conditions[source] = read_condition(source)
@@ -170,14 +177,24 @@ class _Parser(DefinitionReader):
                     continue
             elif self.kind in _GUARDS or self._is_end():
                 return tuple(steps)
-            else:
-                if not self._is_condition():
-                    self.wanted("-> or || between two steps")
-                if self.kind not in _STEPS:
-                    self.skip()
-                    if not self.take("BAR"):
-                        continue
+            elif not self._goes_on():
+                continue
             steps.append(self.parallel())
+
+    def _goes_on(self) -> bool:
+        """Say what is missing between two steps; whether a step follows here."""
+        before = self.tokens[self.index - 1]
+        touches = before.kind == "TEXT" and before.end == self.token.at
+        if self.kind == "NAME" and touches and not before.is_cut:
+            self.problems.add(self.token.at, 'a " inside a text is written \\"')
+            self.skip()
+            return False
+        if not self._is_condition():
+            self.wanted("-> or || between two steps", HINTS)
+        if self.kind not in _STEPS:
+            self.skip()
+            return self.take("BAR") is not None
+        return True
 
     def _is_end(self) -> bool:
         """Whether nothing follows here; passes a comma that is left over."""
@@ -202,6 +219,8 @@ class _Parser(DefinitionReader):
     def step(self) -> tree.Step:
         """`step: call | mark | subflow | retry | group`."""
         try:
+            if self.kind in _NAMES and (wrong := mistake_at(self.tokens, self.index)):
+                self.refuse(self.tokens[self.index + 1].at, wrong)
             match self.kind:
                 case "MARK":
                     return self.mark()
@@ -216,10 +235,10 @@ class _Parser(DefinitionReader):
                     self.problems.add(self.token.at, message)
                     self.skip()
                     self.take("TILDE")
-                    return self.step()
+                    return self.step() if self.kind in _STEPS else _NOTHING
                 case "NAME" | "OWN":
                     return self.call()
-            self.lose("an agent")
+            self.lose("an agent", HINTS)
         except Lost:
             self.skip()
         return _NOTHING
@@ -228,12 +247,6 @@ class _Parser(DefinitionReader):
         """`call: (OWN | NAME | NAME ':' NAME) (':' text (':' NAME)?)?`."""
         token = self.next()
         agent = token.text
-        if self.ahead("(", "NUMBER", ")"):
-            message = (
-                f"{agent} takes no number; steps are tried again by retry(3) {{ … }}"
-            )
-            self.problems.add(self.token.at, message)
-            raise Lost
         if token.kind == "NAME" and self.ahead(":", "NAME"):
             self.next()
             name = self.next()
@@ -243,8 +256,7 @@ class _Parser(DefinitionReader):
                 self.skip_words(name.at)
                 raise Lost
             if agent == "tool":
-                self.problems.add(token.at, "tool: is reserved; name an agent")
-                raise Lost
+                self.refuse(token.at, "tool: is reserved; name an agent")
             agent = f"{agent}:{name.text}"
         return tree.Call(agent, *self._said(), token.at)
 
@@ -259,8 +271,7 @@ class _Parser(DefinitionReader):
             return None
         name = self.expect("NAME", "a name for what the step says").text
         if self.kind == ":":
-            self.problems.add(self.token.at, "what a step says has one name")
-            raise Lost
+            self.refuse(self.token.at, "what a step says has one name")
         return name
 
     def mark(self) -> tree.Mark:
@@ -269,10 +280,6 @@ class _Parser(DefinitionReader):
         name = token.text[1:].lstrip()
         if name == "call":
             self.lose("the name of a flow: @call:name")
-        if self.ahead(":", "="):
-            message = f"steps have no name; a flow of their own has one: @call:{name}"
-            self.problems.add(self.token.at, message)
-            raise Lost
         bound = self.times() if self.ahead("(", "NUMBER", ")") else None
         text, output = self._said()
         return tree.Mark(name, text, output, bound, token.at)
@@ -300,11 +307,12 @@ class _Parser(DefinitionReader):
 
     def _is_condition(self) -> bool:
         """Whether a condition stands here without its brackets."""
-        return self.token.text == "if" and self.ahead("NAME", "NAME")
+        kinds = (("NAME", "NAME"), ("NAME", ":", "NAME"))
+        return self.token.text == "if" and any(self.ahead(*each) for each in kinds)
 
     def _is_retry(self) -> bool:
-        is_called = self.ahead("NAME", "(") or self.ahead("NAME", "{")
-        return is_called and self.token.text == "retry"
+        behind = self.tokens[self.index + 1].kind
+        return self.token.text == "retry" and behind in ("(", "{", "NUMBER")
 
     def retry(self) -> tree.Step:
         """`retry: 'retry' times '{' sequence '}'`."""
@@ -326,8 +334,7 @@ class _Parser(DefinitionReader):
     def _bracketed(self) -> tree.Sequence:
         if len(self.closers) >= MAX_DEPTH:
             message = f"brackets go {MAX_DEPTH} deep at most"
-            self.problems.add(self.token.at, message)
-            raise Lost
+            self.refuse(self.token.at, message)
         opener = self.next()
         self.closers.append("]" if opener.kind == "[" else "}")
         body = self.sequence()

@@ -11,7 +11,7 @@ from bridge.flow.text import parse_text, with_constants
 from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from bridge.flow.lexer import Token
     from bridge.flow.problems import Problems
@@ -76,7 +76,7 @@ class TokenReader:
         """Pass the token here, which has to be of this kind."""
         return self.take(kind) or self.lose(what)
 
-    def wanted(self, what: str) -> None:
+    def wanted(self, what: str, hints: Mapping[str, str] | None = None) -> None:
         """Write down what should stand here, unless a problem near it is the reason."""
         token = self.token
         is_cut = token.is_cut or (self.index and self.tokens[self.index - 1].is_cut)
@@ -87,11 +87,17 @@ class TokenReader:
         text = _SIGNS.match(self.source, token.at)
         said = shortened(text[0] if text else token.text, 40)
         found = "the flow ends here" if ends else f"not {said}"
-        self.problems.add(token.at, f"expected {what}, {found}")
+        hint = (hints or {}).get(said, "")
+        self.problems.add(token.at, f"expected {what}, {found}{hint}")
 
-    def lose(self, what: str) -> NoReturn:
+    def refuse(self, at: int, message: str) -> NoReturn:
+        """Write down a problem, and give this step up."""
+        self.problems.add(at, message)
+        raise Lost
+
+    def lose(self, what: str, hints: Mapping[str, str] | None = None) -> NoReturn:
         """Give this step up: `what` should stand here."""
-        self.wanted(what)
+        self.wanted(what, hints)
         raise Lost
 
     def end(self) -> None:
@@ -192,7 +198,8 @@ class TokenReader:
                 continue
             start = self.index
             try:
-                key = self.take("TEXT") or self.expect("NAME", what)
+                is_quoted = sign == ":" and self.kind == "TEXT"
+                key = self.next() if is_quoted else self.expect("NAME", what)
                 name = key.text.strip('"')
                 if name in found:
                     self.problems.add(key.at, f"{name} stands here twice")
