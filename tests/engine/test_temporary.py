@@ -12,6 +12,7 @@ from bridge.agents.load import load
 from bridge.agents.registry import Registry
 from bridge.engine.temporary import define
 from bridge.errors import BadDefinition, BridgeError, UnknownAgent
+from bridge.host.launch import agents_above
 from bridge.store import live_runs
 
 FLOW = """
@@ -144,7 +145,7 @@ def test_rules_see_its_base(world):
     """What binds an agent binds what a flow makes of it."""
     begin(world, "Explore")
 
-    assert world.waiting()["$own"].ruled_as == "Explore"
+    assert agents_above(world.store, world.waiting()["$own"]) == ("Explore",)
 
 
 def edit(file):

@@ -53,6 +53,41 @@ def test_an_answer_leads_on_at_once(world, begun):
     assert status(world, run) == "completed"
 
 
+def test_the_agent_call_is_whole_and_has_a_model_only_where_one_is_said(world, begun):
+    """A temporary agent runs as its base, with its own words first."""
+    run = begun(
+        '$own := {base: "Explore", prompt: "You look.", model: "opus"} '
+        f'[$own:"a" || {G}:"b"]'
+    )
+    world.say("UserPromptSubmit", prompt="hello")
+
+    own, plain = (
+        world.call_agent(f"bridge:{run}-node-{node}-1-1")["updatedInput"]
+        for node in (0, 1)
+    )
+
+    assert own["prompt"].startswith("You look.\n\na\n\n")
+    assert (own["subagent_type"], own["model"]) == ("Explore", "opus")
+    assert (plain["subagent_type"], "model" in plain) == (G, False)
+    assert own["description"]
+    assert plain["description"]
+
+
+def test_a_temporary_agent_whose_file_has_changed_is_not_started(world, begun):
+    run = begun('$own := {base: "Explore", prompt: "You look."} $own:"a"')
+    file = world.store.place.state / "runs" / run / "agents" / "own.md"
+    file.write_text(file.read_text().replace("look", "leap"))
+    world.say("UserPromptSubmit", prompt="hello")
+
+    denied = world.call_agent(f"bridge:{run}-node-0-1-1")
+
+    assert denied["permissionDecision"] == "deny"
+    world.say("Stop", background_tasks=[])
+    assert status(world, run) == "failed"
+    why = view(world.store, run).run["why"]
+    assert f"{file}: it has changed since the run began" in why
+
+
 def test_the_user_is_told_of_the_end_and_of_what_waits_for_them(world, begun):
     run = begun(f'{G}:"a" -> @ok:"Fine?"')
 
