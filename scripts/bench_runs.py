@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from bench.long_answer import peak_mb
 from bench.table import Row, missed, show
 from bench.timing import take_turns
 from bench.world import World
@@ -46,6 +47,12 @@ if TYPE_CHECKING:
 
     Figures = dict[str, float]
 
+# Megabytes at most; the record of a report holds its words and its value.
+LONG_ANSWERS = {
+    "words of 5 MB in three prompts": 25.0,
+    "words of 10 MB in three prompts": 50.0,
+    "report of 10 MB in three prompts": 70.0,
+}
 LONG, DONE, AGENTS = 1_000, 990, 200
 G = "general-purpose"
 SAID = {"status": "success", "summary": "done"}
@@ -69,7 +76,7 @@ def main() -> int:
         )
         few = 1 if chosen.quick else 3
         many = Many(root / "many")
-        found |= take_turns([many.by_hand, many.flow], few)
+        found |= take_turns([many.by_hand, many.flow, many.long_answers], few)
     load, captured = found["load"], found["capture"]
     rows = [
         Row(f"loading the JSON of {DONE} of {LONG:,} steps done", load),
@@ -79,6 +86,10 @@ def main() -> int:
         Row(f"a flow of {AGENTS} agents at once", found["flow"], found["by hand"], 1.5),
         Row("hook that captures an answer", captured),
         Row("and takes a run on", found["capture in a run"], captured, 1.2),
+    ]
+    rows += [
+        Row(name, found[name], goal=most, unit="MB")
+        for name, most in LONG_ANSWERS.items()
     ]
     show(f"runs of flows, {rounds} runs each", rows)
     return 0 if chosen.quick else min(1, missed(rows))
@@ -227,6 +238,16 @@ class Many:
         taken = (time.perf_counter() - begun) * 1e3
         assert done.success, done
         return {"flow": taken}
+
+    def long_answers(self) -> Figures:
+        """How far the process grows by which long answer."""
+        words = {name: name.split() for name in LONG_ANSWERS}
+        return {
+            name: peak_mb(
+                self.bridge(), float(parts[2]), is_report=parts[0] == "report"
+            )
+            for name, parts in words.items()
+        }
 
 
 class Hooks:

@@ -118,7 +118,7 @@ def request_of(
 def prompt_of(run: Run, details: Details, answers: Answers, node: str) -> str:
     """What an agent is asked, beside what its definition says."""
     text = text_of(details["details"][node].get("text", []), run, answers)
-    if not text.strip():
+    if not text or text.isspace():
         text = _UNSAID.format(name=run["name"] or "that you are a step of")
     return f"{text}\n\n{_ISSUES}" if node in details["issues"] else text
 

@@ -40,21 +40,26 @@ def loads(data: bytes | str) -> Any:
     return orjson.loads(data)
 
 
-def dumps(value: Any, *, indented: bool = False, sort_keys: bool = False) -> bytes:
+def dumps(
+    value: Any, *, indented: bool = False, sort_keys: bool = False, line: bool = False
+) -> bytes:
     """The JSON of a value, in UTF-8 and on one line, unless it is indented.
+
+    As a `line` it has a line break at its end.
 
     Raises:
         JSONEncodeError: a part of it has no JSON form.
     """
     if "orjson" not in sys.modules and _is_plain(value):
         try:
-            return json.dumps(
+            text = json.dumps(
                 value,
                 ensure_ascii=False,
                 indent=2 if indented else None,
                 separators=None if indented else (",", ":"),
                 sort_keys=sort_keys,
-            ).encode()
+            )
+            return (text + "\n" * line).encode()
         except UnicodeEncodeError:
             pass
     import orjson
@@ -62,6 +67,8 @@ def dumps(value: Any, *, indented: bool = False, sort_keys: bool = False) -> byt
     option = orjson.OPT_INDENT_2 if indented else 0
     if sort_keys:
         option |= orjson.OPT_SORT_KEYS
+    if line:
+        option |= orjson.OPT_APPEND_NEWLINE
     return orjson.dumps(value, option=option)
 
 

@@ -52,7 +52,7 @@ def as_json(data: dict[str, Any]) -> bytes:
         ValueError: a string or number in it has no JSON form.
     """
     try:
-        return plain_json.dumps(data, indented=True) + b"\n"
+        return plain_json.dumps(data, indented=True, line=True)
     except plain_json.JSONEncodeError as exc:
         raise ValueError(f"cannot be written as JSON: {exc}") from None
 
@@ -116,7 +116,12 @@ def json_lines(data: bytes) -> list[dict[str, Any]]:
 
 def printable(text: str) -> str:
     """The text with lone surrogates, which have no UTF-8, shown as `?`."""
-    return text.encode("utf-8", "replace").decode()
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    # Itself: a long answer is not kept twice.
+    return text
 
 
 def first_problem(exc: Any) -> str:

@@ -97,6 +97,8 @@ def read_response(
         value = plain_json.loads(data)
     except plain_json.JSONDecodeError as exc:
         raise Unparsable(f"not JSON: {exc}") from None
+    # It may be long, and its seal is checked in a copy.
+    del data
     response = from_value(Response, value)
     if not _has_name(folder, response, name):
         return None

@@ -133,7 +133,7 @@ def keep_evidence(
         "source": printable(source),
         "rawOutput": printable(words),
     }
-    data = plain_json.dumps(record, indented=True) + b"\n"
+    data = plain_json.dumps(record, indented=True, line=True)
     stem = file_of(request_id).removesuffix(".json")
     for number in range(1000):
         with suppress(FileExistsError):
