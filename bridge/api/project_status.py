@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.config import Settings
-from bridge.errors import NewerSchema
+from bridge.errors import BridgeError, NewerSchema
 from bridge.host.eligibility import may_take
 from bridge.host.output import one_line
 from bridge.protocol.ids import RequestId, is_id
@@ -23,6 +23,7 @@ from bridge.store.clock import uptime
 from bridge.store.directory import Folder
 from bridge.store.host_process import liveness
 from bridge.store.lease import is_abandoned
+from bridge.store.live_runs import live_runs
 from bridge.store.sessions import Session
 from bridge.store.state import State
 from bridge.store.store import Store
@@ -30,10 +31,12 @@ from bridge.store.switch import Off
 from bridge.store.waiting_order import MAX_ASKED, Ranks, in_order
 
 if TYPE_CHECKING:
+    from bridge.engine.view import RunView
     from bridge.host.budgets import HeldBack, Use
 
 SHOWN_WAITING = 20
 SHOWN_ENDED = 5
+SHOWN_RUNS = 20
 EXCERPT_CHARS = 120
 # How many lines of the journal are read to find what ended last.
 _LINES_READ = 500
@@ -97,6 +100,18 @@ class EndedRequest(NamedTuple):
     excerpt: str
 
 
+class LiveRun(NamedTuple):
+    """One run of a flow that has not ended; `ways` is what its user can type."""
+
+    run: str
+    flow: str
+    status: str
+    steps_ended: int
+    steps: int
+    waits_for: str
+    ways: tuple[str, ...] = ()
+
+
 class Overview(NamedTuple):
     """The project at one moment; `requests` are those claimed and the first waiting.
 
@@ -119,6 +134,7 @@ class Overview(NamedTuple):
     ended: int = 0
     last: tuple[EndedRequest, ...] = ()
     off_s: float | None = None
+    runs: tuple[LiveRun, ...] = ()
 
 
 def overview(store: Store, settings: Settings) -> Overview:
@@ -161,7 +177,36 @@ def overview(store: Store, settings: Settings) -> Overview:
             ended=len(ended),
             last=tuple(islice(_last_ended(state), SHOWN_ENDED)),
             off_s=off.age_s(now_ms),
+            runs=tuple(_live_runs(state)),
         )
+
+
+def _live_runs(state: State) -> Iterator[LiveRun]:
+    """The runs that nobody called, the oldest first, as far as they can be read."""
+    for run_id in live_runs(state)[:SHOWN_RUNS]:
+        if not run_id.startswith("r"):
+            continue
+        from bridge.engine.view import view_in
+
+        with suppress(BridgeError):
+            seen = view_in(state, run_id)
+            yield LiveRun(
+                run_id,
+                seen.run["name"],
+                seen.run["status"],
+                *seen.ended(),
+                *_waits_for(seen),
+            )
+
+
+def _waits_for(seen: RunView) -> tuple[str, tuple[str, ...]]:
+    run = seen.run
+    if run["status"] == "paused":
+        way = f"hostbridge run --resume {run['run']}"
+        return f"you: paused ({run['why']})", (way,)
+    nodes = [node for node, _ in seen.open_requests()]
+    ways = tuple(f"hostbridge approve {each}" for each, _ in seen.checkpoints())
+    return ", ".join(["you"] * bool(ways) + nodes), ways
 
 
 def _open_session(

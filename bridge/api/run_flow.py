@@ -45,9 +45,11 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.engine.view import RunView
     from bridge.flow.plan import Plan
+    from bridge.host.calling_agent import Asking
     from bridge.protocol.request import RouteName
     from bridge.protocol.status import Stage
     from bridge.routes import OwnRoute
+    from bridge.store.sessions import Session
     from bridge.store.store import Store
     from bridge.worker.worker import Worker
 
@@ -67,12 +69,26 @@ class _Changed(Exception):
 
 
 class Runner:
-    """Runs flows on behalf of a program; `quick` does not wait long for the lock."""
+    """Runs flows on behalf of a program; `quick` does not wait long for the lock.
 
-    def __init__(self, store: Store, settings: Settings, quick: Store) -> None:
+    `asking` says who asks, by default this process; its `session` is charged for what
+    is served here.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        quick: Store,
+        *,
+        asking: Asking | None = None,
+        session: Session | None = None,
+    ) -> None:
         self.store = store
         self.settings = settings
         self.quick = quick
+        self.asking = asking
+        self.session = session
         self._seen: RunView | None = None
 
     def run(
@@ -149,7 +165,9 @@ class Runner:
         for agent, model in sorted(asked, key=str):
             chosen = {k: v for k, v in options.items() if v is not None}
             chosen |= {"model": model} if model else {}
-            begun = draft(self.store, self.settings, "?", agent, None, chosen)
+            begun = draft(
+                self.store, self.settings, "?", agent, None, chosen, self.asking
+            )
             request = begun.on(route)
             if hosts.is_off or (route == "host" and not hosts.of(request)):
                 raise hosts.none_for(request)
@@ -175,14 +193,15 @@ class Runner:
             CannotWaitHere: it goes on, but the only session would wait for itself.
         """
         on_change = given.get("on_change", ignore)
-        route = self._advanced(run_id).run["ask"].get("route", "host")
+        route = self.look(run_id).run["ask"].get("route", "host")
         if route in OWN:
             self._serve(run_id, route, on_change)
         else:
             self._watch(run_id, on_change)
         return result_of_run(self.store, self.settings, run_id)
 
-    def _advanced(self, run_id: str) -> RunView:
+    def look(self, run_id: str) -> RunView:
+        """Take a run as far as it goes now, and look at it."""
         with suppress(StateUnavailable):
             advance(self.quick, self.settings, run_id)
         self._seen = view(self.store, run_id, self._seen)
@@ -195,7 +214,7 @@ class Runner:
         ids: set[RequestId] = set()
         tend = Tender(self.quick, ids, on_stage=ignore)
         while True:
-            seen = self._advanced(run_id)
+            seen = self.look(run_id)
             on_change(seen)
             if seen.run["status"] != "running":
                 return
@@ -270,7 +289,7 @@ class Runner:
         with ThreadPoolExecutor(count, thread_name_prefix="hostbridge") as pool:
             try:
                 while True:
-                    seen = self._advanced(run_id)
+                    seen = self.look(run_id)
                     on_change(seen)
                     if seen.run["status"] != "running" and not serving:
                         return
@@ -316,7 +335,11 @@ class Runner:
             if is_left is not None and is_left.is_set():
                 raise Abandoned
 
-        return open_worker(self.store, self.settings, route, on_stage=report)
+        worker = open_worker(self.store, self.settings, route, on_stage=report)
+        if self.session is not None:
+            # Its budgets count, whatever our environment says.
+            worker.session, worker.charged = self.session, None
+        return worker
 
 
 def _serve_one(free: SimpleQueue[Worker], asked: str) -> bool:

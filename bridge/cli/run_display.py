@@ -160,7 +160,6 @@ def _answer(
 
 def bar_of(seen: RunView) -> Line:
     """How much of a run has ended."""
-    steps = [entry for _, node, _, entry in seen.steps() if node["kind"] != "pass"]
-    ended = sum(entry.get("state", "open") != "open" for entry in steps)
-    full = _BAR * ended // max(1, len(steps))
-    return "━" * full + "╌" * (_BAR - full) + f"  {ended} of {len(steps)} steps"
+    ended, steps = seen.ended()
+    full = _BAR * ended // max(1, steps)
+    return "━" * full + "╌" * (_BAR - full) + f"  {ended} of {steps} steps"

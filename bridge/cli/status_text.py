@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bridge.api.project_status import (
         EndedRequest,
         LiveRequest,
+        LiveRun,
         OpenSession,
         Overview,
     )
@@ -32,6 +33,12 @@ _LIVE = (
     Column("AGENT", least=10, spare=3),
     Column("BY", least=10, spare=5),
     Column("PROMPT", least=12, spare=1),
+)
+_RUNS = (
+    Column("RUN"),
+    Column("STEPS", spare=1),
+    Column("FLOW", least=8),
+    Column("WAITS FOR", least=12),
 )
 _ENDED = (
     Column("REQUEST"),
@@ -72,6 +79,24 @@ def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[
         text = "no session is open (`claude` opens one, `hostbridge install` before it)"
         yield from wrapped(text, width)
     yield ""
+    yield from _waiting(seen, width)
+    if seen.runs:
+        yield ""
+        yield from table(_RUNS, map(_run, seen.runs), width)
+        for way in (way for run in seen.runs for way in run.ways):
+            yield from wrapped(f"waits for you: {way}", width, whole_words=True)
+    yield ""
+    if seen.last:
+        yield from table(_ENDED, map(_ended, seen.last), width)
+    if seen.exists:
+        yield f"{seen.ended:,} ended in all"
+    else:
+        text = f"nothing was ever asked here: there is no {seen.state}"
+        yield from wrapped(text, width, whole_words=True)
+
+
+def _waiting(seen: Overview, width: int | None) -> Iterator[Line]:
+    """What waits or runs."""
     if seen.requests:
         yield from table(_LIVE, map(_request, seen.requests), width)
         yield from _held_back(seen, width)
@@ -82,14 +107,6 @@ def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[
     more = seen.claimed + seen.waiting - len(seen.requests) - len(seen.unreadable)
     if more > 0:
         yield f"and {more:,} more wait; {seen.waiting:,} in all"
-    yield ""
-    if seen.last:
-        yield from table(_ENDED, map(_ended, seen.last), width)
-    if seen.exists:
-        yield f"{seen.ended:,} ended in all"
-    else:
-        text = f"nothing was ever asked here: there is no {seen.state}"
-        yield from wrapped(text, width, whole_words=True)
 
 
 def _held_back(seen: Overview, width: int | None) -> Iterator[Line]:
@@ -156,6 +173,10 @@ def _request(request: LiveRequest) -> Sequence[str]:
         request.requester,
         request.excerpt,
     )
+
+
+def _run(run: LiveRun) -> Sequence[str]:
+    return run.run, f"{run.steps_ended} of {run.steps}", run.flow, run.waits_for
 
 
 def _ended(request: EndedRequest) -> Sequence[str]:

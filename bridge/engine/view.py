@@ -36,6 +36,11 @@ class RunView:
         """Whether it has not ended."""
         return self.run["status"] in LIVE
 
+    def ended(self) -> tuple[int, int]:
+        """How many steps have ended, and how many there are."""
+        steps = [entry for _, node, _, entry in self.steps() if node["kind"] != "pass"]
+        return sum(e.get("state", "open") != "open" for e in steps), len(steps)
+
     def kind(self, node: str) -> str:
         """What kind of step it is."""
         return self.plan["nodes"][node]["kind"]

@@ -85,6 +85,18 @@ class SessionLine(BaseModel):
     is_off: bool
 
 
+class RunLine(BaseModel):
+    """A run of a flow that has not ended."""
+
+    run: str
+    flow: str
+    status: str
+    steps_ended: int
+    steps: int
+    waits_for: str = Field(description="The steps that run, or its user.")
+    ways: list[str] = Field(description="What its user can type.")
+
+
 class Overview(BaseModel):
     """The project at one moment: the open sessions, and what has not ended."""
 
@@ -92,6 +104,7 @@ class Overview(BaseModel):
     is_off: bool
     sessions: list[SessionLine]
     agents: list[Agent]
+    runs: list[RunLine]
     waiting: int
     ended: int
 
@@ -162,6 +175,7 @@ def overview_of(seen: Seen) -> Overview:
             for s in seen.sessions
         ],
         agents=agents,
+        runs=[RunLine.model_validate(each._asdict()) for each in seen.runs],
         waiting=seen.waiting,
         ended=seen.ended,
     )
@@ -172,6 +186,10 @@ def overview_text(seen: Overview) -> str:
     now = f"{_counted(len(seen.sessions), 'session')} open"
     lines = [f"{seen.project}: {now}, {_counted(seen.ended, 'request')} ended"]
     lines += [text_of(each) for each in seen.agents]
+    lines += [
+        f"flow {each.flow} ({each.run}): {each.status}, waits for {each.waits_for}"
+        for each in seen.runs
+    ]
     return "\n".join(lines)
 
 

@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from bridge.api.bridge import Bridge
 from bridge.errors import BridgeError, InvalidRequest
+from bridge.mcp.flow_tools import FlowTools
 from bridge.mcp.records import (
     JSON,
     URI,
@@ -34,7 +35,6 @@ from bridge.mcp.records import (
 )
 from bridge.mcp.results import refused
 from bridge.mcp.serving import Serving
-from bridge.mcp.tools import Tools
 from bridge.protocol.record import first_problem
 
 INSTRUCTIONS = """\
@@ -42,8 +42,9 @@ hostbridge starts agents and returns their typed, checked answers. In Claude Cod
 tools are deferred: load them with ToolSearch ("select:start_agent" or "hostbridge")
 before you call them. start_agent(prompt=…) asks a general-purpose agent of the open
 session; mode "headless" runs one in a process of its own. If a result has `next`, do
-exactly that: the agent starts only then. Variables that belong to a person, a rule or a
-tool cannot be changed here."""
+exactly that: the agent starts only then. run_flow runs agents one after the other or
+side by side, as a flow says: a text, or a name. Variables that belong to a person, a
+rule or a tool cannot be changed here."""
 _READS = mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _STARTS = mcp_types.ToolAnnotations(read_only_hint=False, destructive_hint=False)
 _ENDS = mcp_types.ToolAnnotations(read_only_hint=False, idempotent_hint=True)
@@ -67,11 +68,14 @@ class Server(MCPServer[None]):
             version=version("hostbridge"),
             lifespan=_ending,
         )
-        tools = Tools(folder, self.serving)
+        tools = FlowTools(folder, self.serving)
         for name in ("start_agent", "spawn_agent"):
             self.add_tool(tools.start_agent, name, annotations=_STARTS)
         self.add_tool(tools.wait_for_agent, annotations=_READS)
         self.add_tool(tools.cancel_agent, annotations=_ENDS)
+        self.add_tool(tools.run_flow, annotations=_STARTS)
+        self.add_tool(tools.wait_for_flow, annotations=_READS)
+        self.add_tool(tools.cancel_flow, annotations=_ENDS)
         self.add_tool(tools.status, annotations=_READS)
         self.add_tool(tools.get_variables, annotations=_READS)
         self.add_tool(tools.set_variables, annotations=_SETS)

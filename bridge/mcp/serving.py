@@ -1,10 +1,14 @@
-"""The headless agents of this server: each is served in a thread, and ends with it."""
+"""The headless agents of this server: each is served in a thread, and ends with it.
+
+So do the flows that it runs; `hostbridge run --resume` goes on with one.
+"""
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 from bridge.api.project import Project
 from bridge.api.wait import Waiter, cancel
@@ -21,36 +25,52 @@ class Serving:
 
     def __init__(self, slots: int) -> None:
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="headless")
-        self._begun: dict[RequestId, Project] = {}
-        self._awaited: dict[RequestId, Project] = {}
+        # How to cancel what was begun here, and what a caller waits for, by its id.
+        self._begun: dict[str, Callable[[], object]] = {}
+        self._awaited: dict[str, Callable[[], object]] = {}
 
     def begin(
         self, project: Project, worker: Worker, request_id: RequestId, timeout_s: float
     ) -> None:
         """Serve a request, now or when there is room, until its deadline."""
         until_s = project.store.clock.monotonic_s() + timeout_s
-        self._begun[request_id] = project
+        self._begun[request_id] = partial(cancel, project.quick, request_id)
         self._threads.submit(self._serve, project, worker, request_id, until_s)
 
+    def follow(
+        self, run_id: str, follow: Callable[[], object], stop: Callable[[], object]
+    ) -> None:
+        """Serve what a run asks, until it has ended."""
+        self._begun[run_id] = stop
+        self._threads.submit(self._follow, run_id, follow)
+
+    def _follow(self, run_id: str, follow: Callable[[], object]) -> None:
+        try:
+            follow()
+        except Exception:  # noqa: BLE001 - a thread's: nobody else would hear of it
+            _log.exception("run %s", run_id)
+        finally:
+            self._begun.pop(run_id, None)
+
     @contextmanager
-    def waiting(self, project: Project, request_id: RequestId) -> Iterator[None]:
-        """While its caller waits for a request: nobody else wants the answer."""
-        self._awaited[request_id] = project
+    def waiting(self, awaited: str, stop: Callable[[], object]) -> Iterator[None]:
+        """While its caller waits for it: nobody else wants the answer."""
+        self._awaited[awaited] = stop
         try:
             yield
         except asyncio.CancelledError:
-            cancel(project.quick, request_id)
+            stop()
             raise
         finally:
-            del self._awaited[request_id]
+            del self._awaited[awaited]
 
     def end(self) -> None:
         """Cancel what was begun or is awaited, and wait until nothing runs."""
-        for request_id, project in (self._begun | self._awaited).items():
+        for each, stop in (self._begun | self._awaited).items():
             try:
-                cancel(project.quick, request_id)
+                stop()
             except BridgeError as exc:
-                _log.warning("request %s was not cancelled: %s", request_id, exc)
+                _log.warning("%s was not cancelled: %s", each, exc)
         self._threads.shutdown(cancel_futures=True)
 
     def _serve(

@@ -5,6 +5,7 @@ Their signatures are their schemas, and their docstrings are what a model reads.
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from pydantic import Field
 from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
 from bridge.api.variables import Variables as Known
+from bridge.api.wait import cancel
 from bridge.errors import WaitTimeout
 from bridge.mcp import results
 from bridge.mcp.caller import Caller, identify, variables_for
@@ -119,7 +121,8 @@ class Tools:
                 start, bridge, caller, wanted, self._serving
             )
         request_id = started.request_id
-        with self._serving.waiting(bridge, request_id):
+        stop = partial(cancel, bridge.quick, request_id)
+        with self._serving.waiting(request_id, stop):
             if started.offer is None and wait:
                 wait_s = started.timeout_s + _GRACE_S
                 return _result(await wait_for(bridge, request_id, wait_s, ctx))

@@ -130,6 +130,19 @@ def waiting(project, claude):
     process.communicate()
 
 
+def test_status_lists_the_runs_that_live(project, waiting):
+    """And what their user can type; a broken one does not hide the others."""
+    run, _ = waiting
+    (project.state / "live" / "rbroken.run").touch()
+
+    said = project.run("status").out
+
+    assert (
+        "\n\nRUN\tSTEPS\tFLOW\tWAITS FOR\n"
+        f"{run}\t0 of 2\ta\tyou\nwaits for you: hostbridge approve {run}\n\n"
+    ) in said
+
+
 def approve(project, *words, end=0):
     terminal = Terminal(project, "approve", *words)
     assert terminal.end() == end

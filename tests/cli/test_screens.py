@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 from screens import on_terminal, same_as_file, too_wide
 
-from bridge.api.project_status import EndedRequest, LiveRequest, OpenSession, Overview
+from bridge.api.project_status import (
+    EndedRequest,
+    LiveRequest,
+    LiveRun,
+    OpenSession,
+    Overview,
+)
 from bridge.api.setting_files import Listed as Setting
 from bridge.cli import config
 from bridge.cli.agent_list import Listed, list_lines
@@ -95,7 +101,19 @@ def test_status_of_every_stage():
             ended(3, "timeout", code="timeout", duration_s=120.0, ago_s=7_300.0),
             ended(4, "cancelled", code="cancelled", excerpt=""),
         ),
-    )
+        runs=(
+            LiveRun("r1k0y4tkwf8gj62q", "mend", "running", 2, 9, "node-3, node-4"),
+            LiveRun(
+                "r1k0y4tkwf8gj63q", "字字 release", "running", 1, 2,
+                "you, node-4", ("hostbridge approve r1k0y4tkwf8gj63q",),
+            ),
+            LiveRun(
+                "r1k0y4tkwf8gj64q", "", "paused", 0, 1,
+                "you: paused (by its user)",
+                ("hostbridge run --resume r1k0y4tkwf8gj64q",),
+            ),
+        ),
+    )  # fmt: skip
     same_as_file("status-busy", lambda w: overview_lines(busy, w))
 
 

@@ -114,6 +114,7 @@ def test_json_has_the_same_facts(project):
         "waiting": 1,
         "ended": 0,
         "last": [],
+        "runs": [],
         "offS": None,
     }
     assert (request["requestId"], request["stage"]) == (request_id, "waiting")

@@ -35,7 +35,8 @@ def test_a_server_starts_and_has_its_tools(patient):
     # None by which a model could undo what its user set.
     assert finding.found == (
         "--local: it starts, and has start_agent, spawn_agent, wait_for_agent, "
-        "cancel_agent, status, get_variables, set_variables"
+        "cancel_agent, run_flow, wait_for_flow, cancel_flow, status, get_variables, "
+        "set_variables"
     )
     assert not patient.state.exists()
 

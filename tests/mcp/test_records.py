@@ -38,7 +38,9 @@ def test_tools_say_what_they_take_and_return(world: HookWorld):
             for name, each in tools.items()
             if each.annotations and each.annotations.read_only_hint
         }
-        assert reads == {"wait_for_agent", "status", "get_variables"}
+        assert reads == {
+            "wait_for_agent", "wait_for_flow", "status", "get_variables",
+        }  # fmt: skip
         assert "ToolSearch" in str(client.instructions)
 
     run(steps, world.project)

@@ -1,0 +1,217 @@
+"""The tools of flows: run one, wait for it, end it.
+
+A model runs flows as far as it may ask agents. What is for a person, it is told: it
+answers no checkpoint, and goes on with nothing that was stopped.
+"""
+
+import asyncio
+import os
+from contextlib import suppress
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import anyio
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from bridge.api.bridge import Bridge
+from bridge.api.flow_result import result_of_run
+from bridge.api.options import checked
+from bridge.api.run_flow import Runner
+from bridge.api.upkeep import Tender
+from bridge.engine import by_hand
+from bridge.engine.advance import advance
+from bridge.engine.view import RunView, question, view
+from bridge.errors import InvalidRequest
+from bridge.flow.library import SUFFIX
+from bridge.host.request_tokens import instruction
+from bridge.mcp.caller import Caller
+from bridge.mcp.flow_results import Checkpoint, Flow, flow_of, result_of
+from bridge.mcp.serving import Serving
+from bridge.mcp.starting import next_step
+from bridge.mcp.tools import WAIT_S, Call, Tools
+from bridge.protocol.ids import RequestId
+from bridge.protocol.status import ignore
+from bridge.routes import OWN
+
+_LOOK_S = 0.25
+# A progress is reported so often.
+_REPORT_S = 5.0
+_ON = "The flow then goes on by itself; wait_for_flow shows how far it is."
+Run = Annotated[str, Field(description="The run that run_flow returned.")]
+
+
+class FlowTools(Tools):
+    """All tools: those of agents, and these."""
+
+    async def run_flow(
+        self,
+        ctx: Call,
+        *,
+        flow: Annotated[
+            str, Field(description="Its name, its file NAME.flow, or its text.")
+        ],
+        params: Annotated[
+            dict[str, str], Field(description="The parameters of the flow.")
+        ] = {},  # noqa: B006 - nobody changes it
+        mode: Annotated[
+            Literal["terminal", "headless"] | None,
+            Field(
+                description="terminal: agents of the open session; headless: processes "
+                "of their own; by default a session, if one is open."
+            ),
+        ] = None,
+        max_agents: Annotated[
+            int | None, Field(description="How many it may ask; then it is paused.")
+        ] = None,
+        timeout_s: Annotated[
+            float | None, Field(description="When the whole run has to end.")
+        ] = None,
+        wait: Annotated[
+            bool,
+            Field(description="false: return at once; wait_for_flow gets the result."),
+        ] = True,
+    ) -> Annotated[CallToolResult, Flow]:
+        """Run a flow: agents one after the other (->) or side by side (||).
+
+        For example: Explore:"Find the tests of {{what}}":found -> Plan:"Plan: {found}".
+        If the result has `next`, do exactly that. To cancel the call is to cancel the
+        run.
+        """
+        given = {"max_agents": max_agents, "timeout_s": timeout_s}
+        bridge, caller = await asyncio.to_thread(self._open, ctx)
+        # A cancelled call has its run cancelled as soon as there is one.
+        with anyio.CancelScope(shield=True):
+            runner = _runner(bridge, caller)
+            begin = partial(_begin, runner, flow, params, mode, given, self._serving)
+            run_id = await asyncio.to_thread(begin)
+        with self._serving.waiting(run_id, partial(_cancel, bridge, run_id)):
+            wait_s = float("inf") if wait else 0.0
+            return await _followed(bridge, caller, run_id, wait_s, ctx)
+
+    async def wait_for_flow(
+        self,
+        ctx: Call,
+        run: Run,
+        timeout_s: Annotated[
+            float, Field(description="How long to wait, in seconds.", ge=0, le=86_400)
+        ] = WAIT_S,
+    ) -> Annotated[CallToolResult, Flow]:
+        """See how far a run is, or wait for its end.
+
+        Returns earlier if it waits for a person, or for you: then do what `next` says.
+        After `timeout_s` it goes on, also if the call is cancelled.
+        """
+        bridge, caller = await asyncio.to_thread(self._open, ctx)
+        return await _followed(bridge, caller, run, timeout_s, ctx)
+
+    def cancel_flow(
+        self,
+        ctx: Call,
+        run: Run,
+        pause: Annotated[  # noqa: FBT002 - a tool's arguments have names
+            bool, Field(description="true: what was asked goes on; nothing more is.")
+        ] = False,
+    ) -> Annotated[CallToolResult, Flow]:
+        """End a run, and cancel what it has asked; only its user goes on with it."""
+        bridge, _ = self._open(ctx)
+        act = by_hand.pause if pause else by_hand.cancel
+        advance(bridge.store, bridge.settings, run, act)
+        return _result(bridge, run)
+
+
+def _runner(bridge: Bridge, caller: Caller) -> Runner:
+    return Runner(
+        bridge.store,
+        bridge.settings,
+        bridge.quick,
+        asking=caller.asking,
+        session=caller.session,
+    )
+
+
+def _begin(
+    runner: Runner,
+    flow: str,
+    params: dict[str, str],
+    mode: str | None,
+    given: dict[str, Any],
+    serving: Serving,
+) -> str:
+    """Begin a run, and see that somebody serves it.
+
+    Raises:
+        BridgeError: nothing was asked.
+    """
+    if not flow.endswith(SUFFIX) and os.path.isfile(flow):
+        # What is wrong in it would be shown.
+        raise InvalidRequest(f"{flow}: expected a name, a file {SUFFIX} or a text")
+    usual = runner.settings.cli_fallback
+    headless = usual if usual in OWN else "claude"
+    route = {"terminal": "host", "headless": headless}.get(mode or "", "auto")
+    known = checked("run", {**given, "route": route})
+    run_id = runner.begin(flow, params, known)
+    if runner.look(run_id).run["ask"]["route"] in OWN:
+        stop = partial(_cancel, runner, run_id)
+        serving.follow(run_id, partial(runner.follow, run_id, {}), stop)
+    return run_id
+
+
+def _cancel(project: Bridge | Runner, run_id: str) -> None:
+    # It may have ended.
+    with suppress(InvalidRequest):
+        advance(project.quick, project.settings, run_id, by_hand.cancel)
+
+
+async def _followed(
+    bridge: Bridge, caller: Caller, run_id: str, timeout_s: float, ctx: Call
+) -> CallToolResult:
+    """A run once it has ended, or waits for a person or its caller."""
+    runner = _runner(bridge, caller)
+    ids: set[RequestId] = set()
+    tend = Tender(bridge.quick, ids, on_stage=ignore)
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+    told_s = began_s
+    while True:
+        seen = await asyncio.to_thread(runner.look, run_id)
+        then = await asyncio.to_thread(_next, bridge, caller, seen)
+        gone_s = loop.time() - began_s
+        is_stuck = any(seen.checkpoints()) and not any(seen.open_requests())
+        if seen.run["status"] != "running" or then or is_stuck or gone_s >= timeout_s:
+            return await asyncio.to_thread(_result, bridge, run_id, then)
+        if loop.time() - told_s >= _REPORT_S:
+            told_s = loop.time()
+            ended, steps = seen.ended()
+            now = ", ".join(node for node, _ in seen.open_requests())
+            words = f"{ended} of {steps} steps; runs: {now}"
+            await ctx.report_progress(gone_s, None, words[:200])
+        ids.clear()
+        ids.update(RequestId(asked) for _, asked in seen.open_requests())
+        await asyncio.to_thread(tend)
+        await asyncio.sleep(_LOOK_S)
+
+
+def _next(bridge: Bridge, caller: Caller, seen: RunView) -> str | None:
+    """What a caller must do: its own session would wait for itself."""
+    if seen.run["status"] != "running":
+        return None
+    mine = [
+        asked
+        for _, asked in seen.open_requests()
+        if (found := bridge.store.find(RequestId(asked)))
+        and next_step(bridge, found, caller)
+    ]
+    return f"{instruction(mine)}\n{_ON}" if mine else None
+
+
+def _result(bridge: Bridge, run_id: str, then: str | None = None) -> CallToolResult:
+    done = result_of_run(bridge.store, bridge.settings, run_id)
+    waits = [
+        Checkpoint(
+            question=question(bridge.store, run, node),
+            answer_with=f"hostbridge approve {run}",
+        )
+        for run, node in view(bridge.store, run_id).checkpoints()
+    ]
+    return result_of(flow_of(done, waits, then))
