@@ -29,7 +29,7 @@ GROUPS = {
     "Flows": {
         "run": "Run a flow to its end.",
         "runs": "How far runs of flows are; pause, go on, cancel, jump.",
-        "flow": "Which flows there are, what is wrong, their graphs.",
+        "flow": "Which flows there are, what is wrong; design one.",
     },
     "Agents and models": {
         "agents": "Which agents there are, and what is wrong.",

@@ -5,9 +5,13 @@
 its place; `graph` shows what would run. A flow that is called with `@call:NAME` is
 NAME.flow beside the file, or one of the list. Exit code 1: a flow has errors.
 
+`design "What it is to do"` asks the agent flow-designer for a flow. One that cannot run
+goes back to it with its errors, twice at most. It is printed, or written with --out; no
+part of it is run. Exit code 1: there is none that can run; the last try is kept.
+
 For example:
   echo 'Explore:"Look":seen' | hostbridge flow check -
-  hostbridge flow graph review-change
+  hostbridge flow design "Find dead code, and remove it if the tests pass"
 """
 
 import gc
@@ -19,26 +23,29 @@ from bridge.api.bridge import Bridge
 from bridge.api.flow_files import Flows
 from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
+from bridge.cli.flow_drawing import fitting
 from bridge.cli.inputs import read_words
-from bridge.cli.options import AS_JSON, option, switch
+from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, QUESTION, option, switch
 from bridge.cli.output import counted, say, say_json, say_result, visible
-from bridge.cli.screen import cells, cut, screen_of
+from bridge.cli.screen import screen_of
 from bridge.errors import InvalidRequest
 from bridge.flow.checks import check_flow
 from bridge.flow.compiler import compile_flow
-from bridge.flow.drawing import Drawn, drawing_of, mermaid_of
+from bridge.flow.drawing import mermaid_of
 from bridge.flow.graph import graph_of
 from bridge.flow.library import text_of
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import InvalidFlow, diagnostics
 from bridge.flow.syntax_tree import Flow, Group, Parallel, walk
 
+_DESIGN = "For design"
+_OF_ASK = {"--route", "--model", "--session", "--timeout"}
 OPTIONS = (
     option(
         "what",
-        metavar="list|check|graph",
+        metavar="list|check|graph|design",
         nargs="?",
-        choices=("list", "check", "graph"),
+        choices=("list", "check", "graph", "design"),
         default="list",
         help="What to do; list by default.",
     ),
@@ -47,22 +54,37 @@ OPTIONS = (
         metavar="FILE|NAME|-",
         nargs="*",
         completes="file",
-        help="The flows; - reads one from stdin.",
+        help="The flows; for design, in quotes, what it is to do. - reads stdin.",
     ),
+    option(
+        "--out",
+        metavar="FILE",
+        heading=_DESIGN,
+        completes="file",
+        type=Path,
+        help="Write the flow into this file, NAME.flow, which must not be there yet.",
+    ),
+    switch("--force", heading=_DESIGN, help="Replace the file if it is there."),
+    *(each._replace(heading=_DESIGN) for each in QUESTION if _OF_ASK & {*each.names}),
+    ACCEPT_DEGRADED._replace(heading=_DESIGN),
     AS_JSON,
     switch(
         "--mermaid", apart="form", help="For graph: in Mermaid's language, for pages."
     ),
 )
-# As wide as a drawing is where nothing else says how wide.
-_PAGE = 80
 
 
 def command(options: Namespace) -> int:
-    """List, check, or draw; returns the exit code."""
+    """List, check, draw, or design; returns the exit code."""
+    what, words = options.what, options.flows
+    if what == "design":
+        from bridge.cli.flow_design import design_flow
+
+        return design_flow(options)
+    if options.out or options.force:
+        raise InvalidRequest(f"--out and --force are for: {options.prog} design")
     # Many small values and no circles: a third of the time would go into looking.
     gc.disable()
-    what, words = options.what, options.flows
     if bool(words) == (what == "list"):
         wrong = f"list takes no {words[0]!r}" if words else f"{what} needs a flow"
         way = f"{options.prog} {'check' if words else what} FILE|NAME|-"
@@ -122,14 +144,7 @@ def _draw(flows: Flows, word: str, options: Namespace) -> None:
     elif options.mermaid:
         say(*mermaid_of(plan))
     else:
-        width = screen_of(sys.stdout).width or _PAGE
-        say(*(_fitted(line, width) for line in drawing_of(plan)))
-
-
-def _fitted(line: Drawn, width: int) -> str:
-    """A line of a drawing: what a step makes is cut later than what it is asked."""
-    room = width - cells(line.lead) - cells(line.end)
-    return cut(str(line._replace(said=cut(line.said, max(1, room)))), width)
+        say(*fitting(plan, screen_of(sys.stdout).width))
 
 
 def _file(flows: Flows, word: str) -> Path:

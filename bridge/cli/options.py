@@ -18,6 +18,7 @@ SHORT = {
     "--help": "-h",
     "--json": "-j",
     "--model": "-m",
+    "--out": "-o",
     "--route": "-r",
     "--schema": "-s",
     "--timeout": "-t",

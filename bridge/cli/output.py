@@ -65,11 +65,16 @@ def visible(text: str, *, kept: str = "") -> str:
     Where a backslash could be read as the beginning of such an escape, or stands in
     front of one, it is doubled: no two texts become the same.
     """
-    unseen = {char for char in set(text) - set(kept) if _is_unseen(char)}
-    odd = "".join(map(re.escape, unseen))
+    hidden = unseen(text, kept=kept)
+    odd = "".join(map(re.escape, hidden))
     ahead = rf"u[0-9a-f]{{4}}|U[0-9a-f]{{8}}|[\0{odd}]"
     text = re.sub(rf"(?<!\\)\\+(?={ahead})", r"\g<0>\g<0>", text)
-    return text.translate({ord(char): _escape(char) for char in unseen})
+    return text.translate({ord(char): _escape(char) for char in hidden})
+
+
+def unseen(text: str, *, kept: str = "") -> set[str]:
+    """The characters of a text that a terminal obeys or hides, except `kept`."""
+    return {char for char in set(text) - set(kept) if _is_unseen(char)}
 
 
 def _is_unseen(char: str) -> bool:

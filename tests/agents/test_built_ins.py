@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
 
 NAMES = (
+    "flow-designer",
     "researcher",
     "validation-runner",
     "validator-integration",

@@ -147,7 +147,7 @@ def test_called_flows_are_beside_the_file_or_the_users(project):
     [
         (["check", "no.flow"], 2, "no.flow: no such file or directory"),
         (["check"], 2, "check needs a flow; try: hostbridge flow check FILE|NAME|-"),
-        (["draw", "x"], 2, "list|check|graph: invalid choice"),
+        (["draw", "x"], 2, "list|check|graph|design: invalid choice"),
         (["check", "--mermaid", "x"], 2, "try: hostbridge flow graph --mermaid FILE"),
         (["graph", "--mermaid", "--text", "x"], 2, "no such option: --text"),
         (["graph", "odd.flow"], 1, "odd.flow:1:3: expected -> or || between two steps"),

@@ -46,6 +46,7 @@ ANSWERS: dict[str, Any] = {
     },
     '"modules"': {"modules": ["billing"]},
     '"pages"': {"pages": []},
+    '"notes"': {"flow": 'Explore:"Find dead code"', "notes": "It changes nothing."},
     '"approved"': {"approved": True, "remarks": []},
     '"ok"': {"ok": True},
     "": {"status": "success", "summary": "billing has no test", "evidence": []},
