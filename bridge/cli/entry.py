@@ -18,6 +18,7 @@ _ENDED = (
 
 def main() -> None:
     """Load the command line and run it."""
+    _open_what_is_closed()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
     from bridge.cli.main import main as run
@@ -25,6 +26,15 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     run()
+
+
+def _open_what_is_closed() -> None:
+    """Have 0, 1 and 2 be taken: a file of ours with such a number would be mixed up."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _end(_number: int, _frame: object) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -80,6 +81,22 @@ def test_set_makes_text_and_json(project):
         "l": [1],
         "e": "a=b",
     }
+
+
+@pytest.mark.usefixtures("claude")
+def test_a_closed_stdin_is_no_file_of_ours(project):
+    """The first file that we opened took its number, and was mistaken for it."""
+    script = 'exec "$0" -m bridge ask --route claude x <&-'
+
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable],
+        cwd=project.folder,
+        env=project.env,
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.stderr == b"hostbridge: answered by route claude\n"
 
 
 def test_off_stops_this_route_too(project, claude):
