@@ -33,6 +33,10 @@ _BEHIND_MARK = (
 NO_ELSE = "there is no else: ask for the opposite, (if !…)~>"
 _SUSPECTS = frozenset({"=", "(", "TEXT"})
 HINTS = {
+    "=>": "; did you mean ->?",
+    "|": "; did you mean ||?",
+    "&": "; did you mean ||?",
+    "&&": "; did you mean ||?",
     "{": "; a group stands in [ ]",
     "//": "; a comment begins with #",
     "/*": "; a comment begins with #",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _ITSELF = "{{{0}}} is what this step makes; \\{{{0}}} is text"
 _AGAIN = ", and {{{0}?}} what it made a round before"
 _UNDECIDED = "; for free text, let an agent answer yes or no, and test its answer"
+_NO_VARIABLE = "; a parameter is {{{{{0}}}}}, and a brace that is text is \\{{"
 _COMPARED = re.compile(r"(?:contains|[=!<>]=|[<>])\s*+\Z")
 _ROUND_BEFORE = "{{{0}}} is made later; {{{0}?}} is what it was a round before"
 _MAY_BE_MISSING = "{{{0}}} is empty if a guard skips its step; {{{0}?}} allows that"
@@ -187,7 +188,7 @@ class _Check:
         """Check that a variable is there."""
         self.used.add(name)
         if name not in self.made:
-            hint = near(name, self.made) or "; a brace that is text is \\{"
+            hint = near(name, self.made) or _NO_VARIABLE.format(name)
             self.errors.add(at, f"no step makes {{{name}}}{hint}")
         elif name in self.there:
             if not self.there[name] and not is_optional:
