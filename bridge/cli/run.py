@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge.api.bridge import Bridge
-from bridge.api.flow_files import NAMED, Flows
+from bridge.api.flow_files import NAMED
 from bridge.api.flow_result import FlowResult
 from bridge.api.run_flow import pause
 from bridge.cli.durations import duration
@@ -35,8 +35,6 @@ from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, WHO, option
 from bridge.cli.output import complain, say, say_json, visible
 from bridge.cli.run_display import Display
 from bridge.cli.run_text import ways_out, which_run
-from bridge.engine.begin import new_run
-from bridge.engine.rehearsal import Rehearsal
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 from bridge.setting import count
@@ -130,7 +128,19 @@ def command(options: Namespace) -> int:
         raise InvalidRequest("run expected a flow, or --resume RUN")
     bridge = Bridge.open()
     if options.answers:
-        return _rehearse(bridge, options)
+        if options.resume:
+            raise InvalidRequest(
+                "--dry-run is for a flow, not for a run that has begun"
+            )
+        from bridge.cli.run_rehearsed import rehearse
+
+        return rehearse(
+            bridge,
+            _flow(options.flow),
+            _params(options.params),
+            options.answers,
+            as_json=options.as_json,
+        )
     given = {name: getattr(options, name) for name in _NAMED}
     given = {name: value for name, value in given.items() if value is not None}
     display = Display(bridge, is_shown=not options.as_json)
@@ -192,42 +202,4 @@ def _params(words: Iterable[str]) -> dict[str, str]:
         if not (name and equals):
             raise InvalidRequest(f"--param {each}: expected NAME=VALUE")
         found[name] = value
-    return found
-
-
-def _rehearse(bridge: Bridge, options: Namespace) -> int:
-    """Say whom the flow would ask, and how it would end."""
-    if options.resume:
-        raise InvalidRequest("--dry-run is for a flow, not for a run that has begun")
-    answers = _answers(options.answers)
-    flows = Flows(bridge.settings, bridge.store.place.project)
-    plan, _ = flows.compiled(_flow(options.flow), params := _params(options.params))
-    run = new_run("dry", plan, {"params": params}, now_ms=0)
-    rehearsal = Rehearsal(plan, run, answers)
-    for asked in rehearsal.go():
-        value = {"node": asked.node, "who": asked.who, "text": asked.text}
-        if options.as_json:
-            say_json(value | {"answer": asked.answer})
-        else:
-            said = visible(asked.text, kept="\n").replace("\n", "\n    ")
-            say(f"{asked.node}  {asked.who}", f"    {said}")
-    ended = rehearsal.run
-    if options.as_json:
-        say_json({"status": ended["status"], "why": ended["why"]})
-    else:
-        why = f": {ended['why']}" if ended["why"] else ""
-        complain(f"it would be {ended['status']}{why}; nobody was asked")
-    return Exit.OK if ended["status"] == "completed" else Exit.FAILED
-
-
-def _answers(file: Path) -> dict[str, Any]:
-    import yaml  # late: it takes as long as all the rest
-
-    try:
-        # JSON is YAML, too.
-        found = yaml.safe_load(read_words(file, "the answers"))
-    except yaml.YAMLError as exc:
-        raise InvalidRequest(f"{file}: neither YAML nor JSON: {exc}") from None
-    if not isinstance(found, dict):
-        raise InvalidRequest(f"{file}: expected an object: agents, and their answers")
     return found

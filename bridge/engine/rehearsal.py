@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.engine.answers import Answers
-from bridge.engine.asks import prompt_of, text_of
+from bridge.engine.asks import arguments_of, prompt_of, text_of
 from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import step
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import instruction_of
+from bridge.flow.problems import near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +71,9 @@ class Rehearsal:
         }
         known = {*self.plan["nodes"], *map(self._who, self.plan["nodes"])}
         if unknown := answers.keys() - known:
-            raise InvalidRequest(f"nobody is called {min(unknown)!r} in this flow")
+            name = min(unknown)
+            hint = near(name, sorted(known - {""}))
+            raise InvalidRequest(f"nobody is called {name!r} in this flow{hint}")
 
     def go(self) -> Iterator[Asked]:
         """Whom it would ask, in order, until it ends."""
@@ -100,6 +103,9 @@ class Rehearsal:
         detail = self.details["details"][node]
         if self.plan["nodes"][node]["kind"] == "agent":
             text = prompt_of(self.run, self.details, self._known, node)
+        elif self.plan["nodes"][node]["kind"] == "call":
+            given = arguments_of(self.run, self.details, self._known, node)
+            text = "\n".join(f"{name}={value}" for name, value in given.items())
         else:
             text = text_of(detail.get("text", []), self.run, self._known)
         return Asked(node, self._who(node), text, answer)
@@ -108,7 +114,7 @@ class Rehearsal:
         asked = request_id(self.run, node)
         kind = self.plan["nodes"][node]["kind"]
         self._known.given[child_id(asked) if kind == "call" else asked] = answer
-        if kind == "approval" and is_refusal(str(answer)):
+        if kind == "approval" and is_refusal("no" if answer is False else str(answer)):
             return "failed", "a person said no"
         said = answer.get("status") if isinstance(answer, dict) else None
         if said == "error":
