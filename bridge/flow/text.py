@@ -30,7 +30,9 @@ _PART = re.compile(
     re.X | re.S,
 )
 # What would read as something else, were it not escaped.
-_TO_ESCAPE = re.compile(r'\\(?=["\\nt{}]|$)|"|\{(?=[\s{]*(?:\w|$))')
+_TO_ESCAPE = re.compile(
+    r'\\(?=["\\nt{}]|$) | " | (?P<braces> \{[\s{]*+ ) (?P<named> (?=\w|\Z) )?', re.X
+)
 _NAMED = re.compile(rf"(?<!\\)\$({NAME})")
 _ALL = re.compile(r'["\\{}]')
 
@@ -95,7 +97,13 @@ def _printed(part: str | Reference | Parameter) -> str:
             "" if part.default is None else ":" + _ALL.sub(r"\\\g<0>", part.default)
         )
         return f"{{{{{part.name}{default}}}}}"
-    return _TO_ESCAPE.sub(r"\\\g<0>", part)
+    return _TO_ESCAPE.sub(_escaped, part)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    if match["braces"] is None:
+        return "\\" + match[0]
+    return match[0] if match["named"] is None else match[0].replace("{", "\\{")
 
 
 def _sign(match: re.Match[str]) -> str:

@@ -42,14 +42,16 @@ def test_a_flow_with_a_hole_in_it_says_what_is_wrong(flow, data):
 
 @pytest.mark.parametrize(
     "piece",
-    ['"', '\\"\n', '"x"b', '"\n"a', "[", "]", "(", "{", "a(", "a:", "a ", "-", "$a:=",
-     "@a", "@a->", "a||", "a->", "a (if x)~> ", "'", "{{a:", '"{{a:" ', '"{a.b" ',
-     "---\n", "a:b:", "(if (", "retry(2){", "#\n", "\\", "\ufeff", "\r", "a.b",
-     "[a||", '$a:="x" ', "@a(2)->", "@call:a(", 'a:"{a}":a->'],
+    ["{ ", '"', '\\"\n', '"x"b', '"\n"a', "[", "]", "(", "{", "a(", "a:", "a ", "-",
+     "$a:=", "@a", "@a->", "a||", "a->", "a (if x)~> ", "'", "{{a:", '"{{a:" ',
+     '"{a.b" ', "---\n", "a:b:", "(if (", "retry(2){", "#\n", "\\", "\ufeff", "\r",
+     "a.b", "[a||", '$a:="x" ', "@a(2)->", "@call:a(", 'a:"{a}":a->'],
 )  # fmt: skip
 def test_no_text_takes_long(piece):
     """However often it stands there: the rest is never read again and again."""
     use(piece * (30_000 // len(piece)), DICE)
+    inside = piece.replace('"', "") * (100_000 // len(piece))
+    use(f'a:"{inside}"', DICE)
     use("a -> " + piece * (10_000 // len(piece)) + ' -> b:"c"', DICE)
 
 
