@@ -15,13 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agents.agent_names import ALL_LAYERS, LAYERS
-from bridge.agents.registry import Registry
+from bridge.agents.registry import Entry, Registry
 from bridge.config import Settings
-from bridge.errors import BadDefinition, InvalidRequest, UnknownAgent
+from bridge.errors import (
+    BadDefinition,
+    BridgeError,
+    InvalidRequest,
+    NotTrusted,
+    UnknownAgent,
+)
 from bridge.protocol.names import GENERAL, MODEL_NAMES
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
+    from bridge.agents.load import Loaded
     from bridge.protocol.request import RouteName
 
 BUILT_IN = frozenset(
@@ -155,3 +162,31 @@ class Agents(NamedTuple):
         from bridge.agents.on_base import on_base
 
         return on_base(definition, base)
+
+    def entries(self) -> list[Entry]:
+        """As `Registry.entries`, each with what it has from the agent it stands on."""
+        return [
+            entry._replace(loaded=self.whole(entry.loaded))
+            for entry in self.registry.entries()
+        ]
+
+    def whole(self, loaded: Loaded) -> Loaded:
+        """A definition with what it has from its base; wrong if that cannot be used."""
+        from dataclasses import replace
+
+        definition = loaded.definition
+        if definition is None or definition.base is None:
+            return loaded
+        try:
+            return replace(loaded, definition=self.with_base(definition, "claude"))
+        except NotTrusted:
+            # It is the project's, and shown itself to whoever is asked to trust it.
+            return loaded
+        except BridgeError as error:
+            from bridge.agents.diagnostic import Diagnostic
+
+            place = ("base",)
+            line = loaded.lines.get(place, 1)
+            problem = Diagnostic(loaded.file, line, place, error.what)
+            problems = (*loaded.problems, problem)
+            return replace(loaded, definition=None, problems=problems)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.agent_names import CLIENT_LAYERS
-from bridge.agents.known_agents import BUILT_IN, is_clients_own
+from bridge.agents.known_agents import BUILT_IN, Agents, is_clients_own
 from bridge.agents.plugin_agents import plugin_agents
 from bridge.agents.registry import Entry, Registry
 from bridge.api.bridge import Bridge
@@ -20,6 +20,9 @@ from bridge.engine.temporary import load_agent, runs_with_agents
 from bridge.errors import BridgeError
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.routes import OWN
+
+if TYPE_CHECKING:
+    from bridge.engine.run import Run
 
 _COLUMNS = (
     Column("AGENT"),
@@ -55,7 +58,7 @@ class Listed(NamedTuple):
 
 def all_agents(registry: Registry, settings: Settings) -> list[Listed]:
     """Definitions, plugins' agents and the client's own; by name, what wins first."""
-    entries = registry.entries()
+    entries = Agents(registry).entries()
     used = {entry.loaded.name: entry for entry in entries if entry.is_used}
     found = [_defined(entry, used) for entry in entries]
     plugins = plugin_agents(settings.claude_dir, registry.project)
@@ -70,11 +73,15 @@ def all_agents(registry: Registry, settings: Settings) -> list[Listed]:
 def temporary_agents(registry: Registry) -> Iterator[Listed]:
     """The agents of the flows that run now."""
     store = Bridge.open().store
-    for run, names in runs_with_agents(store):
+    runs: list[tuple[Run, list[str]]] = []
+    with suppress(BridgeError):
+        runs = runs_with_agents(store)
+    for run, names in runs:
         for name in names if run["status"] in LIVE else ():
             with suppress(BridgeError):
                 _, loaded, _ = load_agent(store, registry.home, run["run"], name)
                 found = _defined(Entry(loaded, is_trusted=True), {})
+                loaded = Agents(registry).whole(loaded)
                 own = {"name": TEMPORARY + name, "layer": "run", "run": run["run"]}
                 value = found.value | own
                 yield found._replace(name=own["name"], place="flow", value=value)
@@ -86,7 +93,7 @@ def find_temporary(registry: Registry, name: str) -> Entry | None:
     for run, names in runs_with_agents(store):
         if name in names:
             _, loaded, _ = load_agent(store, registry.home, run["run"], name)
-            return Entry(loaded, is_trusted=True)
+            return Entry(Agents(registry).whole(loaded), is_trusted=True)
     return None
 
 

@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bridge.agents.agent_names import SUFFIXES
-from bridge.agents.known_agents import check_agent
+from bridge.agents.known_agents import Agents, check_agent
 from bridge.agents.load import Loaded, load
 from bridge.agents.registry import Registry
 from bridge.cli.agent_list import (
@@ -190,7 +190,7 @@ def _show(registry: Registry, options: Namespace) -> int:
     name = options.which
     if name is None:
         raise InvalidRequest("show which one? try: hostbridge agents list")
-    used = (entry for entry in registry.entries() if entry.is_used)
+    used = (entry for entry in Agents(registry).entries() if entry.is_used)
     entry = next((e for e in used if e.loaded.name == name), None)
     entry = entry or find_temporary(registry, name)
     if entry is None:
@@ -208,10 +208,11 @@ def _show(registry: Registry, options: Namespace) -> int:
 
 def _check(registry: Registry, options: Namespace) -> int:
     if options.which is None:
-        found = [entry.loaded for entry in registry.entries()]
+        found = [entry.loaded for entry in Agents(registry).entries()]
     else:
+        whole = Agents(registry).whole
         found = [
-            load(file, registry.layer_of(file), home=registry.home)
+            whole(load(file, registry.layer_of(file), home=registry.home))
             for file in _files(Path(options.which))
         ]
     found = [_with_shapes(loaded) for loaded in found]

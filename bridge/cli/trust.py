@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bridge.agents import trust
 from bridge.agents.agent_names import OF_PROJECT
-from bridge.agents.known_agents import BUILT_IN
+from bridge.agents.known_agents import BUILT_IN, Agents
 from bridge.agents.load import Loaded
 from bridge.agents.registry import Entry, Registry
 from bridge.api.bridge import Bridge
@@ -63,7 +63,7 @@ def command(options: Namespace) -> int:
 
 def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
     registry = Registry.open(bridge.settings, project)
-    found = registry.entries()
+    found = Agents(registry).entries()
     entries = [e for e in found if e.loaded.layer in OF_PROJECT]
     broken = [entry for entry in entries if entry.loaded.definition is None]
     rules = rules_of(bridge)

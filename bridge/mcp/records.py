@@ -8,7 +8,7 @@ import orjson
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from bridge.agents.definition import Definition
-from bridge.agents.registry import Registry
+from bridge.agents.known_agents import Agents
 from bridge.agents.templates import keys_in
 from bridge.api.project import Project
 from bridge.api.request_builder import draft
@@ -71,14 +71,14 @@ def read_request(project: Project, request_id: str) -> str:
 
 def list_agents(project: Project) -> list[mcp_types.Prompt]:
     """A prompt for each definition that can be used."""
-    registry = Registry.open(project.settings, project.store.place.project)
+    agents = Agents.open(project.settings, project.store.place.project)
     return [
         mcp_types.Prompt(
             name=definition.name,
             description=definition.description or None,
             arguments=_arguments(definition),
         )
-        for entry in registry.entries()
+        for entry in agents.entries()
         if entry.is_used and entry.is_trusted
         if (definition := entry.loaded.definition) is not None and definition.routes
     ]

@@ -283,6 +283,31 @@ def test_error_a_base_that_claude_codes_files_cannot_have(project, flow, base):
     assert promote(project, "own").code == 0
 
 
+def test_what_it_has_from_its_base_is_shown(project):
+    """Before anybody trusts it, too: words, tools and grants."""
+    worker = "name: worker\nprompt: 'As told: {{ task }}'\nallow: ['Bash(touch *)']\n"
+    define(project, "worker.yaml", worker, layer="user")
+    define(
+        project, "own.md", "---\nname: own\ndescription: d\nbase: worker\n---\nGo.\n"
+    )
+
+    for shown in ("trust", "--show"), ("agents", "show", "own"):
+        out = project.run(*shown).out
+        assert "stands on  worker" in out
+        assert "Bash(touch *)" in out
+        assert "As told: {{ task }}" in out
+
+
+def test_error_no_such_base(project):
+    text = "---\nname: own\ndescription: d\nbase: wrker\n---\nGo.\n"
+    file = define(project, "own.md", text, layer="user")
+
+    for words in ("agents", "check"), ("agents", "check", str(file)):
+        ran = project.run(*words)
+        assert ran.code == 1
+        assert f"{file}:4: base: no agent is named 'wrker'; known" in ran.out
+
+
 def test_the_list_has_those_of_living_runs(project, flow):
     run = flow("Explore")
     line = f"$own\tflow\thost, claude\tA temporary agent of a flow, run {run}"
