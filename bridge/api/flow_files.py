@@ -19,7 +19,7 @@ from bridge.agents.trust import Trust
 from bridge.errors import BridgeError, InvalidRequest, NotTrusted
 from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.compiler import compile_flow
-from bridge.flow.library import SUFFIX, Library, text_of
+from bridge.flow.library import SUFFIX, Library, digest_of, text_of
 from bridge.flow.parameters import wrong_arguments
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import InvalidFlow, near
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from bridge.config import Settings
+    from bridge.engine.view import RunView
     from bridge.flow.plan import Plan
     from bridge.flow.syntax_tree import Flow
 
@@ -169,6 +170,20 @@ class Flows:
         plan = compile_flow(flow, around.find_flow)
         plan["name"] = plan["name"] or (file.stem if file else "")
         return plan, str(file.absolute()) if file else ""
+
+    def changed(self, seen: RunView) -> list[Path]:
+        """The files of a run's flow, and of those it calls, that are not as they were.
+
+        The run goes on with what it began with.
+        """
+        source, flows = seen.run["source"], seen.details["flows"]
+        beside = [Path(source).parent] if source else []
+        files = {Path(source): seen.run["text"]} if source else {}
+        for name, plan in flows.items():
+            named = (folder / f"{name}{SUFFIX}" for folder in beside + self.folders)
+            for file in [file for file in named if file.is_file()][:1]:
+                files[file] = plan["source"]
+        return [file for file, digest in files.items() if digest_of(file) != digest]
 
     def around(
         self, file: Path | None = None, read: Callable[[Path], str] | None = None

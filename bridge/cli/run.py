@@ -34,7 +34,7 @@ from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, WHO, option
 from bridge.cli.output import complain, say, say_json, visible
 from bridge.cli.run_display import Display
-from bridge.cli.run_text import ways_out, which_run
+from bridge.cli.run_text import CHANGED, changed_files, ways_out, which_run
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 from bridge.setting import count
@@ -155,6 +155,8 @@ def command(options: Namespace) -> int:
         with display:
             if options.resume:
                 run_id = which_run(bridge, options.resume)
+                for file in changed_files(bridge, view(bridge.store, run_id)):
+                    complain(CHANGED.format(file=file))
                 done = bridge.resume(run_id, on_change=on_change, **given)
             else:
                 flow = _flow(options.flow)

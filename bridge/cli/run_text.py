@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.api.flow_files import Flows
 from bridge.api.run_steps import Try, steps_of
 from bridge.cli.output import counted, span
 from bridge.cli.screen import Styled, cut
@@ -42,6 +43,7 @@ _COLOURS: dict[str, Style] = {
     "cancelled": "yellow", "skipped": "dim", "no": "dim",
 }  # fmt: skip
 
+CHANGED = "{file} has changed since; the run goes on with what it began with"
 # What a run was given, of which it needs more to go on.
 _BOUNDS = ("--max-agents", "--max-tokens", "--timeout")
 
@@ -63,6 +65,8 @@ def run_lines(
     )
     if run["why"]:
         yield f"    {run['why']}"
+    for file in changed_files(bridge, seen):
+        yield f"    {CHANGED.format(file=file)}"
     only_open = is_live and len(seen.plan["nodes"]) > _MOST_SHOWN
     found = steps_of(
         bridge.store, bridge.settings, seen, only_open=only_open, whole=not is_live
@@ -79,6 +83,14 @@ def run_lines(
             yield Styled(
                 cut(f"    {one_line(each, _MAX_WHY)}", width or _MAX_WHY), "dim"
             )
+
+
+def changed_files(bridge: Bridge, seen: RunView) -> list[str]:
+    """Which files of a run's flow have changed since, while it may go on."""
+    if seen.run["status"] == "completed":
+        return []
+    flows = Flows(bridge.settings, bridge.store.place.project)
+    return [str(file) for file in flows.changed(seen)]
 
 
 def _tried(one: Try) -> str:
@@ -139,6 +151,7 @@ def run_value(bridge: Bridge, seen: RunView) -> dict[str, Any]:
         "run": run["run"],
         "flow": run["name"],
         "source": run["source"],
+        "changed": changed_files(bridge, seen),
         "status": run["status"],
         "why": run["why"],
         "asked": run["asked"],

@@ -118,6 +118,7 @@ def new_run(run_id: str, plan: Plan, options: RunOptions, *, now_ms: int) -> Run
         "run": run_id,
         "name": plan["name"],
         "source": options.get("source", ""),
+        "text": plan.get("source", ""),
         "plan": "",
         "details": "",
         "rev": 0,

@@ -120,6 +120,7 @@ class Run(TypedDict):
         run: its id.
         name: the flow's name, or its file's.
         source: the file that it was compiled from; empty if none.
+        text: SHA-256 of the flow's text.
         plan: SHA-256 of plan.json.
         details: SHA-256 of details.json.
         rev: how often it has changed.
@@ -159,6 +160,7 @@ class Run(TypedDict):
     run: str
     name: str
     source: str
+    text: str
     plan: str
     details: str
     rev: int

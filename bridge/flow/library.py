@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.flow.parser import parse_flow
+from bridge.flow.parser import as_parsed, parse_flow
 from bridge.flow.problems import InvalidFlow, near
 
 if TYPE_CHECKING:
@@ -36,6 +37,14 @@ def text_of(file: Path) -> str:
         raise InvalidRequest(f"{file}: {reason}") from None
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"{file}: not UTF-8 at offset {error.start}") from None
+
+
+def digest_of(file: Path) -> str:
+    """The digest of a flow's text, as its plan has it; empty if it cannot be read."""
+    try:
+        return hashlib.sha256(as_parsed(text_of(file)).encode()).hexdigest()
+    except InvalidRequest:
+        return ""
 
 
 class Library:

@@ -42,13 +42,18 @@ _CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _NOTHING = tree.Call("")
 
 
+def as_parsed(source: str) -> str:
+    """A text with the line ends of every system the same, and no byte order mark."""
+    return source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
 def parse_flow(source: str, *, file: str = "flow") -> tree.Flow:
     """Parse a flow; `file` is what problems call it.
 
     Raises:
         InvalidFlow: with every problem that could be found.
     """
-    source = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    source = as_parsed(source)
     problems = Problems()
     flow = None
     try:

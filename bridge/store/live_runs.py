@@ -32,8 +32,9 @@ def mark(state: State, run: str) -> None:
 
 
 def unmark(state: State, run: str) -> None:
-    """Note that it has ended."""
-    state[FOLDER].remove(f"{run}{_MARK}")
+    """Note that it has ended. A folder of that name is not ours to remove."""
+    with suppress(IsADirectoryError):
+        state[FOLDER].remove(f"{run}{_MARK}")
 
 
 def some_live(place: Place) -> bool:

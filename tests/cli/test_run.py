@@ -58,6 +58,31 @@ def test_json_is_one_object(project):
     )  # fmt: skip
 
 
+def test_a_run_says_which_of_its_files_have_changed(project, claude):
+    inner = flow(project, f'{G}:"in"', "inner.flow")
+    name = flow(project, f'\ufeff@call:inner ->\r\n{G}:"a"')
+    good = claude.read_text()
+    claude.write_text("#!/bin/sh\nexit 1\n")
+    ran = project.run("run", name, "--route", "claude")
+    run = ran.err.split("run --resume ")[1].split()[0]
+    assert "has changed" not in project.run("runs", "show", run).out
+
+    flow(project, "Plan", name)
+    (project.folder / inner).unlink()
+
+    line = "{} has changed since; the run goes on with what it began with"
+    shown = project.run("runs", "show", run)
+    assert line.format(project.folder / name) in shown.out
+    said = json.loads(project.run("runs", "show", run, "--json").out)
+    assert said["changed"] == [str(project.folder / name)]
+    flow(project, "Explore", "inner.flow")
+    claude.write_text(good)
+    again = project.run("run", "--resume", run)
+    assert (again.code, again.out) == (0, "<a>\n")
+    for each in (name, inner):
+        assert line.format(project.folder / each) in again.err
+
+
 def test_a_failed_run_says_why_and_goes_on_with_resume(project, claude):
     name = flow(project, f'{G}:"a":x -> {G}:"b {{x}}"')
     fake_claude(claude.parent, printing("no", code=3))

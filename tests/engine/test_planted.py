@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from contextlib import suppress
 
 import pytest
 from engine.flowworld import World
 
+from bridge.engine import by_hand
 from bridge.engine.advance import advance_all
 from bridge.engine.run_files import BadRun
-from bridge.errors import NewerSchema
+from bridge.errors import BridgeError, InvalidRequest, NewerSchema
 
 
 @pytest.fixture
@@ -102,6 +104,48 @@ def test_no_link_is_followed(world, run):
 
     with pytest.raises(BadRun, match="not a plain file"):
         world.advance(run)
+
+
+def planted(file, how):
+    """Something else in place of a file; what was there is moved aside."""
+    aside = file.with_name("aside")
+    if file.exists():
+        file.rename(aside)
+    if how == "pipe":
+        os.mkfifo(file)
+    elif how == "folder":
+        file.mkdir()
+    else:
+        file.symlink_to(aside)
+
+
+@pytest.mark.parametrize("how", ["pipe", "folder", "link"])
+@pytest.mark.parametrize("file", ["plan.json", "details.json", "run.json", "run.lock"])
+def test_what_is_no_plain_file_is_named_and_not_opened(world, run, file, how):
+    planted(folder(world, run) / file, how)
+
+    with suppress(BridgeError):
+        world.advance(run)
+    with pytest.raises((BridgeError, InvalidRequest)) as refused:
+        world.advance(run, by_hand.cancel)
+
+    assert f"{folder(world, run)}/{file}: not a plain file" in str(refused.value)
+    assert world.waiting() == {}
+
+
+@pytest.mark.parametrize("how", ["pipe", "folder", "link"])
+def test_a_planted_mark_keeps_no_run_from_its_end(world, run, how):
+    live = world.store.place.state / "live"
+    (live / f"{run}.run").unlink()
+    planted(live / f"{run}.run", how)
+    planted(live / "rother.run", how)
+
+    advance_all(world.store, world.settings)
+    world.answer("b")
+
+    assert world.advance(run)["status"] == "completed"
+    left = {f"{run}.run", "rother.run"} if how == "folder" else set()
+    assert {file.name for file in live.iterdir()} - {"aside"} == left
 
 
 def test_one_bad_run_does_not_keep_others_from_going_on(world, run):
