@@ -11,7 +11,7 @@ part of it is run. Exit code 1: there is none that can run; the last try is kept
 
 For example:
   echo 'Explore:"Look":seen' | hostbridge flow check -
-  hostbridge flow design "Find dead code, and remove it if the tests pass"
+  hostbridge flow graph review-change
 """
 
 import gc
