@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         UnknownRequest,
         WaitTimeout,
     )
+    from bridge.flow.problems import InvalidFlow
     from bridge.protocol.agent_output import AgentOutput, Evidence
     from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Node
@@ -51,11 +52,12 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentOutput", "AskOptions", "AsyncBridge", "BadDefinition", "BadSetting", "Bridge",
     "BridgeError", "CannotWaitHere", "DepthExceeded", "Evidence", "ExtraMissing",
-    "FlowResult", "InvalidRequest", "NewerSchema", "NoHost", "NoRoute", "Node",
-    "NotTrusted", "Progress", "RequestFailed", "Response", "Result", "RunOptions",
-    "Stage", "StateRefused", "StateUnavailable", "StateVanished", "SubagentDefinition",
-    "SubmitOptions", "UnknownAgent", "UnknownRequest", "WaitOptions", "WaitTimeout",
-    "ask", "load_subagent_definition", "spawn_agent", "start_agent",
+    "FlowResult", "InvalidFlow", "InvalidRequest", "NewerSchema", "NoHost", "NoRoute",
+    "Node", "NotTrusted", "Progress", "RequestFailed", "Response", "Result",
+    "RunOptions", "Stage", "StateRefused", "StateUnavailable", "StateVanished",
+    "SubagentDefinition", "SubmitOptions", "UnknownAgent", "UnknownRequest",
+    "WaitOptions", "WaitTimeout", "ask", "load_subagent_definition", "spawn_agent",
+    "start_agent",
 ]  # fmt: skip
 
 # All others are in `errors`.
@@ -67,6 +69,7 @@ _MODULES = {
         "api.flow_result": "FlowResult",
         "api.aio": "AsyncBridge",
         "api.bridge": "Bridge ask spawn_agent start_agent",
+        "flow.problems": "InvalidFlow",
         "protocol.request": "Node",
         "protocol.outcome": "Progress",
         "protocol.response": "RequestFailed Response",

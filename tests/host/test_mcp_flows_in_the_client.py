@@ -1,0 +1,93 @@
+"""Flows that the model of the real client runs by our MCP server."""
+
+from __future__ import annotations
+
+import json
+
+import needs
+import pytest
+from hostworld import host_world
+from mcpstage import calling, register, results
+from polling import wait_until
+from stage.models import obedient_model
+from stage.replies import Reply, reply, tool_use
+
+from bridge.engine.view import all_runs, outcome_of, view
+
+pytestmark = pytest.mark.host
+
+G = "general-purpose"
+FLOW = f'[{G}:"alpha":a || {G}:"beta":b] -> {G}:"gamma {{a}} {{b}}":c'
+RUN = ("run_flow", {"flow": FLOW})
+
+
+def answers(prompt, _request):
+    """An agent repeats its prompt."""
+    line = prompt.splitlines()[0].strip()
+    return reply(json.dumps({"status": "success", "summary": f"<{line}>"}))
+
+
+def ended(world):
+    runs = [*all_runs(world.bridge.store)]
+    return runs and runs[0]["status"] == "completed"
+
+
+def test_the_session_that_runs_a_flow_takes_it_to_its_end(tmp_path):
+    """The call gives the first agents; the hooks lead on, with no process of ours."""
+    with host_world(tmp_path, obedient_model(answers, main=calling(RUN))) as world:
+        register(world)
+        world.allow("mcp__hostbridge")
+        with world.stream(greet=False) as session:
+            session.ask("please", timeout_s=90)
+            wait_until(lambda: ended(world), timeout_s=60, what="the end of the run")
+        begun = json.loads(results(world)[0])
+        (run,) = all_runs(world.bridge.store)
+        done = outcome_of(world.bridge.store, view(world.bridge.store, run["run"]))
+
+    assert (begun["status"], begun["asked"]) == ("running", 2)
+    assert begun["next"].count('"bridge:') == 2
+    assert done.text == "<gamma <alpha> <beta>>"
+
+
+def test_a_headless_flow_answers_the_call(tmp_path):
+    """By `claude -p` of ours; the result is typed."""
+
+    def script(request):
+        for word in ("gamma", "beta", "alpha"):
+            if word in request.prompt and "please" not in request.prompt:
+                if "StructuredOutput" not in request.tools:
+                    return reply("done")
+                told = {"status": "success", "summary": f"<{word}>"}
+                return Reply((tool_use("StructuredOutput", told),))
+        return main(request)
+
+    main = calling(("run_flow", {"flow": FLOW, "mode": "headless"}))
+    env = {"BRIDGE_CLAUDE": str(needs.client())}
+    with host_world(tmp_path, script, env=env) as world:
+        register(world)
+        world.allow("mcp__hostbridge")
+        assert world.print("please").exit_code == 0
+        (result,) = results(world)
+
+    done = json.loads(result)
+    assert (done["status"], done["success"], done["text"]) == (
+        "completed", True, "<gamma>",
+    )  # fmt: skip
+    assert done["variables"] == {"a": "<alpha>", "b": "<beta>", "c": "<gamma>"}
+
+
+def test_error_a_model_cannot_answer_its_checkpoint(tmp_path):
+    """There is no tool for that; the result says who can."""
+    main = calling(("run_flow", {"flow": '@ok:"Fine?"'}))
+    with host_world(tmp_path, obedient_model(main=main)) as world:
+        register(world)
+        world.allow("mcp__hostbridge")
+        assert world.print("please").exit_code == 0
+        (result,) = results(world)
+        (run,) = all_runs(world.bridge.store)
+
+    told = json.loads(result)
+    assert (
+        told["waits_for_person"][0]["answer_with"] == f"hostbridge approve {run['run']}"
+    )
+    assert (run["status"], run["said"]) == ("running", {})
