@@ -103,7 +103,7 @@ class _Looked(NamedTuple):
         asked = request_id(self.seen.run, name) if is_agent else None
         found = self._find(asked) if asked else None
         says = self._says(name, node, entry, found)
-        if (again := _ordinal(entry)) and "back" not in node:
+        if "state" in entry and "back" not in node and (again := _ordinal(entry)):
             says = f"{says} ({again})".strip()
         took_s = _took_s(found)
         if took_s is None and entry.get("state") == "open":
@@ -157,7 +157,7 @@ class _Looked(NamedTuple):
             return "no" if node["to"][0][0] in entry.get("dead", ()) else "yes"
         if state == "passed":
             return "" if shows == "label" else "done"
-        return state
+        return "failed" if state == "stopped" else state
 
     def _before(self, name: str) -> Iterator[str]:
         """The steps that a step waits for; what only joins them is none."""

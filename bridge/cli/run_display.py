@@ -48,20 +48,28 @@ class Display:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._live:
-            self._live.stop()
+        self._stop()
 
     def __call__(self, seen: RunView) -> None:
         """Show how far it is, and take the answer to a checkpoint."""
         self.run = seen.run["run"]
-        if not self._is_shown:
-            return
         waiting = next(seen.visits(), None)
+        if not self._is_shown:
+            if waiting != self._asked and waiting is not None:
+                complain("it waits for you: " + ", ".join(_ways(seen)))
+            self._asked = waiting
+            return
         if waiting is not None and sys.stdin.isatty() and self._may_answer():
             self._ask(seen, waiting)
             return
         self._asked = None
         self._draw(seen)
+
+    def _stop(self) -> None:
+        if self._live:
+            self._live.stop()
+        # Started again it would go up, over what was asked and answered meanwhile.
+        self._live = None
 
     def _draw(self, seen: RunView) -> None:
         from rich.live import Live
@@ -75,12 +83,12 @@ class Display:
                 auto_refresh=False,
                 vertical_overflow="ellipsis",
             )
-        if not self._live.is_started:
             self._live.start()
         width = columns_of(sys.stderr.fileno())
         lines: list[Line] = [
             *run_lines(self._bridge, seen, width, is_live=True),
             bar_of(seen),
+            *(f"waits for you: {way}" for way in _ways(seen)),
         ]
         text = printed(lines, colour=screen_of(sys.stderr).colour)
         self._live.update(Text.from_ansi(text), refresh=True)
@@ -104,7 +112,7 @@ class Display:
         if self._asked != waiting:
             self._asked = waiting
             self._draw(seen)
-            self._live.stop()
+            self._stop()
             said = visible(question(self._bridge.store, run_id, node), kept="\n")
             sys.stderr.write(f"\n{indented(said)}\n")
             termios.tcflush(stdin, termios.TCIFLUSH)
@@ -156,6 +164,11 @@ def _answer(
     }
     act = partial(by_hand.say, node=node, said=said, asked=asked)
     advance(bridge.store, bridge.settings, run_id, act)
+
+
+def _ways(seen: RunView) -> list[str]:
+    """How each checkpoint that waits is answered from elsewhere."""
+    return [f"hostbridge approve {run}" for run, _ in seen.checkpoints()]
 
 
 def bar_of(seen: RunView) -> Line:

@@ -41,6 +41,7 @@ _COLOURS: dict[str, Style] = {
     "ok": "green", "completed": "green", "running": "cyan", "open": "cyan",
     "failed": "red", "error": "red", "stopped": "red", "paused": "yellow",
     "cancelled": "yellow", "skipped": "dim", "no": "dim",
+    "after": "dim",
 }  # fmt: skip
 
 CHANGED = "{file} has changed since; the run goes on with what it began with"

@@ -212,8 +212,11 @@ def test_another_terminal_answers_a_checkpoint(project, waiting):
 
     assert f"run {run} goes on with: go ahead" in approve(project, run, "go ahead")
 
-    out, _ = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=60)
     assert out.decode() == "<They said go ahead>\n"
+    # Without a terminal one line says what it waits for, once.
+    assert f"it waits for you: hostbridge approve {run}\n" in err.decode()
+    assert err.decode().count("waits for you") == 1
 
 
 def test_the_question_is_shown_whole_with_its_run(project, claude):
@@ -299,6 +302,9 @@ def test_no_key_that_says_nothing_agrees(project):
 
     assert terminal.end() == 0
     assert "<They said go ahead>" in terminal.seen
+    # What was asked and answered stays: the display does not go up over it.
+    after = terminal.seen.rpartition("go ahead\n")[2]
+    assert "\x1b[1A" not in after.partition("STEP")[0]
 
 
 @pytest.mark.usefixtures("claude")

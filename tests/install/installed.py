@@ -30,7 +30,13 @@ def copy_of_repository(folder: Path) -> Path:
     """What is needed to install hostbridge from, or as a plugin; no `.venv`."""
     ignored = shutil.ignore_patterns("__pycache__", "stage", "_shipped")
     for part in (
-        "bridge", "agents", "flows", "hooks", ".claude-plugin", "state", "scripts",
+        "bridge",
+        "agents",
+        "flows",
+        "hooks",
+        ".claude-plugin",
+        "state",
+        "scripts",
     ):
         shutil.copytree(ROOT / part, folder / part, ignore=ignored)
     for part in ("pyproject.toml", "README.md", "LICENSE"):
