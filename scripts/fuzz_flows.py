@@ -6,8 +6,8 @@
     scripts/fuzz_flows.py 1 --from 5008 --show
 
 What holds for each is in `use`. At the end there is a line for each size class: how
-many, and what reading and running took: the median, and the slowest. The tests use the
-same inputs (tests/flow/test_fuzz.py).
+many, and what reading took, and running, for each question: the median, and the
+slowest. The tests use the same inputs (tests/flow/test_fuzz.py).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ANSWERS: tuple[Any, ...] = (
 
 
 class Used(NamedTuple):
-    """What became of an input, and the seconds that reading and running it took."""
+    """What became of an input, and the seconds that reading it took, and a question."""
 
     end: str
     read_s: float
@@ -90,8 +90,8 @@ def use(source: str, dice: Random) -> Used:
     json.dumps(graph_of(plan))
     assert list(drawing_of(plan))
     assert list(mermaid_of(plan))
-    play(plan, dice)
-    return Used("runs", taken, time.process_time() - begun)
+    questions = play(plan, dice)
+    return Used("runs", taken, (time.process_time() - begun) / (1 + questions))
 
 
 def find(name: str) -> Flow | str:
@@ -121,8 +121,8 @@ def check_places(source: str, problems: Iterable[Diagnostic]) -> None:
         assert seen == meant or (seen == " " and not meant.isprintable())
 
 
-def play(plan: Plan, dice: Random) -> None:
-    """Run it with hostile answers, nobody asked, to an end."""
+def play(plan: Plan, dice: Random) -> int:
+    """Run it with hostile answers, nobody asked, to an end; returns what it asked."""
     run = new_run(
         "r",
         plan,
@@ -135,9 +135,10 @@ def play(plan: Plan, dice: Random) -> None:
     for count, asked in enumerate(played.go()):
         assert isinstance(asked.text, str)
         if count == 3 * MAX_ASKED:
-            return
+            return count
     assert played.run["status"] in ("completed", "failed", "paused")
     assert not (played.run["open"] and played.run["status"] == "completed")
+    return count
 
 
 def try_out(numbers: Iterable[int], note: Callable[[int, str, Used], None]) -> None:
