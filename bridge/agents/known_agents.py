@@ -25,15 +25,18 @@ from bridge.errors import (
     UnknownAgent,
 )
 from bridge.protocol.names import GENERAL, MODEL_NAMES
+from bridge.protocol.request import RouteName
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.agents.load import Loaded
-    from bridge.protocol.request import RouteName
 
 BUILT_IN = frozenset(
     {GENERAL, "Explore", "Plan", "claude", "statusline-setup", "claude-code-guide"}
 )
+
+# Where there is a client, which has the prompts of these.
+CLIENT_ROUTES: tuple[RouteName, ...] = ("host", "claude")
 
 # Nobody reads a longer list.
 MAX_NAMED = 40
@@ -56,7 +59,7 @@ def check_agent(name: str, registry: Registry, route: str = "host") -> None:
     Raises:
         UnknownAgent: the name is unknown, or its prompt is not available there.
     """
-    is_client = route in ("host", "claude")
+    is_client = route in CLIENT_ROUTES
     if name == GENERAL or (is_client and is_clients_own(name)):
         return
     if route == "host" and name in registry.client_agents():
@@ -161,7 +164,8 @@ class Agents(NamedTuple):
             base = self.with_base(base, route, above)
         from bridge.agents.on_base import on_base
 
-        return on_base(definition, base)
+        routes = CLIENT_ROUTES if base is None and is_clients_own(name) else None
+        return on_base(definition, base, routes)
 
     def entries(self) -> list[Entry]:
         """As `Registry.entries`, each with what it has from the agent it stands on."""

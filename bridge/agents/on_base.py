@@ -15,16 +15,23 @@ from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition, Source
+    from bridge.protocol.request import RouteName
 
 
-def on_base(own: Definition, base: Definition | None) -> Definition:
-    """The definition that runs; `base` is None where only the client has it."""
+def on_base(
+    own: Definition, base: Definition | None, routes: tuple[RouteName, ...] | None
+) -> Definition:
+    """The definition that runs.
+
+    `base` is None where only the client has it, which then may take only `routes`.
+    """
     if base is None:
         carrier = None if own.base == GENERAL else own.base
-        return own.model_copy(update={"subagent_type": carrier})
+        changed = {"subagent_type": carrier, "routes": routes or own.routes}
+        return own.model_copy(update=changed)
     words = filter(None, (base.system_prompt, own.system_prompt))
     model = own if own.model else base
-    changed: dict[str, Any] = {
+    inherited: dict[str, Any] = {
         "name": own.name,
         "description": own.description,
         "base": own.base,
@@ -36,7 +43,7 @@ def on_base(own: Definition, base: Definition | None) -> Definition:
         "blocked_tools": (*base.blocked_tools, *own.blocked_tools),
         "max_turns": min(filter(None, (own.max_turns, base.max_turns)), default=None),
     }
-    return base.model_copy(update=changed)
+    return base.model_copy(update=inherited)
 
 
 def _both(own: tuple[str, ...] | None, base: tuple[str, ...] | None) -> Any:

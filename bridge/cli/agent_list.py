@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bridge.agents.agent_names import CLIENT_LAYERS
-from bridge.agents.known_agents import BUILT_IN, Agents, is_clients_own
+from bridge.agents.known_agents import BUILT_IN, CLIENT_ROUTES, Agents
 from bridge.agents.plugin_agents import plugin_agents
 from bridge.agents.registry import Entry, Registry
 from bridge.api.bridge import Bridge
@@ -15,14 +15,13 @@ from bridge.cli.output import counted, visible
 from bridge.cli.screen import Line, Style, Styled, wrapped
 from bridge.cli.table import Column, table
 from bridge.config import Settings
+from bridge.engine.run import Run
 from bridge.engine.run_ids import LIVE
 from bridge.engine.temporary import load_agent, runs_with_agents
 from bridge.errors import BridgeError
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.routes import OWN
-
-if TYPE_CHECKING:
-    from bridge.engine.run import Run
+from bridge.store.store import Store
 
 _COLUMNS = (
     Column("AGENT"),
@@ -31,8 +30,6 @@ _COLUMNS = (
     Column("WHAT IT IS", least=20),
 )
 _ALL = ("host", *OWN)
-# These have a client's prompt: only a client can run them.
-_BY_CLIENT = ("host", "claude")
 _PLACES = {
     "project": ".bridge",
     "user": "~/.hostbridge",
@@ -79,9 +76,7 @@ def temporary_agents(registry: Registry) -> Iterator[Listed]:
     for run, names in runs:
         for name in names if run["status"] in LIVE else ():
             with suppress(BridgeError):
-                _, loaded, _ = load_agent(store, registry.home, run["run"], name)
-                found = _defined(Entry(loaded, is_trusted=True), {})
-                loaded = Agents(registry).whole(loaded)
+                found = _defined(_temporary(registry, store, run, name), {})
                 own = {"name": TEMPORARY + name, "layer": "run", "run": run["run"]}
                 value = found.value | own
                 yield found._replace(name=own["name"], place="flow", value=value)
@@ -92,9 +87,13 @@ def find_temporary(registry: Registry, name: str) -> Entry | None:
     store, name = Bridge.open().store, name.removeprefix(TEMPORARY)
     for run, names in runs_with_agents(store):
         if name in names:
-            _, loaded, _ = load_agent(store, registry.home, run["run"], name)
-            return Entry(Agents(registry).whole(loaded), is_trusted=True)
+            return _temporary(registry, store, run, name)
     return None
+
+
+def _temporary(registry: Registry, store: Store, run: Run, name: str) -> Entry:
+    _, loaded, _ = load_agent(store, registry.home, run["run"], name)
+    return Entry(Agents(registry).whole(loaded), is_trusted=True)
 
 
 def _defined(entry: Entry, used: Mapping[str, Entry]) -> Listed:
@@ -107,8 +106,7 @@ def _defined(entry: Entry, used: Mapping[str, Entry]) -> Listed:
         words = f"cannot be used: {counted(len(loaded.errors), 'error')}"
         style = "red"
     elif entry.is_trusted:
-        is_clients = definition.base is not None and is_clients_own(definition.base)
-        routes, style = _BY_CLIENT if is_clients else tuple(definition.routes), None
+        routes, style = tuple(definition.routes), None
         words = definition.description.strip().removesuffix(".")
     elif loaded.layer in CLIENT_LAYERS:
         routes, words = ("host",), "not trusted, but known to an open session"
@@ -138,7 +136,7 @@ def _clients(
 ) -> Listed:
     """An agent whose prompt only the client has; its definition of ours wins."""
     winner = used.get(name)
-    routes = _ALL if name == GENERAL else _BY_CLIENT
+    routes = _ALL if name == GENERAL else CLIENT_ROUTES
     words = "part of Claude Code" if file is None else str(file)
     if name == GENERAL:
         words = "part of Claude Code; asked if no agent is named"
