@@ -147,10 +147,14 @@ class Hosts:
         claim = parent.request.claim if parent and parent.request else None
         return not (claim and claim.background)
 
-    def none_for(self, request: Request) -> NoHost:
-        """The error for a request that none could take: why, and what to do."""
+    def none_for(self, request: Request, *, can_be_left: bool = True) -> NoHost:
+        """The error for a request that none could take: why, and what to do.
+
+        Unless it `can_be_left`, no way out is to leave it for a later session.
+        """
         reason = self._why_none(request)
-        return NoHost(reason.why, ways=reason.ways, stage=str(Stage.NO_HOST))
+        ways = tuple(way for way in reason.ways if can_be_left or way != _LATER)
+        return NoHost(reason.why, ways=ways, stage=str(Stage.NO_HOST))
 
     def why_waiting(self, request: Request) -> NoHostReason | None:
         """Why a request waits for a session: none could take it, or none may now."""

@@ -170,7 +170,7 @@ class Runner:
             )
             request = begun.on(route)
             if hosts.is_off or (route == "host" and not hosts.of(request)):
-                raise hosts.none_for(request)
+                raise hosts.none_for(request, can_be_left=False)
             if route != "host":
                 check_here(route, request, begun.definition_on(route), self.settings)
         if route != "host":

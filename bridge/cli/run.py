@@ -17,6 +17,7 @@ For example:
   echo 'Explore || Plan' | hostbridge run - --json
 """
 
+import sys
 from argparse import Namespace
 from collections.abc import Iterable
 from functools import partial
@@ -34,6 +35,7 @@ from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, WHO, option
 from bridge.cli.output import complain, say, say_json, visible
 from bridge.cli.run_display import Display
+from bridge.cli.run_log import RunLog
 from bridge.cli.run_text import CHANGED, changed_files, ways_out, which_run
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
@@ -143,7 +145,11 @@ def command(options: Namespace) -> int:
         )
     given = {name: getattr(options, name) for name in _NAMED}
     given = {name: value for name, value in given.items() if value is not None}
-    display = Display(bridge, is_shown=not options.as_json)
+    display: Display | RunLog
+    if sys.stderr.isatty() and not options.as_json:
+        display = Display(bridge)
+    else:
+        display = RunLog(bridge, only_waiting=options.as_json)
     interrupts = Interrupts()
     interrupts.on()
 
@@ -177,7 +183,8 @@ def _print(bridge: Bridge, options: Namespace, done: FlowResult) -> int:
     elif done.status == "completed":
         say(visible(done.text, kept="\n\t"))
     if done.status != "completed":
-        complain(f"run {done.run} is {done.status}: {done.why}")
+        how = "failed" if done.status == "failed" else f"is {done.status}"
+        complain(f"run {done.run} {how}: {done.why}")
         for way in ways_out(view(bridge.store, done.run).run):
             complain(way)
     if not done.success:

@@ -37,10 +37,9 @@ _MOST_TYPED = 4096
 class Display:
     """Shows a run; call it with each change. `run` is its id, once it has begun."""
 
-    def __init__(self, bridge: Bridge, *, is_shown: bool) -> None:
+    def __init__(self, bridge: Bridge) -> None:
         self.run = ""
         self._bridge = bridge
-        self._is_shown = is_shown and sys.stderr.isatty()
         self._live: Any = None
         self._asked: tuple[str, str, str] | None = None
 
@@ -54,11 +53,6 @@ class Display:
         """Show how far it is, and take the answer to a checkpoint."""
         self.run = seen.run["run"]
         waiting = next(seen.visits(), None)
-        if not self._is_shown:
-            if waiting != self._asked and waiting is not None:
-                complain("it waits for you: " + ", ".join(_ways(seen)))
-            self._asked = waiting
-            return
         if waiting is not None and sys.stdin.isatty() and self._may_answer():
             self._ask(seen, waiting)
             return

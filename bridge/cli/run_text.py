@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.api.flow_files import Flows
 from bridge.api.run_steps import Try, steps_of
-from bridge.cli.output import counted, span
+from bridge.cli.output import counted, indented, span, visible
 from bridge.cli.screen import Styled, cut
 from bridge.cli.table import Column, table
+from bridge.engine.view import question
 from bridge.errors import InvalidRequest
 from bridge.host.output import one_line
 
@@ -106,6 +107,12 @@ def _took(took_s: float | None) -> str:
 
 def _until_ms(bridge: Bridge, run: Run) -> int:
     return bridge.store.now_ms() if run["status"] == "running" else run["at"]
+
+
+def waits_for_you(bridge: Bridge, run_id: str, node: str) -> str:
+    """What a checkpoint asks, and how it is answered."""
+    asks = indented(visible(question(bridge.store, run_id, node), kept="\n"))
+    return f"{node} waits for you: hostbridge approve {run_id} [ANSWER]\n{asks}"
 
 
 def ways_out(run: Run) -> Iterator[str]:

@@ -19,20 +19,21 @@ from bridge.agents.trust import refuse_unless_by_hand
 from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, option
-from bridge.cli.output import complain, indented, say, say_json, tell, visible
+from bridge.cli.output import complain, say, say_json, tell
 from bridge.cli.run_text import (
     listed,
     run_lines,
     run_table,
     run_value,
     step_of,
+    waits_for_you,
     ways_out,
     which_run,
 )
 from bridge.cli.screen import screen_of
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
-from bridge.engine.view import all_runs, question, view
+from bridge.engine.view import all_runs, view
 from bridge.errors import InvalidRequest
 from bridge.host.session_above import open_clients
 
@@ -75,9 +76,7 @@ def command(options: Namespace) -> int:
         return Exit.OK
     say(*run_lines(bridge, seen, screen_of(sys.stdout).width))
     for checkpoint, node in seen.checkpoints():
-        asks = indented(visible(question(bridge.store, checkpoint, node), kept="\n"))
-        way = f"hostbridge approve {checkpoint} [ANSWER]"
-        complain(f"{node} waits for you: {way}\n{asks}")
+        complain(waits_for_you(bridge, checkpoint, node))
     for way in ways_out(seen.run):
         complain(way)
     return Exit.OK

@@ -89,7 +89,7 @@ def test_a_failed_run_says_why_and_goes_on_with_resume(project, claude):
 
     ran = project.run("run", name, "--route", "claude")
     assert ran.code == 1
-    assert "is failed: node-0: agent_error: " in ran.err
+    assert " failed: node-0: agent_error: " in ran.err
     run = ran.err.split("run --resume ")[1].split()[0]
 
     told = {"status": "success", "summary": "fine"}
@@ -113,6 +113,21 @@ def test_a_run_that_used_up_a_bound_says_what_it_needs_to_go_on(project):
 
     assert ran.code == 1
     assert ran.err.endswith(" --max-agents MORE\n")
+
+
+@pytest.mark.usefixtures("claude")
+def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project):
+    flow(project, f'{G}:"inner"', "other.flow")
+    name = flow(project, f'{G}:"a":x -> @call:other -> {G}:"b {{x}}"')
+
+    ran = project.run("run", name, "--route", "claude")
+
+    told = [line.partition(" after ")[0] for line in ran.err.splitlines()]
+    assert told == [
+        f"hostbridge: node-{step} ok" for step in ("0", "1/node-0", "1", "2")
+    ]
+    assert "s: general-purpose: a -> x\n" in ran.err
+    assert not project.run("run", name, "--route", "claude", "--json").err
 
 
 def test_a_dry_run_asks_nobody(project, tmp_path):
@@ -169,6 +184,9 @@ def test_wrong_words_say_what_is_right(project):
     )
     assert "no flow is named 'nothing'" in project.run("run", "nothing").err
     assert "expected a flow, or --resume RUN" in project.run("run").err
+    nobody = project.run("run", flow(project, f'{G}:"a"')).err
+    assert "`hostbridge install` first" in nobody
+    assert "hostbridge submit" not in nobody
     assert "there is no run 'r1'" in project.run("runs", "show", "r1").err
     assert (
         project.run("runs").out == "no flow was run here; see `hostbridge run --help`\n"
@@ -215,7 +233,8 @@ def test_another_terminal_answers_a_checkpoint(project, waiting):
     out, err = process.communicate(timeout=60)
     assert out.decode() == "<They said go ahead>\n"
     # Without a terminal one line says what it waits for, once.
-    assert f"it waits for you: hostbridge approve {run}\n" in err.decode()
+    way = f"node-0 waits for you: hostbridge approve {run} [ANSWER]"
+    assert f"hostbridge: {way}\n    Fine?\n" in err.decode()
     assert err.decode().count("waits for you") == 1
 
 

@@ -1,0 +1,61 @@
+"""A run told line by line on stderr, where that is no terminal: in CI, in a script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from bridge.cli.output import complain, span, visible
+from bridge.cli.run_text import waits_for_you
+from bridge.flow.drawing import label_of
+
+if TYPE_CHECKING:
+    from bridge.api.bridge import Bridge
+    from bridge.engine.view import RunView
+
+_LONG_CHARS = 60
+
+
+class RunLog:
+    """Tells each step that has ended, once, and each checkpoint that waits.
+
+    With `only_waiting` the checkpoints alone. `run` is its id, once it has begun.
+    """
+
+    def __init__(self, bridge: Bridge, *, only_waiting: bool) -> None:
+        self.run = ""
+        self._bridge = bridge
+        self._only_waiting = only_waiting
+        self._told: set[tuple[Any, ...]] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is left to be cleared."""
+
+    def __call__(self, seen: RunView) -> None:
+        """Tell what is new."""
+        if not self._only_waiting:
+            # What had ended before a run was resumed is no news.
+            self._tell_ended(seen, "", is_news=bool(self.run))
+        self.run = seen.run["run"]
+        for run_id, node, asked in seen.visits():
+            if self._is_new(asked):
+                complain(waits_for_you(self._bridge, run_id, node))
+
+    def _tell_ended(self, seen: RunView, above: str, *, is_news: bool) -> None:
+        for name, node, detail, entry in seen.steps():
+            if child := seen.children.get(name):
+                self._tell_ended(child, f"{above}{name}/", is_news=is_news)
+            state = entry.get("state", "open")
+            has_ended = "attempt" in entry and state != "open"
+            mark = above, name, entry.get("visit", 1), entry.get("attempt"), state
+            if has_ended and self._is_new(*mark) and is_news:
+                took = span(max(0, seen.run["at"] - entry.get("at", 0)) / 1000)
+                what = visible(str(label_of(node, detail))[:_LONG_CHARS])
+                complain(f"{above}{name} {state} after {took}: {what}")
+
+    def _is_new(self, *mark: Any) -> bool:
+        is_new = mark not in self._told
+        self._told.add(mark)
+        return is_new
