@@ -13,6 +13,7 @@ For example:
 
 import sys
 from argparse import Namespace
+from contextlib import suppress
 from functools import partial
 
 from bridge.agents.trust import refuse_unless_by_hand
@@ -110,4 +111,8 @@ def _act(bridge: Bridge, options: Namespace, run_id: str) -> None:
         act = partial(by_hand.jump, node=node)
     else:
         act = getattr(by_hand, options.what)
-    advance(bridge.store, bridge.settings, run_id, act)
+    run = advance(bridge.store, bridge.settings, run_id, act)
+    if options.what == "jump" and run["root"] != run_id:
+        # A called run goes on with who called it; that may run already.
+        with suppress(InvalidRequest):
+            advance(bridge.store, bridge.settings, run["root"], by_hand.resume)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from bridge.engine.family import Family
 from bridge.engine.run_files import UnknownRun, folder_of, read
+from bridge.engine.run_ids import is_called
 from bridge.errors import BridgeError
 from bridge.store import live_runs, wakeups
 from bridge.store.lock import lock_in
@@ -70,7 +71,7 @@ def advance_all(store: Store, settings: Settings) -> None:
 
 def _root_of(state: State, run_id: str) -> str:
     """The run that nobody called, above a run or itself."""
-    if not run_id.startswith("f"):
+    if not is_called(run_id):
         return run_id
     with folder_of(state, run_id) as folder:
         return read(folder, run_id, state.key())["root"]

@@ -15,7 +15,7 @@ from bridge.engine.answers import Answers
 from bridge.engine.run_files import folder_of, read, read_details, read_plan, write
 from bridge.engine.run_ids import LIVE, request_id
 from bridge.engine.step import Step, Used
-from bridge.errors import BridgeError, StateUnavailable
+from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.store import live_runs
@@ -68,8 +68,13 @@ class Family:
 
     def advance(self, run_id: str, act: Act | None) -> Run:
         """Advance a run, and whom it has told of that."""
-        run = self.run(run_id)
+        run, root = self.run(run_id), self.root
+        if act and run is not root and root.run["status"] == "completed":
+            raise InvalidRequest(f"run {self._root_id} has completed without it")
         run.advance(act)
+        for called in [*root.run["called"]] if run is root else ():
+            if live_runs.is_marked(self.state, called):
+                self.look(called)
         while self.next:
             self.look(self.next.popleft())
         for name, each in self._known.items():

@@ -12,6 +12,8 @@ VERSION = 1
 LIVE = ("running", "paused")
 # The end of a plan, among the targets of its nodes.
 OUT = ""
+# How the id of a called run begins; that of another begins otherwise.
+_CALLED = "f"
 
 
 def request_id(run: Run, node: str) -> str:
@@ -23,4 +25,9 @@ def request_id(run: Run, node: str) -> str:
 
 def child_id(request: str) -> str:
     """The run that a `call` begins: short, however deep, and always the same."""
-    return f"f{hashlib.sha256(request.encode()).hexdigest()[:15]}"
+    return f"{_CALLED}{hashlib.sha256(request.encode()).hexdigest()[:15]}"
+
+
+def is_called(run: str) -> bool:
+    """Whether a run was called by another."""
+    return run.startswith(_CALLED)

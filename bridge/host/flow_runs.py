@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.engine.advance import advance
+from bridge.engine.run_ids import is_called
 from bridge.host.hook_log import log_failure
 from bridge.host.told_later import tell_later
 from bridge.store.live_runs import live_runs
@@ -25,7 +26,8 @@ def go_on(hook: HookContext) -> None:
     """Advance the runs that live; one that cannot be is left for its user to see."""
     with hook.store.state() as state:
         live = live_runs(state)
-    for run_id in live:
+    # Those that others called go on with them.
+    for run_id in [each for each in live if not is_called(each)]:
         try:
             before = hook.now_ms()
             run = advance(hook.store, hook.settings, run_id)

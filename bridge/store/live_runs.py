@@ -45,6 +45,11 @@ def some_live(place: Place) -> bool:
         return False
 
 
+def is_marked(state: State, run: str) -> bool:
+    """Whether a run lives."""
+    return state[FOLDER].has(f"{run}{_MARK}")
+
+
 def live_runs(state: State) -> list[str]:
     """The runs that live, the oldest first."""
     return sorted(state[FOLDER].names(_MARK))

@@ -206,6 +206,43 @@ def test_a_jump_to_a_call_begins_it_anew(world):
     assert [*world.waiting()] == ["a"]
 
 
+def test_who_looks_at_a_run_looks_at_what_it_called(world):
+    run = in_the_middle(world)
+    world.answer("c")
+
+    world.advance(run)
+
+    assert [*world.waiting()] == ["b"]
+
+
+def test_a_jump_inside_a_failed_called_run_goes_on_from_there(world):
+    run = in_the_middle(world)
+    child = child_of(world)
+    world.answer("c", "host_gone")
+    world.advance(child)
+
+    world.advance(child, partial(by_hand.jump, node="node-0"))
+    assert world.waiting() == {}
+    world.advance(run, by_hand.resume)
+
+    assert asked(world) == ["node-0-2-1"]
+
+
+def test_nothing_is_done_with_a_called_run_whose_caller_has_completed(world):
+    plan = compile_flow(
+        parse_flow('@call:inner (if failed)~> b:"Go on"'), lambda _: parse_flow("a")
+    )
+    run = world.begin(plan)
+    child = child_of(world)
+    world.answer("a", "host_gone")
+    world.advance(child)
+    world.answer("b")
+    assert world.advance(run)["status"] == "completed"
+
+    with pytest.raises(InvalidRequest, match="has completed without it"):
+        world.advance(child, partial(by_hand.jump, node="node-0"))
+
+
 def test_a_called_run_shares_the_agents_of_its_caller(world):
     run = world.begin(calling(TWO), agents=1)
     world.answer("a")

@@ -10,6 +10,7 @@ import multiprocessing
 import random
 import re
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,9 +22,11 @@ from bridge.config import Settings
 from bridge.engine import by_hand
 from bridge.engine.advance import advance, advance_all
 from bridge.engine.begin import begin
+from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 from bridge.flow.compiler import compile_flow
 from bridge.flow.parser import parse_flow
+from bridge.protocol.response import failed
 from bridge.store.live_runs import live_runs
 
 if TYPE_CHECKING:
@@ -81,8 +84,6 @@ def said(asked, text, **fields):
 
 def fail_one(store: Store) -> None:
     """Of two that run, one fails."""
-    from bridge.protocol.response import failed
-
     first, *_ = claim_all(store)
     end = failed(first, "host_gone", "gone", now_ms=first.created_at)
     store.publish(end, source="test")
@@ -113,9 +114,40 @@ def running(store: Store) -> None:
     go_on(store)
 
 
+def failed_below(store: Store) -> None:
+    """An agent of a called flow has failed, and the run with it."""
+    running(store)
+    for each in claim_all(store):
+        if each.prompt.startswith("inner"):
+            end = failed(each, "host_gone", "gone", now_ms=each.created_at)
+            store.publish(end, source="test")
+    go_on(store)
+
+
 def cancel(store: Store) -> None:
     advance(store, settings(store), only_run(store), by_hand.cancel)
 
+
+def pause(store: Store) -> None:
+    advance(store, settings(store), only_run(store), by_hand.pause)
+
+
+def resume(store: Store) -> None:
+    advance(store, settings(store), only_run(store), by_hand.resume)
+
+
+def jump(store: Store) -> None:
+    """To the step that calls the flow; not once more if it is done."""
+    run = view(store, only_run(store))
+    (call,) = (
+        node for node, each in run.plan["nodes"].items() if "call" in each["kind"]
+    )
+    if run.run["nodes"][call].get("visit", 1) > 1:
+        raise InvalidRequest("it has jumped")
+    advance(store, settings(store), run.run["run"], partial(by_hand.jump, node=call))
+
+
+BY_HAND = (cancel, pause, resume, jump)
 
 OPERATIONS = [
     *(
@@ -124,17 +156,24 @@ OPERATIONS = [
     ),
     Operation("failure", failing, go_on, frozenset()),
     Operation("cancel", running, cancel, frozenset()),
+    Operation("pause", running, pause, frozenset()),
+    Operation("resume", failed_below, resume, frozenset()),
+    Operation("jump", running, jump, frozenset()),
 ]
 
 
 def ended(store: Store, operation: Operation) -> dict[str, Any]:
     """Everything that is left once all is done that there was to do."""
-    if operation.act is cancel:
+    if operation.act in BY_HAND:
         # Its user asks again if the first time was broken.
         try:
-            cancel(store)
+            operation.act(store)
         except InvalidRequest:
             go_on(store)
+    if operation.act is pause:
+        answer_all(store)
+        go_on(store)
+        resume(store)
     for _ in range(20):
         go_on(store)
         if not answer_all(store):
@@ -152,7 +191,10 @@ def left(store: Store) -> dict[str, Any]:
     for file in store.place.state.glob("runs/*/*"):
         if file.name == "run.json":
             run = json.loads(file.read_text())
-            kept = ("status", "why", "open", "nodes", "vars", "loops", "asked", "out")
+            kept = (
+                "status", "why", "open", "nodes", "vars", "loops", "asked", "called",
+                "resumed", "out",
+            )  # fmt: skip
             found[file.parent.name] = {key: run[key] for key in kept}
         elif not file.name.startswith("."):
             found[f"{file.parent.name}/{file.name}"] = None
