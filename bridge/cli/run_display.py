@@ -53,7 +53,7 @@ class Display:
         """Show how far it is, and take the answer to a checkpoint."""
         self.run = seen.run["run"]
         waiting = next(seen.visits(), None)
-        if waiting is not None and sys.stdin.isatty() and self._may_answer():
+        if waiting is not None and _is_foreground() and self._may_answer():
             self._ask(seen, waiting)
             return
         self._asked = None
@@ -122,6 +122,15 @@ class Display:
                 _answer(self._bridge, run_id, node, line, by="run", asked=asked)
             except InvalidRequest as exc:
                 complain(exc.what)
+
+
+def _is_foreground() -> bool:
+    """Whether somebody can answer here; the shell reads what is typed to its jobs."""
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (OSError, AttributeError):
+        # No terminal, or no stdin at all.
+        return False
 
 
 def answer_checkpoint(

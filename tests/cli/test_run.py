@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
 import subprocess
 import sys
 import time
 
 import pytest
 from fakeclaude import fake_claude, printing, result, trust_folder
+from polling import wait_until
 from sessionworld import in_a_session
 from trustworld import Terminal
 
@@ -366,3 +369,27 @@ def test_what_a_killed_command_was_serving_is_served_by_the_next(project, claude
     (run,) = (file.name for file in project.state.glob("runs/r*"))
 
     assert project.run("run", "--resume", run).out == "<b <a>>\n"
+
+
+@pytest.mark.usefixtures("claude")
+def test_in_the_background_it_asks_nobody_and_goes_on(project):
+    """What asks a terminal there is stopped by the kernel."""
+    name = flow(project, '@ok:"Fine?":word')
+    job = f"set -m; '{sys.executable}' -m bridge run {name} --route claude & wait"
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(project.folder)
+        os.execve("/bin/sh", ["sh", "-c", job], project.env)  # noqa: S606 - ours
+    try:
+        wait_until(lambda: list(project.state.glob("live/*.run")))
+        time.sleep(2)
+        (run,) = (file.name for file in project.state.glob("runs/r*"))
+        assert project.run("runs", "cancel", run).code == 0
+        seen = b""
+        while b"is cancelled" not in seen:
+            assert select.select([fd], [], [], 30)[0], seen
+            seen += os.read(fd, 4096)
+        assert b"Your answer" not in seen
+    finally:
+        os.close(fd)
+        os.waitpid(pid, 0)
