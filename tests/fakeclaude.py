@@ -49,6 +49,20 @@ def fake_claude(folder: Path, lines: str = OBEDIENT) -> Path:
     return file
 
 
+def repeating_claude(project: Any, folder: Path) -> Path:
+    """Have a project asked by a `claude` that says what it was asked: `<prompt>`."""
+    lines = (
+        'prompt=$(head -n 1 "$here/stdin")\n'
+        """printf '{"type":"result","subtype":"success","is_error":false,"""
+        """"result":"x","structured_output":{"status":"success","summary":"<%s>"}}\\n'"""
+        ' "$prompt"\n'
+    )
+    program = fake_claude(folder / "bin", lines)
+    project.env |= {"BRIDGE_CLAUDE": str(program), "BRIDGE_SLOTS": "1"}
+    trust_folder(folder / "home", project.folder)
+    return program
+
+
 def trust_folder(home: Path, folder: Path) -> None:
     """Have the client's record say that the user trusts a folder."""
     home.mkdir(parents=True, exist_ok=True)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import select
 import subprocess
 import sys
-import time
 
 import pytest
-from fakeclaude import fake_claude, printing, result, trust_folder
-from polling import wait_until
+from fakeclaude import fake_claude, printing, repeating_claude, result
 from sessionworld import in_a_session
 from trustworld import Terminal
 
@@ -23,16 +18,7 @@ ASKED = "Your answer (yes, no, or what you want to say): "
 @pytest.fixture
 def claude(project, tmp_path):
     """A `claude` that says what it was asked."""
-    lines = (
-        'prompt=$(head -n 1 "$here/stdin")\n'
-        """printf '{"type":"result","subtype":"success","is_error":false,"""
-        """"result":"x","structured_output":{"status":"success","summary":"<%s>"}}\\n'"""
-        ' "$prompt"\n'
-    )
-    program = fake_claude(tmp_path / "bin", lines)
-    project.env |= {"BRIDGE_CLAUDE": str(program), "BRIDGE_SLOTS": "1"}
-    trust_folder(tmp_path / "home", project.folder)
-    return program
+    return repeating_claude(project, tmp_path)
 
 
 def flow(project, text, name="a.flow"):
@@ -308,54 +294,6 @@ def test_a_session_may_resume_what_failed_but_not_raise_its_bounds(project, clau
     assert f"run {run} is failed" in project.run(*resume).err
 
 
-@pytest.mark.usefixtures("claude")
-def test_no_key_that_says_nothing_agrees(project):
-    name = flow(project, f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
-    terminal = Terminal(
-        project, "run", name, "--route", "claude", early=b"typed before\n\n"
-    )
-
-    terminal.read_until(ASKED)
-    for keys in ("\n", "\x04", "  \n"):
-        terminal.seen = ""
-        terminal.type(keys)
-        terminal.read_until(ASKED)
-    terminal.type("go ahead\n")
-
-    assert terminal.end() == 0
-    assert "<They said go ahead>" in terminal.seen
-    # What was asked and answered stays: the display does not go up over it.
-    after = terminal.seen.rpartition("go ahead\n")[2]
-    assert "\x1b[1A" not in after.partition("STEP")[0]
-
-
-@pytest.mark.usefixtures("claude")
-def test_two_lines_do_not_answer_two_questions(project):
-    name = flow(project, '@one:"First?":a -> @two:"Second?":b')
-    terminal = Terminal(project, "run", name, "--route", "claude")
-
-    terminal.read_until(ASKED)
-    terminal.type("yes\nyes\n")
-    terminal.read_until(f"Second?\n{ASKED}")
-    time.sleep(1)
-
-    assert "goes on" not in terminal.seen
-    os.write(terminal.fd, b"no\n")
-    assert terminal.end() == 1
-
-
-@pytest.mark.usefixtures("claude")
-def test_an_answer_cannot_pose_as_the_question(project):
-    said = f"x\\n{ASKED}yes"
-    name = flow(project, f'@ok:"Fine? {said}"')
-    terminal = Terminal(project, "run", name, "--route", "claude")
-
-    terminal.read_until(f"\n    Fine? x\n    {ASKED}yes\n{ASKED}")
-
-    terminal.type("no\n")
-    assert terminal.end() == 1
-
-
 def test_what_a_killed_command_was_serving_is_served_by_the_next(project, claude):
     name = flow(project, f'{G}:"a":x -> {G}:"b {{x}}"')
     words = claude.read_text()
@@ -369,27 +307,3 @@ def test_what_a_killed_command_was_serving_is_served_by_the_next(project, claude
     (run,) = (file.name for file in project.state.glob("runs/r*"))
 
     assert project.run("run", "--resume", run).out == "<b <a>>\n"
-
-
-@pytest.mark.usefixtures("claude")
-def test_in_the_background_it_asks_nobody_and_goes_on(project):
-    """What asks a terminal there is stopped by the kernel."""
-    name = flow(project, '@ok:"Fine?":word')
-    job = f"set -m; '{sys.executable}' -m bridge run {name} --route claude & wait"
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(project.folder)
-        os.execve("/bin/sh", ["sh", "-c", job], project.env)  # noqa: S606 - ours
-    try:
-        wait_until(lambda: list(project.state.glob("live/*.run")))
-        time.sleep(2)
-        (run,) = (file.name for file in project.state.glob("runs/r*"))
-        assert project.run("runs", "cancel", run).code == 0
-        seen = b""
-        while b"is cancelled" not in seen:
-            assert select.select([fd], [], [], 30)[0], seen
-            seen += os.read(fd, 4096)
-        assert b"Your answer" not in seen
-    finally:
-        os.close(fd)
-        os.waitpid(pid, 0)

@@ -1,0 +1,100 @@
+"""`hostbridge run` on a terminal: who answers its checkpoints, and who does not."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+import time
+
+import pytest
+from fakeclaude import repeating_claude
+from polling import wait_until
+from trustworld import Terminal
+
+G = "general-purpose"
+ASKED = "Your answer (yes, no, or what you want to say): "
+
+
+@pytest.fixture
+def claude(project, tmp_path):
+    """A `claude` that says what it was asked."""
+    return repeating_claude(project, tmp_path)
+
+
+def flow(project, text, name="a.flow"):
+    (project.folder / name).write_text(text)
+    return name
+
+
+@pytest.mark.usefixtures("claude")
+def test_no_key_that_says_nothing_agrees(project):
+    name = flow(project, f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
+    terminal = Terminal(
+        project, "run", name, "--route", "claude", early=b"typed before\n\n"
+    )
+
+    terminal.read_until(ASKED)
+    for keys in ("\n", "\x04", "  \n"):
+        terminal.seen = ""
+        terminal.type(keys)
+        terminal.read_until(ASKED)
+    terminal.type("go ahead\n")
+
+    assert terminal.end() == 0
+    assert "<They said go ahead>" in terminal.seen
+    # What was asked and answered stays: the display does not go up over it.
+    after = terminal.seen.rpartition("go ahead\n")[2]
+    assert "\x1b[1A" not in after.partition("STEP")[0]
+
+
+@pytest.mark.usefixtures("claude")
+def test_two_lines_do_not_answer_two_questions(project):
+    name = flow(project, '@one:"First?":a -> @two:"Second?":b')
+    terminal = Terminal(project, "run", name, "--route", "claude")
+
+    terminal.read_until(ASKED)
+    terminal.type("yes\nyes\n")
+    terminal.read_until(f"Second?\n{ASKED}")
+    time.sleep(1)
+
+    assert "goes on" not in terminal.seen
+    os.write(terminal.fd, b"no\n")
+    assert terminal.end() == 1
+
+
+@pytest.mark.usefixtures("claude")
+def test_an_answer_cannot_pose_as_the_question(project):
+    said = f"x\\n{ASKED}yes"
+    name = flow(project, f'@ok:"Fine? {said}"')
+    terminal = Terminal(project, "run", name, "--route", "claude")
+
+    terminal.read_until(f"\n    Fine? x\n    {ASKED}yes\n{ASKED}")
+
+    terminal.type("no\n")
+    assert terminal.end() == 1
+
+
+@pytest.mark.usefixtures("claude")
+def test_in_the_background_it_asks_nobody_and_goes_on(project):
+    """What asks a terminal there is stopped by the kernel."""
+    name = flow(project, '@ok:"Fine?":word')
+    job = f"set -m; '{sys.executable}' -m bridge run {name} --route claude & wait"
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(project.folder)
+        os.execve("/bin/sh", ["sh", "-c", job], project.env)  # noqa: S606 - ours
+    try:
+        wait_until(lambda: list(project.state.glob("live/*.run")))
+        time.sleep(2)
+        (run,) = (file.name for file in project.state.glob("runs/r*"))
+        assert project.run("runs", "cancel", run).code == 0
+        seen = b""
+        while b"is cancelled" not in seen:
+            assert select.select([fd], [], [], 30)[0], seen
+            seen += os.read(fd, 4096)
+        assert b"Your answer" not in seen
+    finally:
+        os.close(fd)
+        os.waitpid(pid, 0)
