@@ -18,14 +18,14 @@ from bridge.flow.parser import parse_flow
 from bridge.shipped import agents_folder
 
 GOOD = 'Explore:"Look around":seen -> Plan:"Plan {seen}"\n'
-BAD = 'Explore:"Look" -> Plann:"Plan {fund}"'
+BAD = 'Explore:"Look" -> Plann:"Plan" || Explor:"Look"'
 WHAT_IS_WRONG = """\
 the flow:1:19: no agent is named 'Plann'; did you mean Plan?
-    Explore:"Look" -> Plann:"Plan {fund}"
+    Explore:"Look" -> Plann:"Plan" || Explor:"Look"
                       ^
-the flow:1:31: no step makes {fund}; a brace that is text is \\{
-    Explore:"Look" -> Plann:"Plan {fund}"
-                                  ^"""
+the flow:1:35: no agent is named 'Explor'; did you mean Explore?
+    Explore:"Look" -> Plann:"Plan" || Explor:"Look"
+                                      ^"""
 
 
 def answer(flow, notes=""):
