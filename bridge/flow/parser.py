@@ -120,13 +120,14 @@ class _Parser(DefinitionReader):
         tilde = self.take("TILDE")
         if tilde and self.kind != "(":
             message = "~> needs a condition: (if …)~>; without one, write ->"
-            self.problems.add(tilde.at, message)
+            # Behind a step that was passed over, its condition was, too.
+            if not self.problems or self.tokens[self.index - 2].kind != ")":
+                self.problems.add(tilde.at, message)
             return None, 0
         opener = self.next()
-        or_group = ", or a group in [ ]"
-        if self.token.text == "if":
+        or_group = "" if self.token.text == "if" else ", or a group in [ ]"
+        if not or_group:
             self.next()
-            or_group = ""
         start = self.tokens[self.index - 1].end
         end = self._end_of_condition(opener)
         while self.kind == ")":
