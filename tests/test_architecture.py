@@ -221,6 +221,13 @@ def test_the_gate_loads_for_rules_only_what_reads_plain_conditions():
     }
 
 
+def test_a_flow_without_agents_of_its_own_loads_no_definitions():
+    """A hook takes it on, in a session that waits for the hook."""
+    loaded = loaded_by("import bridge.engine.advance, bridge.engine.asks")
+
+    assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
+
+
 def test_the_list_of_commands_loads_no_parser():
     """The first thing that a new user types, and what the Tab key reads."""
     loaded = loaded_by("from bridge.cli.main import run\nassert run(['--help']) == 0")

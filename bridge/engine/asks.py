@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.known_agents import Agents
-from bridge.engine.temporary import temporary_agent
 from bridge.flow.filling import filled
 from bridge.protocol.names import TEMPORARY
 from bridge.protocol.request import Request
@@ -54,6 +53,8 @@ class Definitions:
         is_own = agent.startswith(TEMPORARY)
         key = (folder.path if is_own else "", agent, route)
         if key not in self._known and is_own:
+            from bridge.engine.temporary import temporary_agent  # with all of YAML
+
             home = self._agents.registry.home
             own = temporary_agent(folder, plan, home, agent[1:])
             self._known[key] = self._agents.with_base(own, route)

@@ -12,7 +12,6 @@ from bridge.engine.asks import arguments_of
 from bridge.engine.link import KINDS, link
 from bridge.engine.run_files import DETAILS, PLAN, put, write
 from bridge.engine.run_ids import VERSION
-from bridge.engine.temporary import write_agents
 from bridge.errors import InvalidRequest
 from bridge.protocol.record import printable
 from bridge.store import live_runs
@@ -157,7 +156,10 @@ def _write(state: State, run: Run, plan: Plan) -> None:
     linked, details = link(plan)
     with state[live_runs.RUNS].folder(run["run"]) as folder:
         with lock_in(folder, live_runs.LOCK, wait_s=state.lock_wait_s):
-            linked["agents"] = write_agents(folder, run, plan["agents"])
+            if plan["agents"]:
+                from bridge.engine.temporary import write_agents  # with all of YAML
+
+                linked["agents"] = write_agents(folder, run, plan["agents"])
             run["plan"] = put(folder, PLAN, linked)
             run["details"] = put(folder, DETAILS, details)
             live_runs.mark(state, run["run"])

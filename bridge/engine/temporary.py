@@ -41,8 +41,6 @@ def write_agents(
     folder: Folder, run: Run, agents: dict[str, TemporaryAgent]
 ) -> Digests:
     """Write the agents of a run into its folder; their digests."""
-    if not agents:
-        return {}
     found: Digests = {}
     with folder.folder(FOLDER) as here:
         for name, agent in agents.items():
