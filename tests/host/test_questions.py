@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from functools import partial
@@ -144,15 +143,32 @@ def test_what_does_not_fit_is_not_cut_but_named(world, begun):
 # Who is asked
 
 
-def test_only_a_terminal_is_asked(world, begun, monkeypatch):
-    with subprocess.Popen(["sh", "-c", "sleep 60", "-p"]) as client:
-        monkeypatch.setenv("CLAUDE_PID", str(client.pid))
-        world.session = "session-2"
-        world.say("SessionStart", source="startup")
-        begun('@ok:"Fine?"')
+@pytest.fixture
+def open_session(world, monkeypatch):
+    """Open another session, with a client of its own; returns that."""
+    clients = []
 
-        assert offers(world) == []
+    def open_(*arguments):
+        clients.append(subprocess.Popen(["sh", "-c", "read x", *arguments], stdin=-1))
+        monkeypatch.setenv("CLAUDE_PID", str(clients[-1].pid))
+        world.session = f"session-of-{clients[-1].pid}"
+        world.say("SessionStart", source="startup")
+        return clients[-1]
+
+    yield open_
+    for client in clients:
         client.kill()
+        client.communicate()
+
+
+def test_only_a_terminal_is_asked(world, begun, open_session):
+    begun('@ok:"Fine?"')
+
+    for arguments in (["-p"], ["--print"], ["--input-format=stream-json"]):
+        open_session(*arguments)
+        assert offers(world) == []
+    open_session()
+    assert len(offers(world)) == 1
 
 
 def test_in_mode_dont_ask_nobody_is_asked(world, begun):
@@ -179,35 +195,26 @@ def test_a_paused_run_asks_once_it_goes_on(world, begun):
     assert len(offers(world)) == 1
 
 
-def test_one_session_asks_and_another_only_if_the_first_is_gone(
-    world, begun, monkeypatch
-):
+def test_the_next_session_asks_if_the_first_is_gone(world, begun, open_session):
     begun('@ok:"Fine?"')
-    with subprocess.Popen(["sleep", "60"]) as client:
-        monkeypatch.setenv("CLAUDE_PID", str(client.pid))
-        world.session = "session-2"
-        world.say("SessionStart", source="startup")
-        (offer,) = offers(world)
-        call(world, offer)
-        client.kill()
-        second = world.session, os.environ["CLAUDE_PID"]
-        monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
-        world.session = "session-3"
-        world.say("SessionStart", source="startup")
-        client.wait()
+    client = open_session()
+    (offer,) = offers(world)
+    call(world, offer)
+    client.kill()
+    client.wait()
 
-        assert second[0] != world.session
-        assert offers(world) == [offer]
+    open_session()
+
+    assert offers(world) == [offer]
 
 
 def test_the_other_session_asks_nothing_while_the_first_lives(
-    world, begun, monkeypatch
+    world, begun, open_session
 ):
     begun('@ok:"Fine?"')
     (offer,) = offers(world)
-    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
-    world.session = "session-2"
-    world.say("SessionStart", source="startup")
+
+    open_session()
 
     assert offers(world) == []
     assert call(world, offer)[2]["permissionDecision"] == "deny"
