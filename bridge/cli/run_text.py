@@ -9,7 +9,7 @@ from bridge.api.run_steps import Try, steps_of
 from bridge.cli.output import counted, indented, span, visible
 from bridge.cli.screen import Styled, cut
 from bridge.cli.table import Column, table
-from bridge.engine.view import question
+from bridge.engine.view import outcome_of, question
 from bridge.errors import InvalidRequest
 from bridge.host.output import one_line
 
@@ -31,7 +31,7 @@ _STEPS = (
 _RUNS = (
     Column("RUN"),
     Column("STATUS"),
-    Column("STEPS", spare=1),
+    Column("AGENTS", spare=1),
     Column("BEGUN", spare=2),
     Column("FLOW", least=10),
     Column("WHY", least=12, spare=3),
@@ -133,11 +133,11 @@ def listed(runs: Iterable[Run | tuple[str, Exception]], now_ms: int) -> list[lis
 def _listed(run: Run | tuple[str, Exception], now_ms: int) -> list[str]:
     if isinstance(run, tuple):
         return [run[0], Styled("unreadable", "red"), "", "", "", str(run[1])]
-    ended = [e for e in run["nodes"].values() if e.get("state", "open") != "open"]
-    steps = f"{len(ended)} ended, {len(run['open'])} open"
+    agents = f"{run['asked']} asked"
+    agents += f", {len(run['open'])} open" if run["open"] else ""
     begun = f"{span(max(0, now_ms - run['createdAt']) / 1000)} ago"
     return [
-        run["run"], coloured(run["status"]), steps, begun, run["name"], run["why"],
+        run["run"], coloured(run["status"]), agents, begun, run["name"], run["why"],
     ]  # fmt: skip
 
 
@@ -179,6 +179,7 @@ def run_value(bridge: Bridge, seen: RunView) -> dict[str, Any]:
             }
             for step in steps_of(bridge.store, bridge.settings, seen)
         ],
+        "variables": outcome_of(bridge.store, seen).variables,
         "checkpoints": [f"{run_id}/{node}" for run_id, node in seen.checkpoints()],
     }
 

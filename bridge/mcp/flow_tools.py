@@ -36,7 +36,7 @@ from bridge.routes import OWN
 
 _LOOK_S = 0.25
 # A progress is reported so often.
-_REPORT_S = 5.0
+_REPORT_S = 2.0
 _ON = "The flow then goes on by itself; wait_for_flow shows how far it is."
 Run = Annotated[str, Field(description="The run that run_flow returned.")]
 

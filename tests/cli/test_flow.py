@@ -96,6 +96,8 @@ def test_the_graph_is_json(project):
 
     graph = json.loads(ran.out)
     assert [*graph] == ["nodes", "edges", "variables"]
+    names = ["id", "type", "agent", "instruction", "outputVar", "model"]
+    assert [*graph["nodes"][0]] == names
     assert graph["nodes"][0] == {
         "id": "node-0",
         "type": "agent",

@@ -90,8 +90,10 @@ def test_a_failed_run_says_why_and_goes_on_with_resume(project, claude):
     log.write_text("as a model in this process leaves it")
     shown = project.run("runs", "show", run).out
     assert "node-0\tok (attempt 2)\t" in shown
+    said = json.loads(project.run("runs", "show", run, "--json").out)
+    assert said["variables"] == {"x": "fine"}
     listed = project.run("runs").out.splitlines()
-    assert listed[1].startswith(f"{run}\tcompleted\t2 ended, 0 open\t")
+    assert listed[1].startswith(f"{run}\tcompleted\t3 asked\t")
 
 
 @pytest.mark.usefixtures("claude")

@@ -129,6 +129,24 @@ def test_a_cancelled_call_cancels_its_run(world: HookWorld, claude: Path):
     run(steps, world.project)
 
 
+def test_progress_is_told_while_it_works(world: HookWorld, claude: Path):
+    """How many steps have ended, and which run; seconds, and no total."""
+    fake_claude(claude, WAITING)
+    heard = []
+
+    async def steps(client: Client) -> None:
+        async def note(gone: float, total: float | None, said: str | None) -> None:
+            heard.append((gone > 1, total, said))
+            group.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            wanted = {"flow": TWO, "mode": "headless"}
+            await client.call_tool("run_flow", wanted, progress_callback=note)
+
+    run(steps, world.project)
+    assert heard == [(True, None, "0 of 2 steps; runs: node-0")]
+
+
 def test_a_checkpoint_is_for_a_person(world: HookWorld):
     """The result says what is asked and who can answer; the person does."""
 
