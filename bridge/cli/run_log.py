@@ -53,7 +53,8 @@ class RunLog:
             if has_ended and self._is_new(*mark) and is_news:
                 took = span(max(0, seen.run["at"] - entry.get("at", 0)) / 1000)
                 what = visible(str(label_of(node, detail))[:_LONG_CHARS])
-                complain(f"{above}{name} {state} after {took}: {what}")
+                how = "failed" if state == "stopped" else state
+                complain(f"{above}{name} {how} after {took}: {what}")
 
     def _is_new(self, *mark: Any) -> bool:
         is_new = mark not in self._told

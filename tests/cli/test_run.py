@@ -106,8 +106,7 @@ def test_a_run_that_used_up_a_bound_says_what_it_needs_to_go_on(project):
     assert ran.err.endswith(" --max-agents MORE\n")
 
 
-@pytest.mark.usefixtures("claude")
-def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project):
+def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project, claude):
     flow(project, f'{G}:"inner"', "other.flow")
     name = flow(project, f'{G}:"a":x -> @call:other -> {G}:"b {{x}}"')
 
@@ -119,6 +118,10 @@ def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project):
     ]
     assert "s: general-purpose: a -> x\n" in ran.err
     assert not project.run("run", name, "--route", "claude", "--json").err
+
+    fake_claude(claude.parent, printing("no", code=3))
+    failed = project.run("run", name, "--route", "claude").err
+    assert failed.startswith("hostbridge: node-0 failed after ")
 
 
 def test_wrong_words_say_what_is_right(project):
