@@ -173,15 +173,15 @@ def test_a_model_cannot_answer_itself(tmp_path):
     token = re.compile(r"bridge:[\w-]+-node-[\w-]+")
 
     def main(request):
-        if not (found := token.search(request.newest_text)):
+        found = token.search(json.dumps(request.body["messages"]))
+        if not found or len(request.own_calls) > 1:
             return reply("ok")
         yes, no = ({"label": each, "description": ""} for each in ("yes", "no"))
         mine = {"question": "Nice day?", "header": "h", "options": [yes, no]}
         fields = {"questions": [mine], "answers": {"Nice day?": "yes"}}
-        named = {**fields, "metadata": {"source": found[0]}}
-        return reply(
-            tool_use("AskUserQuestion", fields), tool_use("AskUserQuestion", named)
-        )
+        if request.own_calls:
+            fields |= {"metadata": {"source": found[0]}}
+        return reply(tool_use("AskUserQuestion", fields))
 
     with host_world(tmp_path, obedient_model(main=main)) as world:
         with world.terminal() as terminal:
