@@ -139,9 +139,9 @@ class Run(TypedDict):
         called: of a run that nobody called: how many each run below it has asked.
         agents: how many all of these may ask; null for no limit.
         tokens: how many tokens their agents may use; null for no limit.
-        until: when it has to end, in milliseconds since 1970; null for never. What
-            holds for a called run is what `root` says, of all three.
+        until: when it has to end, in milliseconds since 1970; null for never.
         policy: what becomes of the run when a step fails and no condition looks at it.
+            Of these four, what `root` says holds for a called run, too.
         parent: the run and the node that called it.
         root: the run that nobody called, above it or itself; its lock is that of all
             runs below it.
