@@ -87,3 +87,12 @@ def test_loops_in_loops_that_ask_nobody_end():
 
     why = "node-4: it jumps back on and on, and nobody is asked"
     assert (play.run["status"], play.run["why"]) == ("failed", why)
+
+
+def test_a_run_by_itself_may_ask_as_many_as_its_budget_says():
+    play = Play(plan_of("a -> b"), {}, agents=1, tokens=1)
+    assert play.agents() == ["a"]
+
+    play.step(["node-0"])
+
+    assert (play.run["status"], play.run["asked"]) == ("paused", 1)
