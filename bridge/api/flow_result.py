@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.run_steps import StepSeen, steps_of
-from bridge.engine.view import outcome_of, view
+from bridge.engine.view import asked_of, outcome_of, view
 from bridge.protocol.claimed_commands import rests_on_evidence
 from bridge.protocol.ids import RequestId
 
@@ -69,6 +69,6 @@ def result_of_run(store: Store, settings: Settings, run_id: str) -> FlowResult:
         variables=found.variables,
         steps=steps,
         degraded=any(r.degraded and not rests_on_evidence(r) for r in responses),
-        asked=run["asked"],
+        asked=asked_of(run),
         duration_s=max(0, run["at"] - run["createdAt"]) / 1000,
     )

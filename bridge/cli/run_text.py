@@ -9,7 +9,7 @@ from bridge.api.run_steps import Try, steps_of
 from bridge.cli.output import counted, indented, span, visible
 from bridge.cli.screen import Styled, cut
 from bridge.cli.table import Column, table
-from bridge.engine.view import outcome_of, question
+from bridge.engine.view import asked_of, outcome_of, question
 from bridge.errors import InvalidRequest
 from bridge.host.output import one_line
 
@@ -63,7 +63,7 @@ def run_lines(
     yield (
         f"{run['name'] or 'a flow'}  {run['run']}  ",
         coloured(run["status"]),
-        f"  {took}, {counted(run['asked'], 'agent')} asked",
+        f"  {took}, {counted(asked_of(run), 'agent')} asked",
     )
     if run["why"]:
         yield f"    {run['why']}"
@@ -133,7 +133,7 @@ def listed(runs: Iterable[Run | tuple[str, Exception]], now_ms: int) -> list[lis
 def _listed(run: Run | tuple[str, Exception], now_ms: int) -> list[str]:
     if isinstance(run, tuple):
         return [run[0], Styled("unreadable", "red"), "", "", "", str(run[1])]
-    agents = f"{run['asked']} asked"
+    agents = f"{asked_of(run)} asked"
     agents += f", {len(run['open'])} open" if run["open"] else ""
     begun = f"{span(max(0, now_ms - run['createdAt']) / 1000)} ago"
     return [
@@ -162,7 +162,7 @@ def run_value(bridge: Bridge, seen: RunView) -> dict[str, Any]:
         "changed": changed_files(bridge, seen),
         "status": run["status"],
         "why": run["why"],
-        "asked": run["asked"],
+        "asked": asked_of(run),
         "createdAt": run["createdAt"],
         "at": run["at"],
         "params": run["params"],

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 
+def asked_of(run: Run) -> int:
+    """How many agents a run has asked, and those that it called."""
+    return run["asked"] + sum(run["called"].values())
+
+
 @dataclass(frozen=True, slots=True)
 class RunView:
     """A run, its plan, and the runs that it has called, by its nodes."""

@@ -9,6 +9,7 @@ from engine.flowworld import World
 from flow.simulation import plan_of
 
 from bridge.engine import by_hand
+from bridge.engine.view import asked_of, view
 from bridge.errors import InvalidRequest
 from bridge.flow.compiler import compile_flow
 from bridge.flow.parser import parse_flow
@@ -261,6 +262,7 @@ def test_a_called_run_shares_the_agents_of_its_caller(world):
 
     world.advance(run, partial(by_hand.resume, agents=3))
     assert [*world.waiting()] == ["b"]
+    assert asked_of(view(world.store, run).run) == 3
 
 
 def test_a_called_run_shares_the_tokens_of_its_caller(world):
