@@ -38,6 +38,8 @@ _FENCE = re.compile(
     _OPENED + r"(?P<fields>.*?)^---[ \t]*(?:\n|\Z)(?:\s*+Workflow:[ \t]*\n)?",
     re.S | re.M,
 )
+# Where YAML begins a line.
+_BREAK = re.compile("[\n\x85\u2028\u2029]")
 _FIELDS = ("name", "description", "params")
 # What public files have besides, for people.
 _NOTES = {"author", "version", "tags", "visualization"}
@@ -59,7 +61,7 @@ def read_head(source: str, problems: Problems) -> tuple[Head, int]:
     fields: Tree = read_tree(match["fields"], Path(), keeps_source=True)
     head = _head(fields)
     at = match.start("fields")
-    starts = [at, *(at + found.end() for found in re.finditer("\n", match["fields"]))]
+    starts = [at, *(at + found.end() for found in _BREAK.finditer(match["fields"]))]
     for problem in fields.problems:
         line = min(problem.line, len(starts)) - 1
         path = f"{problem.path}: " if problem.place else ""

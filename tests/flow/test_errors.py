@@ -61,6 +61,10 @@ def test_error(case):
         ('a:"\0"', "1:4: a flow has no character U+0000"),
         ('a:"\ud800"', "1:4: a flow has no character U+D800"),
         ('a:"\x1b[31m"', "1:4: a flow has no character U+001B"),
+        (
+            "---\nname: \x85 1\nnme: 1\n---\na",
+            "3:1: nme: a flow has no such field; did you mean 'name'?",
+        ),
         ('a:"x\r\ny" -> b\r\nc', "3:1: expected -> or || between two steps, not c"),
     ],
 )
