@@ -210,7 +210,9 @@ class _AtOnce:
 
 
 class _Runner(Runner):
-    def _worker(self, _route: Any, _is_left: Any = None) -> Worker:
+    def worker(self, route: Any, is_left: Any = None) -> Worker:
+        del route, is_left
+
         def define(request: Request) -> tuple[Request, None]:
             return request, None
 

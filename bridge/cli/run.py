@@ -27,7 +27,7 @@ from typing import Any
 from bridge.api.bridge import Bridge
 from bridge.api.flow_files import NAMED
 from bridge.api.flow_result import FlowResult
-from bridge.api.run_flow import pause
+from bridge.api.follow_run import pause
 from bridge.cli.durations import duration
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_words

@@ -75,6 +75,24 @@ def test_a_run_goes_on_whose_process_was_killed_while_it_served(here):
     assert here.resume(*runs).text == "<x>"
 
 
+def test_a_run_goes_on_whose_process_was_killed_as_often_as_one_likes(here):
+    """A request that was taken back twice has failed, and its run with it."""
+    runs = []
+
+    def leave(seen):
+        runs.append(seen.run["run"])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        here.run(f'{G}:"x"', route="claude", on_change=leave)
+    for _ in range(3):
+        assert claim_all(here.store, dead_process())
+        with pytest.raises(KeyboardInterrupt):
+            here.resume(runs[0], on_change=leave)
+
+    assert here.resume(runs[0]).text == "<x>"
+
+
 def test_nothing_is_begun_of_a_flow_that_cannot_run(here):
     with pytest.raises(InvalidFlow, match="no agent is named 'Plann'"):
         here.run('Plann:"x"', route="claude")
