@@ -121,9 +121,9 @@ class Flows:
         known = {} if isinstance(named, Path) else self.names()
         if said not in known and not path.is_file():
             raise InvalidRequest(
-                f"no flow is named {said!r}{near(said, known)}; give the path of one, "
-                f"put it into {self.folders[1]}/{said}{SUFFIX}, or see `hostbridge "
-                "flow list`"
+                f"no flow is named {said!r}{_beside(path) or near(said, known)}; give "
+                f"the path of one, put it into {self.folders[1]}/{said}{SUFFIX}, or "
+                "see `hostbridge flow list`"
             )
         return known.get(said, path)
 
@@ -180,9 +180,10 @@ class Flows:
         beside = [Path(source).parent] if source else []
         files = {Path(source): seen.run["text"]} if source else {}
         for name, plan in flows.items():
-            named = (folder / f"{name}{SUFFIX}" for folder in beside + self.folders)
-            for file in [file for file in named if file.is_file()][:1]:
-                files[file] = plan["source"]
+            named = [folder / f"{name}{SUFFIX}" for folder in beside + self.folders]
+            # One that is gone has changed, too.
+            file = next((file for file in named if file.is_file()), named[0])
+            files[file] = plan["source"]
         return [file for file, digest in files.items() if digest_of(file) != digest]
 
     def around(
@@ -205,10 +206,20 @@ class Flows:
         return flow
 
 
+def _beside(path: Path) -> str:
+    """That there is such a file, if there is: a name alone means no file."""
+    file = path.with_name(path.name + SUFFIX) if path.name else path
+    here = file if file.is_absolute() else f"./{file}"
+    return f"; did you mean {here}?" if file.is_file() else ""
+
+
 def _name(file: Path | None) -> str:
     return str(file or "the flow")
 
 
 def _check_params(name: str, flow: Flow, params: Mapping[str, str]) -> None:
     for problem in wrong_arguments(flow, params):
-        raise InvalidRequest(f"{name}: {problem}; give it with --param NAME=VALUE")
+        raise InvalidRequest(
+            f"{name}: {problem}; give it with --param NAME=VALUE (in Python: "
+            'run(flow, {"NAME": "VALUE"}))'
+        )

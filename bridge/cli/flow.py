@@ -21,6 +21,7 @@ from pathlib import Path
 
 from bridge.api.bridge import Bridge
 from bridge.api.flow_files import Flows
+from bridge.api.flow_issues import without_issues
 from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
 from bridge.cli.flow_drawing import fitting
@@ -116,6 +117,9 @@ def _check(flows: Flows, word: str, options: Namespace) -> bool:
     else:
         # Reading runs nothing: what is not trusted can be looked at, too.
         found = check_flow(flow, flows.around(file, text_of))
+        if not found.errors:
+            project = flows.project
+            found.warnings.extend(without_issues(flow, flows.settings, project))
         problems = [
             *diagnostics(name, flow.source, found.errors),
             *diagnostics(name, flow.source, found.warnings, "warning"),

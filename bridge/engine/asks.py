@@ -86,9 +86,10 @@ def request_of(
     route = run["ask"].get("route", "host")
     agent = TEMPORARY + detail["own"] if "own" in detail else detail["agent"]
     definition = find(agent, route)
+    schema = definition.output_schema if definition else None
     fields: dict[str, Any] = {
         "agent_type": agent,
-        "prompt": prompt_of(run, details, answers, node),
+        "prompt": prompt_of(run, details, answers, node, schema),
         "max_attempts": 1 if is_retried else None,
         **run["ask"],
     }
@@ -116,12 +117,33 @@ def request_of(
     return applied(definition, request, request.variables)
 
 
-def prompt_of(run: Run, details: Details, answers: Answers, node: str) -> str:
-    """What an agent is asked, beside what its definition says."""
+def prompt_of(
+    run: Run,
+    details: Details,
+    answers: Answers,
+    node: str,
+    schema: dict[str, Any] | None = None,
+) -> str:
+    """What an agent is asked beside its definition's prompt, whose `schema` counts."""
     text = text_of(details["details"][node].get("text", []), run, answers)
     if not text or text.isspace():
         text = _UNSAID.format(name=run["name"] or "that you are a step of")
-    return f"{text}\n\n{_ISSUES}" if node in details["issues"] else text
+    is_asked = node in details["issues"] and has_issues(schema) is None
+    return f"{text}\n\n{_ISSUES}" if is_asked else text
+
+
+def has_issues(schema: dict[str, Any] | None) -> bool | None:
+    """Whether answers by a schema have `issues`; None if they have where that is asked.
+
+    A condition holds if there is anything in that field: a list of texts, as we ask for
+    it, or what the definition of the agent wants there.
+    """
+    if schema is None:
+        return None
+    if "issues" in schema.get("properties", {}):
+        return True
+    is_object = schema.get("type", "object") == "object"
+    return None if is_object and schema.get("additionalProperties", True) else False
 
 
 def text_of(parts: list[Part], run: Run, answers: Answers) -> str:

@@ -29,7 +29,7 @@ def link(plan: Plan) -> tuple[Linked, Details]:
     details: Details = {
         "details": {name: _said(plan, d) for name, d in plan["details"].items()},
         "flows": plan["flows"],
-        "issues": _asked_about_issues(plan),
+        "issues": asked_about_issues(plan),
     }
     return {"schemaVersion": VERSION, "nodes": nodes, "out": out}, details
 
@@ -45,7 +45,7 @@ def _sources(edges: list[Edge]) -> list[str]:
     return list(dict.fromkeys(source for source, _ in edges))
 
 
-def _asked_about_issues(plan: Plan) -> list[str]:
+def asked_about_issues(plan: Plan) -> list[str]:
     """The steps of whose answers a condition wants to know whether there are issues."""
     nodes = plan["nodes"]
     every = [edge for node in nodes.values() for edge in node["in"]] + plan["out"]

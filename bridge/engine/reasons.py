@@ -86,7 +86,9 @@ class Reasons:
             if word == "issues":
                 whole = self._answers.whole(request_id(self._run, each))
                 issues = whole.get("issues") if isinstance(whole, dict) else None
-                yield f"{each}: {len(issues or ())} issues"
+                is_list = isinstance(issues, list) or not issues
+                count = len(issues or ()) if is_list else _short(issues)
+                yield f"{each}: {count} issues"
             else:
                 yield f"{each} {self._run['nodes'][each]['state']}"
 

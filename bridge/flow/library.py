@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -77,6 +78,8 @@ class Library:
                     return f"@call:{name} cannot be called: {'; '.join(wrong)}"
                 except BridgeError as error:
                     return f"@call:{name} cannot be called: {error}"
+            if os.path.lexists(file):
+                return f"@call:{name} cannot be called: {file} is not a plain file"
         names = (f.stem for folder in self.folders for f in folder.glob(f"*{SUFFIX}"))
         looked = f"; there is none in {', '.join(map(str, self.folders))}"
         return f"no flow is called {name!r}{near(name, sorted(names)) or looked}"

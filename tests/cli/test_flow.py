@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -52,6 +53,22 @@ odd.flow:1:16: expected -> or || between two steps, not Plan
 odd.flow: 1 error, 0 warnings
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("agent", "count"),
+    [("researcher", 1), ("validator-logic", 0), ("Explore", 0), ("$own", 1)],
+)
+def test_a_condition_that_no_answer_can_meet_is_named(project, agent, count):
+    source = f'{agent}:"Look" (if issues)~> Plan:"Plan"'
+    if agent == "$own":
+        source = f'$own := {{base: "researcher", prompt: "You look."}}\n{source}'
+    (project.folder / "a.flow").write_text(source)
+
+    said = project.run("flow", "check", "a.flow").out
+
+    assert said.endswith(f" 0 errors, {count} warning{'s' * (count != 1)}\n")
+    assert ("answers of researcher have no field `issues`" in said) == bool(count)
 
 
 def test_check_prints_json(project, flow):
@@ -130,8 +147,10 @@ def test_called_flows_are_beside_the_file_or_the_users(project):
     top = project.folder / "top.flow"
     top.write_text(
         '@call:near(what="x") -> @call:nears -> @call:near -> @call:mine ->\n@call:bad'
+        " -> @call:odd"
     )
     (project.folder / "bad.flow").write_text("a b")
+    os.mkfifo(project.folder / "odd.flow")
 
     ran = project.run("flow", "check", "top.flow", "--json")
 
@@ -141,6 +160,7 @@ def test_called_flows_are_beside_the_file_or_the_users(project):
         "@call:near: the parameter 'what' is missing",
         "flows that call each other never end: mine > top > mine",
         f"@call:bad cannot be called: {BAD}",
+        "@call:odd cannot be called: odd.flow is not a plain file",
     ]
 
 
