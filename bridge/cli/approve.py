@@ -21,12 +21,13 @@ from argparse import Namespace
 from bridge.agents.trust import refuse_unless_by_hand
 from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
-from bridge.cli.options import IDS, switch
+from bridge.cli.options import option, switch
 from bridge.cli.output import complain, counted, tell, visible
 from bridge.cli.run_display import answer_checkpoint
-from bridge.cli.run_text import which_run
+from bridge.cli.run_text import step_of, which_run
 from bridge.cli.terminal import confirm
 from bridge.cli.which_request import which
+from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 from bridge.host.output import one_line
 from bridge.host.session_above import open_clients
@@ -35,7 +36,17 @@ from bridge.protocol.request import Request
 from bridge.store.wakeups import wake_all
 
 USAGE = "ID...|--all|RUN [ANSWER]"
-OPTIONS = (IDS, switch("--all", help="All that wait for a yes in this project."))
+OPTIONS = (
+    option(
+        "ids",
+        metavar="ID...|RUN [ANSWER]",
+        nargs="*",
+        completes="ids",
+        help="Requests, by the ids that `status` shows; or the run of a flow, or "
+        "RUN/STEP, and what you say: yes by default.",
+    ),
+    switch("--all", help="All that wait for a yes in this project."),
+)
 _SHOWN = 20
 _EXCERPT_CHARS = 60
 
@@ -80,7 +91,9 @@ def _answer(bridge: Bridge, run: str, words: list[str]) -> int:
     clients = open_clients(bridge.settings, bridge.store)
     refuse_unless_by_hand(bridge.settings, clients, "hostbridge approve")
     answer = " ".join(words[1:]) or "yes"
-    node = words[0].partition("/")[2] or None
+    node = None
+    if step := words[0].partition("/")[2]:
+        run, node = step_of(view(bridge.store, run), step)
     answer_checkpoint(bridge, run, node, answer, by="approve")
     tell(f"run {run} goes on with: {visible(answer)}")
     return Exit.OK

@@ -27,7 +27,7 @@ from bridge.host.session_above import open_clients
 if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
     from bridge.cli.screen import Line
-    from bridge.engine.run import Said
+    from bridge.engine.run import Run, Said
     from bridge.engine.view import RunView
 
 _BAR = 24
@@ -141,13 +141,27 @@ def answer_checkpoint(
     Raises:
         InvalidRequest: none waits for an answer, or several do and none is named.
     """
-    waiting = [*view(bridge.store, run_id).checkpoints()]
+    seen = view(bridge.store, run_id)
+    waiting = [*seen.checkpoints()]
     if node is None and len(waiting) == 1:
         run_id, node = waiting[0]
     elif node is None and waiting:
         named = ", ".join(f"{run}/{each}" for run, each in waiting)
         raise InvalidRequest(f"run {run_id}: which checkpoint? {named}")
+    elif node is None:
+        _refuse_late(seen)
     _answer(bridge, run_id, node, text, by=by)
+
+
+def _refuse_late(seen: RunView) -> None:
+    """Say so if the last checkpoint of a run, or of what it called, was answered."""
+    answered = [run for run in seen.runs() if run["said"]]
+    if answered:
+        by_hand.refuse_late(max(answered, key=_last_said_ms))
+
+
+def _last_said_ms(run: Run) -> int:
+    return max(said["at"] for said in run["said"].values())
 
 
 def _answer(

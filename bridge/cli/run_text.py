@@ -202,14 +202,25 @@ def which_run(bridge: Bridge, words: str) -> str:
     return found[0]
 
 
-def step_of(seen: RunView, words: str) -> str:
-    """The step that is meant: by its number, its label or its agent, if it is the only.
+def step_of(seen: RunView, words: str) -> tuple[str, str]:
+    """The step that is meant, and its run: that of a called flow, in `node-0/node-1`.
+
+    A step is named by its number, or by its label or agent if it is the only one.
 
     Raises:
         InvalidRequest: there is none, or there are several.
     """
-    nodes = seen.plan["nodes"]
-    if words in nodes:
+    first, slash, below = words.partition("/")
+    node = _node_of(seen, first)
+    if not slash:
+        return seen.run["run"], node
+    if node not in seen.children:
+        raise InvalidRequest(f"step {first!r} has called no flow")
+    return step_of(seen.children[node], below)
+
+
+def _node_of(seen: RunView, words: str) -> str:
+    if words in seen.plan["nodes"]:
         return words
     name = words.removeprefix("@").removeprefix("$")
     fits = [

@@ -48,8 +48,18 @@ OPTIONS = (
         choices=_WHAT,
         help="What to do; list, the default.",
     ),
-    option("run", metavar="RUN", nargs="?", help="The run, or how its id begins."),
-    option("step", metavar="STEP", nargs="?", help="For jump: node-3, or @label."),
+    option(
+        "run",
+        metavar="RUN",
+        nargs="?",
+        help="The run, or how its id begins; for show by default the latest.",
+    ),
+    option(
+        "step",
+        metavar="STEP",
+        nargs="?",
+        help="For jump: node-3, @label, or node-0/node-1 in a flow that it called.",
+    ),
     AS_JSON,
 )
 
@@ -59,13 +69,13 @@ def command(options: Namespace) -> int:
     bridge = Bridge.open()
     if options.what == "list":
         return _list(bridge, options)
-    if not options.run:
+    if not options.run and options.what != "show":
         raise InvalidRequest(
             f"runs {options.what} expected a RUN; see `hostbridge runs`"
         )
     if bool(options.step) != (options.what == "jump"):
         raise InvalidRequest("runs jump takes a RUN and a STEP; the others only a RUN")
-    run_id = which_run(bridge, options.run)
+    run_id = which_run(bridge, options.run) if options.run else _latest(bridge)
     if options.what == "show":
         # What has ended meanwhile is part of how far it is.
         advance(bridge.store, bridge.settings, run_id)
@@ -81,6 +91,13 @@ def command(options: Namespace) -> int:
     for way in ways_out(seen.run):
         complain(way)
     return Exit.OK
+
+
+def _latest(bridge: Bridge) -> str:
+    """The run that was begun last."""
+    for run in all_runs(bridge.store):
+        return run[0] if isinstance(run, tuple) else run["run"]
+    raise InvalidRequest("no flow was run here; see `hostbridge run --help`")
 
 
 def _list(bridge: Bridge, options: Namespace) -> int:
@@ -107,7 +124,7 @@ def _act(bridge: Bridge, options: Namespace, run_id: str) -> None:
         name = f"hostbridge runs {options.what}"
         refuse_unless_by_hand(bridge.settings, clients, name)
     if options.what == "jump":
-        node = step_of(view(bridge.store, run_id), options.step)
+        run_id, node = step_of(view(bridge.store, run_id), options.step)
         act = partial(by_hand.jump, node=node)
     else:
         act = getattr(by_hand, options.what)

@@ -33,11 +33,17 @@ if TYPE_CHECKING:
 
 
 def advance(
-    store: Store, settings: Settings, run_id: str, act: Act | None = None
+    store: Store,
+    settings: Settings,
+    run_id: str,
+    act: Act | None = None,
+    *,
+    reached: set[str] | None = None,
 ) -> Run:
     """Take a run, and those that it called or was called by, as far as they go now.
 
-    `act` is what a person does with it first (`bridge.engine.by_hand`).
+    `act` is what a person does with it first (`bridge.engine.by_hand`). To `reached`
+    are added the checkpoints that any of them has come to, by the ids of their visits.
 
     Raises:
         UnknownRun: there is no such run.
@@ -55,7 +61,9 @@ def advance(
         with lock_in(folder, live_runs.LOCK, wait_s=state.lock_wait_s):
             family = Family(opened, settings, state, root, folders)
             found = family.advance(run_id, act)
-        if family.has_asked:
+        if reached is not None:
+            reached |= family.reached
+        if family.has_asked or family.reached:
             wakeups.wake(opened, live_sessions(opened))
     return found
 

@@ -145,6 +145,7 @@ def new_run(run_id: str, plan: Plan, options: RunOptions, *, now_ms: int) -> Run
         "fanOut": options.get("fan_out"),
         "out": [],
         "at": now_ms,
+        "uptime": None,
         "createdAt": now_ms,
     }
 

@@ -146,8 +146,8 @@ def say(made: Step, node: str | None, said: Said, *, asked: str | None = None) -
         for name, id_ in waiting.items()
         if node in (None, name) and asked in (None, id_)
     ]
-    if len(named) != 1:
-        _refuse_late(run, asked, is_waiting=bool(waiting))
+    if len(named) != 1 and (asked or not waiting):
+        refuse_late(run, asked)
     _check(made, *LIVE)
     if asked and not named:
         raise InvalidRequest(f"run {run['run']} does not wait for it any more")
@@ -162,10 +162,14 @@ def say(made: Step, node: str | None, said: Said, *, asked: str | None = None) -
     return named[0]
 
 
-def _refuse_late(run: Run, asked: str | None, *, is_waiting: bool) -> None:
-    """Say so if it was answered before."""
-    last = None if is_waiting or asked else next(reversed(run["said"]), None)
-    first = run["said"].get(asked or last or "")
+def refuse_late(run: Run, asked: str | None = None) -> None:
+    """Say so if a checkpoint was answered before; by default the last of the run.
+
+    Raises:
+        InvalidRequest: it was; says where, and what.
+    """
+    last = next(reversed(run["said"]), "")
+    first = run["said"].get(asked or last)
     if first is not None:
         raise InvalidRequest(
             f"run {run['run']}: this checkpoint was answered before, "

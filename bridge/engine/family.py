@@ -17,8 +17,10 @@ from bridge.engine.run_ids import LIVE, request_id
 from bridge.engine.step import Step, Used
 from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Uptime
 from bridge.protocol.response import failed
 from bridge.store import live_runs
+from bridge.store.clock import uptime
 from bridge.store.queries import find_unfinished
 from bridge.store.responses import publish
 from bridge.store.state import file_of
@@ -47,6 +49,7 @@ class Family:
     Attributes:
         next: runs that were told of something, still to be advanced.
         has_asked: whether a session could take something new.
+        reached: the checkpoints that a session may ask its person about since now.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Family:
         self.state = state
         self.next: deque[str] = deque()
         self.has_asked = False
+        self.reached: set[str] = set()
         self._folders = folders
         self._known: dict[str, HeldRun] = {}
         self._root_id = root
@@ -72,14 +76,19 @@ class Family:
         if act and run is not root and root.run["status"] == "completed":
             raise InvalidRequest(f"run {self._root_id} has completed without it")
         run.advance(act)
+        has_ended = root.run["status"] not in LIVE
+        is_marked = has_ended or live_runs.is_marked(self.state, self._root_id)
         for called in [*root.run["called"]] if run is root else ():
-            if live_runs.is_marked(self.state, called):
+            # Who has removed one mark may have removed more of them.
+            if not is_marked or live_runs.is_marked(self.state, called):
                 self.look(called)
         while self.next:
             self.look(self.next.popleft())
         for name, each in self._known.items():
             if each.run["status"] not in LIVE:
                 live_runs.unmark(self.state, name)
+            elif not live_runs.is_marked(self.state, name):
+                live_runs.mark(self.state, name)
         return run.run
 
     def look(self, run_id: str, act: Act | None = None) -> None:
@@ -168,7 +177,8 @@ class HeldRun:
         if not (act or facts or is_late or (is_running and run["look"])):
             return False
         used = self.family.used_by_others(run)
-        made = Step(self.plan, {**run, "at": now_ms}, self.answers.truth, used)
+        run |= {"at": now_ms, "uptime": uptime(self.family.state.clock).to_data()}
+        made = Step(self.plan, run, self.answers.truth, used)
         if act is not None:
             act(made)
             # What a person said is a fact, too.
@@ -182,7 +192,7 @@ class HeldRun:
         self.refused = {}
         # What a person has done cannot be found out again.
         self.write(made.run, durable=act is not None)
-        self.family.has_asked |= bool(self._questions(made.run) - self._questions(run))
+        self.family.reached |= self._questions(made.run) - self._questions(run)
         return True
 
     def _questions(self, run: Run) -> set[str]:
@@ -195,8 +205,13 @@ class HeldRun:
     def _bounded(self) -> Run:
         """The run, within what holds for all runs of the family."""
         root = self.family.root.run
-        bounds = {key: root[key] for key in ("agents", "tokens", "until", "policy")}
-        return {**self.run, **bounds}  # type: ignore[typeddict-item]
+        return {
+            **self.run,
+            "agents": root["agents"],
+            "tokens": root["tokens"],
+            "until": _until(root, self.family.state),
+            "policy": root["policy"],
+        }
 
     def write(self, run: Run, *, durable: bool = False) -> None:
         """Write how far the run is."""
@@ -296,6 +311,15 @@ class HeldRun:
             raise
         except BridgeError as exc:
             self.refused[request_id(self.run, node)] = ("error", f"{exc}")
+
+
+def _until(run: Run, state: State) -> int | None:
+    """When a run has to end, on the wall clock as it is now."""
+    until, then = run["until"], run["uptime"]
+    if until is None or then is None:
+        return until
+    now = uptime(state.clock)
+    return until + Uptime.model_validate(then).set_since(run["at"], state.now_ms(), now)
 
 
 def _cancel(state: State, asked: RequestId) -> None:

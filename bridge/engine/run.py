@@ -139,7 +139,8 @@ class Run(TypedDict):
         called: of a run that nobody called: how many each run below it has asked.
         agents: how many all of these may ask; null for no limit.
         tokens: how many tokens their agents may use; null for no limit.
-        until: when it has to end, in milliseconds since 1970; null for never.
+        until: when it has to end, in milliseconds since 1970; null for never. It is
+            meant on the wall clock as that was at `at`.
         policy: what becomes of the run when a step fails and no condition looks at it.
             Of these four, what `root` says holds for a called run, too.
         parent: the run and the node that called it.
@@ -153,7 +154,9 @@ class Run(TypedDict):
         fanOut: how many of its requests may wait or run at once without a person's yes.
         out: what its last steps asked, once it has completed: as in `vars`.
         at: when it last changed.
-        createdAt: when it began; both in milliseconds since 1970.
+        uptime: for how long the machine had run then, and since which start: by this a
+            wall clock that was set shows. Null before its first step.
+        createdAt: when it began; as `at` in milliseconds since 1970.
     """
 
     schemaVersion: int
@@ -188,6 +191,7 @@ class Run(TypedDict):
     fanOut: int | None
     out: list[str]
     at: int
+    uptime: dict[str, Any] | None
     createdAt: int
 
 

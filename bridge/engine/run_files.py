@@ -30,6 +30,13 @@ Digest = NewType("Digest", str)
 PLAN, DETAILS = "plan.json", "details.json"
 _SEAL = b',"seal":"'
 _MAC_CHARS = 64
+# Those of `Run`, which only type checkers load.
+_KEYS = (
+    "schemaVersion run name source text plan details rev status why open nodes vars "
+    "loops due said look asked called agents tokens until policy parent root depth "
+    "resumed params ask fanOut out at uptime createdAt"
+)
+KEYS = frozenset(_KEYS.split())
 # A file for people to read, as long as that costs nothing.
 _READABLE = 200
 
@@ -98,7 +105,8 @@ def read(folder: Folder, run_id: str, key: bytes) -> Run:
     """How far a run is.
 
     Raises:
-        BadRun: the file is not as it was written, or of another run.
+        BadRun: the file is not as it was written, of another run, or of another
+            version of hostbridge.
         NewerSchema: a newer hostbridge wrote it.
     """
     path = f"{folder.path}/{FILE}"
@@ -119,6 +127,8 @@ def read(folder: Folder, run_id: str, key: bytes) -> Run:
         )
     if not is_ours:
         raise BadRun(path, "not written by hostbridge: the seal is missing or wrong")
+    if version != VERSION or not run.keys() >= KEYS:
+        raise BadRun(path, "another version of hostbridge wrote it")
     if name != run_id:
         raise BadRun(path, f"it is of another run, {name}")
     del run["seal"]

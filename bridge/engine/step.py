@@ -89,6 +89,7 @@ class Step:
         # What may be decided now.
         self.queue: deque[str] = deque()
         self.jumps = 0
+        self.whys: dict[str, str] = {}
         if run["look"]:
             self.run["look"] = False
             self.touch(self.nodes)
@@ -111,6 +112,7 @@ class Step:
     def _hear(self, name: str, fact: Fact) -> None:
         node, entry = self.nodes[name], self.known[name]
         how, why = fact
+        self.whys[name] = why
         if how == "paused":
             self.halt("paused", f"{name}: {why}")
         elif how != "ok" and entry.get("attempt", 1) <= node.get("retry", 0):
@@ -178,8 +180,7 @@ class Step:
         entry: Entry = {**self.known.get(name, {})}
         entry.pop("why", None)
         self.known[name] = entry
-        run = self.run
-        kind = self.nodes[name]["kind"]
+        run, kind = self.run, self.nodes[name]["kind"]
         if run["status"] == "running" and kind == "agent" and (spent := self._spent()):
             self.halt("paused", spent)
         if run["status"] != "running":
@@ -215,7 +216,7 @@ class Step:
         targets = node["to"]
         if state != "skipped":
             if "fail" in node and self._holds(node["fail"], self._own(name)):
-                self.stop(name, "it was tried as often as it may be")
+                self.stop(name, self._used_up(name))
                 return
             dead = self._dead(name, targets)
             if dead:
@@ -273,6 +274,13 @@ class Step:
                 self.known[back["to"]]["forced"] = True
                 return True
         return False
+
+    def _used_up(self, name: str) -> str:
+        """That no jump back is left, and what has failed last."""
+        back = self.nodes[name]["back"][0]
+        failed = [each for each in self._own(name)() if self.whys.get(each)]
+        most = f"it went back to {back['to']} as often as it may: {back['max']}"
+        return "; ".join([most, *(f"{each}: {self.whys[each]}" for each in failed)])
 
     def reset(self, names: Iterable[str]) -> None:
         """Let nodes begin anew: what runs there is cancelled, their ends forgotten."""

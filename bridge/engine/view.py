@@ -46,6 +46,12 @@ class RunView:
         steps = [entry for _, node, _, entry in self.steps() if node["kind"] != "pass"]
         return sum(e.get("state", "open") != "open" for e in steps), len(steps)
 
+    def runs(self) -> Iterator[Run]:
+        """The run, and all below it."""
+        yield self.run
+        for child in self.children.values():
+            yield from child.runs()
+
     def kind(self, node: str) -> str:
         """What kind of step it is."""
         return self.plan["nodes"][node]["kind"]

@@ -29,26 +29,22 @@ def go_on(hook: HookContext) -> None:
     # Those that others called go on with them.
     for run_id in [each for each in live if not is_called(each)]:
         try:
-            before = hook.now_ms()
-            run = advance(hook.store, hook.settings, run_id)
-            if run["at"] >= before and (lines := [*_news(hook, run)]):
+            before, reached = hook.now_ms(), set[str]()
+            run = advance(hook.store, hook.settings, run_id, reached=reached)
+            if lines := [*_news(run, reached, has_changed=run["at"] >= before)]:
                 tell_later(hook, lines)
         except Exception:  # noqa: BLE001 - the answer to the event counts
             log_failure("flows")
 
 
-def _news(hook: HookContext, run: Run) -> Iterator[str]:
-    """What its user should know of a run that has just changed."""
+def _news(run: Run, reached: set[str], *, has_changed: bool) -> Iterator[str]:
+    """What its user should know of a run, and of those that it has called."""
     name = f"flow {run['name'] or run['run']}"
-    if run["status"] == "completed":
-        yield f"{name} is done: hostbridge runs show {run['run']}"
-    elif run["status"] != "running":
-        why = f"{run['status']} ({run['why']})"
-        yield f"{name} is {why}: hostbridge runs show {run['run']}"
-    elif not run["open"] or run["parent"]:
-        return
-    elif any(run["nodes"][node].get("at") == run["at"] for node in run["open"]):
-        from bridge.engine.view import view
-
-        for checkpoint, _ in view(hook.store, run["run"]).checkpoints():
-            yield f"{name} waits for you: hostbridge approve {checkpoint}"
+    if run["status"] == "running":
+        # A flow that it called may wait; the run itself is as it was then.
+        for run_id in sorted({each.partition("-")[0] for each in reached}):
+            yield f"{name} waits for you: hostbridge approve {run_id}"
+    elif has_changed:
+        ended = run["status"] == "completed"
+        how = "done" if ended else f"{run['status']} ({run['why']})"
+        yield f"{name} is {how}: hostbridge runs show {run['run']}"

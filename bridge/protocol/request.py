@@ -123,6 +123,16 @@ class Uptime(Value):
     boot: str
     ms: Milliseconds
 
+    def set_since(self, at_ms: int, now_ms: int, now: Self) -> int:
+        """By how much the wall clock was set since `at_ms`, when this was the uptime.
+
+        In milliseconds; 0 if that cannot be known, as after a restart.
+        """
+        if self.boot != now.boot:
+            return 0
+        set_ms = (now_ms - at_ms) - (now.ms - self.ms)
+        return set_ms if abs(set_ms) >= _MIN_CHANGE_MS else 0
+
 
 class Applied(Value):
     """The agent definition that filled in what the asker left open.
@@ -218,10 +228,8 @@ class Request(Record):
         restarted, its uptime shows by how much.
         """
         made = self.uptime
-        if made is None or made.boot != uptime.boot:
-            return self
-        set_ms = (now_ms - self.created_at) - (uptime.ms - made.ms)
-        return self if abs(set_ms) < _MIN_CHANGE_MS else self.with_(_set_ms=set_ms)
+        set_ms = made.set_since(self.created_at, now_ms, uptime) if made else 0
+        return self.with_(_set_ms=set_ms) if set_ms else self
 
     @property
     def asked_ms(self) -> int:

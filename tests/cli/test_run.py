@@ -63,7 +63,7 @@ def test_a_run_says_which_of_its_files_have_changed(project, claude):
     shown = project.run("runs", "show", run)
     assert line.format(project.folder / name) in shown.out
     said = json.loads(project.run("runs", "show", run, "--json").out)
-    assert said["changed"] == [str(project.folder / name)]
+    assert said["changed"] == [str(project.folder / each) for each in (name, inner)]
     flow(project, "Explore", "inner.flow")
     claude.write_text(good)
     again = project.run("run", "--resume", run)
@@ -88,7 +88,7 @@ def test_a_failed_run_says_why_and_goes_on_with_resume(project, claude):
 
     log = project.state / "runs" / f"{run}-node-0-1-1.jsonl"
     log.write_text("as a model in this process leaves it")
-    shown = project.run("runs", "show", run).out
+    shown = project.run("runs", "show").out
     assert "node-0\tok (attempt 2)\t" in shown
     said = json.loads(project.run("runs", "show", run, "--json").out)
     assert said["variables"] == {"x": "fine"}
@@ -128,12 +128,14 @@ def test_wrong_words_say_what_is_right(project):
     assert "the parameter 'what' is missing; give it with --param NAME=VALUE" in (
         project.run("run", flow(project, f'{G}:"{{{{what}}}}"')).err
     )
-    assert "no flow is named 'nothing'" in project.run("run", "nothing").err
+    assert "no flow is named 'nothing'; give" in project.run("run", "nothing").err
+    assert "no flow is named 'a'; did you mean ./a.flow?" in project.run("run", "a").err
     assert "expected a flow, or --resume RUN" in project.run("run").err
     nobody = project.run("run", flow(project, f'{G}:"a"')).err
     assert "`hostbridge install` first" in nobody
     assert "hostbridge submit" not in nobody
     assert "there is no run 'r1'" in project.run("runs", "show", "r1").err
+    assert "no flow was run here" in project.run("runs", "show").err
     assert (
         project.run("runs").out == "no flow was run here; see `hostbridge run --help`\n"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from engine.flowworld import World
+from flow.simulation import plan_of
 
 from bridge.store.live_runs import live_runs
 
@@ -125,8 +126,43 @@ def test_a_loop_is_gone_through_as_often_as_it_may_be(world):
     assert prompts == ["Again: ", "Again: round 1", "Again: round 2"]
     assert (ended["status"], ended["why"]) == (
         "failed",
-        "node-3: it was tried as often as it may be",
+        "node-3: it went back to node-0 as often as it may: 2",
     )
+
+
+def test_a_retry_that_is_used_up_says_what_has_failed(world):
+    run = world.begin('retry(1) { a:"1" -> b:"2" }')
+    for agent, said in (("a", ""), ("b", "host_gone")) * 2:
+        world.answer(agent, said)
+        ended = world.advance(run)
+
+    assert ended["why"] == (
+        "node-3: it went back to node-0 as often as it may: 1; "
+        "node-2: host_gone: as the test wants"
+    )
+
+
+CLOSED = "{type: object, additionalProperties: false, properties: {%s: {}}}"
+BEGINNINGS = {
+    "issues": CLOSED % "issues",
+    "open": "{type: object, properties: {issues: {}}}",
+    "none": CLOSED % "found",
+    "free": "{type: object}",
+}
+
+
+@pytest.mark.parametrize("form", BEGINNINGS)
+def test_an_agent_is_asked_for_issues_unless_its_own_answers_say(world, form):
+    folder = world.settings.home / "agents"
+    folder.mkdir(parents=True)
+    words = f"name: v\nprompt: Look\noutput_schema: {BEGINNINGS[form]}\n"
+    (folder / "v.yaml").write_text(words)
+    plan = plan_of('v:"1" (if issues)~> a:"2"')
+
+    world.begin(plan)
+
+    said = world.waiting()["v"].prompt
+    assert ("are issues" in said) == (form == "free")
 
 
 def test_prune_keeps_what_a_living_run_has_asked(world):

@@ -8,6 +8,7 @@ import pytest
 from engine.flowworld import World
 from flow.simulation import plan_of
 from servingworld import bridge_in
+from storeworld import FakeClock, store_in
 
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
@@ -171,6 +172,22 @@ def test_the_time_of_a_run_is_bounded(world):
     late = world.begin('b:"1"', until=world.store.now_ms())
     assert world.advance(late)["why"] == "its time is over (--timeout)"
     assert world.advance(run)["status"] == "running"
+
+
+@pytest.mark.parametrize("set_s", [86_400, -86_400], ids=["forward", "back"])
+def test_a_clock_that_is_set_leaves_a_run_its_time(tmp_path, set_s):
+    clock = FakeClock()
+    world = World(tmp_path, store_in(tmp_path, clock=clock))
+    run = world.begin('a:"1" -> b:"2"', until=world.store.now_ms() + 100_000)
+
+    clock.go_on(2)
+    clock.set_wall(set_s)
+    world.answer("a")
+    assert world.advance(run)["status"] == "running"
+    assert world.waiting()["b"].timeout == 98_000
+
+    clock.go_on(99)
+    assert world.advance(run)["why"] == "its time is over (--timeout)"
 
 
 def test_nothing_is_asked_while_hostbridge_is_off(world):

@@ -53,6 +53,17 @@ def test_a_called_flow_is_a_run_of_its_own(world):
     assert lives(world) == [run]
 
 
+def test_who_looks_at_a_run_marks_it_again(world):
+    run = world.begin(calling('a:"Make {{what}}"'))
+    marks = lives(world)
+    for mark in (world.store.place.state / "live").iterdir():
+        mark.unlink()
+
+    world.advance(run)
+
+    assert lives(world) == marks
+
+
 def test_a_called_flow_is_cancelled_with_its_caller(world):
     run = world.begin(calling('a:"Make {{what}}"'))
 

@@ -12,7 +12,9 @@ from engine.flowworld import World
 
 from bridge.engine import by_hand
 from bridge.engine.advance import advance_all
-from bridge.engine.run_files import BadRun
+from bridge.engine.run import Run
+from bridge.engine.run_files import KEYS, BadRun, folder_of, read, write
+from bridge.engine.view import all_runs
 from bridge.errors import BridgeError, InvalidRequest, NewerSchema
 
 
@@ -76,6 +78,22 @@ def test_a_copied_run_is_not_run(world, run):
 
     with pytest.raises(BadRun, match=f"it is of another run, {run}"):
         world.advance("r2")
+
+
+def test_a_run_of_another_version_is_named(world, run):
+    with world.store.state() as state, folder_of(state, run) as here:
+        other = read(here, run, state.key())
+        del other["tokens"]
+        write(here, other, state.key())
+
+    with pytest.raises(BadRun, match="another version of hostbridge wrote it"):
+        world.advance(run)
+    (listed,) = all_runs(world.store)
+    assert listed[0] == run
+
+
+def test_the_keys_of_a_run():
+    assert Run.__required_keys__ == KEYS
 
 
 def test_a_newer_run_is_refused_and_kept(world, run):

@@ -11,6 +11,8 @@ from hookworld import GOOD
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
 from bridge.engine.view import view
+from bridge.flow.compiler import compile_flow
+from bridge.flow.parser import parse_flow
 
 G = "general-purpose"
 
@@ -22,7 +24,8 @@ def begun(world):
 
     def begin_(source, **options):
         with world.store.state() as state:
-            run = begin(state, plan_of(source), **options)
+            plan = plan_of(source) if isinstance(source, str) else source
+            run = begin(state, plan, **options)
         advance(world.store, world.bridge.settings, run)
         return run
 
@@ -99,6 +102,19 @@ def test_the_user_is_told_of_the_end_and_of_what_waits_for_them(world, begun):
     assert "systemMessage" not in world.say("UserPromptSubmit", prompt="go on")
 
 
+def test_the_user_is_told_what_a_called_flow_waits_for(world, begun):
+    inner = parse_flow(f'{G}:"a" -> @ok:"Fine?"')
+    run = begun(compile_flow(parse_flow("@call:inner"), lambda _: inner))
+    (asked,) = world.store.waiting()
+
+    answer(world, asked)
+
+    said = world.say("UserPromptSubmit", prompt="go on")
+    child = asked.partition("-")[0]
+    line = f"hostbridge: flow {run} waits for you: hostbridge approve {child}"
+    assert said["systemMessage"] == line
+
+
 def test_an_answer_that_was_not_heard_is_heard_at_the_next_event(world, begun):
     """A hook may be killed between the answer and the run."""
     run = begun(f'{G}:"a" -> {G}:"b"')
@@ -136,7 +152,7 @@ def test_a_bad_run_does_not_touch_the_session(world, begun):
 
 
 def test_news_that_cannot_be_told_do_not_touch_the_session(world, begun):
-    """Before a checkpoint is told of, the rest of the plan is read."""
+    """What a checkpoint asks is read only where it is asked."""
     run = begun(f'{G}:"a" -> @ok:"Fine?"')
     (world.store.place.state / "runs" / run / "details.json").write_text("{}")
 
