@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_RUNS = (Bridge.run.__name__, Bridge.resume.__name__)
+
 
 def _in_thread(
     method: Callable[Concatenate[Bridge, P], T],
@@ -93,9 +95,13 @@ def _own_thread(
 
 
 def _waiting(
-    method: Callable[Concatenate[Bridge, P], T], callback: str = "on_stage"
+    method: Callable[Concatenate[Bridge, P], T],
 ) -> Callable[Concatenate[AsyncBridge, P], Coroutine[Any, Any, T]]:
-    """The same method, which may take long, run in a thread of its own."""
+    """The same method, which may take long, run in a thread of its own.
+
+    It takes nothing else: mypy would then see the first overload of `method` alone.
+    """
+    callback = "on_change" if method.__name__ in _RUNS else "on_stage"
 
     @wraps(method)
     async def call(self: AsyncBridge, /, *args: P.args, **options: P.kwargs) -> T:
@@ -130,8 +136,8 @@ class AsyncBridge:
     variables = _in_thread(Bridge.variables)
 
     ask = _waiting(Bridge.ask)
-    run = _waiting(Bridge.run, "on_change")
-    resume = _waiting(Bridge.resume, "on_change")
+    run = _waiting(Bridge.run)
+    resume = _waiting(Bridge.resume)
 
     @overload
     async def wait(

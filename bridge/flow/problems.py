@@ -28,6 +28,8 @@ class InvalidFlow(BridgeError):
         problems: each at its place, in the order of the source.
     """
 
+    # As the errors beside it: where people import it from.
+    __module__ = "bridge"
     code = "invalid_flow"
 
     def __init__(self, file: str, source: str, problems: Iterable[Problem]) -> None:

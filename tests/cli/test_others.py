@@ -233,7 +233,7 @@ def test_prune_removes_what_has_ended(project):
     by_default.prints(
         0,
         "removed: requests 0, quarantined files 0, temporary files 0, wake-up "
-        "files of closed sessions 0; 0.0 MiB freed\n",
+        "files of closed sessions 0, runs of flows 0; 0.0 MiB freed\n",
     )
     assert by_size.json["requests"] == 1
     assert project.run("show", waiting).code == 0

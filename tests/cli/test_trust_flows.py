@@ -85,7 +85,7 @@ def test_a_file_does_not_hide_the_flow_of_its_name(project):
 
     ran = project.run("run", "mine", "--dry-run", "answers")
 
-    assert ran.out == "node-0  general-purpose\n    Look around\n"
+    assert ran.out == "node-0  general-purpose\n    Look around\n  says: fine\n"
 
 
 def test_what_is_no_file_is_no_flow(project, file):
