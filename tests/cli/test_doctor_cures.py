@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import time
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -58,6 +59,7 @@ def edited(project) -> None:
 
 def overdue(project) -> None:
     project.submit(timeout_s=0.01)
+    time.sleep(0.02)
 
 
 def exposed(project) -> None:
