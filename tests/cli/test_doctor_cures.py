@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import time
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
