@@ -105,6 +105,7 @@ def written(annotation: str) -> str:
         "Priority": '`"high"`, `"normal"`, `"low"`',
         "RouteChoice": '`"auto"`, `"host"`, `"claude"`, `"local"`, `"endpoint"`',
         "OwnRoute": '`"claude"`, `"local"`, `"endpoint"`',
+        "Policy": '`"abort"`, `"skip"`, `"ask"`',
     }
     return ", ".join(named.get(part, f"`{part}`") for part in parts)
 
@@ -114,6 +115,7 @@ KEYWORDS: dict[str, Any] = {
     "Only of `ask`": options.AskOptions,
     "Only of `submit`": options.SubmitOptions,
     "Of `wait`": options.WaitOptions,
+    "Of `run` and `resume`": options.RunOptions,
 }
 
 
