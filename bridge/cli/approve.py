@@ -24,7 +24,7 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.options import option, switch
 from bridge.cli.output import complain, counted, tell, visible
 from bridge.cli.run_display import answer_checkpoint
-from bridge.cli.run_text import step_of, which_run
+from bridge.cli.run_text import stands, step_of, ways_out, which_run
 from bridge.cli.terminal import confirm
 from bridge.cli.which_request import which
 from bridge.engine.view import view
@@ -95,7 +95,13 @@ def _answer(bridge: Bridge, run: str, words: list[str]) -> int:
     if step := words[0].partition("/")[2]:
         run, node = step_of(view(bridge.store, run), step)
     answer_checkpoint(bridge, run, node, answer, by="approve")
-    tell(f"run {run} goes on with: {visible(answer)}")
+    now = view(bridge.store, run).run
+    if now["status"] == "running":
+        tell(f"run {run} goes on with: {visible(answer)}")
+    else:
+        tell(f"answered: {visible(answer)}")
+        for line in (stands(now), *ways_out(now)):
+            complain(line)
     return Exit.OK
 
 

@@ -36,7 +36,13 @@ from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, WHO, option
 from bridge.cli.output import complain, say, say_json, visible
 from bridge.cli.run_display import Display
 from bridge.cli.run_log import RunLog
-from bridge.cli.run_text import CHANGED, changed_files, ways_out, which_run
+from bridge.cli.run_text import (
+    CHANGED,
+    changed_files,
+    stands,
+    ways_out,
+    which_run,
+)
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 from bridge.setting import count
@@ -183,10 +189,9 @@ def _print(bridge: Bridge, options: Namespace, done: FlowResult) -> int:
     elif done.status == "completed":
         say(visible(done.text, kept="\n\t"))
     if done.status != "completed":
-        how = "failed" if done.status == "failed" else f"is {done.status}"
-        complain(f"run {done.run} {how}: {done.why}")
-        for way in ways_out(view(bridge.store, done.run).run):
-            complain(way)
+        run = view(bridge.store, done.run).run
+        for line in (stands(run), *ways_out(run)):
+            complain(line)
     if not done.success:
         return Exit.FAILED
     if done.degraded and not options.accept_degraded:

@@ -115,6 +115,12 @@ def waits_for_you(bridge: Bridge, run_id: str, node: str) -> str:
     return f"{node} waits for you: hostbridge approve {run_id} [ANSWER]\n{asks}"
 
 
+def stands(run: Run) -> str:
+    """How a run that has stopped stands, and why, in a line."""
+    how = "failed" if run["status"] == "failed" else f"is {run['status']}"
+    return f"run {run['run']} {how}" + (f": {run['why']}" if run["why"] else "")
+
+
 def ways_out(run: Run) -> Iterator[str]:
     """What a person can do with a run that has stopped."""
     more = [f" {bound} MORE" for bound in _BOUNDS if f"({bound})" in run["why"]]

@@ -45,6 +45,8 @@ def _news(run: Run, reached: set[str], *, has_changed: bool) -> Iterator[str]:
         for run_id in sorted({each.partition("-")[0] for each in reached}):
             yield f"{name} waits for you: hostbridge approve {run_id}"
     elif has_changed:
-        ended = run["status"] == "completed"
-        how = "done" if ended else f"{run['status']} ({run['why']})"
-        yield f"{name} is {how}: hostbridge runs show {run['run']}"
+        how = {"completed": "is done", "failed": "failed"}.get(
+            run["status"], f"is {run['status']}"
+        )
+        why = f" ({run['why']})" if run["why"] else ""
+        yield f"{name} {how}{why}: hostbridge runs show {run['run']}"

@@ -186,6 +186,16 @@ def test_another_terminal_answers_a_checkpoint(project, waiting):
     assert err.decode().count("waits for you") == 1
 
 
+def test_whoever_refuses_reads_what_that_did(project, waiting):
+    run, _ = waiting
+
+    told = approve(project, run, "no")
+
+    assert "goes on" not in told
+    assert f"run {run} failed: node-0: a person said no" in told
+    assert f"hostbridge run --resume {run}" in told
+
+
 def test_the_question_is_shown_whole_with_its_run(project, claude):
     assert claude
     asks = "A long question. " * 200
