@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bridge.engine.step import Step
 
 # Where a person has answered.
-_BY: Mapping[str, str] = {
+BY: Mapping[str, str] = {
     "approve": "by `hostbridge approve`",
     "run": "in the terminal of `hostbridge run`",
     "question": "in a Claude Code session",
@@ -173,7 +173,7 @@ def refuse_late(run: Run, asked: str | None = None) -> None:
     if first is not None:
         raise InvalidRequest(
             f"run {run['run']}: this checkpoint was answered before, "
-            f"{_BY.get(first['by'], first['by'])}: {first['text']}"
+            f"{BY.get(first['by'], first['by'])}: {first['text']}"
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.engine.answers import Answers, as_text, fact_of
+from bridge.engine.by_hand import BY
 from bridge.engine.run_ids import request_id
 from bridge.engine.step import Step
 from bridge.flow.condition import read_condition
@@ -42,7 +43,8 @@ class Reasons:
             return why
         asked = request_id(self._run, node)
         if said := self._run["said"].get(asked):
-            return f"{_short(said['text'])} ({said['by']})"
+            by = BY.get(said["by"], said["by"])
+            return f"{_short(said['text'])} ({by})"
         state = entry.get("state")
         if state in ("failed", "error"):
             response = self._answers.response(asked)

@@ -83,7 +83,7 @@ def test_one_sees_what_a_person_said(world):
     said = {"text": "yes,\nbut", "agreed": True, "at": 1, "by": "approve"}
     world.advance(run, partial(by_hand.say, node=None, said=said))
 
-    assert told(world, run) == {"node-0": ("ok", "yes, but (approve)")}
+    assert told(world, run) == {"node-0": ("ok", "yes, but (by `hostbridge approve`)")}
 
 
 def test_steps_of_a_called_flow_are_below_it(world):
