@@ -63,12 +63,8 @@ def agent(prompt: str, request: ApiRequest) -> Answer:
         return reply(json.dumps(answer))
     if not request.own_calls:
         return reply(tool_use("Bash", {"command": "pytest -q", "description": "Run"}))
-    if "evidence" in answer:
-        ran = {"type": "tests", "content": "1 passed", "command": "pytest -q"}
-        answer = answer | {"evidence": [ran | {"passed": True}]}
-    elif "checks" in answer:
-        answer = answer | {"checks": [{"name": "pytest -q", "passed": True}]}
-    return reply(json.dumps(answer))
+    ran = {"type": "tests", "content": "1 passed", "command": "pytest -q"}
+    return reply(json.dumps(answer | {"evidence": [ran | {"passed": True}]}))
 
 
 def main_thread(request: ApiRequest) -> Answer:
