@@ -123,9 +123,12 @@ class _Looked(NamedTuple):
         return self.store.find(RequestId(asked))
 
     def _tries(self, name: str, entry: Entry) -> list[Try]:
-        """Each time that an agent was asked, as far as that was kept."""
-        tries = []
-        for visit in range(1, entry.get("visit", 1) + 1):
+        """Each time that an agent was asked, if more than once, as far as it was kept."""
+        tries: list[Try] = []
+        visits = entry.get("visit", 1)
+        if visits == entry.get("attempt", 1) == 1:
+            return tries
+        for visit in range(1, visits + 1):
             attempt = 1
             asked = f"{self.seen.run['run']}-{name}-{visit}-{attempt}"
             while (found := self._find(asked)) is not None:
