@@ -123,7 +123,7 @@ class _Looked(NamedTuple):
         return self.store.find(RequestId(asked))
 
     def _tries(self, name: str, entry: Entry) -> list[Try]:
-        """Each time that an agent was asked, if more than once, as far as it was kept."""
+        """Each time that an agent was asked, if more than once, as far as kept."""
         tries: list[Try] = []
         visits = entry.get("visit", 1)
         if visits == entry.get("attempt", 1) == 1:
