@@ -41,6 +41,7 @@ SERVER = "http://127.0.0.1:8080/v1"
 
 # What an agent answers, by a part of what it was told; the first that fits.
 ANSWERS: dict[str, Any] = {
+    "Write one review": {"status": "success", "summary": "ready"},
     '"verdict"': {
         "verdict": "APPROVED", "summary": "as it should be", "checks": [], "issues": []
     },
@@ -57,9 +58,15 @@ def answer_to(told: str) -> Any:
     return next(value for part, value in ANSWERS.items() if part in told)
 
 
+def must_run(prompt: str) -> bool:
+    """Whether it has to run the tests; of the validators one may name commands."""
+    is_validator = '"verdict"' in prompt
+    return ('"evidence"' if is_validator else "Run the tests") in prompt
+
+
 def agent(prompt: str, request: ApiRequest) -> Answer:
     answer = answer_to(prompt)
-    if "Run the tests" not in prompt:
+    if not must_run(prompt):
         return reply(json.dumps(answer))
     if not request.own_calls:
         return reply(tool_use("Bash", {"command": "pytest -q", "description": "Run"}))
