@@ -25,9 +25,12 @@ def text_of(file: Path) -> str:
     """The text in a file.
 
     Raises:
-        InvalidRequest: there is no such file, it is not UTF-8, or it is too long.
+        InvalidRequest: there is no such file, it is no plain file, not UTF-8, or too long.
     """
     try:
+        if file.is_fifo():
+            # Its end may never come.
+            raise InvalidRequest(f"{file}: not a plain file")
         with file.open("rb") as opened:
             data = opened.read(_MAX_BYTES + 1)
         if len(data) > _MAX_BYTES:

@@ -102,8 +102,10 @@ def test_what_is_no_file_is_no_flow(project, file):
 
 def test_a_flow_without_end_is_not_read_to_it(project):
     (project.folder / "zero.flow").symlink_to("/dev/zero")
+    os.mkfifo(project.folder / "pipe.flow")
 
     assert "longer than 16 MiB" in project.run("run", "./zero.flow").err
+    assert "pipe.flow: not a plain file" in project.run("run", "pipe.flow").err
 
 
 def test_trust_shows_what_has_changed(project, file):
