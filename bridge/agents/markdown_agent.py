@@ -35,7 +35,7 @@ from bridge.protocol.names import MODEL_NAMES, is_model
 
 # An item between commas or spaces, outside parentheses.
 _ITEM = re.compile(r"(?:[^,()\s]|\([^()]*\)?|\))+")
-_USED = frozenset(
+USED = frozenset(
     {"name", "description", "tools", "disallowedTools", "model", "maxTurns"}
 )
 # Fields without effect on what an agent does or may do.
@@ -92,11 +92,11 @@ def read_markdown(
 
 def _warn_of_fields(tree: Tree, layer: Layer) -> None:
     ours = set() if layer in CLIENT_LAYERS else {"base"}
-    for field in sorted(tree.value.keys() - _USED - _HARMLESS - ours):
+    for field in sorted(tree.value.keys() - USED - _HARMLESS - ours):
         if field in _CLIENTS:
             message = "only Claude Code itself uses this field; ignored here"
         else:
-            hint = did_you_mean(field, _USED | _HARMLESS | _CLIENTS)
+            hint = did_you_mean(field, USED | _HARMLESS | _CLIENTS)
             message = f"unknown field, ignored{hint}"
         tree.warn((field,), message)
 

@@ -17,6 +17,7 @@ from bridge.agents.files import MAX_BYTES, read_bytes
 from bridge.agents.frontmatter import joined, read_fields, split
 from bridge.agents.layers import LayerFolder
 from bridge.agents.load import load
+from bridge.agents.markdown_agent import USED
 from bridge.agents.registry import PROJECT_FOLDER, Registry
 from bridge.agents.trust import refuse_unless_by_hand
 from bridge.cli.agents_new import create_file, open_home
@@ -128,6 +129,9 @@ def _for_the_client(fields: dict[str, Any], words: str, registry: Registry) -> P
     if not registry.is_trusted(loaded):
         raise NotTrusted(base, file, is_changed=True)
     theirs, their_words = _parts(data)
+    if not found.source.is_clients:
+        # What only the client uses had no effect in it.
+        theirs = {field: theirs[field] for field in theirs if field in USED}
     return theirs | fields, "\n\n".join(filter(None, (their_words, words)))
 
 

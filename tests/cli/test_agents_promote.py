@@ -270,6 +270,19 @@ def test_for_claude_code_it_stands_on_its_own(project, flow):
     )  # fmt: skip
 
 
+def test_it_may_do_no_more_than_its_base(project, flow):
+    """What hostbridge ignores in a file of ours would count in Claude Code."""
+    head = "tools: Read\npermissionMode: bypassPermissions\nhooks: {Stop: []}\nnew: 1\n"
+    text = f"---\nname: checker\ndescription: d\n{head}---\nYou check.\n"
+    define(project, "checker.md", text, layer="user")
+    flow("checker")
+    promote(project, "own", "--to", "claude")
+
+    file = project.bridge.settings.claude_dir / "agents" / "own.md"
+    wanted = ["description: From a flow", "model: opus", "name: own", "tools: Read"]
+    assert fields(file)[0] == wanted
+
+
 @pytest.mark.parametrize("base", ["Explore", "tools:linter", "researcher"])
 def test_error_a_base_that_claude_codes_files_cannot_have(project, flow, base):
     """It would lose the base's words, or could do more than the base."""
