@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from queue import SimpleQueue
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from bridge.routes import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from bridge.api.flow_result import FlowResult
     from bridge.config import Settings
@@ -51,7 +52,7 @@ class _Changed(Exception):
 class Follower:
     """Follows runs; `quick` does not wait long for the lock.
 
-    A `session` is charged for what is served here.
+    A `session` is charged for what is served here, in the `room` that runs share.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Follower:
         self.settings = settings
         self.quick = quick
         self.session = session
+        self.room: AbstractContextManager[object] = nullcontext()
         self._seen: RunView | None = None
 
     def follow(self, run_id: str, given: Mapping[str, Any]) -> FlowResult:
@@ -176,7 +178,7 @@ class Follower:
                     if seen.run["status"] != "running" and not serving:
                         return
                     for asked in self._waiting(seen, serving):
-                        serving[asked] = pool.submit(_serve_one, free, asked)
+                        serving[asked] = pool.submit(self._serve_one, free, asked)
                     self._settle(serving, seen)
             except BaseException:
                 is_left.set()
@@ -210,6 +212,18 @@ class Follower:
             if known != seen.run["run"]:
                 advance(self.quick, self.settings, known)
 
+    def _serve_one(self, free: SimpleQueue[Worker], asked: str) -> bool:
+        worker = free.get()
+        try:
+            with self.room:
+                return worker.serve(RequestId(asked))
+        except Abandoned:
+            # Who goes on with the run has it served.
+            worker.give_back(RequestId(asked))
+            return False
+        finally:
+            free.put(worker)
+
     def worker(self, route: OwnRoute, is_left: Event | None = None) -> Worker:
         """Who serves on a route of our own; raises if this machine cannot."""
         from bridge.worker.executors import open_worker
@@ -223,18 +237,6 @@ class Follower:
             # Its budgets count, whatever our environment says.
             worker.session, worker.charged = self.session, None
         return worker
-
-
-def _serve_one(free: SimpleQueue[Worker], asked: str) -> bool:
-    worker = free.get()
-    try:
-        return worker.serve(RequestId(asked))
-    except Abandoned:
-        # Who goes on with the run has it served.
-        worker.give_back(RequestId(asked))
-        return False
-    finally:
-        free.put(worker)
 
 
 def pause(store: Store, settings: Settings, run_id: str) -> bool:

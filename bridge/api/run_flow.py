@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # Fields of a request that all requests of a run have from who began it.
 _ASKERS = ("requester", "asker", "parent_request_id", "depth", "variables")
 _SHOWN_NAME = 40
-_BOUNDS = frozenset({"max_agents", "max_tokens", "timeout_s"})
+_BY_HAND = frozenset({"max_agents", "max_tokens", "timeout_s", "on_failure"})
 
 
 class Runner(Follower):
@@ -104,7 +104,7 @@ class Runner(Follower):
         if status == "running" and self._fails_now(run_id):
             status = "failed"
         if status != "running":
-            if status != "failed" or given.keys() & _BOUNDS:
+            if status != "failed" or given.keys() & _BY_HAND:
                 # Its user has stopped it, or bounded it: no model may undo that.
                 clients = open_clients(self.settings, self.store)
                 refuse_unless_by_hand(self.settings, clients, "hostbridge run --resume")

@@ -152,6 +152,7 @@ def _begin(
     known = checked("run", {**given, "route": route})
     run_id = runner.begin(flow, params, known)
     if runner.look(run_id).run["ask"]["route"] in OWN:
+        runner.room = serving.room
         stop = partial(_cancel, runner, run_id)
         serving.follow(run_id, partial(runner.follow, run_id, {}), stop)
     return run_id

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from threading import BoundedSemaphore
 
 from bridge.api.project import Project
 from bridge.api.wait import Waiter, cancel
@@ -17,14 +18,19 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, ignore
 from bridge.worker.worker import Worker
 
+_MANY = 256
 _log = logging.getLogger(__name__)
 
 
 class Serving:
-    """Serves requests, `slots` at a time; the others wait for their turn."""
+    """Serves requests, `slots` at a time; the others wait for their turn.
+
+    A run may wait for a person for days: it takes a slot only to have an agent served.
+    """
 
     def __init__(self, slots: int) -> None:
-        self._threads = ThreadPoolExecutor(slots, thread_name_prefix="headless")
+        self.room = BoundedSemaphore(slots)
+        self._threads = ThreadPoolExecutor(_MANY, thread_name_prefix="headless")
         # How to cancel what was begun here, and what a caller waits for, by its id.
         self._begun: dict[str, Callable[[], object]] = {}
         self._awaited: dict[str, Callable[[], object]] = {}
@@ -77,9 +83,10 @@ class Serving:
         self, project: Project, worker: Worker, request_id: RequestId, until_s: float
     ) -> None:
         waiter = Waiter(project.quick, on_stage=ignore)
-        left_s = max(0.0, until_s - project.store.clock.monotonic_s())
         try:
-            waiter.one_or_serve(request_id, worker, after_s=0, timeout_s=left_s)
+            with self.room:
+                left_s = max(0.0, until_s - project.store.clock.monotonic_s())
+                waiter.one_or_serve(request_id, worker, after_s=0, timeout_s=left_s)
         except WaitTimeout as exc:
             waiter.expire(request_id, Stage(str(exc.stage)))
         except Exception:  # noqa: BLE001 - a thread's: nobody else would hear of it

@@ -239,6 +239,23 @@ def test_error_what_is_refused_says_why(world: HookWorld):
     assert runs(world) == []
 
 
+@pytest.mark.usefixtures("claude")
+def test_flows_that_wait_for_a_person_hold_nobody_up(world: HookWorld):
+    async def steps(client: Client) -> None:
+        waits = {"flow": '@ok:"Fine?"', "mode": "headless", "wait": False}
+        for _ in range(2):
+            await call_from(world, client, "run_flow", waits)
+        agent = {"prompt": "Which?", "mode": "headless"}
+        done = told(await call_from(world, client, "start_agent", agent))
+        assert done["success"]
+        done = told(
+            await call_from(world, client, "run_flow", {"flow": TWO, "mode": "headless"})
+        )
+        assert done["success"]
+
+    run(steps, world.project, BRIDGE_SLOTS="1")
+
+
 def test_long_answers_are_left_to_their_records(world: HookWorld, claude: Path):
     long = json.dumps({"status": "success", "summary": "x" * 70_000})
     line = {"type": "result", "subtype": "success", "is_error": False, "result": "x"}
