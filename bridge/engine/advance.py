@@ -96,4 +96,5 @@ def _forget(state: State, run_id: str) -> None:
             if is_there and runs.has(f"{_root_of(state, run_id)}/{live_runs.FILE}"):
                 return
             live_runs.unmark(state, run_id)
-    live_runs.remove(state, run_id)
+            # Its caller may be about to begin it again.
+            live_runs.remove(state, run_id)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.engine.run_files import UnknownRun, folder_of, read
 from bridge.engine.run_ids import child_id, request_id
+from bridge.engine.step import REFUSED
 from bridge.errors import BridgeError, NewerSchema
 from bridge.policy.condition import decide
 from bridge.store.live_runs import RUNS
@@ -72,7 +73,7 @@ class Answers:
             said = self._run["said"].get(asked)
             if said is None:
                 return None
-            return ("ok", "") if said["agreed"] else ("failed", "a person said no")
+            return ("ok", "") if said["agreed"] else ("failed", REFUSED)
         response = self.response(asked)
         return fact_of(response) if response else None
 

@@ -218,20 +218,19 @@ class HeldRun:
         state, before = self.family.state, self.run
         if run["status"] in LIVE and before["status"] not in LIVE:
             live_runs.mark(state, run["run"])
-        if run["asked"] != before["asked"]:
-            self._count(run)
+        if run["asked"] != before["asked"] and self is not self.family.root:
+            self._count(run["run"], run["asked"])
         write(self.folder, run, state.key(), durable=durable)
         if run["status"] != before["status"]:
             state.note(f"run {run['status']}", run["run"], why=run["why"] or None)
         self.run = run
         self.answers.follow(run)
 
-    def _count(self, run: Run) -> None:
-        """Note how many agents a called run has asked, before it is so."""
+    def _count(self, called: str, asked: int) -> None:
+        """Note a called run, and how many agents it has asked, before it is so."""
         root = self.family.root
-        if root is not self:
-            called = {**root.run["called"], run["run"]: run["asked"]}
-            root.write({**root.run, "rev": root.run["rev"] + 1, "called": called})
+        counts = {**root.run["called"], called: asked}
+        root.write({**root.run, "rev": root.run["rev"] + 1, "called": counts})
 
     def _do_due(self) -> None:
         """Do what is due. What cannot be done now stays due."""
@@ -302,6 +301,8 @@ class HeldRun:
                 node=node,
                 child=child,
             )
+            if child not in family.root.run["called"]:
+                self._count(child, 0)
             called = family.run(child)
             is_behind = called.run["resumed"] < resumed
             called.advance(

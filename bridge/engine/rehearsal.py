@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.engine.answers import Answers
 from bridge.engine.asks import arguments_of, prompt_of, text_of
 from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
-from bridge.engine.step import step
+from bridge.engine.step import REFUSED, step
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import instruction_of
 from bridge.flow.problems import near
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from bridge.flow.plan import Plan
     from bridge.store.state import State
 
+_NO = re.compile(r"no\b|n[\W_]*$", re.IGNORECASE)
 _ENDS: dict[str, Fact] = {
     "failed": ("failed", "it says that it failed"),
     "blocked": ("failed", "it says that it is blocked"),
@@ -115,7 +117,7 @@ class Rehearsal:
         kind = self.plan["nodes"][node]["kind"]
         self._known.given[child_id(asked) if kind == "call" else asked] = answer
         if kind == "approval" and is_refusal("no" if answer is False else str(answer)):
-            return "failed", "a person said no"
+            return "failed", REFUSED
         said = answer.get("status") if isinstance(answer, dict) else None
         if said == "error":
             return "error", "it did not answer"
@@ -123,5 +125,5 @@ class Rehearsal:
 
 
 def is_refusal(answer: str) -> bool:
-    """Whether what a person said at a checkpoint is a no."""
-    return answer.strip().rstrip(".!").lower() in ("no", "n")
+    """Whether what a person said at a checkpoint is a no, or begins with one."""
+    return _NO.match(answer.strip()) is not None

@@ -35,6 +35,8 @@ _ACTS = {"agent": "ask", "call": "call"}
 _CAUGHT: Mapping[str, tuple[str, ...]] = {
     "": ("ok",), "failed": ("ok", "failed"), "any": ("ok", "failed", "error"),
 }  # fmt: skip
+# Why a checkpoint has failed.
+REFUSED = "a person said no"
 # Jumps back between two questions: more lead nowhere, and loops in loops multiply them.
 _MAX_IDLE_JUMPS = 1_000
 
@@ -117,7 +119,10 @@ class Step:
             self.halt("paused", f"{name}: {why}")
         elif how != "ok" and entry.get("attempt", 1) <= node.get("retry", 0):
             self.ask(name)
-        elif how in _CAUGHT[node.get("caught", "")] or self.run["policy"] == "skip":
+        elif how in _CAUGHT[node.get("caught", "")] or (
+            # Not even in a flow that it called: what follows may be what was refused.
+            self.run["policy"] == "skip" and not why.endswith(REFUSED)
+        ):
             self.end(name, how)
         else:
             self.stop(name, why)

@@ -187,7 +187,7 @@ def _tool_input(words: str, yes: str, no: str) -> dict[str, Any]:
 
 def before_question(hook: HookContext) -> HookOutput:
     """A call that names a checkpoint: have it ask what that asks, and nothing else."""
-    named = _named(hook)
+    named = _named(hook, hook.event.table("tool_input"))
     if not named:
         return SILENT
     if len(named) > 1:
@@ -213,9 +213,9 @@ def before_question(hook: HookContext) -> HookOutput:
     return specific("PreToolUse", updatedInput=tool_input)
 
 
-def _named(hook: HookContext) -> list[str]:
-    """The checkpoints whose tokens are anywhere in a call."""
-    text = plain_json.dumps(hook.event.table("tool_input")).decode()
+def _named(hook: HookContext, tool_input: Any) -> list[str]:
+    """The checkpoints whose tokens are anywhere in a call, or in this part of it."""
+    text = plain_json.dumps(tool_input).decode()
     with hook.store.state() as state:
         runs = state[RUNS]
         return [name for name in find_all(text) if runs.has(f"{_run_of(name)}/{FILE}")]
@@ -244,7 +244,9 @@ def _shown(hook: HookContext, run: Run, name: str) -> dict[str, Any]:
 
 def after_question(hook: HookContext) -> HookOutput:
     """A person has answered: let the flow know, or the person why it cannot."""
-    named = _named(hook)
+    tool_input = hook.event.table("tool_input")
+    # Its words, or what the person typed, may have tokens of their own.
+    named = _named(hook, tool_input.get("metadata")) or _named(hook, tool_input)
     if not named:
         return SILENT
     name = named[0]

@@ -11,6 +11,9 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.errors import StateRefused
+from bridge.protocol import plain_json
+
 if TYPE_CHECKING:
     from bridge.store.location import Place
     from bridge.store.state import State
@@ -55,6 +58,19 @@ def live_runs(state: State) -> list[str]:
     return sorted(state[FOLDER].names(_MARK))
 
 
+def kept_runs(state: State) -> set[str]:
+    """The runs that live, and those that these have called: they use what these know."""
+    found = {*live_runs(state)}
+    for run in [*found]:
+        # One that cannot be read goes on with nothing.
+        with (
+            suppress(StateRefused, OSError, ValueError, TypeError, LookupError),
+            state[RUNS].folder(run, make=False) as folder,
+        ):
+            found.update(plain_json.loads(folder.read(FILE) or b"")["called"])
+    return found
+
+
 def run_of(place: Place, request_id: str) -> str | None:
     """The run that lives and has asked this; None if none has."""
     run = request_id.partition("-")[0]
@@ -90,12 +106,12 @@ def remove_ended(state: State, older_than_s: float, now_s: float) -> int:
 
     The logs of requests, which lie beside them, are not ours.
     """
-    live = set(live_runs(state))
+    kept = kept_runs(state)
     gone = 0
     for entry in list(state[RUNS].entries()):
         with suppress(FileNotFoundError):
             age_s = now_s - entry.stat(follow_symlinks=False).st_ctime
-            is_run = entry.is_dir(follow_symlinks=False) and entry.name not in live
+            is_run = entry.is_dir(follow_symlinks=False) and entry.name not in kept
             if is_run and age_s > older_than_s:
                 remove(state, entry.name)
                 gone += 1

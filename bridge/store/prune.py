@@ -20,7 +20,7 @@ from bridge.store import run_logs
 from bridge.store.dedup_keys import known_request
 from bridge.store.directory import Folder
 from bridge.store.fan_out import forget_ended
-from bridge.store.live_runs import live_runs, remove_ended
+from bridge.store.live_runs import kept_runs, remove_ended
 from bridge.store.state import State
 from bridge.store.submit import FOLDERS_OF_IDS
 from bridge.store.sweep import sweep_all
@@ -119,7 +119,7 @@ def prune(
 
 
 def _finished(state: State) -> list[_Item]:
-    runs = {*live_runs(state)}
+    runs = kept_runs(state)
     requests: dict[str, _Item] = {}
     for folder in _ENDED:
         for name, facts in _files(state[folder]):

@@ -258,8 +258,9 @@ def test_a_session_may_resume_what_failed_but_not_raise_its_bounds(project, clau
     in_a_session(project)
 
     resume = ("run", "--resume", run)
-    refused = project.run(*resume, "--max-agents", "1000").err
-    assert "inside a Claude Code session" in refused
+    for more in (["--max-agents", "1000"], ["--on-failure", "skip"]):
+        refused = project.run(*resume, *more).err
+        assert "inside a Claude Code session" in refused
     assert f"run {run} failed" in project.run(*resume).err
 
 

@@ -113,12 +113,34 @@ def test_a_checkpoint_is_asked_in_its_own_words_and_answered_by_its_person(
     assert f"bridge:{run}-node-1-1-1" in told["hookSpecificOutput"]["additionalContext"]
 
 
-def test_no_refuses(world, begun):
+@pytest.mark.parametrize("word", ["no", "No, wait for me", "n", "no!"])
+def test_no_refuses(world, begun, word):
     run, call_id, shown = asked(world, begun)
 
-    answer(world, call_id, shown, "no")
+    answer(world, call_id, shown, word)
 
     assert view(world.store, run).run["status"] == "failed"
+
+
+@pytest.mark.parametrize("word", ["yes", "none of it", "nice", "now", "y, no hurry"])
+def test_any_other_answer_agrees(world, begun, word):
+    run, call_id, shown = asked(world, begun)
+
+    answer(world, call_id, shown, word)
+
+    assert waiting(world, run) == ["node-1"]
+
+
+def test_tokens_in_its_words_and_in_the_answer_mean_nothing(world, begun):
+    """An agent wrote them, or a person cites them."""
+    other = begun("@other")
+    run = begun(f'@ok:"Not bridge:{other}-node-0-1-1?"')
+    call_id, shown, _ = call(world, offers(world)[1])
+
+    told = answer(world, call_id, shown, f"as bridge:{other}-node-0-1-1")
+
+    assert "systemMessage" not in told
+    assert view(world.store, run).run["status"] == "completed"
 
 
 def test_text_from_elsewhere_cannot_paint_the_screen(world, begun):
