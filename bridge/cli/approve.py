@@ -7,7 +7,8 @@ its own at once.
 
 With the RUN of a flow it answers the checkpoint that waits: `hostbridge approve RUN`
 agrees, `hostbridge approve RUN no` refuses, and so does what begins with `no`; any
-other ANSWER agrees and is what later steps read. Of several checkpoints RUN/STEP names one. The first answer counts.
+other ANSWER agrees and is what later steps read. Of several checkpoints RUN/STEP names
+one. The first answer counts.
 
 Refused inside a Claude Code session: its model must not say yes for its user.
 

@@ -25,7 +25,7 @@ def text_of(file: Path) -> str:
     """The text in a file.
 
     Raises:
-        InvalidRequest: there is no such file, it is no plain file, not UTF-8, or too long.
+        InvalidRequest: it is not there, no plain file, not UTF-8, or too long.
     """
     try:
         if file.is_fifo():

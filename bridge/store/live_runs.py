@@ -59,7 +59,7 @@ def live_runs(state: State) -> list[str]:
 
 
 def kept_runs(state: State) -> set[str]:
-    """The runs that live, and those that these have called: they use what these know."""
+    """The runs that live, and those that they have called, whose answers they use."""
     found = {*live_runs(state)}
     for run in [*found]:
         # One that cannot be read goes on with nothing.

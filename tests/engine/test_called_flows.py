@@ -15,8 +15,8 @@ from bridge.errors import InvalidRequest
 from bridge.flow.compiler import compile_flow
 from bridge.flow.parser import parse_flow
 from bridge.protocol.response import failed
-from bridge.store.charges import note_in_run
 from bridge.store import live_runs
+from bridge.store.charges import note_in_run
 from bridge.store.live_runs import LOCK
 from bridge.store.lock import LockBusy, lock_in
 
@@ -381,9 +381,7 @@ def test_what_a_person_has_refused_is_not_gone_past(world):
         assert world.waiting() == {}
 
 
-def test_what_was_begun_and_never_written_is_removed_under_its_lock(
-    world, monkeypatch
-):
+def test_what_was_begun_and_never_written_is_removed_under_its_lock(world, monkeypatch):
     """Its caller may begin it again at the same moment."""
     world.begin(calling(TWO))
     child = child_of(world)

@@ -133,7 +133,7 @@ def test_any_other_answer_agrees(world, begun, word):
 
 def test_tokens_in_its_words_and_in_the_answer_mean_nothing(world, begun):
     """An agent wrote them, or a person cites them."""
-    other = begun("@other")
+    other = begun('@other:"?"')
     run = begun(f'@ok:"Not bridge:{other}-node-0-1-1?"')
     call_id, shown, _ = call(world, offers(world)[1])
 
