@@ -202,8 +202,9 @@ def _live_runs(state: State) -> Iterator[LiveRun]:
 def _waits_for(seen: RunView) -> tuple[str, tuple[str, ...]]:
     run = seen.run
     if run["status"] == "paused":
-        way = f"hostbridge run --resume {run['run']}"
-        return f"you: paused ({run['why']})", (way,)
+        from bridge.engine.view import resume_command
+
+        return f"you: paused ({run['why']})", (resume_command(run),)
     nodes = [node for node, _ in seen.open_requests()]
     ways = tuple(f"hostbridge approve {each}" for each, _ in seen.checkpoints())
     return ", ".join(["you"] * bool(ways) + nodes), ways

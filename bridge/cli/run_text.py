@@ -9,7 +9,7 @@ from bridge.api.run_steps import Try, steps_of
 from bridge.cli.output import counted, indented, span, visible
 from bridge.cli.screen import Styled, cut
 from bridge.cli.table import Column, table
-from bridge.engine.view import asked_of, outcome_of, question
+from bridge.engine.view import asked_of, outcome_of, question, resume_command
 from bridge.errors import InvalidRequest
 from bridge.host.output import one_line
 
@@ -47,7 +47,6 @@ _COLOURS: dict[str, Style] = {
 
 CHANGED = "{file} has changed since; the run goes on with what it began with"
 # What a run was given, of which it needs more to go on.
-_BOUNDS = ("--max-agents", "--max-tokens", "--timeout")
 
 
 def run_lines(
@@ -123,8 +122,7 @@ def stands(run: Run) -> str:
 
 def ways_out(run: Run) -> Iterator[str]:
     """What a person can do with a run that has stopped."""
-    more = [f" {bound} MORE" for bound in _BOUNDS if f"({bound})" in run["why"]]
-    again = f"hostbridge run --resume {run['run']}{''.join(more)}"
+    again = resume_command(run)
     if run["status"] == "paused":
         yield f"go on with it: {again}"
     elif run["status"] in ("failed", "cancelled"):

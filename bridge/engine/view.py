@@ -27,6 +27,9 @@ def asked_of(run: Run) -> int:
     return run["asked"] + sum(run["called"].values())
 
 
+_BOUNDS = ("--max-agents", "--max-tokens", "--timeout")
+
+
 @dataclass(frozen=True, slots=True)
 class RunView:
     """A run, its plan, and the runs that it has called, by its nodes."""
@@ -44,7 +47,8 @@ class RunView:
     def ended(self) -> tuple[int, int]:
         """How many steps have ended, and how many there are."""
         steps = [entry for _, node, _, entry in self.steps() if node["kind"] != "pass"]
-        return sum(e.get("state", "open") != "open" for e in steps), len(steps)
+        left = ("open", "cancelled")
+        return sum(e.get("state", "open") not in left for e in steps), len(steps)
 
     def runs(self) -> Iterator[Run]:
         """The run, and all below it."""
@@ -182,3 +186,9 @@ def requests_of(seen: RunView) -> Iterator[str]:
             yield request_id(seen.run, name)
         elif name in seen.children:
             yield from requests_of(seen.children[name])
+
+
+def resume_command(run: Run) -> str:
+    """What goes on with a run that has stopped, and raises a bound that is used up."""
+    more = [f" {bound} MORE" for bound in _BOUNDS if f"({bound})" in run["why"]]
+    return f"hostbridge run --resume {run['run']}{''.join(more)}"

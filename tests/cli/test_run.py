@@ -104,6 +104,9 @@ def test_a_run_that_used_up_a_bound_says_what_it_needs_to_go_on(project):
 
     assert ran.code == 1
     assert ran.err.endswith(" --max-agents MORE\n")
+    waiting = project.run("status").out
+    assert " --max-agents MORE" in waiting
+    assert "1 of 2" in waiting
 
 
 def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project, claude):
