@@ -115,14 +115,13 @@ class Step:
         node, entry = self.nodes[name], self.known[name]
         how, why = fact
         self.whys[name] = why
+        # Not even in a flow that it called: what follows may be what was refused.
+        may_skip = self.run["policy"] == "skip" and not why.endswith(REFUSED)
         if how == "paused":
             self.halt("paused", f"{name}: {why}")
         elif how != "ok" and entry.get("attempt", 1) <= node.get("retry", 0):
             self.ask(name)
-        elif how in _CAUGHT[node.get("caught", "")] or (
-            # Not even in a flow that it called: what follows may be what was refused.
-            self.run["policy"] == "skip" and not why.endswith(REFUSED)
-        ):
+        elif how in _CAUGHT[node.get("caught", "")] or may_skip:
             self.end(name, how)
         else:
             self.stop(name, why)
@@ -220,7 +219,8 @@ class Step:
             return
         targets = node["to"]
         if state != "skipped":
-            if "fail" in node and self._holds(node["fail"], self._own(name)):
+            own = self._about(name, own=True)
+            if "fail" in node and self._holds(node["fail"], own):
                 self.stop(name, self._used_up(name))
                 return
             dead = self._dead(name, targets)
@@ -245,15 +245,10 @@ class Step:
 
     # Steps that a condition is about
 
-    def _about(self, name: str) -> Callable[[], list[str]]:
+    def _about(self, name: str, *, own: bool = False) -> Callable[[], list[str]]:
         if self.nodes[name]["kind"] != "pass":
             return lambda: [name]
-        return lambda: self.last_steps(name)
-
-    def _own(self, name: str) -> Callable[[], list[str]]:
-        if self.nodes[name]["kind"] != "pass":
-            return lambda: [name]
-        return lambda: self.last_steps(name, own=True)
+        return partial(self.last_steps, name, own=own)
 
     def last_steps(self, name: str, *, own: bool = False) -> list[str]:
         """The last steps before a `pass`, or the end."""
@@ -263,11 +258,11 @@ class Step:
 
     def _jumps(self, name: str, backs: list[Back]) -> bool:
         """Take the first jump back that is due, if any."""
-        loops = self.run["loops"]
+        loops, own = self.run["loops"], self._about(name, own=True)
         for back in backs:
             key = f"{name}>{back['to']}"
             taken = loops.get(key, 0)
-            if taken < back["max"] and self._holds(back["when"], self._own(name)):
+            if taken < back["max"] and self._holds(back["when"], own):
                 self.jumps += 1
                 if self.jumps > _MAX_IDLE_JUMPS:
                     self.stop(name, "it jumps back on and on, and nobody is asked")
@@ -283,9 +278,10 @@ class Step:
     def _used_up(self, name: str) -> str:
         """That no jump back is left, and what has failed last."""
         back = self.nodes[name]["back"][0]
-        failed = [each for each in self._own(name)() if self.whys.get(each)]
-        most = f"it went back to {back['to']} as often as it may: {back['max']}"
-        return "; ".join([most, *(f"{each}: {self.whys[each]}" for each in failed)])
+        said = f"it went back to {back['to']} as often as it may: {back['max']}"
+        steps = self._about(name, own=True)()
+        failed = [f"{each}: {why}" for each in steps if (why := self.whys.get(each))]
+        return "; ".join([said, *failed])
 
     def reset(self, names: Iterable[str]) -> None:
         """Let nodes begin anew: what runs there is cancelled, their ends forgotten."""

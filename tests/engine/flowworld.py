@@ -14,6 +14,7 @@ from bridge.engine.begin import begin
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
 from bridge.protocol.response import answered, failed
+from bridge.store.live_runs import live_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,3 +81,15 @@ class World:
                 failure=verdict.failure_at(mine.stage),
             )
         assert self.store.publish(response, source="test")
+
+
+def lives(world: World) -> list[str]:
+    """The runs that live."""
+    with world.store.state() as state:
+        return live_runs(state)
+
+
+def child_of(world: World) -> str:
+    """The only called run that lives."""
+    (child,) = (each for each in lives(world) if each.startswith("f"))
+    return child
