@@ -152,7 +152,8 @@ def test_output_is_bounded(tmp_path):
     how, _, stdout, _ = run(tmp_path, "yes", max_stdout=100_000)
 
     assert how == "too much output"
-    assert 100_000 < len(stdout) < 1_000_000
+    # On a busy machine a while passes until somebody looks; endless it is not.
+    assert 100_000 < len(stdout) < 100_000_000
 
 
 CHILD = "sleep 1000 & echo $! >>pids"
