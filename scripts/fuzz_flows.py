@@ -23,6 +23,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flow_inputs import made
+from flow_printer import print_flow
 
 from bridge.engine.begin import new_run
 from bridge.engine.rehearsal import Rehearsal
@@ -31,7 +32,6 @@ from bridge.flow.compiler import compile_flow
 from bridge.flow.drawing import drawing_of, mermaid_of
 from bridge.flow.graph import graph_of
 from bridge.flow.parser import parse_flow
-from bridge.flow.printer import print_flow
 from bridge.flow.problems import InvalidFlow, diagnostics
 
 if TYPE_CHECKING:

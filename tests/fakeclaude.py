@@ -50,17 +50,22 @@ def fake_claude(folder: Path, lines: str = OBEDIENT) -> Path:
 
 
 def repeating_claude(project: Any, folder: Path) -> Path:
-    """Have a project asked by a `claude` that says what it was asked: `<prompt>`."""
+    """Have a project asked by a `claude` as `saying_claude` makes it."""
+    program = saying_claude(folder / "bin")
+    project.env |= {"BRIDGE_CLAUDE": str(program), "BRIDGE_SLOTS": "1"}
+    trust_folder(folder / "home", project.folder)
+    return program
+
+
+def saying_claude(folder: Path) -> Path:
+    """A `claude` that says what it was asked: `<prompt>`."""
     lines = (
         'prompt=$(head -n 1 "$here/stdin")\n'
         """printf '{"type":"result","subtype":"success","is_error":false,"""
         """"result":"x","structured_output":{"status":"success","summary":"<%s>"}}\\n'"""
         ' "$prompt"\n'
     )
-    program = fake_claude(folder / "bin", lines)
-    project.env |= {"BRIDGE_CLAUDE": str(program), "BRIDGE_SLOTS": "1"}
-    trust_folder(folder / "home", project.folder)
-    return program
+    return fake_claude(folder, lines)
 
 
 def trust_folder(home: Path, folder: Path) -> None:

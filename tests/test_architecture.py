@@ -35,10 +35,12 @@ PURE = (
     "change/diffs.py", "change/secrets.py",
     *(f"flow/{name}.py" for name in (
         "lexer", "token_reader", "definition_reader", "parser", "text", "syntax_tree",
-        "printer", "condition", "checks", "loops", "variable_check", "parameters",
+        "condition", "checks", "loops", "variable_check", "parameters",
         "subflows", "plan", "compiler", "graph", "drawing", "filling",
     )),
-    *(f"engine/{name}.py" for name in ("run", "run_ids", "link", "step", "by_hand")),
+    *(f"engine/{name}.py" for name in (
+        "run", "run_ids", "kinds", "link", "step", "last_steps", "by_hand",
+    )),
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}
 

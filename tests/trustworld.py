@@ -18,6 +18,7 @@ prompt: 'As told: {{ task }}'
 tools: [Read, Bash]
 allow: ['Bash(pytest *)']
 """
+ASKED = "Your answer (yes, no, or what you want to say): "
 
 
 class Terminal:

@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.run_steps import StepSeen, steps_of
-from bridge.engine.view import asked_of, outcome_of, view
+from bridge.engine.answers import Answers, fact_of
+from bridge.engine.view import asked_of, view
+from bridge.flow.filling import as_text
 from bridge.protocol.claimed_commands import rests_on_evidence
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
     from bridge.config import Settings
+    from bridge.engine.view import RunView
     from bridge.store.store import Store
 
 
@@ -50,23 +53,35 @@ class FlowResult:
 
 
 def result_of_run(store: Store, settings: Settings, run_id: str) -> FlowResult:
-    """What a run came to, or how far it is."""
+    """What a run came to, or how far it is; raises as `view`."""
     with store.open() as opened:
-        seen = view(opened, run_id)
-        found = outcome_of(opened, seen)
-        steps = [*steps_of(opened, settings, seen)]
-        ends = [opened.find(RequestId(each)) for each in found.requests]
-    responses = [end.response for end in ends if end and end.response]
+        return result_of(opened, settings, view(opened, run_id))
+
+
+def result_of(store: Store, settings: Settings, seen: RunView) -> FlowResult:
+    """What a run that is looked at came to, or how far it is."""
     run = seen.run
+    steps = [*steps_of(store, settings, seen)]
+    ends = [store.find(RequestId(each)) for each in seen.requests()]
+    responses = [end.response for end in ends if end and end.response]
+    with store.state() as state:
+        answers = Answers(state, run)
+        last = [answers.response(each) for each in run["out"] if "-" in each]
+        texts = [as_text(answers.value(each)) for each in run["out"]]
+        wholes = [answers.whole(each) for each in run["out"]]
+        made = [node["var"] for node in seen.plan["nodes"].values() if "var" in node]
+        values = answers.variables(run["vars"])
+        variables = {name: values.get(name) for name in made}
+    has_failed = any(end and fact_of(end)[0] != "ok" for end in last)
     return FlowResult(
-        run=run_id,
+        run=run["run"],
         name=run["name"],
-        success=run["status"] == "completed" and not found.failed,
+        success=run["status"] == "completed" and not has_failed,
         status=run["status"],
         why=run["why"],
-        text=found.text,
-        answers=found.answers,
-        variables=found.variables,
+        text="\n\n".join(texts),
+        answers=wholes,
+        variables=variables,
         steps=steps,
         degraded=any(r.degraded and not rests_on_evidence(r) for r in responses),
         asked=asked_of(run),

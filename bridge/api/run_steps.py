@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.api.hosts import Hosts
@@ -101,7 +102,7 @@ class _Looked(NamedTuple):
     def step(self, name: str, node: LinkedNode, entry: Entry, what: str) -> StepSeen:
         is_agent = node["kind"] == "agent" and "attempt" in entry
         asked = request_id(self.seen.run, name) if is_agent else None
-        found = self._find(asked) if asked else None
+        found = self.store.find(RequestId(asked)) if asked else None
         says = self._says(name, node, entry, found)
         if "state" in entry and "back" not in node and (again := _ordinal(entry)):
             says = f"{says} ({again})".strip()
@@ -119,9 +120,6 @@ class _Looked(NamedTuple):
             self._tries(name, entry) if is_agent and self.reasons else [],
         )
 
-    def _find(self, asked: str) -> Found | None:
-        return self.store.find(RequestId(asked))
-
     def _tries(self, name: str, entry: Entry) -> list[Try]:
         """Each time that an agent was asked, if more than once, as far as kept."""
         tries: list[Try] = []
@@ -129,13 +127,13 @@ class _Looked(NamedTuple):
         if visits == entry.get("attempt", 1) == 1:
             return tries
         for visit in range(1, visits + 1):
-            attempt = 1
-            asked = f"{self.seen.run['run']}-{name}-{visit}-{attempt}"
-            while (found := self._find(asked)) is not None:
+            for attempt in count(1):
+                asked = f"{self.seen.run['run']}-{name}-{visit}-{attempt}"
+                found = self.store.find(RequestId(asked))
+                if found is None:
+                    break
                 says = fact_of(found.response)[0] if found.response else "open"
                 tries.append(Try(visit, attempt, says, _took_s(found), asked))
-                attempt += 1
-                asked = f"{self.seen.run['run']}-{name}-{visit}-{attempt}"
         return tries if len(tries) > 1 else []
 
     def _says(

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bridge.agents.trust import refuse_unless_by_hand
 from bridge.config import DEFAULTS, TABLE, Settings, suggestion
 from bridge.errors import BadSetting, BridgeError
 from bridge.host.pins import Pins
-from bridge.host.session_above import open_clients
+from bridge.host.session_above import only_by_hand
 from bridge.setting import ADDRESS, without_passwords
 from bridge.store import wakeups
 from bridge.store.config_file import (
@@ -125,9 +124,8 @@ class SettingFiles:
         value = None if text is None else _value(key, text)
         # Where sessions of this user are open, and here.
         places = dict.fromkeys((self.place, *Pins.of(self.settings).places()))
-        clients = open_clients(self.settings, Store(self.place))
         words = f"unset {key}" if text is None else f"set {key} {_shown(key, text)}"
-        refuse_unless_by_hand(self.settings, clients, f"hostbridge config {words}")
+        only_by_hand(self.settings, Store(self.place), f"hostbridge config {words}")
         if scope is None:
             scope = "project" if key in in_files[0] else "user"
         home = self.paths["user"].parent

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 
 from bridge.agents.agent_names import MAX_NAME, NAME, SUFFIXES
 from bridge.agents.registry import PROJECT_FOLDER, Registry
-from bridge.agents.trust import refuse_unless_by_hand
 from bridge.errors import InvalidRequest
-from bridge.host.session_above import open_clients
+from bridge.host.session_above import only_by_hand
 from bridge.store.directory import Folder
 from bridge.store.location import Place, open_state
 
@@ -94,8 +93,8 @@ def write_new(
             f"{proposed if fits else 'release-notes'}"
         )
     if not in_project:
-        clients = open_clients(bridge.settings, bridge.store)
-        refuse_unless_by_hand(bridge.settings, clients, f"hostbridge agents new {name}")
+        command = f"hostbridge agents new {name}"
+        only_by_hand(bridge.settings, bridge.store, command)
     folder = registry.folders["project" if in_project else "user"]
     _refuse_twice(name, folder)
     file = folder / f"{name}.{'md' if markdown else 'yaml'}"

@@ -19,11 +19,10 @@ from bridge.agents.layers import LayerFolder
 from bridge.agents.load import load
 from bridge.agents.markdown_agent import USED
 from bridge.agents.registry import PROJECT_FOLDER, Registry
-from bridge.agents.trust import refuse_unless_by_hand
 from bridge.cli.agents_new import create_file, open_home
 from bridge.engine.temporary import flow_of, load_agent, runs_with_agents
 from bridge.errors import BadDefinition, InvalidRequest, NotTrusted
-from bridge.host.session_above import open_clients
+from bridge.host.session_above import only_by_hand
 from bridge.protocol.names import CARRIER, GENERAL, TEMPORARY
 from bridge.store.directory import Folder
 
@@ -70,9 +69,8 @@ def promote(
     """
     name = name.removeprefix(TEMPORARY)
     if to != "project":
-        clients = open_clients(bridge.settings, bridge.store)
         command = f"hostbridge agents promote {name}"
-        refuse_unless_by_hand(bridge.settings, clients, command)
+        only_by_hand(bridge.settings, bridge.store, command)
     having = runs_with_agents(bridge.store)
     runs = [each["run"] for each, names in having if name in names]
     if not (run or runs):

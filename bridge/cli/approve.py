@@ -18,20 +18,22 @@ For example:
 """
 
 from argparse import Namespace
+from functools import partial
 
-from bridge.agents.trust import refuse_unless_by_hand
 from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import option, switch
 from bridge.cli.output import complain, counted, tell, visible
-from bridge.cli.run_display import answer_checkpoint
 from bridge.cli.run_text import stands, step_of, ways_out, which_run
 from bridge.cli.terminal import confirm
 from bridge.cli.which_request import which
-from bridge.engine.view import view
+from bridge.engine import by_hand
+from bridge.engine.advance import advance
+from bridge.engine.run import Run
+from bridge.engine.view import RunView, view
 from bridge.errors import InvalidRequest
 from bridge.host.output import one_line
-from bridge.host.session_above import open_clients
+from bridge.host.session_above import only_by_hand
 from bridge.protocol.ids import check_id
 from bridge.protocol.request import Request
 from bridge.store.wakeups import wake_all
@@ -65,8 +67,7 @@ def command(options: Namespace) -> int:
     if not waiting:
         tell("no request waits for a yes")
         return Exit.OK
-    clients = open_clients(bridge.settings, bridge.store)
-    refuse_unless_by_hand(bridge.settings, clients, "hostbridge approve")
+    only_by_hand(bridge.settings, bridge.store, "hostbridge approve")
     lines = [_about(each) for each in waiting[:_SHOWN]]
     more = len(waiting) - _SHOWN
     lines += [f"and {more:,} more"] if more > 0 else []
@@ -89,13 +90,12 @@ def _run_of(bridge: Bridge, words: str) -> str | None:
 
 def _answer(bridge: Bridge, run: str, words: list[str]) -> int:
     """Answer a checkpoint."""
-    clients = open_clients(bridge.settings, bridge.store)
-    refuse_unless_by_hand(bridge.settings, clients, "hostbridge approve")
+    only_by_hand(bridge.settings, bridge.store, "hostbridge approve")
     answer = " ".join(words[1:]) or "yes"
     node = None
     if step := words[0].partition("/")[2]:
         run, node = step_of(view(bridge.store, run), step)
-    answer_checkpoint(bridge, run, node, answer, by="approve")
+    answer_checkpoint(bridge, run, node, answer)
     now = view(bridge.store, run).run
     if now["status"] == "running":
         tell(f"run {run} goes on with: {visible(answer)}")
@@ -104,6 +104,37 @@ def _answer(bridge: Bridge, run: str, words: list[str]) -> int:
         for line in (stands(now), *ways_out(now)):
             complain(line)
     return Exit.OK
+
+
+def answer_checkpoint(bridge: Bridge, run: str, node: str | None, answer: str) -> None:
+    """Answer a checkpoint of a run, or of a flow that it has called.
+
+    Raises:
+        InvalidRequest: none waits for an answer, or several do and none is named.
+    """
+    meant = run
+    seen = view(bridge.store, run)
+    waiting = [*seen.checkpoints()]
+    if node is None and len(waiting) == 1:
+        ((meant, node, _),) = waiting
+    elif node is None and waiting:
+        named = ", ".join(f"{each}/{at}" for each, at, _ in waiting)
+        raise InvalidRequest(f"run {run}: which checkpoint? {named}")
+    elif node is None:
+        _refuse_late(seen)
+    act = partial(by_hand.say, node=node, text=answer, by="approve")
+    advance(bridge.store, bridge.settings, meant, act)
+
+
+def _refuse_late(seen: RunView) -> None:
+    """Say so if the last checkpoint of a run, or of what it called, was answered."""
+    answered = [run for run in seen.runs() if run["said"]]
+    if answered:
+        by_hand.refuse_late(max(answered, key=_last_said_ms))
+
+
+def _last_said_ms(run: Run) -> int:
+    return max(said["at"] for said in run["said"].values())
 
 
 def _meant(bridge: Bridge, options: Namespace) -> list[Request]:

@@ -13,7 +13,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bridge.agents.trust import refuse_unless_by_hand
 from bridge.api.bridge import Bridge
 from bridge.api.flow_design import DESIGNER, Tried, design
 from bridge.cli.answer_text import by_whom
@@ -30,7 +29,7 @@ from bridge.flow.compiler import compile_flow
 from bridge.flow.library import SUFFIX
 from bridge.flow.parser import parse_flow
 from bridge.host.output import one_line
-from bridge.host.session_above import open_clients
+from bridge.host.session_above import only_by_hand
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -96,8 +95,7 @@ def _place(bridge: Bridge, options: Namespace) -> Path | None:
     home = os.path.realpath(bridge.settings.home)
     if Path(os.path.realpath(out)).is_relative_to(home):
         # What is there has a name, and hides a built-in flow of the same name.
-        clients = open_clients(bridge.settings, bridge.store)
-        refuse_unless_by_hand(bridge.settings, clients, "hostbridge flow design --out")
+        only_by_hand(bridge.settings, bridge.store, "hostbridge flow design --out")
     return out
 
 

@@ -10,12 +10,11 @@ For example:
 from argparse import Namespace
 from pathlib import Path
 
-from bridge.agents.trust import refuse_unless_by_hand
 from bridge.api.bridge import Bridge
 from bridge.cli.options import ONE_SESSION
 from bridge.cli.output import complain, tell
 from bridge.config import Settings
-from bridge.host.session_above import open_clients
+from bridge.host.session_above import only_by_hand
 from bridge.store.sessions import live_sessions, open_session
 from bridge.store.switch import switch_on, switched_off
 
@@ -28,8 +27,7 @@ def command(options: Namespace) -> None:
     bridge = Bridge(Settings.from_environment(), Path())
     which = open_session(bridge.store, session) if session else None
     live = live_sessions(bridge.store)
-    clients = open_clients(bridge.settings, bridge.store)
-    refuse_unless_by_hand(bridge.settings, clients, "hostbridge on")
+    only_by_hand(bridge.settings, bridge.store, "hostbridge on")
     place = f"session {which.session_id}" if which else str(bridge.store.place.owner)
     was = "" if switch_on(bridge.store, which) else " (it was not off)"
     tell(f"on in {place}{was}")

@@ -123,6 +123,13 @@ COMMON = (
 
 # What `ask` and `submit` have in common.
 _WHAT, WHO, _REQUEST = "The question", "Who answers", "The request"
+SESSION = option(
+    "--session",
+    metavar="ID",
+    heading=WHO,
+    completes="sessions",
+    help="Only this Claude Code session may take it.",
+)
 QUESTION = (
     option(
         "words",
@@ -185,13 +192,7 @@ QUESTION = (
         "route local; openai:NAME on the route endpoint. By default the agent's, or "
         "the session's own.",
     ),
-    option(
-        "--session",
-        metavar="ID",
-        heading=WHO,
-        completes="sessions",
-        help="Only this Claude Code session may take it.",
-    ),
+    SESSION,
     option(
         "--answer-to-host",
         action="store_true",

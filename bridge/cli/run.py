@@ -32,7 +32,7 @@ from bridge.cli.durations import duration
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_words
 from bridge.cli.interrupts import Interrupts
-from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, WHO, option
+from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, SESSION, WHO, option, timeout
 from bridge.cli.output import complain, say, say_json, visible
 from bridge.cli.run_display import Display
 from bridge.cli.run_log import RunLog
@@ -75,21 +75,8 @@ OPTIONS = (
         completes="routes",
         help="host, claude, local, endpoint, or auto, the default: an open session.",
     ),
-    option(
-        "--session",
-        metavar="ID",
-        heading=WHO,
-        completes="sessions",
-        help="Only this Claude Code session may take its requests.",
-    ),
-    option(
-        "--timeout",
-        dest="timeout_s",
-        metavar="TIME",
-        heading="Bounds",
-        type=duration(),
-        help="When the whole run has to end; by default never.",
-    ),
+    SESSION,
+    timeout("When the whole run has to end; by default never.", heading="Bounds"),
     option(
         "--step-timeout",
         dest="step_timeout_s",

@@ -10,31 +10,30 @@ import os
 import select
 import sys
 import termios
+from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from bridge.agents.trust import InsideSession, refuse_unless_by_hand
+from bridge.agents.trust import InsideSession
 from bridge.cli.output import complain, indented, visible
 from bridge.cli.run_text import run_lines
 from bridge.cli.screen import columns_of, printed, screen_of
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
-from bridge.engine.rehearsal import is_refusal
-from bridge.engine.view import question, view
+from bridge.engine.view import question
 from bridge.errors import InvalidRequest
-from bridge.host.session_above import open_clients
+from bridge.host.session_above import only_by_hand
 
 if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
     from bridge.cli.screen import Line
-    from bridge.engine.run import Run, Said
     from bridge.engine.view import RunView
 
 _BAR = 24
 _MOST_TYPED = 4096
 
 
-class Display:
+class Display(AbstractContextManager["Display"]):
     """Shows a run; call it with each change. `run` is its id, once it has begun."""
 
     def __init__(self, bridge: Bridge) -> None:
@@ -43,16 +42,13 @@ class Display:
         self._live: Any = None
         self._asked: tuple[str, str, str] | None = None
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self._stop()
 
     def __call__(self, seen: RunView) -> None:
         """Show how far it is, and take the answer to a checkpoint."""
         self.run = seen.run["run"]
-        waiting = next(seen.visits(), None)
+        waiting = next(seen.checkpoints(), None)
         if waiting is not None and _is_foreground() and self._may_answer():
             self._ask(seen, waiting)
             return
@@ -82,15 +78,18 @@ class Display:
         lines: list[Line] = [
             *run_lines(self._bridge, seen, width, is_live=True),
             bar_of(seen),
-            *(f"waits for you: {way}" for way in _ways(seen)),
+            *(
+                f"waits for you: hostbridge approve {run}"
+                for run, _, _ in seen.checkpoints()
+            ),
         ]
         text = printed(lines, colour=screen_of(sys.stderr).colour)
         self._live.update(Text.from_ansi(text), refresh=True)
 
     def _may_answer(self) -> bool:
-        clients = open_clients(self._bridge.settings, self._bridge.store)
+        bridge = self._bridge
         try:
-            refuse_unless_by_hand(self._bridge.settings, clients, "hostbridge run")
+            only_by_hand(bridge.settings, bridge.store, "hostbridge run")
         except InsideSession:
             return False
         return True
@@ -118,8 +117,9 @@ class Display:
             self._asked = None
             if not line:
                 return
+            act = partial(by_hand.say, node=node, text=line, by="run", asked=asked)
             try:
-                _answer(self._bridge, run_id, node, line, by="run", asked=asked)
+                advance(self._bridge.store, self._bridge.settings, run_id, act)
             except InvalidRequest as exc:
                 complain(exc.what)
 
@@ -131,61 +131,6 @@ def _is_foreground() -> bool:
     except (OSError, AttributeError):
         # No terminal, or no stdin at all.
         return False
-
-
-def answer_checkpoint(
-    bridge: Bridge, run_id: str, node: str | None, text: str, *, by: str
-) -> None:
-    """Answer a checkpoint of a run, or of a flow that it has called.
-
-    Raises:
-        InvalidRequest: none waits for an answer, or several do and none is named.
-    """
-    seen = view(bridge.store, run_id)
-    waiting = [*seen.checkpoints()]
-    if node is None and len(waiting) == 1:
-        run_id, node = waiting[0]
-    elif node is None and waiting:
-        named = ", ".join(f"{run}/{each}" for run, each in waiting)
-        raise InvalidRequest(f"run {run_id}: which checkpoint? {named}")
-    elif node is None:
-        _refuse_late(seen)
-    _answer(bridge, run_id, node, text, by=by)
-
-
-def _refuse_late(seen: RunView) -> None:
-    """Say so if the last checkpoint of a run, or of what it called, was answered."""
-    answered = [run for run in seen.runs() if run["said"]]
-    if answered:
-        by_hand.refuse_late(max(answered, key=_last_said_ms))
-
-
-def _last_said_ms(run: Run) -> int:
-    return max(said["at"] for said in run["said"].values())
-
-
-def _answer(
-    bridge: Bridge,
-    run_id: str,
-    node: str | None,
-    text: str,
-    *,
-    by: str,
-    asked: str | None = None,
-) -> None:
-    said: Said = {
-        "text": text,
-        "agreed": not is_refusal(text),
-        "at": bridge.store.now_ms(),
-        "by": by,
-    }
-    act = partial(by_hand.say, node=node, said=said, asked=asked)
-    advance(bridge.store, bridge.settings, run_id, act)
-
-
-def _ways(seen: RunView) -> list[str]:
-    """How each checkpoint that waits is answered from elsewhere."""
-    return [f"hostbridge approve {run}" for run, _ in seen.checkpoints()]
 
 
 def bar_of(seen: RunView) -> Line:

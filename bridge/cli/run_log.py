@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 from bridge.cli.output import complain, span, visible
 from bridge.cli.run_text import waits_for_you
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _LONG_CHARS = 60
 
 
-class RunLog:
+class RunLog(AbstractContextManager["RunLog"]):
     """Tells each step that has ended, once, and each checkpoint that waits.
 
     With `only_waiting` the checkpoints alone. `run` is its id, once it has begun.
@@ -27,9 +28,6 @@ class RunLog:
         self._only_waiting = only_waiting
         self._told: set[tuple[Any, ...]] = set()
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         """Nothing is left to be cleared."""
 
@@ -39,7 +37,7 @@ class RunLog:
             # What had ended before a run was resumed is no news.
             self._tell_ended(seen, "", is_news=bool(self.run))
         self.run = seen.run["run"]
-        for run_id, node, asked in seen.visits():
+        for run_id, node, asked in seen.checkpoints():
             if self._is_new(asked):
                 complain(waits_for_you(self._bridge, run_id, node))
 

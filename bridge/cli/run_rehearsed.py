@@ -9,10 +9,10 @@ from bridge.api.flow_files import Flows
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_words
 from bridge.cli.output import complain, indented, say, say_json, visible
-from bridge.engine.answers import as_text
 from bridge.engine.begin import new_run
 from bridge.engine.rehearsal import Rehearsal
 from bridge.errors import InvalidRequest
+from bridge.flow.filling import as_text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.flow_files import Flows
+from bridge.api.flow_result import result_of
 from bridge.api.run_steps import Try, steps_of
 from bridge.cli.output import counted, indented, span, visible
 from bridge.cli.screen import Styled, cut
 from bridge.cli.table import Column, table
-from bridge.engine.view import asked_of, outcome_of, question, resume_command
+from bridge.engine.view import asked_of, question, resume_command
 from bridge.errors import InvalidRequest
 from bridge.host.output import one_line
 
@@ -129,9 +130,11 @@ def ways_out(run: Run) -> Iterator[str]:
         yield f"go on where it stopped: {again}"
 
 
-def listed(runs: Iterable[Run | tuple[str, Exception]], now_ms: int) -> list[list[str]]:
-    """A line of the list for each run."""
-    return [_listed(run, now_ms) for run in runs]
+def run_table(
+    runs: Iterable[Run | tuple[str, Exception]], now_ms: int, width: int | None
+) -> Iterator[Line]:
+    """The list of runs."""
+    return table(_RUNS, [_listed(run, now_ms) for run in runs], width)
 
 
 def _listed(run: Run | tuple[str, Exception], now_ms: int) -> list[str]:
@@ -145,11 +148,6 @@ def _listed(run: Run | tuple[str, Exception], now_ms: int) -> list[str]:
     ]  # fmt: skip
 
 
-def run_table(rows: list[list[str]], width: int | None) -> Iterator[Line]:
-    """The list of runs."""
-    return table(_RUNS, rows, width)
-
-
 def coloured(word: str) -> str:
     """A state in its colour."""
     colour = _COLOURS.get(word.partition(" ")[0])
@@ -159,6 +157,7 @@ def coloured(word: str) -> str:
 def run_value(bridge: Bridge, seen: RunView) -> dict[str, Any]:
     """A run as JSON."""
     run = seen.run
+    done = result_of(bridge.store, bridge.settings, seen)
     return {
         "run": run["run"],
         "flow": run["name"],
@@ -166,7 +165,7 @@ def run_value(bridge: Bridge, seen: RunView) -> dict[str, Any]:
         "changed": changed_files(bridge, seen),
         "status": run["status"],
         "why": run["why"],
-        "asked": asked_of(run),
+        "asked": done.asked,
         "createdAt": run["createdAt"],
         "at": run["at"],
         "params": run["params"],
@@ -181,10 +180,10 @@ def run_value(bridge: Bridge, seen: RunView) -> dict[str, Any]:
                 "why": step.why,
                 "tries": step.tries,
             }
-            for step in steps_of(bridge.store, bridge.settings, seen)
+            for step in done.steps
         ],
-        "variables": outcome_of(bridge.store, seen).variables,
-        "checkpoints": [f"{run_id}/{node}" for run_id, node in seen.checkpoints()],
+        "variables": done.variables,
+        "checkpoints": [f"{run_id}/{node}" for run_id, node, _ in seen.checkpoints()],
     }
 
 
@@ -197,12 +196,11 @@ def which_run(bridge: Bridge, words: str) -> str:
     folder = bridge.store.place.state / "runs"
     known = [file.parent.name for file in folder.glob("*/run.json")]
     found = [each for each in known if each.startswith(words)] if words else []
-    if words in known or len(found) != 1:
-        if len(found) > 1 and words not in known:
-            raise InvalidRequest(
-                f"run {words}: {len(found)} begin so: {', '.join(sorted(found)[:10])}"
-            )
+    if words in known or not found:
         return words
+    if len(found) > 1:
+        listed = ", ".join(sorted(found)[:10])
+        raise InvalidRequest(f"run {words}: {len(found)} begin so: {listed}")
     return found[0]
 
 

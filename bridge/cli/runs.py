@@ -16,13 +16,11 @@ from argparse import Namespace
 from contextlib import suppress
 from functools import partial
 
-from bridge.agents.trust import refuse_unless_by_hand
 from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, option
 from bridge.cli.output import complain, say, say_json, tell
 from bridge.cli.run_text import (
-    listed,
     run_lines,
     run_table,
     run_value,
@@ -36,7 +34,7 @@ from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import all_runs, view
 from bridge.errors import InvalidRequest
-from bridge.host.session_above import open_clients
+from bridge.host.session_above import only_by_hand
 
 _WHAT = ("list", "show", "pause", "resume", "cancel", "jump")
 OPTIONS = (
@@ -86,7 +84,7 @@ def command(options: Namespace) -> int:
         say_json(run_value(bridge, seen))
         return Exit.OK
     say(*run_lines(bridge, seen, screen_of(sys.stdout).width))
-    for checkpoint, node in seen.checkpoints():
+    for checkpoint, node, _ in seen.checkpoints():
         complain(waits_for_you(bridge, checkpoint, node))
     for way in ways_out(seen.run):
         complain(way)
@@ -113,16 +111,15 @@ def _list(bridge: Bridge, options: Namespace) -> int:
     if not runs:
         tell("no flow was run here; see `hostbridge run --help`")
         return Exit.OK
-    say(*run_table(listed(runs, bridge.store.now_ms()), screen_of(sys.stdout).width))
+    say(*run_table(runs, bridge.store.now_ms(), screen_of(sys.stdout).width))
     return Exit.OK
 
 
 def _act(bridge: Bridge, options: Namespace, run_id: str) -> None:
     if options.what in ("resume", "jump"):
         # Its user has stopped it: a model must not undo that.
-        clients = open_clients(bridge.settings, bridge.store)
         name = f"hostbridge runs {options.what}"
-        refuse_unless_by_hand(bridge.settings, clients, name)
+        only_by_hand(bridge.settings, bridge.store, name)
     if options.what == "jump":
         run_id, node = step_of(view(bridge.store, run_id), options.step)
         act = partial(by_hand.jump, node=node)

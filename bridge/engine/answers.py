@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bridge.engine.last_steps import words_of
 from bridge.engine.run_files import UnknownRun, folder_of, read
 from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import REFUSED
 from bridge.errors import BridgeError, NewerSchema
+from bridge.flow.filling import as_text
 from bridge.policy.condition import decide
 from bridge.store.live_runs import RUNS
 
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
     from bridge.protocol.response import Response
     from bridge.store.state import State as StoreState
 
-_WORDS = ("passed", "success", "failed", "issues")
 # A valid answer that reports failure.
 _FAILED = ("agent_failed", "agent_blocked")
-_ENDS: Mapping[str, Callable[[str], Fact | None]] = {
+_STATUSES: Mapping[str, Callable[[str], Fact | None]] = {
     "running": lambda _: None,
     "paused": lambda why: ("paused", why),
     "completed": lambda _: ("ok", ""),
@@ -61,21 +61,22 @@ class Answers:
         found: dict[str, Fact] = {}
         for name in self._run["open"]:
             asked = request_id(self._run, name)
-            fact = self._fact(plan["nodes"][name]["kind"], asked)
+            fact = ENDS[plan["nodes"][name]["kind"]](self, asked)
             if fact is not None:
                 found[asked] = fact
         return found
 
-    def _fact(self, kind: str, asked: str) -> Fact | None:
-        if kind == "call":
-            return self._end_of(child_id(asked))
-        if kind == "approval":
-            said = self._run["said"].get(asked)
-            if said is None:
-                return None
-            return ("ok", "") if said["agreed"] else ("failed", REFUSED)
+    def of_agent(self, asked: str) -> Fact | None:
+        """How a request has ended; None if it has not."""
         response = self.response(asked)
         return fact_of(response) if response else None
+
+    def of_person(self, asked: str) -> Fact | None:
+        """What a person has said."""
+        said = self._run["said"].get(asked)
+        if said is None:
+            return None
+        return ("ok", "") if said["agreed"] else ("failed", REFUSED)
 
     def response(self, asked: str) -> Response | None:
         """The response to a request, if it is there."""
@@ -93,9 +94,10 @@ class Answers:
             return response
         return response.with_(raw_output="")
 
-    def _end_of(self, child: str) -> Fact | None:
+    def of_flow(self, asked: str) -> Fact | None:
+        """How the run that was called has ended."""
         try:
-            called = self._child(child)
+            called = self._child(child_id(asked))
         except UnknownRun:
             # It is still to be begun.
             return None
@@ -104,7 +106,7 @@ class Answers:
         if called["resumed"] < self._run["resumed"]:
             # It has not heard yet that it goes on.
             return None
-        return _ENDS[called["status"]](called["why"])
+        return _STATUSES[called["status"]](called["why"])
 
     def _child(self, run_id: str) -> Run:
         with folder_of(self._state, run_id) as folder:
@@ -149,15 +151,12 @@ class Answers:
         self, code: Code, steps: list[tuple[State, str]], names: Mapping[str, str]
     ) -> bool:
         """Whether a condition holds, of steps that ended so, and of these variables."""
-        ends = [self._said(state, asked) for state, asked in steps]
-        every = {word: all(end[word]() for end in ends) for word in _words_of(code)}
-        some = {word: any(end[word]() for end in ends) for word in every}
-        of_any: dict[str, Any] = {
-            word: some[word] for word in ("failed", "issues") if word in some
-        }
+        words = words_of(code)
+        every = {word: all(self._is(word, *step) for step in steps) for word in words}
+        some = {word: any(self._is(word, *step) for step in steps) for word in words}
         scope: dict[str, Any] = {
             **every,
-            **of_any,
+            **{word: some[word] for word in words & {"failed", "issues"}},
             "all": every,
             "any": some,
             "variables": _Lazy(names, lambda asked: _plain(self.value(asked))),
@@ -165,13 +164,20 @@ class Answers:
         }
         return decide(code, scope) == "yes"
 
-    def _said(self, state: State, asked: str) -> dict[str, Callable[[], bool]]:
-        return {
-            "passed": lambda: state == "ok",
-            "success": lambda: state == "ok",
-            "failed": lambda: state in ("failed", "error"),
-            "issues": lambda: _has_issues(self.whole(asked)),
-        }
+    def _is(self, word: str, state: State, asked: str) -> bool:
+        """Whether a step that ended so is what a word says."""
+        if word == "issues":
+            whole = self.whole(asked)
+            return isinstance(whole, dict) and bool(whole.get("issues"))
+        return state in (("failed", "error") if word == "failed" else ("ok",))
+
+
+# How what a node of a kind has asked has ended, by its id.
+ENDS: Mapping[str, Callable[[Answers, str], Fact | None]] = {
+    "agent": Answers.of_agent,
+    "call": Answers.of_flow,
+    "approval": Answers.of_person,
+}
 
 
 class _Lazy(dict[str, Any]):
@@ -196,13 +202,6 @@ def fact_of(response: Response) -> Fact:
     return ("failed" if response.error.code in _FAILED else "error"), why
 
 
-def as_text(value: Any) -> str:
-    """A value in a text."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _summary(whole: Any) -> Any:
     is_report = isinstance(whole, dict) and {"status", "summary"} <= whole.keys()
     return whole["summary"] if is_report else whole
@@ -213,19 +212,3 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return as_text(value)
-
-
-def _has_issues(whole: Any) -> bool:
-    return isinstance(whole, dict) and bool(whole.get("issues"))
-
-
-def _words_of(code: Code) -> set[str]:
-    """The words about steps that a condition asks for."""
-    match code:
-        case ["name", _, name]:
-            return {name} & {*_WORDS}
-        case ["get", _, ["name", _, "all" | "any"], str() as word]:
-            return {word} & {*_WORDS}
-        case [_, _, *parts]:
-            return set().union(*map(_words_of, parts))
-    return set()

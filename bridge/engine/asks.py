@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.known_agents import Agents
 from bridge.flow.filling import filled
@@ -63,12 +63,45 @@ class Definitions:
         return self._known[key]
 
 
+class Texts(NamedTuple):
+    """What a run says to those it asks; each text is filled in once."""
+
+    run: Run
+    details: Details
+    answers: Answers
+
+    def filled(self, parts: list[Part]) -> str:
+        """A text with its values put in."""
+        names = self.run["vars"]
+        return filled(
+            parts,
+            variables=self.answers.variables(names),
+            answers=self.answers.wholes(names),
+            params=self.run["params"],
+        )
+
+    def prompt(self, node: str, schema: dict[str, Any] | None = None) -> str:
+        """What is asked beside the prompt of a definition, whose `schema` counts."""
+        text = self.question(node)
+        if not text or text.isspace():
+            text = _UNSAID.format(name=self.run["name"] or "that you are a step of")
+        is_asked = node in self.details["issues"] and has_issues(schema) is None
+        return f"{text}\n\n{_ISSUES}" if is_asked else text
+
+    def question(self, node: str) -> str:
+        """What a person is asked at a checkpoint."""
+        return self.filled(self.details["details"][node].get("text", []))
+
+    def arguments(self, node: str) -> dict[str, str]:
+        """What a called flow is given."""
+        given = self.details["details"][node].get("arguments", {})
+        return {name: self.filled(parts) for name, parts in given.items()}
+
+
 def request_of(
     store: Store,
     find: Callable[[str, RouteName], Definition | None],
-    run: Run,
-    details: Details,
-    answers: Answers,
+    texts: Texts,
     *,
     node: str,
     request_id: str,
@@ -82,14 +115,14 @@ def request_of(
         BridgeError: its agent cannot be asked like this.
         ValueError: a field is not what it may be, such as a prompt that is too long.
     """
-    detail = details["details"][node]
+    run, detail = texts.run, texts.details["details"][node]
     route = run["ask"].get("route", "host")
     agent = TEMPORARY + detail["own"] if "own" in detail else detail["agent"]
     definition = find(agent, route)
     schema = definition.output_schema if definition else None
     fields: dict[str, Any] = {
         "agent_type": agent,
-        "prompt": prompt_of(run, details, answers, node, schema),
+        "prompt": texts.prompt(node, schema),
         "max_attempts": 1 if is_retried else None,
         **run["ask"],
     }
@@ -117,21 +150,6 @@ def request_of(
     return applied(definition, request, request.variables)
 
 
-def prompt_of(
-    run: Run,
-    details: Details,
-    answers: Answers,
-    node: str,
-    schema: dict[str, Any] | None = None,
-) -> str:
-    """What an agent is asked beside its definition's prompt, whose `schema` counts."""
-    text = text_of(details["details"][node].get("text", []), run, answers)
-    if not text or text.isspace():
-        text = _UNSAID.format(name=run["name"] or "that you are a step of")
-    is_asked = node in details["issues"] and has_issues(schema) is None
-    return f"{text}\n\n{_ISSUES}" if is_asked else text
-
-
 def has_issues(schema: dict[str, Any] | None) -> bool | None:
     """Whether answers by a schema have `issues`; None if they have where that is asked.
 
@@ -144,22 +162,3 @@ def has_issues(schema: dict[str, Any] | None) -> bool | None:
         return True
     is_object = schema.get("type", "object") == "object"
     return None if is_object and schema.get("additionalProperties", True) else False
-
-
-def text_of(parts: list[Part], run: Run, answers: Answers) -> str:
-    """A text with its values put in, once."""
-    names = run["vars"]
-    return filled(
-        parts,
-        variables=answers.variables(names),
-        answers=answers.wholes(names),
-        params=run["params"],
-    )
-
-
-def arguments_of(
-    run: Run, details: Details, answers: Answers, node: str
-) -> dict[str, str]:
-    """What a called flow is given."""
-    given = details["details"][node].get("arguments", {})
-    return {name: text_of(parts, run, answers) for name, parts in given.items()}

@@ -8,8 +8,8 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from bridge.engine.asks import arguments_of
-from bridge.engine.link import KINDS, link
+from bridge.engine.kinds import KINDS
+from bridge.engine.link import link
 from bridge.engine.run_files import DETAILS, PLAN, put, write
 from bridge.engine.run_ids import VERSION
 from bridge.errors import InvalidRequest
@@ -20,8 +20,8 @@ from bridge.store.lock import lock_in
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bridge.engine.answers import Answers
-    from bridge.engine.run import Details, Policy, Run
+    from bridge.engine.asks import Texts
+    from bridge.engine.run import Policy, Run
     from bridge.flow.plan import Plan
     from bridge.store.state import State
 
@@ -71,15 +71,7 @@ def begin(state: State, plan: Plan, **options: Unpack[RunOptions]) -> str:
     return run_id
 
 
-def begin_child(
-    state: State,
-    parent: Run,
-    details: Details,
-    answers: Answers,
-    *,
-    node: str,
-    child: str,
-) -> None:
+def begin_child(state: State, texts: Texts, *, node: str, child: str) -> None:
     """Write the run that a node calls, unless it is there.
 
     Raises:
@@ -87,6 +79,7 @@ def begin_child(
     """
     if state[live_runs.RUNS].has(f"{child}/{live_runs.FILE}"):
         return
+    parent, details, _ = texts
     name = details["details"][node]["flow"]
     plan = details["flows"].get(name)
     if plan is None:
@@ -95,7 +88,7 @@ def begin_child(
     if depth > MAX_DEPTH:
         raise InvalidRequest(f"flows call each other more than {MAX_DEPTH} deep")
     options: RunOptions = {
-        "params": arguments_of(parent, details, answers, node),
+        "params": texts.arguments(node),
         "ask": parent["ask"],
         "policy": parent["policy"],
         "fan_out": parent["fanOut"],

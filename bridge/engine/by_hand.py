@@ -5,20 +5,20 @@ Each takes a `Step` and changes its run; who holds the run's lock writes it.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from bridge.engine.run_ids import LIVE, OUT, request_id
 from bridge.errors import InvalidRequest
 from bridge.protocol.record import printable
 
-_DONE = ("completed",)
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from bridge.engine.run import Linked, Policy, Run, Said
+    from bridge.engine.run import Linked, Policy, Run
     from bridge.engine.step import Step
 
+_NO = re.compile(r"no\b|n[\W_]*$", re.IGNORECASE)
 # Where a person has answered.
 BY: Mapping[str, str] = {
     "approve": "by `hostbridge approve`",
@@ -100,43 +100,38 @@ def jump(made: Step, node: str) -> None:
     if node not in made.nodes:
         raise InvalidRequest(f"run {made.run['run']} has no step {node!r}")
     run = made.run
-    _check(made, *LIVE, "failed", "cancelled", *(() if run["parent"] else _DONE))
+    is_over = () if run["parent"] else ("completed",)
+    _check(made, *LIVE, "failed", "cancelled", *is_over)
     if not run["parent"]:
         run["resumed"] += 1
     _go_on(made)
-    made.reset(_behind(made, node))
+    made.reset(_reached(node, lambda name: (to for to, _ in made.nodes[name]["to"])))
     made.known[node] = {**made.known.get(node, {}), "forced": True}
-    made.leave(_before(made, node))
+    before = _reached(node, lambda name: made.nodes[name]["in"]) - {node}
+    made.leave(name for name in made.nodes if name in before)
 
 
-def _behind(made: Step, node: str) -> list[str]:
-    """A node and all that it may lead to."""
+def _reached(node: str, nexts: Callable[[str], Iterable[str]]) -> set[str]:
+    """A node, and all that one comes to from it."""
     found, left = {node}, [node]
-    while left:
-        for target, _ in made.nodes[left.pop()]["to"]:
-            if target != OUT and target not in found:
-                found.add(target)
-                left.append(target)
-    return [*found]
+    for each in left:
+        new = {*nexts(each)} - found - {OUT}
+        found |= new
+        left += new
+    return found
 
 
-def _before(made: Step, node: str) -> list[str]:
-    """All that may lead to a node, but the node itself."""
-    found: set[str] = set()
-    left = [node]
-    while left:
-        for source in made.nodes[left.pop()]["in"]:
-            if source not in found:
-                found.add(source)
-                left.append(source)
-    return [name for name in made.nodes if name in found]
+def is_refusal(answer: str) -> bool:
+    """Whether what a person said at a checkpoint is a no, or begins with one."""
+    return _NO.match(answer.strip()) is not None
 
 
-def say(made: Step, node: str | None, said: Said, *, asked: str | None = None) -> str:
+def say(
+    made: Step, node: str | None, text: str, *, by: str, asked: str | None = None
+) -> None:
     """Answer a checkpoint, by default the only one; the first answer counts.
 
-    It is meant for the visit whose id is `asked`, if that is given. Returns which it
-    was.
+    It is meant for the visit whose id is `asked`, if that is given.
     """
     run = made.run
     ids = {name: request_id(run, name) for name in checkpoints(made, run["open"])}
@@ -157,9 +152,15 @@ def say(made: Step, node: str | None, said: Said, *, asked: str | None = None) -
         raise InvalidRequest(
             f"run {run['run']}: {which}; those that wait for an answer: {known}"
         )
-    said = {**said, "text": printable(said["text"])}
-    run["said"] = {**run["said"], waiting[named[0]]: said}
-    return named[0]
+    run["said"] = {
+        **run["said"],
+        waiting[named[0]]: {
+            "text": printable(text),
+            "agreed": not is_refusal(text),
+            "at": run["at"],
+            "by": by,
+        },
+    }
 
 
 def refuse_late(run: Run, asked: str | None = None) -> None:

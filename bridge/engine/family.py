@@ -7,6 +7,7 @@ due is done.
 from __future__ import annotations
 
 from collections import deque
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from bridge.store.submit import FOLDERS_OF_IDS, submit
 from bridge.store.switch import is_off
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import ExitStack
 
     from bridge.config import Settings
@@ -239,68 +240,44 @@ class HeldRun:
         may_ask = run["status"] == "running" and not self.family.is_off()
         left: list[Command] = []
         for command in run["due"]:
-            act, id_, _ = command
+            act, id_, node = command
             if act in ("ask", "call") and (id_ in dropped or run["status"] not in LIVE):
                 continue
             if act in ("ask", "call") and not may_ask:
                 left.append(command)
                 continue
-            self._do(command)
+            DEEDS[act](self, id_, node)
         # While it was done, agents of a called run may have been counted.
         self.run = {**self.run, "due": left}
 
-    def _do(self, command: Command) -> None:
-        act, id_, node = command
-        if act == "ask":
-            self._ask(id_, node)
-        elif act == "call":
-            self._call(id_, node)
-        elif act == "cancel" and "-" not in id_:
-            self.family.look(id_, by_hand.cancel)
-        elif act == "cancel":
-            _cancel(self.family.state, RequestId(id_))
-        elif self.run["parent"]:
-            self.family.next.append(self.run["parent"][0])
-
-    def _ask(self, asked: str, node: str) -> None:
+    def ask(self, asked: str, node: str) -> None:
+        """Submit the request of a node, unless that was done."""
         family, state = self.family, self.family.state
         if any(state[folder].has(file_of(asked)) for folder in FOLDERS_OF_IDS):
             return
-        from bridge.engine.asks import request_of
+        from bridge.engine.asks import Texts, request_of
 
-        try:
+        with self._refusing(asked):
             request = request_of(
                 family.store,
                 partial(family.definitions.find, self.folder, self.plan),
-                self._bounded(),
-                self.details,
-                self.answers,
+                Texts(self._bounded(), self.details, self.answers),
                 node=node,
                 request_id=asked,
                 is_retried="retry" in self.plan["nodes"][node],
             )
             submit(state, request, fan_out=self.run["fanOut"])
-        except StateUnavailable:
-            raise
-        except (BridgeError, ValueError) as exc:
-            self.refused[asked] = ("error", f"{exc}")
-            return
-        family.has_asked |= request.route == "host"
+            family.has_asked |= request.route == "host"
 
-    def _call(self, child: str, node: str) -> None:
+    def call(self, child: str, node: str) -> None:
         """See that a called run is there, and goes on if its caller was resumed."""
+        from bridge.engine.asks import Texts
         from bridge.engine.begin import begin_child
 
         family, resumed = self.family, self.run["resumed"]
-        try:
-            begin_child(
-                family.state,
-                self.run,
-                self.details,
-                self.answers,
-                node=node,
-                child=child,
-            )
+        with self._refusing(request_id(self.run, node)):
+            texts = Texts(self.run, self.details, self.answers)
+            begin_child(family.state, texts, node=node, child=child)
             if child not in family.root.run["called"]:
                 self._count(child, 0)
             called = family.run(child)
@@ -308,10 +285,31 @@ class HeldRun:
             called.advance(
                 partial(by_hand.go_on, resumed=resumed) if is_behind else None
             )
+
+    @contextmanager
+    def _refusing(self, asked: str) -> Iterator[None]:
+        """What cannot be asked at all is a fact of the run."""
+        try:
+            yield
         except StateUnavailable:
             raise
-        except BridgeError as exc:
-            self.refused[request_id(self.run, node)] = ("error", f"{exc}")
+        except (BridgeError, ValueError) as exc:
+            self.refused[asked] = ("error", f"{exc}")
+
+    def cancel(self, id_: str, _node: str) -> None:
+        """End a request, or a called run."""
+        state = self.family.state
+        if "-" not in id_:
+            self.family.look(id_, by_hand.cancel)
+        elif request := find_unfinished(state, RequestId(id_)):
+            why = "the flow that asked goes on without it"
+            response = failed(request, "cancelled", why, now_ms=state.now_ms())
+            publish(state, response, source="flow")
+
+    def tell(self, _id: str, _node: str) -> None:
+        """Have the run that called this one look at it."""
+        if self.run["parent"]:
+            self.family.next.append(self.run["parent"][0])
 
 
 def _until(run: Run, state: State) -> int | None:
@@ -323,9 +321,10 @@ def _until(run: Run, state: State) -> int | None:
     return until + Uptime.model_validate(then).set_since(run["at"], state.now_ms(), now)
 
 
-def _cancel(state: State, asked: RequestId) -> None:
-    request = find_unfinished(state, asked)
-    if request is not None:
-        why = "the flow that asked goes on without it"
-        response = failed(request, "cancelled", why, now_ms=state.now_ms())
-        publish(state, response, source="flow")
+# What is done for what a run says is due.
+DEEDS: Mapping[str, Callable[[HeldRun, str, str], None]] = {
+    "ask": HeldRun.ask,
+    "call": HeldRun.call,
+    "cancel": HeldRun.cancel,
+    "tell": HeldRun.tell,
+}

@@ -1,4 +1,4 @@
-"""Which steps a condition after a `pass` is about. Pure."""
+"""Which steps a condition is about, and which words it asks of them. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.engine.run import LinkedNode
+    from bridge.flow.plan import Code
+
+_WORDS = frozenset({"passed", "success", "failed", "issues"})
 
 
 def last_steps(
@@ -43,3 +46,13 @@ def last_steps(
             steps = mine if mine or (own and each == name) else steps
         found[each] = steps
     return sorted(found[name], key=order.__getitem__)
+
+
+def words_of(code: Code) -> set[str]:
+    """The words about steps that a condition asks for."""
+    match code:
+        case ["name", _, word] | ["get", _, ["name", _, "all" | "any"], str() as word]:
+            return {word} & _WORDS
+        case [_, _, *parts]:
+            return set().union(*map(words_of, parts))
+    return set()

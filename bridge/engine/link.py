@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.engine.last_steps import words_of
 from bridge.engine.run_ids import OUT, VERSION
 from bridge.flow.filling import has_variables, instruction_of
 
 if TYPE_CHECKING:
     from bridge.engine.run import Details, Linked, LinkedNode
-    from bridge.flow.plan import Code, Detail, Edge, Plan
-
-# What the engine runs. The others are for pipelines and step workflows.
-KINDS = ("agent", "approval", "call", "pass")
+    from bridge.flow.plan import Detail, Edge, Plan
 
 
 def link(plan: Plan) -> tuple[Linked, Details]:
@@ -49,7 +47,7 @@ def asked_about_issues(plan: Plan) -> list[str]:
     """The steps of whose answers a condition wants to know whether there are issues."""
     nodes = plan["nodes"]
     every = [edge for node in nodes.values() for edge in node["in"]] + plan["out"]
-    left = [source for source, code in every if _asks(code)]
+    left = [source for source, code in every if "issues" in words_of(code)]
     seen: set[str] = set()
     while left:
         name = left.pop()
@@ -59,13 +57,3 @@ def asked_about_issues(plan: Plan) -> list[str]:
         if nodes[name]["kind"] == "pass":
             left += [source for source, _ in nodes[name]["in"]]
     return [each for each in nodes if each in seen and nodes[each]["kind"] != "pass"]
-
-
-def _asks(code: Code) -> bool:
-    """Whether a condition asks for issues, of one step or of all or any."""
-    match code:
-        case ["name", _, "issues"] | ["get", _, ["name", _, "all" | "any"], "issues"]:
-            return True
-        case [_, _, *parts]:
-            return any(map(_asks, parts))
-    return False

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.engine.answers import Answers, as_text, fact_of
+from bridge.engine.answers import Answers, fact_of
 from bridge.engine.by_hand import BY
 from bridge.engine.run_ids import request_id
 from bridge.engine.step import Step
 from bridge.flow.condition import read_condition
+from bridge.flow.filling import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

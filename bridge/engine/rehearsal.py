@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.engine.answers import Answers
-from bridge.engine.asks import arguments_of, prompt_of, text_of
+from bridge.engine.asks import Texts
+from bridge.engine.by_hand import is_refusal
 from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import REFUSED, step
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bridge.flow.plan import Plan
     from bridge.store.state import State
 
-_NO = re.compile(r"no\b|n[\W_]*$", re.IGNORECASE)
 _ENDS: dict[str, Fact] = {
     "failed": ("failed", "it says that it failed"),
     "blocked": ("failed", "it says that it is blocked"),
@@ -102,14 +101,15 @@ class Rehearsal:
     def _asked(self, node: str) -> Asked:
         left = self._answers.get(node) or self._answers.get(self._who(node)) or [None]
         answer = left.pop(0) if len(left) > 1 else left[0]
-        detail = self.details["details"][node]
-        if self.plan["nodes"][node]["kind"] == "agent":
-            text = prompt_of(self.run, self.details, self._known, node)
-        elif self.plan["nodes"][node]["kind"] == "call":
-            given = arguments_of(self.run, self.details, self._known, node)
-            text = "\n".join(f"{name}={value}" for name, value in given.items())
-        else:
-            text = text_of(detail.get("text", []), self.run, self._known)
+        texts = Texts(self.run, self.details, self._known)
+        match self.plan["nodes"][node]["kind"]:
+            case "agent":
+                text = texts.prompt(node)
+            case "call":
+                given = texts.arguments(node).items()
+                text = "\n".join(f"{name}={value}" for name, value in given)
+            case _:
+                text = texts.question(node)
         return Asked(node, self._who(node), text, answer)
 
     def _heard(self, node: str, answer: Any) -> Fact:
@@ -122,8 +122,3 @@ class Rehearsal:
         if said == "error":
             return "error", "it did not answer"
         return _ENDS.get(str(said), ("ok", ""))
-
-
-def is_refusal(answer: str) -> bool:
-    """Whether what a person said at a checkpoint is a no, or begins with one."""
-    return _NO.match(answer.strip()) is not None

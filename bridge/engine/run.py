@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
-from bridge.flow.plan import Back, Code, Kind
+from bridge.flow.plan import Code, Step
 
 if TYPE_CHECKING:
     from bridge.flow.plan import Detail, Plan
@@ -36,25 +36,13 @@ State = Literal[
 ]
 
 
-# As `bridge.flow.plan.Node`, with its edges on both sides.
-LinkedNode = TypedDict(
-    "LinkedNode",
-    {
-        "kind": Kind,
-        "in": list[str],
-        # Targets, and the conditions of the edges to them.
-        "to": list[tuple[str, Code | None]],
-        "var": NotRequired[str],
-        "caught": NotRequired[Literal["failed", "any"]],
-        "retry": NotRequired[int],
-        "since": NotRequired[str],
-        "back": NotRequired[list[Back]],
-        "fail": NotRequired[Code],
-        "if": NotRequired[Code],
-        "skip": NotRequired[Literal["dead", "pass"]],
-        "any": NotRequired[bool],
-    },
-)
+_Sources = TypedDict("_Sources", {"in": list[str]})
+
+
+class LinkedNode(Step, _Sources):
+    """As `bridge.flow.plan.Node`; `to` are its targets, each with its condition."""
+
+    to: list[tuple[str, Code | None]]
 
 
 class Linked(TypedDict):

@@ -13,6 +13,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from bridge.engine.kinds import KINDS
 from bridge.engine.last_steps import last_steps
 from bridge.engine.run_ids import OUT, child_id, request_id
 from bridge.policy.condition import ConditionError
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     # these variables.
     Truth = Callable[[Code, list[tuple[State, str]], Mapping[str, str]], bool]
 
-# What is done in the world for a node. A checkpoint only waits for a person.
-_ACTS = {"agent": "ask", "call": "call"}
 _CAUGHT: Mapping[str, tuple[str, ...]] = {
     "": ("ok",), "failed": ("ok", "failed"), "any": ("ok", "failed", "error"),
 }  # fmt: skip
@@ -52,10 +51,6 @@ def step(plan: Linked, run: Run, facts: Mapping[str, Fact], truth: Truth) -> Run
     made.hear(facts)
     made.lead_on()
     return made.run
-
-
-def _is_paused(fact: Fact) -> bool:
-    return fact[0] == "paused"
 
 
 class Used(NamedTuple):
@@ -102,11 +97,12 @@ class Step:
         """Note all that has ended, before anything follows from it."""
         asked = {name: request_id(self.run, name) for name in self.run["open"]}
         heard = {name: facts[id_] for name, id_ in asked.items() if id_ in facts}
+        paused = {name for name, (how, _) in heard.items() if how == "paused"}
         # First of all, so that a failure cancels only what has not ended.
-        self.run["open"] = [n for n in asked if n not in heard or _is_paused(heard[n])]
+        self.run["open"] = [n for n in asked if n not in heard or n in paused]
         for name, fact in heard.items():
             # Unless another's end has begun it anew, or stopped the run.
-            if _is_paused(fact) and self.run["status"] != "running":
+            if name in paused and self.run["status"] != "running":
                 continue
             if asked[name] == request_id(self.run, name):
                 self._or_stop(name, partial(self._hear, fact=fact))
@@ -194,7 +190,7 @@ class Step:
         entry["attempt"] = entry.get("attempt", 0) + 1
         run["open"].append(name)
         run["asked"] += kind == "agent"
-        if act := _ACTS.get(kind):
+        if act := KINDS[kind]:
             self.do(act, self.asked(name), name)
 
     def _spent(self) -> str:

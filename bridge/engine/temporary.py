@@ -86,7 +86,10 @@ def temporary_agent(folder: Folder, plan: Linked, home: Path, name: str) -> Defi
         BadRun: it is not as it was written.
         BadDefinition: it has errors.
     """
-    loaded, _ = _load(folder, plan, home, name)
+    return _sound(_load(folder, plan, home, name)[0], name)
+
+
+def _sound(loaded: Loaded, name: str) -> Definition:
     if loaded.definition is None:
         raise BadDefinition(TEMPORARY + name, loaded.errors)
     # Not to be taken for its base, which may have the same name.
@@ -96,9 +99,8 @@ def temporary_agent(folder: Folder, plan: Linked, home: Path, name: str) -> Defi
 def find_temporary(store: Store, home: Path, request: Request) -> Definition:
     """The agent of a request that a run has made; raises as `temporary_agent`."""
     run_id, name = request.request_id.partition("-")[0], request.agent_type[1:]
-    with store.state() as state, folder_of(state, run_id) as folder:
-        plan = read_plan(folder, read(folder, run_id, state.key()))
-        return temporary_agent(folder, plan, home, name)
+    _, loaded, _ = load_agent(store, home, run_id, name)
+    return _sound(loaded, name)
 
 
 def runs_with_agents(store: Store) -> list[tuple[Run, list[str]]]:

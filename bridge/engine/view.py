@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bridge.engine.answers import Answers, as_text, fact_of
-from bridge.engine.asks import text_of
+from bridge.engine.answers import Answers
+from bridge.engine.asks import Texts
 from bridge.engine.run_files import folder_of, read, read_details, read_plan
 from bridge.engine.run_ids import LIVE, child_id, request_id
 from bridge.errors import BridgeError
@@ -68,19 +68,22 @@ class RunView:
             elif node in self.children:
                 yield from self.children[node].open_requests()
 
-    def checkpoints(self) -> Iterator[tuple[str, str]]:
-        """The run and the node of each checkpoint that waits for a person."""
-        for run_id, node, _ in self.visits():
-            yield run_id, node
+    def requests(self) -> Iterator[str]:
+        """The last request of each agent that was asked, called flows' too."""
+        for name, node, _, entry in self.steps():
+            if node["kind"] == "agent" and "attempt" in entry:
+                yield request_id(self.run, name)
+            elif name in self.children:
+                yield from self.children[name].requests()
 
-    def visits(self) -> Iterator[tuple[str, str, str]]:
-        """As `checkpoints`, and the id of each at its present visit."""
+    def checkpoints(self) -> Iterator[tuple[str, str, str]]:
+        """The run, the node and this visit's id of each that waits for a person."""
         for node in self.run["open"]:
             asked = request_id(self.run, node)
             if self.kind(node) == "approval" and asked not in self.run["said"]:
                 yield self.run["run"], node, asked
             elif node in self.children:
-                yield from self.children[node].visits()
+                yield from self.children[node].checkpoints()
 
     def steps(self) -> Iterator[tuple[str, LinkedNode, Detail, Entry]]:
         """Every node in written order, and what the run knows of it."""
@@ -138,54 +141,7 @@ def question(store: Store, run_id: str, node: str) -> str:
     """What a checkpoint asks a person."""
     with store.state() as state:
         seen = view_in(state, run_id)
-        parts = seen.details["details"][node].get("text", [])
-        return text_of(parts, seen.run, Answers(state, seen.run))
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a run came to.
-
-    Attributes:
-        text: the answers of its last steps, as texts get them.
-        answers: the whole answers of its last steps.
-        variables: what each step made that has a name for it; None if it did not.
-        failed: whether a last step said that it failed.
-        requests: the requests of its steps that ran, called flows' too.
-    """
-
-    text: str
-    answers: list[Any]
-    variables: dict[str, Any]
-    failed: bool
-    requests: list[str]
-
-
-def outcome_of(store: Store, seen: RunView) -> Outcome:
-    """What a run has come to so far."""
-    run = seen.run
-    with store.state() as state:
-        answers = Answers(state, run)
-        made = [node["var"] for node in seen.plan["nodes"].values() if "var" in node]
-        names = run["vars"]
-        values = {n: answers.value(names[n]) if n in names else None for n in made}
-        ends = [answers.response(each) for each in run["out"] if "-" in each]
-        return Outcome(
-            "\n\n".join(as_text(answers.value(each)) for each in run["out"]),
-            [answers.whole(each) for each in run["out"]],
-            values,
-            any(end is not None and fact_of(end)[0] != "ok" for end in ends),
-            list(requests_of(seen)),
-        )
-
-
-def requests_of(seen: RunView) -> Iterator[str]:
-    """The last request of each agent that was asked."""
-    for name, node, _, entry in seen.steps():
-        if node["kind"] == "agent" and "attempt" in entry:
-            yield request_id(seen.run, name)
-        elif name in seen.children:
-            yield from requests_of(seen.children[name])
+        return Texts(seen.run, seen.details, Answers(state, seen.run)).question(node)
 
 
 def resume_command(run: Run) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bridge.agents.agent_names import MAX_NAME, is_name
 from bridge.flow.loops import check_labels, labels_of
 from bridge.flow.parameters import check_parameters
-from bridge.flow.problems import Problems, TooMany, near
+from bridge.flow.problems import Findings, Problems, TooMany, near
 from bridge.flow.subflows import check_subflows
 from bridge.flow.syntax_tree import Call, Group, Parallel, Retry, texts_of, walk
 from bridge.flow.variable_check import check_variables
@@ -37,14 +37,6 @@ class Surroundings:
     find_flow: FindFlow | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What keeps a flow from running, and what may be a mistake."""
-
-    errors: Problems
-    warnings: Problems
-
-
 def check_flow(flow: Flow, around: Surroundings = Surroundings()) -> Findings:
     """Find what is wrong with a flow."""
     found = Findings(Problems(), Problems())
@@ -53,11 +45,10 @@ def check_flow(flow: Flow, around: Surroundings = Surroundings()) -> Findings:
         _check_size(flow, visits, found.errors)
         _check_agents(flow, visits, around, found)
         _check_guards(visits, found.errors)
-        both = found.errors, found.warnings
         labels = labels_of(visits)
-        check_labels(labels, *both)
-        check_variables(flow, visits, labels.values(), *both)
-        check_parameters(flow, visits, *both)
+        check_labels(labels, found)
+        check_variables(flow, visits, labels.values(), found)
+        check_parameters(flow, visits, found)
         if around.find_flow is not None:
             check_subflows(flow, around.find_flow, found.errors)
     except TooMany:

@@ -61,14 +61,12 @@ def _calls(plan: Plan) -> list[str]:
 def _compiled(flow: Flow) -> Plan:
     compiler = _Compiler(flow)
     out = compiler.sequence(flow.body, [])
-    made = {node["var"]: name for name, node in compiler.nodes.items() if "var" in node}
     return {
         "schemaVersion": 1,
         "name": flow.head.name,
         "source": hashlib.sha256(flow.source.encode()).hexdigest(),
         "nodes": compiler.nodes,
         "out": out,
-        "vars": made,
         "params": {param.name: param.default for param in flow.head.params},
         "agents": {
             each.name: {

@@ -53,19 +53,19 @@ def _value(
     if isinstance(part, str):
         return part
     if "param" in part:
-        return _written(params.get(part["param"], part["default"]))
+        return as_text(params.get(part["param"], part["default"]))
     if not part["path"]:
-        return _written(variables.get(part["var"]))
+        return as_text(variables.get(part["var"]))
     value = answers.get(part["var"])
     for key in part["path"]:
         if isinstance(value, list) and key in map(str, range(len(value))):
             value = value[int(key)]
         else:
             value = value.get(key) if isinstance(value, dict) else None
-    return _written(value)
+    return as_text(value)
 
 
-def _written(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A text as it is, nothing for null, everything else as JSON."""
     if value is None or isinstance(value, str):
         return value or ""

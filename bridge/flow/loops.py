@@ -14,7 +14,7 @@ from bridge.flow.syntax_tree import Mark
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bridge.flow.problems import Problems
+    from bridge.flow.problems import Findings
     from bridge.flow.syntax_tree import Visit
 
 # How often a jump is taken that says no number.
@@ -43,27 +43,25 @@ def labels_of(visits: Iterable[Visit]) -> dict[str, Label]:
     return labels
 
 
-def check_labels(
-    labels: dict[str, Label], errors: Problems, warnings: Problems
-) -> None:
+def check_labels(labels: dict[str, Label], found: Findings) -> None:
     """Find labels that nothing jumps to, and jumps that never end or cannot be."""
     for name, label in labels.items():
         for jump, visit in label.jumps:
             for at, message in _wrong(label, jump, visit):
-                errors.add(at, message)
+                found.errors.add(at, message)
         mark = label.mark
         if mark.bound is not None and (label.jumps or mark.prompt is not None):
             message = f"@{name} stands here first: a bound belongs to a jump back to it"
-            errors.add(mark.at, message)
+            found.errors.add(mark.at, message)
         if label.jumps or mark.prompt is not None:
             continue
         hint = near(f"@{name}", (f"@{other}" for other in labels if other != name))
         if hint or label.visit.segment.steps[-1] is mark:
             hint = hint or f'; a jump leads back, and a checkpoint asks: @{name}:"…"'
-            errors.add(mark.at, f"@{name} is no label before here{hint}")
+            found.errors.add(mark.at, f"@{name} is no label before here{hint}")
         else:
             message = f'nothing jumps to @{name}; as a checkpoint it asks: @{name}:"…"'
-            warnings.add(mark.at, message)
+            found.warnings.add(mark.at, message)
 
 
 def _wrong(label: Label, jump: Mark, visit: Visit) -> Iterator[tuple[int, str]]:

@@ -10,13 +10,11 @@ from bridge.flow.syntax_tree import Parameter, output_of, texts_of, walk
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from bridge.flow.problems import Problems
+    from bridge.flow.problems import Findings
     from bridge.flow.syntax_tree import Flow, Visit
 
 
-def check_parameters(
-    flow: Flow, visits: Iterable[Visit], errors: Problems, warnings: Problems
-) -> None:
+def check_parameters(flow: Flow, visits: Iterable[Visit], found: Findings) -> None:
     """Find parameters that a flow declares or uses, but not both.
 
     A flow that declares none may use any.
@@ -25,20 +23,17 @@ def check_parameters(
     used = set()
     made = {output_of(visit.step) for visit in visits}
     for part in _used(flow, visits):
-        if (
-            (declared or part.name in made)
-            and part.name not in declared
-            and part.name not in used
-        ):
+        is_known = part.name in declared or part.name in used
+        if not is_known and (declared or part.name in made):
             hint = near(part.name, declared) or "; declare it in params"
             if part.name in made:
                 hint = f"; what a step has made is {{{part.name}}}"
-            errors.add(part.at, f"no parameter is called {part.name!r}{hint}")
+            found.errors.add(part.at, f"no parameter is called {part.name!r}{hint}")
         used.add(part.name)
     # What is misspelt where it is used seems unused, too.
     unused = sorted(declared.keys() - used) if used <= declared.keys() else []
     for name in unused:
-        warnings.add(0, f"the parameter {name!r} is not used")
+        found.warnings.add(0, f"the parameter {name!r} is not used")
 
 
 def wrong_arguments(flow: Flow, given: Collection[str]) -> Iterator[str]:

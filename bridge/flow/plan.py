@@ -2,8 +2,8 @@
 
 The engine advances a *run* of a plan; pipelines and step workflows compile to it, too.
 `Plan.nodes` is all that it loads at each step. `Plan.details` has what is only asked
-for when a node starts, or is shown: prompts, where a node stands in its file. Both have
-the nodes in written order, which is the order that "before" and "after" mean here.
+for when a node starts, or is shown, such as prompts. Both have the nodes in written
+order, which is the order that "before" and "after" mean here.
 
 How a run goes, from edges alone:
 
@@ -39,7 +39,8 @@ from typing import Any, Literal, NotRequired, TypedDict, final
 Code = Any
 # A source, and the condition of its edge.
 Edge = tuple[str, Code | None]
-Kind = Literal["agent", "approval", "call", "pass", "exec", "tool", "wait", "stay"]
+# What each is, and where a new one goes: `bridge.engine.kinds`.
+Kind = Literal["agent", "approval", "call", "pass"]
 
 
 class Back(TypedDict):
@@ -59,12 +60,11 @@ class Back(TypedDict):
     body: tuple[str, str]
 
 
-# `in` is a word of Python, so that this class cannot be written as one.
-Node = TypedDict(
-    "Node",
+# `if` and `in` are words of Python, so that not all can be written as classes.
+Step = TypedDict(
+    "Step",
     {
         "kind": Kind,
-        "in": list[Edge],
         # The variable that it makes.
         "var": NotRequired[str],
         # Which failures are a condition's to look at, rather than the run's to fail by:
@@ -85,6 +85,11 @@ Node = TypedDict(
         "any": NotRequired[bool],
     },
 )
+_Edges = TypedDict("_Edges", {"in": list[Edge]})
+
+
+class Node(Step, _Edges):
+    """A node: what it is, and the edges that lead to it."""
 
 
 @final
@@ -154,7 +159,6 @@ class Plan(TypedDict):
         source: SHA-256 of the text that it was compiled from.
         nodes: by id, in written order.
         out: sources and conditions, as in `Node`: the flow's last steps, its answer.
-        vars: which node makes a variable.
         params: what a parameter is that nobody gives; null if it has to be given.
         agents: the temporary agents.
         details: of the nodes.
@@ -167,7 +171,6 @@ class Plan(TypedDict):
     source: str
     nodes: dict[str, Node]
     out: list[Edge]
-    vars: dict[str, str]
     params: dict[str, str | None]
     agents: dict[str, TemporaryAgent]
     details: dict[str, Detail]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.agents.diagnostic import Diagnostic, did_you_mean
 from bridge.errors import BridgeError
@@ -67,6 +67,13 @@ class Problems(list[Problem]):
     def forget(self, at: int) -> None:
         """Strike out what another problem explains."""
         self[:] = [problem for problem in self if problem.at != at]
+
+
+class Findings(NamedTuple):
+    """What keeps a flow from running, and what may be a mistake."""
+
+    errors: Problems
+    warnings: Problems
 
 
 def near(word: str, known: Iterable[str]) -> str:

@@ -29,12 +29,7 @@ _PART = re.compile(
     rf"{_ESCAPED.pattern} | \{{\{{ {_PARAMETER} \}}\}} | \{{ {_REFERENCE} \}}",
     re.X | re.S,
 )
-# What would read as something else, were it not escaped.
-_TO_ESCAPE = re.compile(
-    r'\\(?=["\\nt{}]|$) | " | (?P<braces> \{[\s{]*+ ) (?P<named> (?=\w|\Z) )?', re.X
-)
 _NAMED = re.compile(rf"(?<!\\)\$({NAME})")
-_ALL = re.compile(r'["\\{}]')
 
 
 def parse_text(quoted: str, at: int = 0) -> Text:
@@ -81,29 +76,6 @@ def with_constants(text: Text, constants: Mapping[str, Text]) -> Text:
         else:
             joined.append(part)
     return tuple(joined)
-
-
-def print_text(text: Text) -> str:
-    """A quoted text that `parse_text` reads as the same parts."""
-    return '"' + "".join(_printed(part) for part in text) + '"'
-
-
-def _printed(part: str | Reference | Parameter) -> str:
-    if isinstance(part, Reference):
-        path = "".join(f".{name}" for name in part.path)
-        return f"{{{part.name}{path}{'?' * part.is_optional}}}"
-    if isinstance(part, Parameter):
-        default = (
-            "" if part.default is None else ":" + _ALL.sub(r"\\\g<0>", part.default)
-        )
-        return f"{{{{{part.name}{default}}}}}"
-    return _TO_ESCAPE.sub(_escaped, part)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    if match["braces"] is None:
-        return "\\" + match[0]
-    return match[0] if match["named"] is None else match[0].replace("{", "\\{")
 
 
 def _sign(match: re.Match[str]) -> str:

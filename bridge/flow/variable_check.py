@@ -23,11 +23,11 @@ from bridge.flow.syntax_tree import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from bridge.flow.condition import FlowCondition
     from bridge.flow.loops import Label
-    from bridge.flow.problems import Problems
+    from bridge.flow.problems import Findings
     from bridge.flow.syntax_tree import Flow, Sequence, Step, Text, Visit
 
 _ITSELF = "{{{0}}} is what this step makes; \\{{{0}}} is text"
@@ -43,20 +43,24 @@ def check_variables(
     flow: Flow,
     visits: Iterable[Visit],
     labels: Iterable[Label],
-    errors: Problems,
-    warnings: Problems,
+    found: Findings,
 ) -> None:
     """Find variables that are unknown, not there yet, unused, or made twice."""
-    check = _Check(flow, visits, labels, errors, warnings)
-    known = len(errors)
+    check = _Check(visits, found)
+    check.prompts = {f"${each.name}": each.prompt for each in flow.definitions}
+    # From each label to the last jump back to it.
+    check.loops = [
+        (label.mark.at, label.jumps[-1][0].at) for label in labels if label.jumps
+    ]
+    known = len(found.errors)
     check.sequence(flow.body)
-    if len(errors) > known:
+    if len(found.errors) > known:
         # What is misspelt where it is used seems unused, too.
         return
     finals = set(_finals(flow.body))
     for name, at in check.made.items():
         if name not in check.used | finals:
-            warnings.add(at, f"no step uses {{{name}}}")
+            found.warnings.add(at, f"no step uses {{{name}}}")
 
 
 def _finals(body: Sequence) -> Iterator[str | None]:
@@ -86,31 +90,20 @@ def _finals_of(step: Step) -> Iterator[str | None]:
 
 
 class _Check:
-    def __init__(
-        self,
-        flow: Flow,
-        visits: Iterable[Visit],
-        labels: Iterable[Label],
-        errors: Problems,
-        warnings: Problems,
-    ) -> None:
-        self.errors = errors
-        self.warnings = warnings
-        self.prompts = {f"${each.name}": each.prompt for each in flow.definitions}
+    prompts: Mapping[str, Text]
+    loops: list[tuple[int, int]]
+
+    def __init__(self, visits: Iterable[Visit], found: Findings) -> None:
+        self.errors, self.warnings = found
         self.used: set[str] = set()
         # Whether it is there in any case, of what may be there.
         self.there: dict[str, bool] = {}
         self.made: dict[str, int] = {}
-        # From each label to the last jump back to it.
-        self.loops = [
-            (label.mark.at, label.jumps[-1][0].at) for label in labels if label.jumps
-        ]
         for visit in visits:
             name = output_of(visit.step)
             if name in self.made:
-                errors.add(
-                    visit.step.at, f"{{{name}}} is made twice: another name here"
-                )
+                message = f"{{{name}}} is made twice: another name here"
+                self.errors.add(visit.step.at, message)
             elif name is not None:
                 self.made[name] = visit.step.at
 

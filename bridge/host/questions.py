@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
-from bridge.engine.rehearsal import is_refusal
 from bridge.engine.run_files import folder_of, read, read_plan
 from bridge.engine.run_ids import request_id
 from bridge.engine.view import question
@@ -53,8 +52,7 @@ from bridge.store.records import read_quietly
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bridge.engine.run import Run, Said
-    from bridge.engine.step import Step
+    from bridge.engine.run import Run
     from bridge.host.context import HookContext
     from bridge.store.state import State
 
@@ -172,10 +170,8 @@ def _change(
 
 def _tool_input(words: str, yes: str, no: str) -> dict[str, Any]:
     """The input of a call that asks this; what the two options mean."""
-    options = [
-        {"label": "yes", "description": yes},
-        {"label": "no", "description": no},
-    ]
+    means = {"yes": yes, "no": no}
+    options = [{"label": key, "description": said} for key, said in means.items()]
     asked = {
         "question": words,
         "header": "Checkpoint",
@@ -256,7 +252,8 @@ def after_question(hook: HookContext) -> HookOutput:
         if not answer:
             line = f"the flow has no answer; it waits: hostbridge approve {run_id}"
             return _said(line, _NOTHING)
-        advance(hook.store, hook.settings, run_id, partial(_say, hook, name, answer))
+        act = partial(by_hand.say, node=None, text=answer, by="question", asked=name)
+        advance(hook.store, hook.settings, run_id, act)
     except InvalidRequest as exc:
         return _said(f"your answer changed nothing: {exc.what}", _NOTHING)
     except (BridgeError, OSError) as exc:
@@ -278,16 +275,6 @@ def _answer_to(hook: HookContext, name: str) -> str:
     words = asked.shown["questions"][0]["question"]
     answer = answers.get(words) if isinstance(answers, dict) else None
     return answer.strip() if isinstance(answer, str) else ""
-
-
-def _say(hook: HookContext, name: str, answer: str, made: Step) -> None:
-    said: Said = {
-        "text": answer,
-        "agreed": not is_refusal(answer),
-        "at": hook.now_ms(),
-        "by": "question",
-    }
-    by_hand.say(made, None, said, asked=name)
 
 
 def _said(line: str, text: str) -> HookOutput:

@@ -82,3 +82,14 @@ def open_clients(settings: Settings, store: Store) -> set[int]:
     with suppress(BridgeError, OSError):
         found |= {session.host.pid for session in live_sessions(store)}
     return found
+
+
+def only_by_hand(settings: Settings, store: Store, command: str) -> None:
+    """Refuse what a model of an open session could have started.
+
+    Raises:
+        InsideSession: as `bridge.agents.trust.refuse_unless_by_hand`.
+    """
+    from bridge.agents.trust import refuse_unless_by_hand
+
+    refuse_unless_by_hand(settings, open_clients(settings, store), command)

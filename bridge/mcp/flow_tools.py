@@ -213,6 +213,6 @@ def _result(bridge: Bridge, run_id: str, then: str | None = None) -> CallToolRes
             question=question(bridge.store, run, node),
             answer_with=f"hostbridge approve {run}",
         )
-        for run, node in view(bridge.store, run_id).checkpoints()
+        for run, node, _ in view(bridge.store, run_id).checkpoints()
     ]
     return result_of(flow_of(done, waits, then))

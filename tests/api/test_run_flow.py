@@ -8,7 +8,7 @@ import threading
 import time
 
 import pytest
-from fakeclaude import fake_claude, printing, result, trust_folder
+from fakeclaude import fake_claude, printing, result, saying_claude, trust_folder
 from servingworld import bridge_in, open_session
 from storeworld import answer, claim_all, dead_process
 
@@ -22,13 +22,7 @@ G = "general-purpose"
 @pytest.fixture
 def here(tmp_path):
     """The bridge of a project whose `claude` says what it was asked."""
-    lines = (
-        'prompt=$(head -n 1 "$here/stdin")\n'
-        """printf '{"type":"result","subtype":"success","is_error":false,"""
-        """"result":"x","structured_output":{"status":"success","summary":"<%s>"}}\\n'"""
-        ' "$prompt"\n'
-    )
-    claude = fake_claude(tmp_path / "bin", lines)
+    claude = saying_claude(tmp_path / "bin")
     bridge = bridge_in(tmp_path, claude=str(claude), slots=1)
     trust_folder(tmp_path / "claude", tmp_path / "project")
     return bridge

@@ -80,8 +80,8 @@ def test_each_round_is_listed(world):
 
 def test_one_sees_what_a_person_said(world):
     run = world.begin('@ok:"Fine?"')
-    said = {"text": "yes,\nbut", "agreed": True, "at": 1, "by": "approve"}
-    world.advance(run, partial(by_hand.say, node=None, said=said))
+    act = partial(by_hand.say, node=None, text="yes,\nbut", by="approve")
+    world.advance(run, act)
 
     assert told(world, run) == {"node-0": ("ok", "yes, but (by `hostbridge approve`)")}
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from fakeclaude import fake_claude, trust_folder
+from fakeclaude import fake_claude, repeating_claude, trust_folder
 from hubserver import Hub
 from polling import wait_until
 from scripted_server import ScriptedServer
@@ -262,3 +262,9 @@ def claude(project, tmp_path: Path):
     trust_folder(Path(project.env["HOME"]), project.folder)
     project.env["BRIDGE_CLAUDE"] = str(program)
     return program.parent
+
+
+@pytest.fixture
+def echo(project, tmp_path):
+    """A `claude` that says what it was asked."""
+    return repeating_claude(project, tmp_path)

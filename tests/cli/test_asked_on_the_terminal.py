@@ -9,18 +9,10 @@ import sys
 import time
 
 import pytest
-from fakeclaude import repeating_claude
 from polling import wait_until
-from trustworld import Terminal
+from trustworld import ASKED, Terminal
 
 G = "general-purpose"
-ASKED = "Your answer (yes, no, or what you want to say): "
-
-
-@pytest.fixture
-def claude(project, tmp_path):
-    """A `claude` that says what it was asked."""
-    return repeating_claude(project, tmp_path)
 
 
 def flow(project, text, name="a.flow"):
@@ -28,7 +20,7 @@ def flow(project, text, name="a.flow"):
     return name
 
 
-@pytest.mark.usefixtures("claude")
+@pytest.mark.usefixtures("echo")
 def test_no_key_that_says_nothing_agrees(project):
     name = flow(project, f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
     terminal = Terminal(
@@ -49,7 +41,7 @@ def test_no_key_that_says_nothing_agrees(project):
     assert "\x1b[1A" not in after.partition("STEP")[0]
 
 
-@pytest.mark.usefixtures("claude")
+@pytest.mark.usefixtures("echo")
 def test_two_lines_do_not_answer_two_questions(project):
     name = flow(project, '@one:"First?":a -> @two:"Second?":b')
     terminal = Terminal(project, "run", name, "--route", "claude")
@@ -64,7 +56,7 @@ def test_two_lines_do_not_answer_two_questions(project):
     assert terminal.end() == 1
 
 
-@pytest.mark.usefixtures("claude")
+@pytest.mark.usefixtures("echo")
 def test_an_answer_cannot_pose_as_the_question(project):
     said = f"x\\n{ASKED}yes"
     name = flow(project, f'@ok:"Fine? {said}"')
@@ -76,7 +68,7 @@ def test_an_answer_cannot_pose_as_the_question(project):
     assert terminal.end() == 1
 
 
-@pytest.mark.usefixtures("claude")
+@pytest.mark.usefixtures("echo")
 def test_in_the_background_it_asks_nobody_and_goes_on(project):
     """What asks a terminal there is stopped by the kernel."""
     name = flow(project, '@ok:"Fine?":word')

@@ -7,7 +7,7 @@ from engine.flowworld import World
 from engine.test_called_flows import calling
 from fakeclaude import fake_claude, printing, repeating_claude
 
-from bridge.cli.run_display import answer_checkpoint
+from bridge.cli.approve import answer_checkpoint
 from bridge.cli.run_text import step_of
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
@@ -23,17 +23,17 @@ def world(tmp_path):
 def test_its_checkpoint_is_answered_once(world):
     run = world.begin(calling('@ok:"Is {{what}} fine?"'))
 
-    answer_checkpoint(world, run, None, "go ahead", by="approve")
+    answer_checkpoint(world, run, None, "go ahead")
 
     said = "answered before, by `hostbridge approve`: go ahead"
     with pytest.raises(InvalidRequest, match=said):
-        answer_checkpoint(world, run, None, "no", by="run")
+        answer_checkpoint(world, run, None, "no")
 
 
 def test_its_steps_have_names(world):
     seen = view(world.store, world.begin(calling('@ok:"Is {{what}} fine?"')))
 
-    ((child, node),) = seen.checkpoints()
+    ((child, node, _),) = seen.checkpoints()
 
     assert step_of(seen, "node-0/@ok") == (child, node)
     assert step_of(seen, "node-1") == (seen.run["run"], "node-1")

@@ -7,18 +7,11 @@ import subprocess
 import sys
 
 import pytest
-from fakeclaude import fake_claude, printing, repeating_claude, result
+from fakeclaude import fake_claude, printing, result
 from sessionworld import in_a_session
 from trustworld import Terminal
 
 G = "general-purpose"
-ASKED = "Your answer (yes, no, or what you want to say): "
-
-
-@pytest.fixture
-def claude(project, tmp_path):
-    """A `claude` that says what it was asked."""
-    return repeating_claude(project, tmp_path)
 
 
 def flow(project, text, name="a.flow"):
@@ -26,7 +19,7 @@ def flow(project, text, name="a.flow"):
     return name
 
 
-@pytest.mark.usefixtures("claude")
+@pytest.mark.usefixtures("echo")
 def test_a_flow_runs_and_prints_what_came_of_it(project):
     name = flow(project, f'{G}:"Look at {{{{what}}}}":x -> {G}:"Sum {{x}}"')
 
@@ -35,7 +28,7 @@ def test_a_flow_runs_and_prints_what_came_of_it(project):
     assert (ran.code, ran.out) == (0, "<Sum <Look at src>>\n")
 
 
-@pytest.mark.usefixtures("claude")
+@pytest.mark.usefixtures("echo")
 def test_json_is_one_object(project):
     name = flow(project, f'{G}:"a":x')
 
@@ -47,11 +40,11 @@ def test_json_is_one_object(project):
     )  # fmt: skip
 
 
-def test_a_run_says_which_of_its_files_have_changed(project, claude):
+def test_a_run_says_which_of_its_files_have_changed(project, echo):
     inner = flow(project, f'{G}:"in"', "inner.flow")
     name = flow(project, f'\ufeff@call:inner ->\r\n{G}:"a"')
-    good = claude.read_text()
-    claude.write_text("#!/bin/sh\nexit 1\n")
+    good = echo.read_text()
+    echo.write_text("#!/bin/sh\nexit 1\n")
     ran = project.run("run", name, "--route", "claude")
     run = ran.err.split("run --resume ")[1].split()[0]
     assert "has changed" not in project.run("runs", "show", run).out
@@ -65,16 +58,16 @@ def test_a_run_says_which_of_its_files_have_changed(project, claude):
     said = json.loads(project.run("runs", "show", run, "--json").out)
     assert said["changed"] == [str(project.folder / each) for each in (name, inner)]
     flow(project, "Explore", "inner.flow")
-    claude.write_text(good)
+    echo.write_text(good)
     again = project.run("run", "--resume", run)
     assert (again.code, again.out) == (0, "<a>\n")
     for each in (name, inner):
         assert line.format(project.folder / each) in again.err
 
 
-def test_a_failed_run_says_why_and_goes_on_with_resume(project, claude):
+def test_a_failed_run_says_why_and_goes_on_with_resume(project, echo):
     name = flow(project, f'{G}:"a":x -> {G}:"b {{x}}"')
-    fake_claude(claude.parent, printing("no", code=3))
+    fake_claude(echo.parent, printing("no", code=3))
 
     ran = project.run("run", name, "--route", "claude")
     assert ran.code == 1
@@ -82,7 +75,7 @@ def test_a_failed_run_says_why_and_goes_on_with_resume(project, claude):
     run = ran.err.split("run --resume ")[1].split()[0]
 
     told = {"status": "success", "summary": "fine"}
-    fake_claude(claude.parent, printing(result(structured_output=told)))
+    fake_claude(echo.parent, printing(result(structured_output=told)))
     again = project.run("run", "--resume", run)
     assert (again.code, again.out) == (0, "fine\n")
 
@@ -96,7 +89,7 @@ def test_a_failed_run_says_why_and_goes_on_with_resume(project, claude):
     assert listed[1].startswith(f"{run}\tcompleted\t3 asked\t")
 
 
-@pytest.mark.usefixtures("claude")
+@pytest.mark.usefixtures("echo")
 def test_a_run_that_used_up_a_bound_says_what_it_needs_to_go_on(project):
     name = flow(project, f'{G}:"a" -> {G}:"b"')
 
@@ -109,7 +102,7 @@ def test_a_run_that_used_up_a_bound_says_what_it_needs_to_go_on(project):
     assert "1 of 2" in waiting
 
 
-def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project, claude):
+def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project, echo):
     flow(project, f'{G}:"inner"', "other.flow")
     name = flow(project, f'{G}:"a":x -> @call:other -> {G}:"b {{x}}"')
 
@@ -122,7 +115,7 @@ def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project, claud
     assert "s: general-purpose: a -> x\n" in ran.err
     assert not project.run("run", name, "--route", "claude", "--json").err
 
-    fake_claude(claude.parent, printing("no", code=3))
+    fake_claude(echo.parent, printing("no", code=3))
     failed = project.run("run", name, "--route", "claude").err
     assert failed.startswith("hostbridge: node-0 failed after ")
 
@@ -145,9 +138,9 @@ def test_wrong_words_say_what_is_right(project):
 
 
 @pytest.fixture
-def waiting(project, claude):
+def waiting(project, echo):
     """A run that waits at its checkpoint."""
-    assert claude
+    assert echo
     name = flow(project, f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
     process = project.start("run", name, "--route", "claude")
     while not (runs := list(project.state.glob("live/*.run"))):
@@ -199,8 +192,8 @@ def test_whoever_refuses_reads_what_that_did(project, waiting):
     assert f"hostbridge run --resume {run}" in told
 
 
-def test_the_question_is_shown_whole_with_its_run(project, claude):
-    assert claude
+def test_the_question_is_shown_whole_with_its_run(project, echo):
+    assert echo
     asks = "A long question. " * 200
     name = flow(project, f'@ok:"{asks}"')
     process = project.start("run", name, "--route", "claude")
@@ -252,9 +245,9 @@ def by_program(project, call):
     return ran.stderr.decode()
 
 
-def test_a_session_may_resume_what_failed_but_not_raise_its_bounds(project, claude):
+def test_a_session_may_resume_what_failed_but_not_raise_its_bounds(project, echo):
     name = flow(project, f'{G}:"a"')
-    fake_claude(claude.parent, printing("no", code=3))
+    fake_claude(echo.parent, printing("no", code=3))
     project.run("run", name, "--route", "claude", "--max-agents", "3")
     (run,) = (file.name for file in project.state.glob("runs/r*"))
 
@@ -267,16 +260,16 @@ def test_a_session_may_resume_what_failed_but_not_raise_its_bounds(project, clau
     assert f"run {run} failed" in project.run(*resume).err
 
 
-def test_what_a_killed_command_was_serving_is_served_by_the_next(project, claude):
+def test_what_a_killed_command_was_serving_is_served_by_the_next(project, echo):
     name = flow(project, f'{G}:"a":x -> {G}:"b {{x}}"')
-    words = claude.read_text()
-    fake_claude(claude.parent, "sleep 5\n")
+    words = echo.read_text()
+    fake_claude(echo.parent, "sleep 5\n")
     process = project.start("run", name, "--route", "claude")
     while not list(project.state.glob("processing/*.json")):
         pass
     process.kill()
     process.communicate()
-    claude.write_text(words)
+    echo.write_text(words)
     (run,) = (file.name for file in project.state.glob("runs/r*"))
 
     assert project.run("run", "--resume", run).out == "<b <a>>\n"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-from screens import on_terminal, same_as_file, too_wide
+from screens import same_as_file
 
 from bridge.api.project_status import (
     EndedRequest,
@@ -295,67 +292,3 @@ def test_agents_list():
         listed("validator-integration", "built-in", everywhere, "Runs all the tests"),
     ]  # fmt: skip
     same_as_file("agents-list", lambda w: list_lines(agents, w))
-
-
-@pytest.mark.parametrize("columns", [60, 80, 120])
-def test_a_terminal_of_any_width_holds_every_line(project, host, columns):
-    """As the terminal itself says; COLUMNS says it for others."""
-    request_id = project.submit(QUESTION, agent="Explore")
-    host.claim()
-
-    shown = on_terminal(project, "status", columns=columns)
-    asked = on_terminal(project, "status", columns=100, COLUMNS=str(columns))
-
-    sick = on_terminal(project, "doctor", columns=columns)
-
-    assert too_wide(shown, columns) == []
-    assert too_wide(sick, columns) == []
-    assert "Do this first: hostbridge install" in sick
-    assert "\x1b[1mSESSION" in shown
-    assert too_wide(asked, columns) == []
-    assert asked.splitlines()[6].startswith(request_id)
-    assert f"\n{request_id}  \x1b[32mrunning\x1b[0m  " in shown
-
-
-@pytest.mark.parametrize(
-    ("words", "env"),
-    [(["--no-color"], {}), ([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"})],
-    ids=str,
-)
-@pytest.mark.parametrize("command", ["status", "agents", "doctor", "schema"])
-def test_no_colour(project, command, words, env):
-    shown = on_terminal(project, command, *words, columns=80, **env)
-
-    assert "\x1b" not in shown
-    assert "\x1b" not in project.run(command, *words, env=env).out
-
-
-@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}], ids=["colour", "none"])
-def test_the_live_table_follows(project, env):
-    """The escapes that draw stay; those that colour go."""
-    ours, theirs = os.openpty()
-    env = {"TERM": "xterm", "COLUMNS": "80"} | env
-    process = project.start("status", "--watch", stdout=theirs, stderr=theirs, env=env)
-    os.close(theirs)
-    shown = b""
-    while b"nothing was ever asked" not in shown:
-        shown += os.read(ours, 65_536)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=120)
-    os.close(ours)
-
-    assert (b"\x1b[1m" in shown) is ("NO_COLOR" not in env)
-
-
-def test_error_a_live_table_on_a_dumb_terminal(project):
-    shown = on_terminal(project, "status", "--watch", columns=200, TERM="dumb")
-
-    assert shown == (
-        "hostbridge: --watch redraws the screen, which this terminal cannot "
-        "(TERM=dumb); add --json\n"
-    )
-
-
-def test_colour_in_a_pipe_only_where_it_is_forced(project):
-    assert "\x1b" not in project.run("status").out
-    assert "\x1b[1m" in project.run("status", env={"CLICOLOR_FORCE": "1"}).out

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from flow.simulation import holds
+
 from bridge.engine.begin import new_run
 from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import step
-from bridge.policy.condition import decide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bridge.flow.plan import Plan
 
-WORDS = ("passed", "success", "failed", "issues")
 _FACTS = {"ok": "ok", "issues": "ok", "failed": "failed", "error": "error"}
 
 
@@ -56,20 +56,7 @@ class Play:
         return left.pop(0) if len(left) > 1 else left[0]
 
     def truth(self, code, steps, _variables):
-        ends = [self.said.get(id_, state) for state, id_ in steps]
-        each = [
-            {
-                "passed": end in ("ok", "issues"),
-                "success": end in ("ok", "issues"),
-                "failed": end in ("failed", "error"),
-                "issues": end == "issues",
-            }
-            for end in ends
-        ]
-        every = {word: all(said[word] for said in each) for word in WORDS}
-        some = {word: any(said[word] for said in each) for word in WORDS}
-        words = every | {"failed": some["failed"], "issues": some["issues"]}
-        return decide(code, words | {"all": every, "any": some}) == "yes"
+        return holds(code, [self.said.get(id_, state) for state, id_ in steps])
 
     def states(self) -> dict[str, str]:
         """How far each agent is of which anything is known."""

@@ -25,9 +25,8 @@ def world(tmp_path):
     return World(tmp_path)
 
 
-def said(text, *, agreed=True):
-    answer = {"text": text, "agreed": agreed, "at": 1, "by": "a test"}
-    return partial(by_hand.say, node=None, said=answer)
+def said(text):
+    return partial(by_hand.say, node=None, text=text, by="a test")
 
 
 def test_a_checkpoint_waits_for_a_person(world):
@@ -45,18 +44,18 @@ def test_the_first_answer_to_a_checkpoint_counts(world):
     world.advance(run, said("yes"))
 
     with pytest.raises(InvalidRequest, match=r"was answered before, .*: yes"):
-        world.advance(run, said("no", agreed=False))
+        world.advance(run, said("no"))
 
     assert [*world.waiting()] == ["a"]
 
 
 def test_a_refusal_ends_the_run_unless_a_condition_looks_at_it(world):
     run = world.begin('@check:"Fine?" -> a:"1"')
-    ended = world.advance(run, said("no", agreed=False))
+    ended = world.advance(run, said("no"))
     assert ended["why"] == "node-0: a person said no"
 
     run = world.begin('@check:"Fine?" -> (if failed)~> b:"2"')
-    world.advance(run, said("no", agreed=False))
+    world.advance(run, said("no"))
     assert [*world.waiting()] == ["b"]
 
 

@@ -35,8 +35,7 @@ def deep(world):
 
 
 def agree(world, run, text="yes"):
-    said = {"text": text, "agreed": text == "yes", "at": 1, "by": "approve"}
-    world.advance(run, partial(by_hand.say, node=None, said=said))
+    world.advance(run, partial(by_hand.say, node=None, text=text, by="approve"))
 
 
 def test_a_called_flow_goes_on_though_it_has_asked_no_agent(world, monkeypatch):
@@ -82,7 +81,7 @@ def test_what_a_person_has_refused_is_not_gone_past(world):
     for flow in ('@ok:"Delete all?" -> a:"Delete"', source):
         plan = compile_flow(parse_flow(flow), lambda _: parse_flow('@ok:"Sure?"'))
         run = world.begin(plan, policy="skip")
-        ((waits, _),) = view(world.store, run).checkpoints()
+        ((waits, *_),) = view(world.store, run).checkpoints()
         agree(world, waits, "no")
 
         assert world.advance(run)["why"].endswith("a person said no")

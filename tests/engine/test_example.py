@@ -6,7 +6,8 @@ import pytest
 from engine.flowworld import World
 from flow.test_temporary_agents import EXAMPLE, FIXING, SCAN, SECURITY
 
-from bridge.engine.view import outcome_of, view
+from bridge.api.flow_result import result_of_run
+from bridge.engine.view import view
 
 FOUND = "Found 3 SQL injection vulnerabilities in auth.js:42, 67, 89 {fixes} $&"
 CALLS = [
@@ -31,7 +32,7 @@ def world(tmp_path):
 
 
 def variables(world, run):
-    return outcome_of(world.store, view(world.store, run)).variables
+    return result_of_run(world.store, world.settings, run).variables
 
 
 def test_it_runs_as_the_page_says(world):

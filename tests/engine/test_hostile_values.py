@@ -28,8 +28,7 @@ def world(tmp_path):
 
 
 def say(world, run, text):
-    answer = {"text": text, "agreed": True, "at": 1, "by": "a test"}
-    world.advance(run, partial(by_hand.say, node=None, said=answer))
+    world.advance(run, partial(by_hand.say, node=None, text=text, by="a test"))
 
 
 @pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE.keys())

@@ -34,6 +34,23 @@ def went(source: str, **answers: str) -> str:
     return " ".join(run.asked + ([f"!{run.failed}"] if run.failed else []))
 
 
+def holds(code: Code, ends: list[str], **scope: Any) -> bool:
+    """Whether a condition holds of steps that ended so."""
+    each = [
+        {
+            "passed": end in {"ok", "issues"},
+            "success": end in {"ok", "issues"},
+            "failed": end in {"failed", "error"},
+            "issues": end == "issues",
+        }
+        for end in ends
+    ]
+    every = {word: all(said[word] for said in each) for word in WORDS}
+    some = {word: any(said[word] for said in each) for word in WORDS}
+    words = every | {"failed": some["failed"], "issues": some["issues"]}
+    return decide(code, words | {"all": every, "any": some} | scope) == "yes"
+
+
 @dataclass
 class Run:
     """A run of a plan."""
@@ -148,17 +165,4 @@ class Run:
 
     def holds(self, code: Code, about: set[str]) -> bool:
         ends = [self.ended[each] for each in about]
-        each = [
-            {
-                "passed": end in {"ok", "issues"},
-                "success": end in {"ok", "issues"},
-                "failed": end in {"failed", "error"},
-                "issues": end == "issues",
-            }
-            for end in ends
-        ]
-        every = {word: all(said[word] for said in each) for word in WORDS}
-        some = {word: any(said[word] for said in each) for word in WORDS}
-        words = every | {"failed": some["failed"], "issues": some["issues"]}
-        scope = words | {"all": every, "any": some, "variables": self.values}
-        return decide(code, scope) == "yes"
+        return holds(code, ends, variables=self.values)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from flow_printer import print_flow
 
 from bridge.flow.parser import parse_flow
-from bridge.flow.printer import print_flow
 from bridge.flow.syntax_tree import (
     Call,
     Declared,

@@ -145,7 +145,6 @@ def test_a_plan_keeps_what_is_big_apart():
     }  # fmt: skip
     assert plan["agents"]["own"]["prompt"] == ["P ", {"param": "depth", "default": "2"}]
     assert plan["out"] == [("node-1", None)]
-    assert plan["vars"] == {"found": "node-0", "plan": "node-1"}
 
 
 def test_variables_are_asked_for_by_name():

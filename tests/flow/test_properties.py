@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from flow.flow_strategies import flows, names, nested, pieces, sequences
 from flow.simulation import WORDS, Run
+from flow_printer import print_flow
 from fuzz_flows import use
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from bridge.flow import syntax_tree as tree
 from bridge.flow.compiler import compile_flow
 from bridge.flow.condition import read_condition
 from bridge.flow.parser import parse_flow
-from bridge.flow.printer import print_flow
 from bridge.policy.condition import decide
 
 DICE = Random(13)  # noqa: S311 - no secret

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from flow.simulation import plan_of
 from hookworld import HookWorld, hook_world
+
+from bridge.engine.advance import advance
+from bridge.engine.begin import begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,3 +20,16 @@ if TYPE_CHECKING:
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
     with hook_world(tmp_path, monkeypatch) as made:
         yield made
+
+
+@pytest.fixture
+def begun(world):
+    """Begin a run of a flow beside a session that is open."""
+
+    def begin_(source, name="f"):
+        with world.store.state() as state:
+            run = begin(state, plan_of(source), name=name)
+        advance(world.store, world.bridge.settings, run)
+        return run
+
+    return begin_

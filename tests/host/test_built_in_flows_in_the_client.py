@@ -13,10 +13,11 @@ from stage.models import obedient_model
 from stage.replies import reply
 
 from bridge.api.flow_files import Flows
+from bridge.api.flow_result import result_of_run
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
-from bridge.engine.view import outcome_of, view
+from bridge.engine.view import view
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,8 +80,7 @@ def test_plan_and_build_until_the_tests_pass(tmp_path):
                 lambda: [*view(world.store, run).checkpoints()],
                 timeout_s=90, what=world.story(),
             )  # fmt: skip
-            said = {"text": "yes, small", "agreed": True, "at": 1, "by": "a test"}
-            act = partial(by_hand.say, node=None, said=said)
+            act = partial(by_hand.say, node=None, text="yes, small", by="a test")
             advance(world.store, settings, run, act)
             wait_until(
                 lambda: view(world.store, run).run["status"] != "running",
@@ -88,7 +88,7 @@ def test_plan_and_build_until_the_tests_pass(tmp_path):
             )  # fmt: skip
 
     seen = view(world.store, run)
-    found = outcome_of(world.store, seen)
+    found = result_of_run(world.store, settings, run)
     assert (seen.run["status"], seen.run["why"]) == ("completed", "")
     assert found.text == "passed"
     # What it asked: three, then two rounds of building and testing.

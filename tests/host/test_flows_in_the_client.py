@@ -16,10 +16,11 @@ from polling import wait_until
 from stage.models import answering, obedient_model
 from stage.replies import Reply, reply, tool_use
 
+from bridge.api.flow_result import result_of_run
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
-from bridge.engine.view import outcome_of, view
+from bridge.engine.view import view
 from bridge.protocol.ids import check_id
 
 pytestmark = pytest.mark.host
@@ -74,12 +75,11 @@ def test_a_flow_goes_to_its_end_with_no_process_of_ours(tmp_path):
         run = begun(world, SOURCE)
 
         wait_for(world, run, lambda seen: [*seen.checkpoints()])
-        said = {"text": "very", "agreed": True, "at": 1, "by": "a test"}
-        act = partial(by_hand.say, node=None, said=said)
+        act = partial(by_hand.say, node=None, text="very", by="a test")
         advance(world.store, world.bridge.settings, run, act)
         wait_for(world, run, is_over, "completed")
 
-        found = outcome_of(world.store, now(world, run))
+        found = result_of_run(world.store, world.bridge.settings, run)
         assert found.text == "<gamma very>"
         assert found.variables["last"] == "<mend <alpha <mend <alpha>>>>"
         assert now(world, run).run["asked"] == 2 * 3 + 2 + 1
@@ -109,7 +109,10 @@ def test_the_next_session_goes_on_with_a_flow_of_a_killed_one(tmp_path):
         with world.stream():
             wait_for(world, run, is_over, "completed")
 
-    assert outcome_of(world.store, now(world, run)).text == "<end <beta <alpha>>>"
+    assert (
+        result_of_run(world.store, world.bridge.settings, run).text
+        == "<end <beta <alpha>>>"
+    )
 
 
 def test_the_user_pauses_goes_on_jumps_and_cancels(tmp_path):

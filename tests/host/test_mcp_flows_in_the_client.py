@@ -12,7 +12,8 @@ from polling import wait_until
 from stage.models import obedient_model
 from stage.replies import Reply, reply, tool_use
 
-from bridge.engine.view import all_runs, outcome_of, view
+from bridge.api.flow_result import result_of_run
+from bridge.engine.view import all_runs
 
 pytestmark = pytest.mark.host
 
@@ -42,7 +43,7 @@ def test_the_session_that_runs_a_flow_takes_it_to_its_end(tmp_path):
             wait_until(lambda: ended(world), timeout_s=60, what="the end of the run")
         begun = json.loads(results(world)[0])
         (run,) = all_runs(world.bridge.store)
-        done = outcome_of(world.bridge.store, view(world.bridge.store, run["run"]))
+        done = result_of_run(world.bridge.store, world.bridge.settings, run["run"])
 
     assert (begun["status"], begun["asked"]) == ("running", 2)
     assert begun["next"].count('"bridge:') == 2

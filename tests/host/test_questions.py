@@ -2,95 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 import subprocess
-from functools import partial
-from itertools import count
 
 import pytest
-from flow.simulation import plan_of
+from questionworld import answer, asked, call, offers, said, waiting
 
-from bridge.cli.run_display import answer_checkpoint
+from bridge.api.flow_result import result_of_run
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
-from bridge.engine.begin import begin
-from bridge.engine.view import outcome_of, view
-from bridge.errors import InvalidRequest
+from bridge.engine.view import view
 from bridge.store import switch
-
-G = "general-purpose"
-CALL = re.compile(r'\{"questions".*\}')
-LOOP = f'@look:"Again?":word -> {G}:"do {{word}}":x (if issues)~> @look(2)'
-_calls = count(1)
-
-
-@pytest.fixture
-def begun(world):
-    """Begin a run of a flow beside a session that is open."""
-
-    def begin_(source, name="f"):
-        with world.store.state() as state:
-            run = begin(state, plan_of(source), name=name)
-        advance(world.store, world.bridge.settings, run)
-        return run
-
-    return begin_
-
-
-def offers(world, event="UserPromptSubmit", **fields):
-    """The calls that the model is told to make."""
-    said = world.say(event, **{"prompt": "hello", **fields})
-    words = said.get("hookSpecificOutput", {}).get("additionalContext", "")
-    return [json.loads(each) for each in CALL.findall(words)]
-
-
-def call(world, tool_input, **fields):
-    """The model makes a call; its id, and what the client shows."""
-    fields.setdefault("tool_use_id", f"ask_{next(_calls)}")
-    said = world.say(
-        "PreToolUse", tool_name="AskUserQuestion", tool_input=tool_input, **fields
-    )
-    decision = said.get("hookSpecificOutput", {})
-    assert "permissionDecision" not in decision or "deny" in decision.values(), said
-    return fields["tool_use_id"], decision.get("updatedInput", tool_input), decision
-
-
-def answer(world, call_id, shown, text):
-    """The person answers; what the hook says."""
-    question = shown["questions"][0]["question"]
-    answers = {} if text is None else {question: text}
-    response = {"questions": shown["questions"], "answers": answers}
-    return world.say(
-        "PostToolUse",
-        tool_name="AskUserQuestion",
-        tool_use_id=call_id,
-        tool_input={**shown, "answers": answers},
-        tool_response=response,
-    )
-
-
-def asked(world, begun, source='@ok:"Is it fine?":word -> @more:"And {word}?"'):
-    """A checkpoint whose question is on the screen."""
-    run = begun(source)
-    (offer,) = offers(world)
-    return run, *call(world, offer)[:2]
-
-
-def waiting(world, run):
-    return [node for _, node in view(world.store, run).checkpoints()]
-
-
-def said(world, run):
-    return {
-        k: (v["text"], v["by"]) for k, v in view(world.store, run).run["said"].items()
-    }
-
-
-def say(world, run, text, by="approve"):
-    said = {"text": text, "agreed": True, "at": 1, "by": by}
-    act = partial(by_hand.say, node=None, said=said)
-    advance(world.store, world.bridge.settings, run, act)
 
 
 def test_a_checkpoint_is_asked_in_its_own_words_and_answered_by_its_person(
@@ -263,7 +184,7 @@ def test_parallel_checkpoints_are_asked_one_by_one(world, begun):
         call_id, shown, _ = call(world, offer)
         answer(world, call_id, shown, text)
 
-    found = outcome_of(world.store, view(world.store, run))
+    found = result_of_run(world.store, world.bridge.settings, run)
     assert found.variables == {"a": "1", "b": "2"}
 
 
@@ -321,75 +242,3 @@ def test_a_question_may_be_asked_again(world, begun):
     answer(world, call_id, shown, "yes")
 
     assert view(world.store, run).run["status"] == "completed"
-
-
-# The first counts
-
-
-def test_who_answers_later_is_told_so(world, begun):
-    run, call_id, shown = asked(world, begun)
-    say(world, run, "sure")
-
-    told = answer(world, call_id, shown, "no")
-
-    line = (
-        "your answer changed nothing: run {}: this checkpoint was answered before, by"
-    )
-    assert line.format(run) in told["systemMessage"]
-    assert told["systemMessage"].endswith(": sure")
-    assert said(world, run)[f"{run}-node-0-1-1"] == ("sure", "approve")
-
-
-def test_an_answer_in_another_terminal_comes_too_late(world, begun):
-    run, call_id, shown = asked(world, begun, '@ok:"Fine?"')
-    answer(world, call_id, shown, "yes")
-
-    words = "this checkpoint was answered before, in a Claude Code session: yes"
-    with pytest.raises(InvalidRequest, match=words):
-        answer_checkpoint(world.bridge, run, None, "no", by="approve")
-
-
-def test_an_answer_to_an_earlier_round_does_not_answer_the_next(world, begun):
-    run, call_id, shown = asked(world, begun, LOOP)
-    say(world, run, "one")
-    jump = partial(by_hand.jump, node="node-0")
-    advance(world.store, world.bridge.settings, run, jump)
-    assert waiting(world, run) == ["node-0"]
-
-    told = answer(world, call_id, shown, "two")
-
-    assert "answered before" in told["systemMessage"]
-    assert waiting(world, run) == ["node-0"]
-    # The next round is a question of its own.
-    assert f"bridge:{run}-node-0-2-1" in str(told)
-
-
-@pytest.mark.parametrize("act", [by_hand.cancel, partial(by_hand.jump, node="node-0")])
-def test_an_answer_to_what_waits_no_more_changes_nothing(world, begun, act):
-    run, call_id, shown = asked(world, begun)
-    advance(world.store, world.bridge.settings, run, act)
-
-    told = answer(world, call_id, shown, "yes")
-
-    assert "your answer changed nothing" in told["systemMessage"]
-    assert said(world, run) == {}
-
-
-def test_while_a_run_is_paused_the_first_answer_counts(world, begun):
-    run, call_id, shown = asked(world, begun)
-    advance(world.store, world.bridge.settings, run, by_hand.pause)
-
-    answer(world, call_id, shown, "yes")
-    with pytest.raises(InvalidRequest, match="answered before"):
-        say(world, run, "other")
-
-    advance(world.store, world.bridge.settings, run, by_hand.resume)
-    assert waiting(world, run) == ["node-1"]
-
-
-def test_a_question_that_was_answered_elsewhere_is_not_shown(world, begun):
-    run = begun('@ok:"Fine?" -> @more:"More?"')
-    (offer,) = offers(world)
-    say(world, run, "yes")
-
-    assert call(world, offer)[2]["permissionDecision"] == "deny"

@@ -14,10 +14,11 @@ from polling import wait_until
 from stage.models import launching, obedient_model
 from stage.replies import reply, tool_use
 
+from bridge.api.flow_result import result_of_run
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
-from bridge.engine.view import outcome_of, view
+from bridge.engine.view import view
 
 pytestmark = pytest.mark.host
 
@@ -109,8 +110,7 @@ def test_another_terminal_was_first(world):
         run = begun(world, source)
         terminal.wait_for_text("Which?")
 
-        said = {"text": "one", "agreed": True, "at": 1, "by": "approve"}
-        act = partial(by_hand.say, node=None, said=said)
+        act = partial(by_hand.say, node=None, text="one", by="approve")
         advance(world.store, world.bridge.settings, run, act)
         answer(terminal, r"Which\?", "2")
 
@@ -191,4 +191,4 @@ def test_a_model_cannot_answer_itself(tmp_path):
             answer(terminal, r"Delete all\?", "2")
             wait_for_end(world, run, "failed")
 
-    assert outcome_of(world.store, now(world, run)).text == ""
+    assert result_of_run(world.store, world.bridge.settings, run).text == ""

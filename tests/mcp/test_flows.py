@@ -173,8 +173,7 @@ def test_a_checkpoint_is_for_a_person(world: HookWorld):
             }
         ]
 
-        said = {"text": "very", "agreed": True, "at": 1, "by": "approve"}
-        act = partial(by_hand.say, node=None, said=said)
+        act = partial(by_hand.say, node=None, text="very", by="approve")
         advance(world.bridge.store, world.bridge.settings, asks["run"], act)
         arguments = {"run": asks["run"]}
         done = told(await call_from(world, client, "wait_for_flow", arguments))

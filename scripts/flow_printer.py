@@ -1,6 +1,6 @@
-"""A syntax tree as source: parsed again, it is the same tree. Pure.
+"""A syntax tree as source: parsed again, it is the same tree.
 
-One step to a line; frontmatter, definitions, and the sequence.
+For the tests and the fuzzer. One step to a line.
 """
 
 from __future__ import annotations
@@ -9,8 +9,17 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from bridge.flow.syntax_tree import Call, Group, Head, Mark, Parallel, Retry, SubFlow
-from bridge.flow.text import print_text
+from bridge.flow.syntax_tree import (
+    Call,
+    Group,
+    Head,
+    Mark,
+    Parallel,
+    Parameter,
+    Reference,
+    Retry,
+    SubFlow,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +27,11 @@ if TYPE_CHECKING:
     from bridge.flow.syntax_tree import Definition, Flow, Sequence, Step, Text
 
 _INDENT = "  "
+# What would read as something else, were it not escaped.
+_TO_ESCAPE = re.compile(
+    r'\\(?=["\\nt{}]|$) | " | (?P<braces> \{[\s{]*+ ) (?P<named> (?=\w|\Z) )?', re.X
+)
+_ALL = re.compile(r'["\\{}]')
 _NOT_YAML = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 
 
@@ -90,3 +104,26 @@ def _said(text: Text | None, output: str | None) -> str:
     if text is None:
         return ""
     return f":{print_text(text)}" + (f":{output}" if output else "")
+
+
+def print_text(text: Text) -> str:
+    """A quoted text that `parse_text` reads as the same parts."""
+    return '"' + "".join(_printed(part) for part in text) + '"'
+
+
+def _printed(part: str | Reference | Parameter) -> str:
+    if isinstance(part, Reference):
+        path = "".join(f".{name}" for name in part.path)
+        return f"{{{part.name}{path}{'?' * part.is_optional}}}"
+    if isinstance(part, Parameter):
+        default = (
+            "" if part.default is None else ":" + _ALL.sub(r"\\\g<0>", part.default)
+        )
+        return f"{{{{{part.name}{default}}}}}"
+    return _TO_ESCAPE.sub(_escaped, part)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    if match["braces"] is None:
+        return "\\" + match[0]
+    return match[0] if match["named"] is None else match[0].replace("{", "\\{")

@@ -1,0 +1,23 @@
+"""The kinds of nodes that the engine runs. Pure.
+
+    kind      what is done when it is reached        what ends it
+    agent     a request is submitted                 its response
+    call      a run of its own is begun              that run's end
+    approval  nothing: a person is waited for        what the person says
+    pass      nothing, it only leads on              at once
+
+A new kind is a row of `KINDS`, besides its name in `bridge.flow.plan`. What it has done
+is a row of `DEEDS` in `bridge.engine.family`, what ends it one of `ENDS` in
+`bridge.engine.answers`, and how it is shown a case of `label_of` in
+`bridge.flow.drawing`. `bridge.engine.rehearsal` says what it would ask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What is due in the world when a node of this kind is reached; empty for nothing.
+KINDS: Mapping[str, str] = {"agent": "ask", "call": "call", "approval": "", "pass": ""}
