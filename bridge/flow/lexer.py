@@ -65,10 +65,8 @@ def tokenize(source: str, problems: Problems, at: int = 0) -> list[Token]:
     """The tokens from an offset on, END the last; adds quotes never closed."""
     tokens: list[Token] = []
     looks = _MAX_LOOKS
-    while True:
-        match = _TOKEN.match(source, at)
-        if match is None:  # pragma: no cover - `sign` or END always matches
-            raise ValueError(f"no token at {at}")
+    # Something always matches: a sign is any character, and END the end.
+    while match := _TOKEN.match(source, at):
         kind = str(match.lastgroup)
         start, at = match.span(kind)
         text = match[kind]
@@ -86,7 +84,8 @@ def tokenize(source: str, problems: Problems, at: int = 0) -> list[Token]:
             kind, text, at = "END", "", len(source)
         tokens.append(Token(text if kind == "sign" else kind, text, start, at))
         if kind == "END":
-            return tokens
+            break
+    return tokens
 
 
 def _began_inside(source: str, start: int, text: str) -> bool:

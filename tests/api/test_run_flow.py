@@ -15,6 +15,7 @@ from storeworld import answer, claim_all, dead_process
 from bridge import AsyncBridge, InvalidRequest, NoHost, NotTrusted
 from bridge.flow.problems import InvalidFlow
 from bridge.store import Claimant
+from bridge.store.live_runs import live_runs
 
 G = "general-purpose"
 
@@ -55,36 +56,35 @@ def test_a_failed_flow_says_why_and_can_be_resumed(here, tmp_path):
     assert (again.success, again.text) == (True, "ok")
 
 
-def test_a_run_goes_on_whose_process_was_killed_while_it_served(here):
-    runs = []
+def leave(_seen):
+    raise KeyboardInterrupt
 
-    def leave(seen):
-        runs.append(seen.run["run"])
-        raise KeyboardInterrupt
 
+@pytest.fixture
+def left(here):
+    """A run whose agent is served by a process that is dead."""
     with pytest.raises(KeyboardInterrupt):
         here.run(f'{G}:"x"', route="claude", on_change=leave)
     assert claim_all(here.store, dead_process())
+    with here.store.state() as state:
+        (run,) = live_runs(state)
+    return run
 
-    assert here.resume(*runs).text == "<x>"
+
+def test_a_run_goes_on_whose_process_was_killed_while_it_served(here, left):
+    assert here.resume(left).text == "<x>"
 
 
-def test_a_run_goes_on_whose_process_was_killed_as_often_as_one_likes(here):
+def test_a_run_goes_on_whose_process_was_killed_as_often_as_one_likes(here, left):
     """A request that was taken back twice has failed, and its run with it."""
-    runs = []
-
-    def leave(seen):
-        runs.append(seen.run["run"])
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        here.run(f'{G}:"x"', route="claude", on_change=leave)
-    for _ in range(3):
-        assert claim_all(here.store, dead_process())
+    for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            here.resume(runs[0], on_change=leave)
+            here.resume(left, on_change=leave)
+        assert claim_all(here.store, dead_process())
+    with pytest.raises(KeyboardInterrupt):
+        here.resume(left, on_change=leave)
 
-    assert here.resume(runs[0]).text == "<x>"
+    assert here.resume(left).text == "<x>"
 
 
 def test_nothing_is_begun_of_a_flow_that_cannot_run(here):
