@@ -190,11 +190,14 @@ def test_plugin_and_settings_do_everything_once(tmp_path, plugin):
     assert [answer["success"] for answer in answers] == [True] * 3
     assert len(acting) == 1
     assert len(api.turns("subagent")) == 3
-    shown = " ".join(request.newest_text for request in api.turns("main"))
-    for answer in answers:
-        assert shown.count(f'"bridge:{answer["requestId"]}"') == 1
     (state,) = (stage.home / ".hostbridge").rglob("events.jsonl")
     lines = [json.loads(line) for line in state.read_text().splitlines()]
+    # A busy machine may be so late that an offer is made again.
+    again = [line["requestId"] for line in lines if line["event"] == "offered again"]
+    shown = " ".join(request.newest_text for request in api.turns("main"))
+    for answer in answers:
+        number = answer["requestId"]
+        assert shown.count(f'"bridge:{number}"') == 1 + again.count(number)
     kinds = ("claimed", "launched")
     events = [line["event"] for line in lines if line["event"] in kinds]
     assert events == ["claimed", "launched"] * 3
