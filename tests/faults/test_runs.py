@@ -1,4 +1,4 @@
-"""Row 41: runs of flows under kills at every system call, and advanced by two at once.
+"""Row 41: runs of flows under kills and errors at system calls, and by two at once.
 
 Each time: the same end, the same requests, each answer used once, nothing left over.
 """
@@ -17,12 +17,13 @@ import pytest
 from faultlab import Operation, prepared, tell
 from flow.simulation import plan_of
 from storeworld import answer, claim_all, store_in
+from test_error_points import ERRORS
 
 from bridge.config import Settings
 from bridge.engine import by_hand
 from bridge.engine.advance import advance, advance_all
 from bridge.engine.begin import begin
-from bridge.engine.view import view
+from bridge.engine.view import all_runs, view
 from bridge.errors import InvalidRequest
 from bridge.flow.compiler import compile_flow
 from bridge.flow.parser import parse_flow
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.faults
 
 IMMORTAL = ("exit_group", "brk", "mmap", "munmap", "rt_sigaction", "restart_syscall")
+# So many of one call and error: the first ones tell the most.
+MOST = 8
 G = "general-purpose"
 MAIN = f"""
 @top -> {G}:"one {{x?}}":x -> [{G}:"two {{x}}":y || @call:inner(what="{{x}}"):z]
@@ -57,8 +60,10 @@ def begun(store: Store, **options: Any) -> str:
 
 
 def only_run(store: Store) -> str:
-    (run,) = (p.name for p in store.place.state.glob("runs/r*"))
-    return run
+    (found,) = all_runs(store)
+    if isinstance(found, tuple):
+        raise found[1]
+    return found["run"]
 
 
 def go_on(store: Store) -> None:
@@ -225,6 +230,29 @@ def test_a_kill_at_any_system_call_changes_nothing(operation, record_property):
                     break
     record_property("cases", cases)
     tell("41", f"{operation.name}: {cases} kill points")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_a_call_that_fails_changes_nothing(operation, record_property):
+    """A full disk, and others: whoever looks when it works again goes on."""
+    cases = 0
+    with prepared(operation) as state:
+        whole = state.fresh()
+        operation.act(whole)
+        expected = ended(whole, operation)
+        calls = state.calls()
+        for call, errors in ERRORS.items():
+            for error in errors:
+                for number in range(1, min(calls.get(call, 0), MOST) + 1):
+                    fault = f"inject={call}:error={error}:when={number}"
+                    store, outcome = state.broken(fault)
+                    assert outcome.status in ("returned", "raised"), fault
+                    assert outcome.is_ours, (fault, outcome.message)
+                    assert ended(store, operation) == expected, fault
+                    cases += 1
+    record_property("cases", cases)
+    tell("41", f"{operation.name}: {cases} failing calls")
 
 
 def _advance_and_die(folder: Path, seconds: float) -> None:
