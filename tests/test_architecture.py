@@ -18,8 +18,8 @@ PACKAGE = Path(bridge.__file__).parent
 # A room may import from rooms further down, and from itself.
 ROOMS = (
     "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker", "claude_cli",
-    "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "engine", "flow",
-    "agents", "change", "store", "policy", "protocol", "process", "config", "setting",
+    "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "workflows",
+    "pipelines", "engine", "worktrees", "tasks", "flow", "agents", "change", "store", "policy", "protocol", "process", "config", "setting",
     "shipped", "routes", "errors", "extras",
 )  # fmt: skip
 

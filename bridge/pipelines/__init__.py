@@ -1,0 +1,1 @@
+"""Pipelines in YAML, compiled to the plans that the engine runs."""

@@ -1,0 +1,1 @@
+"""Tasks of a project, in one SQLite file: claims, dependencies, expansion, validation."""

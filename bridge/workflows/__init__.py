@@ -1,0 +1,1 @@
+"""Step workflows in YAML: read, checked, compiled for the hooks."""

@@ -1,0 +1,1 @@
+"""Git worktrees, commits and merges, without starting git."""
