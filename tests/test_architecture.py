@@ -19,8 +19,9 @@ PACKAGE = Path(bridge.__file__).parent
 ROOMS = (
     "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker", "claude_cli",
     "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "workflows",
-    "pipelines", "engine", "worktrees", "tasks", "flow", "agents", "change", "store", "policy", "protocol", "process", "config", "setting",
-    "shipped", "routes", "errors", "extras",
+    "pipelines", "engine", "worktrees", "tasks", "flow", "agents", "change", "store",
+    "policy", "protocol", "process", "config", "setting", "shipped", "routes",
+    "errors", "extras",
 )  # fmt: skip
 
 PURE = (

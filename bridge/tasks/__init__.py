@@ -1,1 +1,1 @@
-"""Tasks of a project, in one SQLite file: claims, dependencies, expansion, validation."""
+"""Tasks of a project, in one SQLite file, and the tools that work on them."""
