@@ -1,0 +1,170 @@
+"""Where workflows live, of both kinds, and the file that is meant by a name or a path.
+
+<project>/.bridge/workflows/NAME.yaml    after `hostbridge trust`
+~/.hostbridge/workflows/NAME.yaml
+built in
+
+A file is read whole and once: what was trusted is what is parsed. A link, a pipe or a
+file that is too large is refused, and a project's file that has changed since its user
+agreed to it is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bridge.agents.files import Unreadable, read_bytes
+from bridge.agents.trust import Trust
+from bridge.errors import InvalidRequest, NotTrusted
+from bridge.flow.problems import near
+from bridge.shipped import workflows_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.config import Settings
+
+Layer = Literal["project", "user", "built-in"]
+Kind = Literal["pipeline", "steps"]
+OF_PROJECT = Path(".bridge", "workflows")
+SUFFIXES = (".yaml", ".yml")
+# What a pipeline's step does stands in it under one of these.
+_PIPELINE_KEYS = frozenset({
+    "exec", "tool", "mcp", "agent", "prompt", "wait", "approval", "pipeline",
+    "invoke_pipeline", "worktree", "set", "fail",
+})  # fmt: skip
+
+
+def kind_of(value: Any) -> Kind:
+    """Which kind of workflow a file holds: by its `type`, otherwise by its steps."""
+    if not isinstance(value, dict):
+        return "steps"
+    named = value.get("type")
+    if isinstance(named, str):
+        return "pipeline" if named.lower() == "pipeline" else "steps"
+    steps = value.get("steps")
+    found = [each for each in steps or () if isinstance(each, dict)] if steps else []
+    if any("name" in each and "id" not in each for each in found):
+        return "steps"
+    is_pipeline = any("id" in each or each.keys() & _PIPELINE_KEYS for each in found)
+    return "pipeline" if is_pipeline or "inputs" in value else "steps"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowFile:
+    """A workflow of a project, as `hostbridge trust` records it."""
+
+    file: Path
+    data: bytes
+
+    @property
+    def digests(self) -> dict[Path, str]:
+        """The SHA-256 of the file."""
+        return {self.file: hashlib.sha256(self.data).hexdigest()}
+
+
+class WorkflowFiles:
+    """The workflow files that a project can use."""
+
+    def __init__(self, settings: Settings, project: Path) -> None:
+        self.settings = settings
+        self.project = project
+        self.trust = Trust.read(settings.home, project)
+        built_in = workflows_folder()
+        self.folders: dict[Layer, Path] = {
+            "project": project / OF_PROJECT,
+            "user": settings.home / "workflows",
+        }
+        if built_in is not None:
+            self.folders["built-in"] = built_in
+
+    def names(self) -> dict[str, Path]:
+        """Every workflow that has a name, the first of each."""
+        found: dict[str, Path] = {}
+        for folder in self.folders.values():
+            for file in _files_in(folder):
+                found.setdefault(file.stem, file)
+        return dict(sorted(found.items()))
+
+    def layer(self, file: Path) -> Layer | None:
+        """Whose folder a file is in; None for one that lies elsewhere."""
+        for layer, folder in self.folders.items():
+            # However one comes there: a project may bring a link to a folder.
+            is_there = folder.is_dir() and file.parent.is_dir()
+            if is_there and os.path.samefile(file.parent, folder):
+                return layer
+        return None
+
+    def of_project(self) -> tuple[list[WorkflowFile], list[Unreadable]]:
+        """The workflows that the project brings, and why others cannot be trusted."""
+        found, wrong = [], []
+        for file in _files_in(self.folders["project"]):
+            try:
+                found.append(WorkflowFile(file, read_bytes(file, follow_links=False)))
+            except Unreadable as exc:
+                wrong.append(exc)
+        return found, wrong
+
+    def file_of(self, named: str | Path) -> Path:
+        """The file of a workflow, by its path or its name.
+
+        Raises:
+            InvalidRequest: no workflow has that name; says which are similar.
+        """
+        said, path = str(named), Path(named)
+        if isinstance(named, Path) or path.suffix in SUFFIXES or len(path.parts) > 1:
+            return path
+        known = self.names()
+        if said not in known:
+            raise InvalidRequest(self.unknown(said))
+        return known[said]
+
+    def unknown(self, name: str) -> str:
+        """That no workflow is called so, which are similar, and where one would be."""
+        known, beside = self.names(), ""
+        for suffix in SUFFIXES:
+            if name and Path(f"{name}{suffix}").is_file():
+                beside = f"; did you mean ./{name}{suffix}?"
+        return (
+            f"no workflow is named {name!r}{beside or near(name, known)}; give the "
+            f"path of one, put it into {self.folders['user']}/{name}.yaml, or see "
+            "`hostbridge workflow list`"
+        )
+
+    def text(self, file: Path, *, is_used: bool = True) -> str:
+        """The text of a workflow.
+
+        One that is only looked at, not `is_used`, needs no trust.
+
+        Raises:
+            InvalidRequest: it is not there, no plain file, too large, or not UTF-8.
+            NotTrusted: the project brings it, and its user has not agreed to that.
+        """
+        layer = self.layer(file)
+        try:
+            data = read_bytes(file, follow_links=layer != "project")
+        except Unreadable as exc:
+            raise InvalidRequest(str(exc)) from None
+        if layer == "project" and is_used:
+            own = self.folders["project"] / file.name
+            if not self.trust.admits(own, data):
+                is_changed = self.trust.knows(own)
+                what = "workflow"
+                raise NotTrusted(own.stem, own, is_changed=is_changed, what=what)
+        try:
+            return data.decode().removeprefix("\ufeff")
+        except UnicodeDecodeError as exc:
+            raise InvalidRequest(f"{file}: not UTF-8 at offset {exc.start}") from None
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    """Workflow files, by name; what is not a plain file is there to be refused."""
+    if not folder.is_dir():
+        return
+    for file in sorted(folder.iterdir()):
+        if file.suffix in SUFFIXES and not file.is_dir():
+            yield file
