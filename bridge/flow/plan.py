@@ -37,10 +37,15 @@ from typing import Any, Literal, NotRequired, TypedDict, final
 
 # A compiled condition: what `bridge.policy.condition` reads.
 Code = Any
+# A value with expressions in it, compiled: JSON, but a list is `["list", at, ...]`, a
+# map `["map", at, KEY, VALUE, ...]`, and texts are what `bridge.policy.condition_text`
+# makes of them. `bridge.policy.condition.evaluate` gives its value; that is data.
+Template = Any
 # A source, and the condition of its edge.
 Edge = tuple[str, Code | None]
 # What each is, and where a new one goes: `bridge.engine.kinds`.
-Kind = Literal["agent", "approval", "call", "pass"]
+Kind = Literal["agent", "approval", "call", "pass", "tool", "exec", "wait", "worktree"]
+OnFailure = Literal["abort", "skip"]
 
 
 class Back(TypedDict):
@@ -58,6 +63,14 @@ class Back(TypedDict):
     when: Code | None
     max: int
     body: tuple[str, str]
+
+
+class Awaited(TypedDict, total=False):
+    """What a `wait` waits for: one of these."""
+
+    node: str
+    seconds: Template
+    until: Template
 
 
 # `if` and `in` are words of Python, so that not all can be written as classes.
@@ -83,6 +96,17 @@ Step = TypedDict(
         "skip": NotRequired[Literal["dead", "pass"]],
         # It runs on the first live token; what leads only to it is cancelled.
         "any": NotRequired[bool],
+        # An agent that nothing waits for: its step ends once it is asked.
+        "background": NotRequired[bool],
+        # What a failure is to the run, in place of its policy: `skip` goes on.
+        "on_failure": NotRequired[OnFailure],
+        # Of `wait`: the step whose agent is waited for, or seconds, or a time in
+        # seconds since 1970 or as ISO 8601.
+        "wait": NotRequired["Awaited"],
+        # Of `wait` and `approval`: it fails that many seconds after it was reached.
+        "deadline_s": NotRequired[Template],
+        # Of pipelines: where the step, or its condition, stands, for errors.
+        "at": NotRequired[str],
     },
 )
 _Edges = TypedDict("_Edges", {"in": list[Edge]})
@@ -111,6 +135,74 @@ class Parameter(TypedDict):
 Part = str | Reference | Parameter
 
 
+class AgentCall(TypedDict, total=False):
+    """What a pipeline's agent is asked with; `arguments` is a mapping.
+
+    Attributes:
+        agent: whose name it is.
+        prompt: what it is asked; may be missing where there is a task.
+        task_id: the task that it is about.
+        workflow: the step workflow that it is to go through.
+        arguments: what that workflow, or the agent's templates, are given.
+        mode: how it runs, if not as its workflow and its agent say.
+        model: only where the pipeline says one.
+        timeout_s: how long it may take.
+    """
+
+    agent: Template
+    prompt: Template
+    task_id: Template
+    workflow: Template
+    arguments: Template
+    mode: Template
+    model: Template
+    timeout_s: Template
+
+
+class ToolCall(TypedDict):
+    """A tool of `bridge.tasks.tool_table`; `arguments` is a mapping."""
+
+    name: str
+    arguments: Template
+
+
+class ExecCall(TypedDict):
+    """A program that is run, without a shell.
+
+    Its output is `{exit_code, stdout, stderr, timed_out}`; any other exit code than 0
+    is a failure.
+
+    Attributes:
+        argv: a list of texts.
+        cwd: the project if missing, or a worktree of the run.
+        env: a mapping, beside the clean environment of our child processes.
+        timeout_s: after which its whole process group is ended.
+        allow: the rules that grant it, as agents have them: `Bash(pytest [-q] *)`.
+    """
+
+    argv: Template
+    cwd: NotRequired[Template]
+    env: NotRequired[Template]
+    timeout_s: NotRequired[Template]
+    allow: list[str]
+
+
+class WorktreeCall(TypedDict):
+    """What is done with a worktree of the run; `arguments` is a mapping."""
+
+    action: Literal["create", "commit", "merge", "remove"]
+    arguments: Template
+
+
+class Input(TypedDict, total=False):
+    """An input of a pipeline; without a `default` it is null, if not `required`."""
+
+    type: Literal["string", "integer", "number", "boolean", "array", "object", "any"]
+    required: bool
+    default: Any
+    description: str
+
+
 class Detail(TypedDict, total=False):
     """What a node does, and where it stands: `line` and `column` from 1.
 
@@ -125,6 +217,11 @@ class Detail(TypedDict, total=False):
         starts: whether it is the first of such a one.
         condition: as it is written.
         label: of a place that is jumped to, or of the jump.
+        call, tool, exec, worktree: what a step of a pipeline does; `call` is an
+            agent's.
+        prompt: what a person is asked at a checkpoint of a pipeline.
+        given: what a pipeline is given that is called, a mapping.
+        says: a step of a pipeline as it is written, in a line.
     """
 
     line: int
@@ -140,6 +237,13 @@ class Detail(TypedDict, total=False):
     starts: bool
     condition: str
     label: str
+    call: AgentCall
+    tool: ToolCall
+    exec: ExecCall
+    worktree: WorktreeCall
+    prompt: Template
+    given: Template
+    says: str
 
 
 class TemporaryAgent(TypedDict):
@@ -151,7 +255,7 @@ class TemporaryAgent(TypedDict):
 
 
 class Plan(TypedDict):
-    """A compiled flow.
+    """A compiled flow, or a pipeline.
 
     Attributes:
         schemaVersion: 1.
@@ -164,6 +268,9 @@ class Plan(TypedDict):
         details: of the nodes.
         flows: the plans of the flows that are called, those that they call included;
             none of these has `flows` of its own.
+        form: what it was compiled from; a flow if it is missing.
+        inputs: of a pipeline, in place of `params`.
+        outputs: of a pipeline: its answer, in place of that of its last steps.
     """
 
     schemaVersion: int
@@ -175,3 +282,6 @@ class Plan(TypedDict):
     agents: dict[str, TemporaryAgent]
     details: dict[str, Detail]
     flows: dict[str, Plan]
+    form: NotRequired[Literal["flow", "pipeline"]]
+    inputs: NotRequired[dict[str, Input]]
+    outputs: NotRequired[Template]
