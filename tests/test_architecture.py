@@ -29,7 +29,7 @@ PURE = (
     "host/request_tokens.py",
     "claude_cli/command.py", "claude_cli/printed_result.py",
     "agent_loop/chat_model.py", "agent_loop/briefing.py", "agent_loop/evidence.py",
-    "agent_loop/command_grants.py", "agent_loop/copied_answer.py",
+    "agent_loop/copied_answer.py",
     "agent_loop/reply_schema.py", "agent_loop/call_history.py",
     "agents/diagnostic.py", "agents/templates.py", "agents/agent_names.py",
     "agents/syntax_node.py", "rules/signs.py",

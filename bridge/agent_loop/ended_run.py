@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from bridge.agent_loop.command_grants import NotGranted
 from bridge.agent_loop.tool import ToolResult, refused
 from bridge.agent_loop.workspace import Refused
 from bridge.errors import ExtraMissing
+from bridge.policy.command_grants import NotGranted
 from bridge.protocol.failure_codes import MEANINGS
 from bridge.protocol.judge import Verdict
 

@@ -11,7 +11,6 @@ from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from bridge.agent_loop.command_grants import Grants, NotGranted
 from bridge.agent_loop.command_tool import Ran, run_command
 from bridge.agent_loop.file_tools import Reader, reading_tools
 from bridge.agent_loop.script_tools import Sandbox
@@ -19,6 +18,7 @@ from bridge.agent_loop.tool import Tool, ToolResult, clipped, object_schema
 from bridge.agent_loop.workspace import Project
 from bridge.agents.syntax_node import NODE_NAMES, node_scope
 from bridge.host.gate import permits
+from bridge.policy.command_grants import Grants, NotGranted
 from bridge.policy.tool_names import HOST_NAMES, SUBMIT, on_host
 
 if TYPE_CHECKING:

@@ -171,6 +171,13 @@ def why_no_rule_covers(
     """As `why_not_granted`; `specs` are the texts in parentheses of the rules."""
     if shell_sign(command) is not None:
         return None
+    return why_not_by_options(specs, command, is_inside)
+
+
+def why_not_by_options(
+    specs: Iterable[str], command: str, is_inside: IsInside
+) -> str | None:
+    """As `why_no_rule_covers`, for a command that no shell will read."""
     named = [
         rule
         for rule in map(read_named, specs)

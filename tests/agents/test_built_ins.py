@@ -13,7 +13,6 @@ import pytest
 from grants import granted
 from runworld import ScriptedModel
 
-from bridge.agent_loop.command_grants import Grants, NotGranted
 from bridge.agent_loop.job import Job
 from bridge.agent_loop.script_tools import Sandbox
 from bridge.agent_loop.toolbox import Toolbox
@@ -22,6 +21,7 @@ from bridge.agents.load import Loaded, load
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
+from bridge.policy.command_grants import Grants, NotGranted
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.json_schema import problem_of
 from bridge.protocol.request import Request

@@ -13,7 +13,7 @@ from grants import PROJECT, granted, resolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bridge.agent_loop.command_grants import Grants, NotGranted
+from bridge.policy.command_grants import Grants, NotGranted
 from bridge.policy.command_options import GRAMMAR, NamedOptions, pattern_of, read_named
 from bridge.policy.permissions import Call, is_granted, parse_rule, why_not_granted
 

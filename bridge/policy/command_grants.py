@@ -1,7 +1,8 @@
-"""Check a command line against the `allow` rules of a definition. Pure.
+"""Check a command against `allow` rules: a line of a model's, or an argv. Pure.
 
 A granted command runs without a shell, so nothing that only a shell understands is ever
-granted: a rule is about one program, not about what follows it.
+granted in a line: a rule is about one program, not about what follows it. An argv is
+held to the same rules, and means the same.
 
 Source: Claude Code, permission rules: `Bash`, `Bash(exact)`, `Bash(prefix:*)`,
 `Bash(words *)`, where `*` stands for anything and a space before it ends a word.
@@ -16,8 +17,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridge.policy import command_options
-from bridge.policy.permissions import command_pattern, command_specs, why_no_rule_covers
+from bridge.policy.permissions import (
+    command_pattern,
+    command_specs,
+    why_no_rule_covers,
+    why_not_by_options,
+)
 from bridge.policy.shell_signs import shell_sign
+from bridge.policy.wrappers import Argv, Script, unwrap
 
 if TYPE_CHECKING:
     from bridge.policy.command_options import IsInside
@@ -26,6 +33,8 @@ MAX_COMMAND_CHARS = 1_000
 # How many options of a rule are listed.
 MAX_SHOWN = 4
 
+# How much of a command a message shows.
+_SHOWN_CHARS = 200
 _PLAIN_WORD = "[A-Za-z0-9_./:=@%+,-]"
 _PLAIN = "[A-Za-z0-9_./:=@%+, -]{0,120}"
 
@@ -33,6 +42,86 @@ _PLAIN = "[A-Za-z0-9_./:=@%+, -]{0,120}"
 def looks_inside(path: str) -> bool:
     """Whether a relative path, without looking at links, stays in its folder."""
     return not f"{posixpath.normpath(path)}/".startswith(("/", "../"))
+
+
+def refusal(
+    argv: Sequence[str], rules: Sequence[str], is_inside: IsInside = looks_inside
+) -> str | None:
+    """Why `rules` do not grant a program that is started without a shell.
+
+    None if they do. A rule means what it means for an agent's command, and a word of
+    `argv` is a word of it, whatever is in it. As no shell reads the words, their signs
+    (`;`, `|`, a line's end) count only where a `*` would cover them: `find . -name *`
+    does not cover `-exec … ;`. `is_inside` says whether a path, as written and relative
+    to where the program starts, lies in the project.
+    """
+    if not argv or not argv[0]:
+        return "the command is empty"
+    if any("\0" in word for word in argv):
+        return "a word of the command holds a NUL byte, which no program can be given"
+    specs = [spec or "*" for spec in command_specs(rules)]
+    command = shlex.join(argv)
+    shown = repr(_cut(command))
+    if not specs:
+        return f"{shown} is not granted: no rule grants a program, as Bash(pytest *)"
+    try:
+        if any(_covers_argv(spec.strip(), argv, is_inside) for spec in specs):
+            return None
+        why = why_not_by_options(specs, command, is_inside)
+    except ValueError as exc:
+        return f"{shown} is not granted: {exc}"
+    return f"{shown} is not granted{_reason(why, command, argv, specs)}"
+
+
+def _covers_argv(spec: str, argv: Sequence[str], is_inside: IsInside) -> bool:
+    if spec == "*":
+        return True
+    command = shlex.join(argv)
+    named = command_options.read_named(spec)
+    if isinstance(named, command_options.NamedOptions):
+        is_about = command_options.is_about(named, command)
+        return is_about and not command_options.why_not_covered(
+            named, command, is_inside
+        )
+    if named is not None:
+        return False
+    if "*" not in spec:
+        return _is_exactly(spec, argv)
+    if shell_sign(command) is not None:
+        return False
+    return command_pattern(spec).fullmatch(command) is not None
+
+
+def _is_exactly(spec: str, argv: Sequence[str]) -> bool:
+    try:
+        return shlex.split(spec) == list(argv)
+    except ValueError:
+        return False
+
+
+def _reason(
+    why: str | None, command: str, argv: Sequence[str], specs: Sequence[str]
+) -> str:
+    if why:
+        return f": {why}"
+    if (sign := shell_sign(command)) is not None:
+        return (
+            f": no `*` covers {sign!r}; a rule that names its options does, as "
+            "Bash(git commit [-m=*])"
+        )
+    listed = ", ".join(f"`{_shown(spec)}`" for spec in specs)
+    for one in unwrap(list(argv)):
+        if isinstance(one, Argv | Script):
+            inner = one.text if isinstance(one, Script) else shlex.join(one.words)
+            return (
+                f"; granted: {listed}. It starts {_cut(inner)!r}: a rule for that alone"
+                f" does not cover {argv[0]!r}"
+            )
+    return f"; granted: {listed}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
 
 class NotGranted(ValueError):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bridge.agent_loop.command_grants import Grants, NotGranted
+from bridge.policy.command_grants import Grants, NotGranted, refusal
 from bridge.protocol.json_schema import problem_of
 
 
@@ -181,3 +181,91 @@ def test_a_small_model_can_write_only_what_is_granted(command, fits):
     assert (problem_of(schema, command) is None) is fits
     if fits:
         assert grants.argv(command)
+
+
+PYTEST = "Bash(pytest [-q --tb=*] *)"
+GIT = "Bash(git commit [-m=*])"
+
+
+@pytest.mark.parametrize(
+    ("argv", "rule"),
+    [
+        (["pytest", "-q", "tests/a b.py"], "Bash(pytest *)"),
+        (["pytest"], "Bash(pytest *)"),
+        (["pytest", "-q", "--tb", "short", "tests"], PYTEST),
+        (["make", "-n", "it's"], 'Bash(make -n "it\'s")'),
+        (["echo", "a;b"], "Bash(echo 'a;b')"),
+        (["git", "commit", "-m", "one; two\n\n$(three) | `four` > five"], GIT),
+        (["git", "commit", "-m", "'quoted' \"twice\""], GIT),
+        (["rm", "-rf", "/"], "Bash"),
+        (["sh", "-c", "a\nb"], "Bash(*)"),
+        (["bash", "-c", "pytest"], "Bash(bash *)"),
+    ],
+    ids=str,
+)
+def test_an_argv_is_granted_as_its_line_would_be(argv, rule):
+    """What no shell reads is plain text: a message may hold any sign."""
+    assert refusal(argv, [rule]) is None
+
+
+@pytest.mark.parametrize(
+    ("argv", "rule", "why"),
+    [
+        ([], "Bash", "the command is empty"),
+        (["", "x"], "Bash", "the command is empty"),
+        (["a\0b"], "Bash", "a word of the command holds a NUL byte, which no program"),
+        (["pytest"], "Read", "no rule grants a program, as Bash(pytest *)"),
+        (["pytest x"], "Bash(pytest *)", "granted: `pytest *`"),
+        (["pytest\n", "x"], "Bash(pytest *)", "no `*` covers '\\n'"),
+        (["./pytest"], "Bash(pytest *)", "granted: `pytest *`"),
+        (["/tmp/pytest"], "Bash(pytest *)", "granted: `pytest *`"),
+        (["pytest", "-q", "-p", "evil"], PYTEST, "the option -p is not granted"),
+        (["pytest", "--tb=short", "--basetemp=/x"], PYTEST, "the option --basetemp is"),
+        (["pytest", "--", "--basetemp=x"], PYTEST, "the option -- is not granted"),
+        (["pytest", "../x"], PYTEST, "'../x' lies outside the project"),
+        (["pytest", "@options"], PYTEST, "'@options' may name a file of options"),
+        (["pytest", "-qc", "x"], PYTEST, "the option -c is not granted"),
+        (["pytest", "--tb"], PYTEST, "the option --tb lacks its value"),
+        (["git", "commit", "-m", "--amend"], GIT, "the option -m lacks its value"),
+        (["git", "commit", "-m", "x", "y"], GIT, "it covers no operand, and 'y' is"),
+        (["git", "-c", "a.b=c", "commit", "-m", "x"], GIT, "granted: `git commit "),
+        (["git", "commit", "-m", "a; b", "-F", "x"], GIT, "the option -F is not"),
+        (
+            ["find", ".", "-name", "x", "-exec", "rm", "{}", ";"],
+            "Bash(find . -name *)",
+            "no `*` covers ';'; a rule that names its options does, as Bash(git",
+        ),
+        (
+            ["env", "A=1", "pytest", "-q"],
+            "Bash(pytest *)",
+            "It starts 'pytest -q': a rule for that alone does not cover 'env'",
+        ),
+        (
+            ["bash", "-c", "pytest -q"],
+            "Bash(pytest *)",
+            "It starts 'pytest -q': a rule for that alone does not cover 'bash'",
+        ),
+        (["-q", "pytest"], "Bash(pytest *)", "granted: `pytest *`"),
+    ],
+    ids=str,
+)
+def test_an_argv_that_no_rule_covers_is_refused_with_the_reason(argv, rule, why):
+    """A value that a step puts in can neither become an option nor another program."""
+    said = refusal(argv, [rule])
+
+    assert said is not None
+    assert why in said
+
+
+def test_the_place_of_a_program_counts_for_an_argv():
+    """Links in the project are followed by who knows the folder."""
+    assert refusal(["cat", "link/x"], ["Bash(cat [] *)"], lambda p: p == ".") == (
+        "'cat link/x' is not granted: 'link/x' lies outside the project"
+    )
+
+
+def test_a_long_argv_is_shown_in_part():
+    said = refusal(["x", "y" * 10_000], ["Bash(pytest *)"])
+
+    assert said is not None
+    assert len(said) < 400
