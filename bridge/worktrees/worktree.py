@@ -1,0 +1,110 @@
+"""A worktree of ours: what it is, and its record on disk.
+
+A worktree for `FOLDER` has the record `FOLDER.json` beside it, written before anything
+is made and removed after everything is gone: a kill in between leaves who was at work,
+and the next call goes on from there. What has no record is not ours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from bridge.errors import NewerSchema
+from bridge.store.directory import Folder, NotAPlainFile
+from bridge.worktrees.refused import WorktreeRefused
+
+SCHEMA_VERSION = 1
+_MAX_RECORD = 1 << 16
+
+CommitId = str
+Stage = Literal["making", "made", "removing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A worktree, and where it began.
+
+    Attributes:
+        project: the main tree it was made from: its absolute path.
+        folder: where its files are.
+        branch: its branch, such as `hostbridge/<run>/<name>`.
+        base: the branch that it began from; empty if it began from a bare commit.
+        start: the commit that it began from.
+        stage: how far it is made; only `made` is ever returned.
+    """
+
+    project: Path
+    folder: Path
+    branch: str
+    base: str
+    start: CommitId
+    stage: Stage = "made"
+
+    def at(self, stage: Stage) -> Worktree:
+        """The same worktree at another stage."""
+        return replace(self, stage=stage)
+
+
+def folder_of(state: Path, run: str, name: str) -> Path:
+    """Where the worktree `name` of a run lies, in the state of its project."""
+    return state / "worktrees" / run / name
+
+
+def find(folder: Path) -> Worktree | None:
+    """The worktree in `folder` as its record has it; None if there is no record.
+
+    Raises:
+        WorktreeRefused: the record cannot be read.
+        NewerSchema: a newer hostbridge wrote it.
+    """
+    try:
+        with Folder.open(str(folder.parent)) as above:
+            data = above.read(_record_name(folder), _MAX_RECORD)
+    except FileNotFoundError:
+        return None
+    except NotAPlainFile as exc:
+        raise WorktreeRefused(f"{exc.path}: {exc.problem}", ways=(exc.cure,)) from None
+    return None if data is None else _read(folder, data)
+
+
+def write(worktree: Worktree) -> None:
+    """Write the record of a worktree; durable on return."""
+    said = {key: str(value) for key, value in asdict(worktree).items()}
+    del said["folder"]
+    data = json.dumps({"schemaVersion": SCHEMA_VERSION, **said}).encode() + b"\n"
+    worktree.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with Folder.open(str(worktree.folder.parent)) as above:
+        above.replace(_record_name(worktree.folder), data)
+
+
+def forget(folder: Path) -> None:
+    """Remove the record of a worktree that is gone."""
+    with Folder.open(str(folder.parent)) as above:
+        above.remove(_record_name(folder))
+        above.sync()
+
+
+def _record_name(folder: Path) -> str:
+    return f"{folder.name}.json"
+
+
+def _read(folder: Path, data: bytes) -> Worktree:
+    place = f"{folder}.json"
+    try:
+        said: dict[str, Any] = json.loads(data)
+        if said["schemaVersion"] > SCHEMA_VERSION:
+            raise NewerSchema(
+                f"{place} was written by a newer hostbridge "
+                f"(schemaVersion {said['schemaVersion']})",
+                ways=("update this hostbridge",),
+            )
+        fields = {key: said[key] for key in ("branch", "base", "start", "stage")}
+        return Worktree(Path(os.fspath(said["project"])), folder, **fields)
+    except (ValueError, KeyError, TypeError):
+        raise WorktreeRefused(
+            f"{place} is no record of a worktree", ways=("move it away",)
+        ) from None
