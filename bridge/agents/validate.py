@@ -105,7 +105,8 @@ def _fields_at(model: type[BaseModel], place: Place) -> list[str]:
         if found is not None and part in found.model_fields:
             annotation = found.model_fields[str(part)].annotation
         found = _model_in(annotation)
-    return list(found.model_fields) if found is not None else []
+    fields = found.model_fields.items() if found is not None else ()
+    return [each.alias or name for name, each in fields]
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -7,6 +7,7 @@ expressions, and every character remembers where it stood, for errors:
     a contains "b"          "b" in a
     steps.run-tests.ok      a hyphen inside a name belongs to it: there is no arithmetic
     ${{ … }}                the condition inside
+    x is defined            x is not None; `x is not defined`: x is None
     a line break            a space: YAML's blocks have them
 
 In flows also:
@@ -169,14 +170,31 @@ def _check_brackets(tokens: list[Token], end: int) -> None:
 
 def _rewritten(tokens: list[Token], *, is_flow: bool) -> list[tuple[str, Token]]:
     done: list[tuple[str, Token]] = []
+    as_written, tokens = tokens, _undefined(tokens)
     for index, token in enumerate(tokens):
         before = tokens[index - 1] if index else None
         after = tokens[index + 1] if index + 1 < len(tokens) else None
         # Tokens that touch still touch: `a.b`; others stay apart.
-        if before and before.at + len(before.text) < token.at:
+        end = as_written[index - 1].at + len(as_written[index - 1].text)
+        if before and end < token.at:
             done.append((" ", Token("space", " ", token.at - 1)))
         done.append((_python(token, before, after, is_flow=is_flow), token))
     return done
+
+
+def _undefined(tokens: list[Token]) -> list[Token]:
+    """The tokens with `is defined` as Python says it: what is missing is None."""
+    texts = [token.text for token in tokens]
+    found = list(tokens)
+    for index, token in enumerate(tokens):
+        if token.text != "defined" or index == 0:
+            continue
+        if texts[index - 1] == "is":
+            found[index] = Token("name", "not None", token.at)
+        elif texts[max(0, index - 2) : index] == ["is", "not"]:
+            found[index - 1] = Token("space", "", tokens[index - 1].at)
+            found[index] = Token("name", "None", token.at)
+    return found
 
 
 def _python(

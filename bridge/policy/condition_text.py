@@ -11,7 +11,8 @@ from collections.abc import Collection
 from bridge.policy.condition_compiler import Condition, compile_condition
 from bridge.policy.condition_problem import InvalidCondition, Problem
 
-_EXPRESSION = re.compile(
+# One expression, quotes in it respected.
+EXPRESSION = re.compile(
     r"""
     \$\{\{
     (?: '(?:[^'\\\n]|\\.)*' | "(?:[^"\\\n]|\\.)*" | \}(?!\}) | [^'"}] )*
@@ -34,7 +35,7 @@ def compile_text(source: str, *, known: Collection[str] | None = None) -> Condit
     blank = re.sub(r"[^\n]", " ", source)
     at = 0
     while (start := source.find("${{", at)) >= 0:
-        found = _EXPRESSION.match(source, start)
+        found = EXPRESSION.match(source, start)
         if found is None:
             problems.append(Problem(start, "this ${{ is not closed by }}"))
             break

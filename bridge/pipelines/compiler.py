@@ -1,0 +1,115 @@
+"""A pipeline that has been checked, compiled to its plan. Pure.
+
+Steps stand in a line. One whose condition does not hold is skipped, and the line goes
+on. A question before a step is a node of its own, `ID-approval`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from bridge.pipelines.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.flow.plan import Code, Detail, Edge, Node, Plan
+    from bridge.pipelines.pipeline import PipelineStep
+
+    FindPipeline = Callable[[str], Pipeline | str]
+
+
+def compile_pipeline(pipeline: Pipeline, find: FindPipeline | None = None) -> Plan:
+    """The plan of a pipeline without errors, with the plans of those it calls."""
+    plan = _compiled(pipeline)
+    calls = _calls(plan)
+    while calls and find:
+        name = calls.pop()
+        other = find(name)
+        if name not in plan["flows"] and isinstance(other, Pipeline):
+            plan["flows"][name] = _compiled(other)
+            calls += _calls(plan["flows"][name])
+    return plan
+
+
+def _calls(plan: Plan) -> list[str]:
+    return [each["flow"] for each in plan["details"].values() if "flow" in each]
+
+
+def asked_before(step: str) -> str:
+    """The node of the question before a step."""
+    return f"{step}-approval"
+
+
+def _compiled(pipeline: Pipeline) -> Plan:
+    nodes: dict[str, Node] = {}
+    details: dict[str, Detail] = {}
+    first = {
+        step.id: asked_before(step.id) if step.asks else step.id
+        for step in pipeline.steps
+    }
+    edges: list[Edge] = []
+    for step in pipeline.steps:
+        if step.asks:
+            name = first[step.id]
+            nodes[name] = _question(step, edges)
+            details[name] = _question_detail(step)
+            edges = [(name, None)]
+        node: Node = {**step.node, "in": edges}
+        if (condition := _condition(step)) is not None:
+            node |= {"if": condition, "skip": "pass"}
+        if step.repeat:
+            to = first[step.repeat.start]
+            back = {"to": to, "when": step.repeat.when, "max": step.repeat.most}
+            node["back"] = [{**back, "body": (to, step.id)}]  # type: ignore[typeddict-item]  # spread
+        nodes[step.id] = node
+        details[step.id] = step.detail
+        edges = [(step.id, None)]
+    plan: Plan = {
+        "schemaVersion": 1,
+        "form": "pipeline",
+        "name": pipeline.name,
+        "source": hashlib.sha256(pipeline.source.encode()).hexdigest(),
+        "nodes": nodes,
+        "out": edges,
+        "params": {},
+        "inputs": pipeline.inputs,
+        "agents": {},
+        "details": details,
+        "flows": {},
+    }
+    if pipeline.outputs is not None:
+        plan["outputs"] = pipeline.outputs
+    return plan
+
+
+def _condition(step: PipelineStep) -> Code | None:
+    """When a step runs; without the yes that it needs it does not."""
+    if not step.asks or step.node.get("on_failure") != "skip":
+        return step.condition
+    status = ["get", 0, ["get", 0, ["name", 0, "steps"], asked_before(step.id)]]
+    agreed: Code = ["compare", 0, [*status, "status"], "==", "completed"]
+    return agreed if step.condition is None else ["and", 0, step.condition, agreed]
+
+
+def _question(step: PipelineStep, edges: list[Edge]) -> Node:
+    _, timeout_s = step.asks or ("", None)
+    node: Node = {"kind": "approval", "in": edges}
+    if step.condition is not None:
+        node |= {"if": step.condition, "skip": "pass"}
+    if timeout_s is not None:
+        node["deadline_s"] = timeout_s
+    for key in ("on_failure", "at"):
+        if key in step.node:
+            node[key] = step.node[key]
+    return node
+
+
+def _question_detail(step: PipelineStep) -> Detail:
+    text, _ = step.asks or ("", None)
+    detail: Detail = {"prompt": text, "says": f"approval before {step.id}"}
+    for key in ("line", "column"):
+        if key in step.detail:
+            detail[key] = step.detail[key]
+    return detail

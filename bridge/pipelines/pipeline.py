@@ -1,0 +1,75 @@
+"""A pipeline that has been read: its steps in written order. Frozen; no logic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.agents.diagnostic import Diagnostic
+    from bridge.flow.plan import Code, Detail, Input, Kind, Step, Template
+
+    # The pipeline of a name, or what is wrong with that name.
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A jump back to a step, taken when the one that has it has ended."""
+
+    start: str
+    when: Code
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineStep:
+    """A step: what it is in a plan, without its edges.
+
+    Attributes:
+        id: its name, and that of its node.
+        node: the fields of its node, its kind among them.
+        detail: what it does, and where it stands.
+        condition: compiled; None if it always runs.
+        repeat: the jump back from it, if any.
+        asks: the compiled text of a person's question that comes before it, if any,
+            and how long that may take.
+    """
+
+    id: str
+    kind: Kind
+    node: Step
+    detail: Detail
+    condition: Code | None = None
+    repeat: Repeat | None = None
+    asks: tuple[Template, Template | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A pipeline; with errors among its `problems` it cannot run.
+
+    Attributes:
+        name: as the file says, or the file's own.
+        file: where it is from.
+        inputs: what it takes, by name.
+        outputs: its answer, compiled; None for that of its last step.
+        allow: the grants of its exec steps.
+        source: the text of its file.
+    """
+
+    name: str
+    file: Path
+    source: str
+    description: str = ""
+    inputs: dict[str, Input] = field(default_factory=dict)
+    steps: tuple[PipelineStep, ...] = ()
+    outputs: Template | None = None
+    allow: tuple[str, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """What keeps it from running."""
+        return [each for each in self.problems if each.level == "error"]

@@ -1,0 +1,192 @@
+"""The ways to write a step, brought to one: its parts as fields with their places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.diagnostic import did_you_mean
+from bridge.agents.validate import check
+from bridge.pipelines.fields import ApprovalFields, WaitFields
+from bridge.pipelines.foreign_tools import foreign_step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.agents.diagnostic import Place
+    from bridge.pipelines.foreign_tools import Foreign
+    from bridge.pipelines.step_kinds import Reading
+
+_MAPPINGS = frozenset({"set", "arguments", "inputs"})
+_TEXTS = frozenset(
+    {"agent", "prompt", "pipeline", "fail", "for", "workflow", "mode", "model"}
+)
+# What a tool of another server cannot do without.
+_NEEDED = {"set": "data", "fail": "message", "pipeline": "name"}
+
+
+def one_form(reading: Reading, kind: str) -> str | None:
+    """Bring a step to the one form of its kind, which is returned; None if it is none.
+
+    What is wrong is in the tree.
+    """
+    if kind == "mcp":
+        mcp = reading.raw["mcp"]
+        at = (*reading.place, "mcp")
+        return _of_server(reading, mcp["server"], mcp["tool"], mcp, at)
+    if kind == "tool" and foreign_step(None, reading.raw["tool"]):
+        return _of_server(
+            reading, None, reading.raw["tool"], reading.raw, reading.place
+        )
+    if kind in _SPREAD:
+        return _SPREAD[kind](reading)
+    return kind
+
+
+def _of_server(
+    reading: Reading,
+    server: str | None,
+    tool: str,
+    source: Mapping[str, Any],
+    at: Place,
+) -> str | None:
+    """A tool that is named with its server: the step that it is here."""
+    arguments = source.get("arguments") or {}
+    meant = foreign_step(server, tool)
+    tree = reading.expressions.tree
+    if isinstance(meant, str):
+        tree.error((*at, "server" if meant.startswith("no server") else "tool"), meant)
+        return None
+    if meant is None:
+        given = {key: value for key, value in arguments.items() if key != "session_id"}
+        reading.raw = {"tool": tool, "arguments": given}
+        reading.places = {"tool": (*at, "tool"), "arguments": (*at, "arguments")}
+        return "tool"
+    raw = _renamed(reading, meant, arguments, at)
+    kind: str = meant.kind
+    reading.places.setdefault(kind, (*at, "tool"))
+    if kind in _NEEDED and kind not in raw:
+        message = f"argument {_NEEDED[kind]!r} is missing"
+        tree.error((*at, "arguments"), message)
+        return None
+    if kind == "worktree":
+        raw = {"worktree": meant.action, "arguments": raw}
+    elif kind == "wait":
+        raw["wait"] = ""
+    reading.raw, reading.is_foreign = raw, kind in ("agent", "wait")
+    return kind
+
+
+def _renamed(
+    reading: Reading, meant: Foreign, arguments: Mapping[str, Any], at: Place
+) -> dict[str, Any]:
+    """A tool's arguments by their names here."""
+    raw: dict[str, Any] = {}
+    reading.places = {}
+    for key, value in arguments.items():
+        place = (*at, "arguments", key)
+        here = meant.renamed.get(key)
+        if here is None:
+            hint = did_you_mean(key, meant.renamed)
+            hint = hint or f"; there are {', '.join(meant.renamed)}"
+            reading.expressions.tree.error(place, f"unknown argument{hint}")
+        elif value is not None and here:
+            wanted = dict if here in _MAPPINGS else str if here in _TEXTS else object
+            if isinstance(value, wanted):
+                raw[here] = value
+                reading.places[here] = place
+            else:
+                what = "a mapping" if wanted is dict else "a text"
+                reading.expressions.tree.error(place, f"expected {what}")
+    return raw
+
+
+def _wait(reading: Reading) -> str | None:
+    """The parts of a `wait`: a step, a length of time, or a mapping."""
+    raw, place = reading.raw["wait"], (*reading.place, "wait")
+    parts: dict[str, Any]
+    if isinstance(raw, dict):
+        whole, _ = check(WaitFields, reading.expressions.tree, raw, place)
+        if whole is None:
+            return None
+        parts = {key: value for key, value in raw.items() if value is not None}
+        reading.places |= {key: (*place, key) for key in parts}
+        if "completion_id" in parts:
+            reading.is_foreign = "for" not in parts
+            parts.setdefault("for", parts["completion_id"])
+            reading.places.setdefault("for", (*place, "completion_id"))
+    else:
+        scope = reading.expressions.scope
+        is_step = isinstance(raw, str) and (
+            raw in scope.steps or raw in scope.later or "${{" in raw
+        )
+        parts = {"for" if is_step else "seconds": raw}
+        reading.places |= {"for": place, "seconds": place}
+    if "timeout" in reading.raw:
+        parts.setdefault("timeout", reading.raw["timeout"])
+    reading.raw = {"wait": raw, **parts}
+    return "wait"
+
+
+def _approval(reading: Reading) -> str | None:
+    """The parts of an `approval` that is a step of its own."""
+    raw = reading.raw
+    parts = approval_parts(reading, raw["approval"])
+    if "timeout" in raw:
+        parts.setdefault("timeout", raw["timeout"])
+    if parts.get("required") is False:
+        reading.error("approval", "a step that asks nobody does nothing")
+        return None
+    reading.raw = {"approval": raw["approval"], **parts}
+    return "approval"
+
+
+def approval_parts(reading: Reading, raw: Any) -> dict[str, Any]:
+    """What a person is asked, and how long that may take; with their places."""
+    place = (*reading.place, "approval")
+    if isinstance(raw, str):
+        reading.places["message"] = place
+        return {"message": raw}
+    if not isinstance(raw, dict):
+        return {"required": bool(raw)}
+    whole, _ = check(ApprovalFields, reading.expressions.tree, raw, place)
+    parts = {key: value for key, value in raw.items() if value is not None}
+    reading.places |= {key: (*place, key) for key in parts}
+    if "timeout_seconds" in parts:
+        parts.setdefault("timeout", parts["timeout_seconds"])
+        reading.places.setdefault("timeout", (*place, "timeout_seconds"))
+    return parts if whole is not None else {}
+
+
+def _invoked(reading: Reading) -> str | None:
+    """`invoke_pipeline`: a name, or a mapping of a name and arguments."""
+    raw, place = reading.raw["invoke_pipeline"], (*reading.place, "invoke_pipeline")
+    parts: dict[str, Any] = {"inputs": reading.raw.get("inputs") or {}}
+    if isinstance(raw, str):
+        reading.places["pipeline"] = place
+        reading.raw = {**parts, "pipeline": raw}
+        return "pipeline"
+    for key, value in raw.items():
+        here = {"name": "pipeline", "arguments": "inputs", "inputs": "inputs"}.get(key)
+        is_right = isinstance(value, str if here == "pipeline" else dict)
+        if here and is_right:
+            parts[here] = value
+            reading.places[here] = (*place, key)
+        else:
+            hint = did_you_mean(key, ("name", "arguments", "inputs"))
+            message = (
+                "expected a name, or a mapping" if here else f"unknown field{hint}"
+            )
+            reading.expressions.tree.error((*place, key), message)
+    if "pipeline" not in parts:
+        message = "expected the name of a pipeline: {name: NAME}"
+        reading.expressions.tree.error(place, message)
+        return None
+    reading.raw = parts
+    return "pipeline"
+
+
+_SPREAD: Mapping[str, Callable[[Reading], str | None]] = {
+    "wait": _wait,
+    "approval": _approval,
+    "invoke_pipeline": _invoked,
+}

@@ -1,0 +1,354 @@
+"""The kinds of steps, each read from the fields of its own.
+
+A reading knows one step's fields, and where each stands. What is wrong goes to the tree
+of the file, at its place.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.diagnostic import describe, did_you_mean
+from bridge.config import LONGEST_S
+from bridge.pipelines.argv import NeedsShell, split_command
+from bridge.pipelines.expressions import Known
+from bridge.protocol.durations import parse_duration
+from bridge.protocol.names import GENERAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.agents.diagnostic import Place
+    from bridge.flow.plan import AgentCall, Detail, ExecCall, Kind, Step, Template
+    from bridge.pipelines.expressions import Expressions
+    from bridge.pipelines.surroundings import Surroundings
+
+_REQUEST = re.compile(
+    r"\s*\$\{\{\s*(?:steps\s*\.\s*)?([A-Za-z_][\w-]*)\s*\.\s*output"
+    r"\s*\.\s*(?:run_id|request_id)\s*\}\}\s*"
+)
+_MOST_SHOWN = 60
+_WORKTREE: Mapping[str, Mapping[str, bool]] = {
+    "create": {"name": True, "base": False},
+    "commit": {"worktree": True, "message": True},
+    "merge": {"worktree": True, "into": False, "message": False},
+    "remove": {"worktree": True, "discard": False},
+}
+_MADE = {
+    "create": ("folder", "branch", "base"),
+    "commit": ("commit",),
+    "merge": ("commit", "how", "into"),
+    "remove": (),
+}
+_FOLDER = "{}.output.folder"
+_RENAMED_FOLDER = dict.fromkeys(
+    ("clone_id", "worktree_id", "clone_path", "worktree_path", "path"), _FOLDER
+) | {"branch_name": "{}.output.branch"}
+_RENAMED_RUN = {"run_id": "{}.output.request_id"}
+# Fields of an agent's step, and what they are in a plan.
+_OF_CALL = {
+    "prompt": "prompt", "task_id": "task_id", "workflow": "workflow", "mode": "mode",
+    "model": "model", "arguments": "arguments", "worktree": "cwd",
+}  # fmt: skip
+_COMPLETED = dict.fromkeys(("completed", "success"), "{}.status == 'completed'")
+
+
+@dataclass(slots=True)
+class Reading:
+    """One step that is read.
+
+    Attributes:
+        raw: its fields, those of a tool of another server by their names here.
+        places: where a field stands, if not below the step's own place.
+        is_foreign: it is written as a tool of another server.
+    """
+
+    id: str
+    raw: Mapping[str, Any]
+    place: Place
+    expressions: Expressions
+    around: Surroundings
+    allow: list[str]
+    places: dict[str, Place] = field(default_factory=dict)
+    is_foreign: bool = False
+
+    def place_of(self, name: str) -> Place:
+        """Where a field stands."""
+        return self.places.get(name, (*self.place, name))
+
+    def error(self, name: str, message: str) -> None:
+        """Say that a field is wrong."""
+        self.expressions.tree.error(self.place_of(name), message)
+
+    def value(self, name: str) -> Template:
+        """A field, compiled."""
+        return self.expressions.value(self.raw[name], self.place_of(name))
+
+    def seconds(self, name: str) -> Template:
+        """A length of time, compiled: seconds, or a text such as 90s, 5m or 1h30m."""
+        raw = self.raw[name]
+        if isinstance(raw, str) and "${{" in raw:
+            return self.value(name)
+        found = parse_duration(raw.strip()) if isinstance(raw, str) else raw
+        is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
+        if is_number and 0 < found <= LONGEST_S:  # type: ignore[operator]  # a number
+            return found
+        self.error(
+            name, f"expected seconds, or a time such as 90s or 5m, got {describe(raw)}"
+        )
+        return None
+
+    def given(self, wanted: Mapping[str, bool], name: str = "arguments") -> Template:
+        """A mapping of arguments, compiled, after a look at their names."""
+        raw = self.raw.get(name) or {}
+        for each in raw:
+            if each not in wanted:
+                hint = did_you_mean(each, wanted)
+                there = f"; there are {', '.join(wanted) or 'none'}"
+                place = (*self.place_of(name), each)
+                message = f"unknown argument{hint or there}"
+                self.expressions.tree.error(self.places.get(each, place), message)
+        missing = [each for each, is_wanted in wanted.items() if is_wanted]
+        for each in missing:
+            if each not in raw:
+                where = name if name in self.raw else next(iter(self.raw))
+                self.error(where, f"argument {each!r} is missing")
+        pairs = [
+            (
+                key,
+                self.expressions.value(
+                    one, self.places.get(key, (*self.place_of(name), key))
+                ),
+            )
+            for key, one in raw.items()
+        ]
+        return ["map", 0, *(part for pair in pairs for part in pair)]
+
+
+@dataclass(slots=True)
+class Made:
+    """What a kind makes of its fields; `says` is a line about it."""
+
+    kind: Kind
+    says: str
+    node: Step
+    detail: Detail
+    known: Known = field(default_factory=Known)
+
+
+def read_agent(step: Reading) -> Made:
+    """`agent` and `prompt`, or `prompt` alone."""
+    raw = step.raw
+    name = raw.get("agent") or GENERAL
+    node: Step = {"kind": "agent"}
+    call: AgentCall = {"agent": step.value("agent") if "agent" in raw else name}
+    for key, here in _OF_CALL.items():
+        if raw.get(key) is not None:
+            call[here] = step.value(key)  # type: ignore[literal-required]  # a table
+    if "timeout" in raw:
+        call["timeout_s"] = step.seconds("timeout")
+    if raw.get("prompt") is None and raw.get("task_id") is None:
+        step.error("agent", "says nothing: give it a prompt, or a task_id")
+    detail: Detail = {"call": call}
+    known = Known()
+    if "${{" not in name:
+        detail["agent"] = name
+        known = Known(step.around.answer_fields(name))
+        _check_agent(step, name)
+    if raw.get("background") or step.is_foreign:
+        node["background"] = True
+        known = Known(("request_id", "agent", "task_id"), _RENAMED_RUN)
+    says = f"{name}: {raw.get('prompt') or raw.get('task_id') or ''}"
+    return Made("agent", says, node, detail, known)
+
+
+def _check_agent(step: Reading, name: str) -> None:
+    if wrong := step.around.wrong_agent(name):
+        step.error("agent" if "agent" in step.raw else "prompt", wrong)
+        return
+    workflow = step.raw.get("workflow")
+    is_known = isinstance(workflow, str) and "${{" not in workflow
+    if is_known and (wrong := step.around.wrong_workflow(name, str(workflow))):
+        step.error("workflow", wrong)
+
+
+def read_exec(step: Reading) -> Made:
+    """`exec`: a list, or a text without anything that needs a shell."""
+    raw, place = step.raw["exec"], step.place_of("exec")
+    words: list[Any] = raw if isinstance(raw, list) else []
+    if isinstance(raw, str):
+        # The whole text first: its places are right.
+        step.expressions.text(raw, place)
+        try:
+            words = split_command(raw)
+        except NeedsShell as error:
+            step.error("exec", str(error))
+            return Made("exec", raw, {"kind": "exec"}, {})
+    if not words:
+        step.error("exec", "names no program")
+    for at, word in enumerate(words):
+        if not isinstance(word, (str, int, float)) or isinstance(word, bool):
+            step.error("exec", f"word {at + 1}: expected a text, got {describe(word)}")
+    texts = [str(word) for word in words]
+    is_list = isinstance(raw, list)
+    argv = [
+        step.expressions.text(text, (*place, at) if is_list else place)
+        for at, text in enumerate(texts)
+    ]
+    call: ExecCall = {"argv": ["list", 0, *argv], "allow": step.allow}
+    for key in ("cwd", "env"):
+        if step.raw.get(key) is not None:
+            call[key] = step.value(key)
+    if "timeout" in step.raw:
+        call["timeout_s"] = step.seconds("timeout")
+    known = Known(("exit_code", "stdout", "stderr", "timed_out"))
+    return Made("exec", " ".join(texts), {"kind": "exec"}, {"exec": call}, known)
+
+
+def read_tool(step: Reading) -> Made:
+    """`tool` with `arguments`: a tool of our table."""
+    name = step.raw["tool"]
+    found = step.around.tool(name)
+    arguments: Template
+    if isinstance(found, str):
+        step.error("tool", found)
+        arguments = None
+    elif found is None:
+        arguments = step.value("arguments") if "arguments" in step.raw else ["map", 0]
+    else:
+        arguments = step.given(found)
+    detail: Detail = {"tool": {"name": name, "arguments": arguments}}
+    return Made("tool", f"tool {name}", {"kind": "tool"}, detail)
+
+
+def read_set(step: Reading) -> Made:
+    """`set`: a mapping of values, which is the step's output."""
+    values = step.value("set")
+    detail: Detail = {"tool": {"name": "set", "arguments": values}}
+    names = tuple(step.raw["set"])
+    says = f"set {', '.join(names)}"
+    return Made("tool", says, {"kind": "tool"}, detail, Known(names))
+
+
+def read_fail(step: Reading) -> Made:
+    """`fail`: the run fails here, and says why."""
+    message = ["map", 0, "message", step.value("fail")]
+    detail: Detail = {"tool": {"name": "fail", "arguments": message}}
+    return Made("tool", f"fail: {step.raw['fail']}", {"kind": "tool"}, detail)
+
+
+def read_wait(step: Reading) -> Made:
+    """`wait`: a step, a length of time, or a time."""
+    raw = step.raw
+    node: Step = {"kind": "wait"}
+    named = [each for each in ("for", "seconds", "until") if raw.get(each) is not None]
+    if len(named) != 1:
+        step.error("wait", "expected one of for, seconds and until")
+        return Made("wait", "wait", node, {})
+    known = Known()
+    match named[0]:
+        case "for":
+            target = _awaited(step, str(raw["for"]))
+            node["wait"] = {"node": target}
+            says = f"wait for {target}"
+        case "seconds":
+            node["wait"] = {"seconds": step.seconds("seconds")}
+            says, known = f"wait {raw['seconds']}", Known(())
+        case _:
+            node["wait"] = {"until": step.value("until")}
+            says, known = f"wait until {raw['until']}", Known(())
+    if "timeout" in raw:
+        node["deadline_s"] = step.seconds("timeout")
+    if step.is_foreign:
+        # Elsewhere a wait ends well whatever the agent did, and says how that was.
+        node["on_failure"] = "skip"
+        known = Known(known.fields, _COMPLETED)
+    return Made("wait", says, node, {}, known)
+
+
+def _awaited(step: Reading, named: str) -> str:
+    """The step that is waited for, by its id or by the request that it gave."""
+    found = _REQUEST.fullmatch(named)
+    name = found[1] if found else named.strip()
+    if "${{" in name:
+        step.error(
+            "for", "a wait names a step: write its id, or ${{ steps.ID.output.run_id }}"
+        )
+    elif name not in step.expressions.scope.steps:
+        # The same words as of any other reference.
+        step.expressions.condition(f"steps[{name!r}]", step.place_of("for"))
+    return name
+
+
+def read_approval(step: Reading) -> Made:
+    """`approval`: a person's yes, or a no, which ends the run."""
+    node: Step = {"kind": "approval"}
+    if "timeout" in step.raw:
+        node["deadline_s"] = step.seconds("timeout")
+    message = step.raw.get("message") or f"Go on with {step.id}?"
+    prompt = step.value("message") if "message" in step.raw else message
+    return Made("approval", f"approval: {message}", node, {"prompt": prompt})
+
+
+def read_pipeline(step: Reading) -> Made:
+    """`pipeline` with `inputs`: another pipeline, whose outputs are this output."""
+    name = step.raw["pipeline"]
+    known = Known()
+    wanted: Mapping[str, bool] | None = None
+    if "${{" in name:
+        step.error("pipeline", "names a pipeline: an expression cannot stand here")
+    elif step.around.find_pipeline is not None:
+        other = step.around.find_pipeline(name)
+        if isinstance(other, str):
+            step.error("pipeline", other)
+        else:
+            wanted = {k: bool(v.get("required")) for k, v in other.inputs.items()}
+            match other.outputs:
+                case ["map", _, *parts]:
+                    known = Known(tuple(map(str, parts[::2])))
+    if wanted is not None:
+        given = step.given(wanted, "inputs")
+    else:
+        given = step.value("inputs") if step.raw.get("inputs") else ["map", 0]
+    detail: Detail = {"flow": name, "given": given}
+    return Made("call", f"pipeline {name}", {"kind": "call"}, detail, known)
+
+
+def read_worktree(step: Reading) -> Made:
+    """`worktree`: create, commit, merge or remove."""
+    action = step.raw["worktree"]
+    node: Step = {"kind": "worktree"}
+    if action not in _WORKTREE:
+        hint = did_you_mean(action, _WORKTREE)
+        hint = hint or f"; there are {', '.join(_WORKTREE)}"
+        step.error("worktree", f"no action is called {action!r}{hint}")
+        return Made("worktree", "worktree", node, {})
+    arguments = step.given(_WORKTREE[action])
+    detail: Detail = {"worktree": {"action": action, "arguments": arguments}}
+    renamed = _RENAMED_FOLDER if action == "create" else {}
+    known = Known(_MADE[action], renamed)
+    return Made("worktree", f"worktree {action}", node, detail, known)
+
+
+# By the field that says which kind a step is.
+KINDS: Mapping[str, Callable[[Reading], Made]] = {
+    "agent": read_agent,
+    "prompt": read_agent,
+    "exec": read_exec,
+    "tool": read_tool,
+    "wait": read_wait,
+    "pipeline": read_pipeline,
+    "worktree": read_worktree,
+    "set": read_set,
+    "fail": read_fail,
+    "approval": read_approval,
+}
+
+
+def in_a_line(text: str) -> str:
+    """A text as a drawing has it: one line, cut."""
+    words = " ".join(text[: 4 * _MOST_SHOWN].split())
+    line = "".join(filter(str.isprintable, words))
+    return line if len(line) <= _MOST_SHOWN else f"{line[: _MOST_SHOWN - 1]}…"

@@ -1,0 +1,186 @@
+"""One step of a pipeline: which kind it is, and what all kinds have."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.diagnostic import did_you_mean
+from bridge.agents.validate import check
+from bridge.pipelines.expressions import Known
+from bridge.pipelines.fields import StepFields
+from bridge.pipelines.pipeline import PipelineStep, Repeat
+from bridge.pipelines.spellings import approval_parts, one_form
+from bridge.pipelines.step_kinds import KINDS, Reading, in_a_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.agents.diagnostic import Place
+    from bridge.agents.yaml_source import Tree
+    from bridge.flow.plan import Code, Step, Template
+    from bridge.pipelines.expressions import Expressions
+    from bridge.pipelines.surroundings import Surroundings
+
+_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,55}\Z")
+_SPELT = (*KINDS, "mcp", "invoke_pipeline")
+_ALL_HAVE = frozenset(
+    ("id", "name", "description", "condition", "retries", "on_failure", "repeat")
+)
+# What a kind takes beside its own field, and beside what all have.
+_TAKES: Mapping[str, frozenset[str]] = {
+    "agent": frozenset({
+        "prompt", "model", "mode", "task_id", "workflow", "background", "worktree",
+        "arguments", "timeout",
+    }),
+    "prompt": frozenset(
+        {"model", "mode", "task_id", "background", "worktree", "timeout"}
+    ),
+    "exec": frozenset({"cwd", "env", "timeout"}),
+    "tool": frozenset({"arguments"}),
+    "worktree": frozenset({"arguments"}),
+    "wait": frozenset({"timeout"}),
+    "approval": frozenset({"timeout"}),
+    "pipeline": frozenset({"inputs"}),
+    "invoke_pipeline": frozenset({"inputs"}),
+}  # fmt: skip
+_NO_RETRY = ("approval", "wait", "set", "fail", "pipeline", "invoke_pipeline")
+
+
+class StepReader:
+    """Reads the steps of one file, in their order."""
+
+    def __init__(
+        self, expressions: Expressions, around: Surroundings, allow: list[str]
+    ) -> None:
+        self.expressions = expressions
+        self.tree: Tree = expressions.tree
+        self.around = around
+        self.allow = allow
+
+    def read(self, raw: Any, place: Place) -> PipelineStep | None:
+        """A step; None if it has no id, or does nothing."""
+        whole, _ = check(StepFields, self.tree, raw, place)
+        if not isinstance(raw, dict):
+            return None
+        raw = {key: value for key, value in raw.items() if value is not None}
+        name = self._id(raw, place)
+        kind = self._kind(raw, place)
+        made = None
+        if whole is not None and kind is not None:
+            reading = Reading(
+                name, raw, place, self.expressions, self.around, self.allow
+            )
+            found = one_form(reading, kind)
+            made = (reading, KINDS[found](reading)) if found else None
+        scope = self.expressions.scope
+        scope.later.discard(name)
+        scope.steps[name] = Known()
+        if made is None:
+            return None
+        reading, said = made
+        condition = self._condition(raw, place)
+        scope.steps[name] = said.known
+        line = self.tree.line_of(place)
+        column = self.tree.columns.get((*place, "id"))
+        node: Step = said.node
+        node["at"] = f"{self.tree.file.name}:{line}" + (f":{column}" if column else "")
+        if raw.get("retries"):
+            node["retry"] = raw["retries"]
+        if "on_failure" in raw:
+            node["on_failure"] = raw["on_failure"]
+        detail = said.detail
+        detail |= {"line": line, "says": in_a_line(said.says)}
+        if column:
+            detail["column"] = column
+        if isinstance(raw.get("condition"), str):
+            detail["condition"] = in_a_line(raw["condition"])
+        return PipelineStep(
+            name,
+            said.kind,
+            node,
+            detail,
+            condition,
+            self._repeat(raw, place),
+            self._question(reading, raw) if kind != "approval" else None,
+        )
+
+    def _id(self, raw: Mapping[str, Any], place: Place) -> str:
+        name = raw.get("id")
+        if not isinstance(name, str):
+            return ""
+        if not _ID.match(name):
+            message = "expected letters, digits, _ and -, at most 56, a letter first"
+            self.tree.error((*place, "id"), message)
+        elif name in self.expressions.scope.steps:
+            self.tree.error((*place, "id"), f"there is a step {name!r} above")
+        return name
+
+    def _kind(self, raw: Mapping[str, Any], place: Place) -> str | None:
+        """The field that says what a step does."""
+        found = [each for each in _SPELT if each in raw]
+        if "agent" in found:
+            found = [each for each in found if each not in ("prompt", "worktree")]
+        elif "prompt" in found:
+            found = [each for each in found if each != "worktree"]
+        if len(found) > 1 and "approval" in found:
+            found.remove("approval")
+        if not found:
+            kinds = ", ".join(dict.fromkeys(_SPELT))
+            self.tree.error(place, f"does nothing; give it one of {kinds}")
+            return None
+        if len(found) > 1:
+            both = " and ".join(found)
+            self.tree.error((*place, found[1]), f"a step does one thing, not {both}")
+            return None
+        kind = found[0]
+        allowed = _ALL_HAVE | _TAKES.get(kind, frozenset()) | {kind, "approval"}
+        for key in raw.keys() & StepFields.model_fields.keys():
+            if key not in allowed:
+                takes = ", ".join(sorted(_TAKES.get(kind, ()))) or "nothing more"
+                hint = did_you_mean(key, allowed) or f", which takes {takes}"
+                message = f"does not belong to a step with {kind!r}{hint}"
+                self.tree.error((*place, key), message)
+        if raw.get("retries") and kind in _NO_RETRY:
+            message = f"a step with {kind!r} is not tried again"
+            self.tree.error((*place, "retries"), message)
+        return kind
+
+    def _condition(self, raw: Mapping[str, Any], place: Place) -> Code | None:
+        if "condition" not in raw:
+            return None
+        code = self.expressions.condition(raw["condition"], (*place, "condition"))
+        return None if code is True else code
+
+    def _repeat(self, raw: Mapping[str, Any], place: Place) -> Repeat | None:
+        fields = raw.get("repeat")
+        if not isinstance(fields, dict) or not isinstance(fields.get("from"), str):
+            return None
+        at, start = (*place, "repeat"), fields["from"]
+        steps = self.expressions.scope.steps
+        if start not in steps:
+            hint = did_you_mean(start, steps)
+            hint = hint or "; a jump leads back, to a step above or to this one"
+            self.tree.error((*at, "from"), f"no step before here is {start!r}{hint}")
+        when = self.expressions.condition(fields.get("while", True), (*at, "while"))
+        if "while" not in fields and "max" not in fields:
+            message = "goes round for ever: say while it does so, or how often (max)"
+            self.tree.error(at, message)
+        most = fields.get("max", 10)
+        return Repeat(start, when, most if isinstance(most, int) else 0)
+
+    def _question(
+        self, reading: Reading, raw: Mapping[str, Any]
+    ) -> tuple[Template, Template | None] | None:
+        """What a person is asked before a step that does something else."""
+        if "approval" not in raw:
+            return None
+        asked = replace(reading, raw={}, places={})
+        parts = approval_parts(asked, raw["approval"])
+        if parts.get("required") is False:
+            return None
+        asked.raw = parts
+        text = asked.value("message") if "message" in parts else None
+        timeout_s = asked.seconds("timeout") if "timeout" in parts else None
+        return text or f"Go on with {reading.id}?", timeout_s
