@@ -60,6 +60,11 @@ ruled() {
     [ -e "$state/rules/$event${tools:+.$tools}" ]
 }
 
+# Whether a step workflow is active in this session, or in an agent of it.
+stepped() {
+    [ -z "$off" ] && [ -e "$state/sessions/$session.steps" ]
+}
+
 # Whether a layer's file is another than at the last look.
 changed() {
     set -- "$1" "$state/rules/$2.stamp"
