@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.filled_text import filled_in
 from bridge.config import Settings
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import rule_gate, runs
@@ -42,7 +43,6 @@ from bridge.policy.rule_mending import NOT_BLOCKED, is_mending
 from bridge.policy.rule_set import Whose, label_of, scope_of
 from bridge.policy.tool_classes import HANDBACK, class_of, is_own
 from bridge.rules.freshness import FOLDER
-from bridge.rules.rule_text import filled_in
 from bridge.store import sessions
 from bridge.store.store import Store
 from bridge.store.variables import Holder, set_variables

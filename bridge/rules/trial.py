@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bridge.agents.filled_text import filled_in
 from bridge.policy.condition_compiler import compile_condition
 from bridge.policy.condition_explanation import Part, explain
 from bridge.policy.condition_globs import matches
@@ -22,7 +23,6 @@ from bridge.policy.rule_set import (
 from bridge.policy.shell_functions import shell
 from bridge.rules.compiled import rules_in_order
 from bridge.rules.rule_file import RuleFile
-from bridge.rules.rule_text import filled_in
 
 
 @dataclass(frozen=True, slots=True)

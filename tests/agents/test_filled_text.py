@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridge.agents.filled_text import filled_in
 from bridge.agents.templates import render
-from bridge.rules.rule_text import filled_in
 
 SCOPE = {
     "command": "x {{ command }} {% y %}\n",

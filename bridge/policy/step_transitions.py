@@ -1,0 +1,338 @@
+"""What an event does to a step workflow. Pure, but for the deeds it is handed.
+
+After a tool call: the step's `onTool` entries; after that, and after a prompt or an
+entry: the transitions in the file's order. The first that holds fires, again until
+none does, each step entered at most once per event; then the exit condition. Leaving
+and entering do their actions in order. A condition that cannot be evaluated does not
+hold, and is reported.
+
+A deed is known by its place in the workflow and the visit, or the event, so that one
+that is repeated after a kill is the same.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+
+from bridge.policy.condition import MAY, NO_SHELL, ConditionError, decide, evaluate
+from bridge.policy.rule_set import Whose, scope_of
+from bridge.policy.step_workflow import (
+    event_key,
+    handlers,
+    place_in,
+    scope_in,
+    step_of,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    from bridge.policy.condition import Shell
+
+    Json = dict[str, Any]
+
+    class Deeds(Protocol):
+        """What a workflow does beside its own state; each raises `ValueError`."""
+
+        def render(self, text: str, scope: Mapping[str, Any]) -> str:
+            """Fill in a text for the model."""
+
+        def act(self, action: Json, given: Json, key: str) -> Any:
+            """Do a `call_tool` or `spawn_agent`; the value is its result."""
+
+
+MAX_MESSAGE = 20_000
+MAX_HISTORY = 50
+_MAX_APPLIED = 64
+_MAX_UNTOLD = 16
+_MAX_PROBLEMS = 20
+# What an event is called in conditions: no variable hides it.
+_NAMES = frozenset(
+    place_in(scope_of({}, Whose({})), {"code": {"name": ""}, "step": ""})
+)
+
+
+class Change:
+    """What an event came to.
+
+    Attributes:
+        record: the workflow's record as it is now; it is not written yet.
+        is_changed: whether it differs from what it was.
+        changes: variables with their new values.
+        counted: by how much those were counted up that nothing has set.
+        moved: the steps it went through: from, to.
+        problems: what could not be done, and why.
+    """
+
+    __slots__ = ("changes", "counted", "is_changed", "moved", "problems", "record")
+
+    def __init__(self, record: Json) -> None:
+        self.record = record
+        self.is_changed = False
+        self.changes: Json = {}
+        self.counted: Json = {}
+        self.moved: list[tuple[str, str]] = []
+        self.problems: list[str] = []
+
+
+def begin(
+    record: Json, whose: Whose, deeds: Deeds, now_ms: int, shell: Shell = NO_SHELL
+) -> Change:
+    """Enter the first step of a workflow whose record has none yet."""
+    event = _Event(record, {}, whose, deeds, now_ms, shell)
+    event.enter(record["code"]["first"], "activated")
+    event.settle()
+    return event.done()
+
+
+def happen(
+    record: Json,
+    fields: Json,
+    whose: Whose,
+    deeds: Deeds,
+    now_ms: int,
+    shell: Shell = NO_SHELL,
+) -> Change:
+    """What becomes of a workflow after an event: a tool call, or a person's prompt."""
+    key = event_key(fields)
+    step = step_of(record)
+    if step is None or (key and key in record["applied"]):
+        return Change(record)
+    event = _Event(record, fields, whose, deeds, now_ms, shell)
+    event.handle(step)
+    event.settle()
+    return event.done()
+
+
+def ended(record: Json, why: str, now_ms: int) -> Change:
+    """A workflow that is ended from outside."""
+    change = Change(copy.copy(record))
+    _end(change.record, why, now_ms)
+    change.is_changed = True
+    change.record["rev"] = record.get("rev", 0) + 1
+    return change
+
+
+def _end(record: Json, why: str, now_ms: int) -> None:
+    record |= {"status": "ended", "why": why, "endedAt": now_ms}
+    name, step = record["code"]["name"], record["step"]
+    _tell(record, f"The workflow {name} has ended in step {step}: {why}.")
+
+
+def _tell(record: Json, text: str) -> None:
+    """Add what the model has to be told, whatever becomes of this process."""
+    known = [*record.get("untold", ()), [record.get("rev", 0) + 1, text]]
+    record["untold"] = known[-_MAX_UNTOLD:]
+
+
+class _Event:
+    def __init__(
+        self,
+        record: Json,
+        fields: Json,
+        whose: Whose,
+        deeds: Deeds,
+        now_ms: int,
+        shell: Shell,
+    ) -> None:
+        self.before = record
+        self.change = Change(copy.copy(record))
+        self.record = self.change.record
+        self.fields = fields
+        self.scope = scope_in(record, fields, whose)
+        self.deeds = deeds
+        self.now_ms = now_ms
+        self.shell = shell
+        self.said: list[str] = []
+
+    # The event
+
+    def handle(self, step: Json) -> None:
+        """What the step does about the result of a tool."""
+        key = event_key(self.fields)
+        for entry in handlers(step, self.fields):
+            if self.holds(entry.get("when", True), entry["at"]):
+                place = f"{self.record['step']} {entry['at']} {key}"
+                self.do(entry["do"], place)
+
+    def settle(self) -> None:
+        """Fire transitions until none holds, then see whether this is the end."""
+        entered: set[str] = set()
+        while (found := self.next_transition(entered)) is not None:
+            step = self.record["code"]["steps"][self.record["step"]]
+            here = self.record["step"]
+            self.do(step["exit"], f"{here} exit")
+            self.do(found["do"], f"{here} {found['at']}")
+            entered.add(found["to"])
+            self.enter(found["to"], found["text"])
+        code = self.record["code"]
+        if code["exit"] is not None and self.holds(code["exit"], code["exitAt"]):
+            _end(self.record, "its exit condition holds", self.now_ms)
+
+    def next_transition(self, entered: set[str]) -> Json | None:
+        """The first transition that holds, to a step not entered in this event."""
+        step: Json = self.record["code"]["steps"][self.record["step"]]
+        for each in step["transitions"]:
+            if each["to"] not in entered and self.holds(each["when"], each["at"]):
+                return dict(each)
+        return None
+
+    def enter(self, name: str, why: str) -> None:
+        """Go to a step, and do what it does on entry."""
+        before = self.record.get("step", "")
+        self.record["step"] = name
+        self.record["visit"] = self.record.get("visit", 0) + 1
+        self.record["stops"] = 0
+        self.record["history"] = [
+            *self.record.get("history", ()), [self.now_ms, before, name, why],
+        ][-MAX_HISTORY:]  # fmt: skip
+        self.change.moved.append((before, name))
+        place_in(self.scope, self.record)
+        step = self.record["code"]["steps"][name]
+        self.said = []
+        status = step.get("status")
+        if status is not None:
+            self.say(status, step["at"])
+        self.do(step["enter"], f"{name} enter")
+        self.record["message"] = "\n\n".join(self.said)
+        _tell(self.record, introduction(self.record))
+
+    def done(self) -> Change:
+        """The change, with the event noted in the record."""
+        change, record = self.change, self.record
+        if change.problems:
+            known = [*record.get("problems", ()), *change.problems]
+            record["problems"] = list(dict.fromkeys(known))[-_MAX_PROBLEMS:]
+        is_news = record != self.before or change.changes or change.counted
+        change.is_changed = bool(is_news)
+        if change.is_changed:
+            record["rev"] = record.get("rev", 0) + 1
+            if key := event_key(self.fields):
+                applied = [*record.get("applied", ()), key]
+                record["applied"] = applied[-_MAX_APPLIED:]
+        return change
+
+    # Its parts
+
+    def holds(self, code: Any, at: str) -> bool:
+        """Whether a condition holds; one that cannot be asked does not."""
+        try:
+            return decide(code, self.scope, self.shell) == "yes"
+        except ConditionError as error:
+            self.problem(f"{at}: the condition does not hold: {error.message}")
+            return False
+
+    def do(self, actions: list[Json], place: str) -> None:
+        """Do actions in order; one that fails is reported, and the next is done."""
+        for number, action in enumerate(actions):
+            if not self.holds(action.get("when", True), action["at"]):
+                continue
+            try:
+                self.act(action, self.key(f"{place} {number}"))
+            except (ConditionError, ValueError) as error:
+                self.problem(f"{action['at']}: {action['do']} failed: {error}")
+                if action.get("into"):
+                    self.set({action["into"]: {"error": str(error)}})
+
+    def key(self, place: str) -> str:
+        """What a deed is known by."""
+        digest = hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()[:16]
+        return f"{self.record['run']}-{self.record.get('visit', 0)}-{digest}"
+
+    def act(self, action: Json, key: str) -> None:
+        kind = action["do"]
+        if kind == "inject_message":
+            self.say(action["text"], action["at"])
+        elif kind == "set_variable":
+            values = {name: self.value(c) for name, c in action["values"].items()}
+            self.set(values)
+        elif kind == "increment_variable":
+            self.count(action["by"])
+        else:
+            given = self.value(action["arguments"]) or {}
+            if "prompt" in action:
+                given["prompt"] = self.deeds.render(action["prompt"], self.scope)
+            result = self.deeds.act(action, given, key)
+            if action.get("into"):
+                self.set({action["into"]: result})
+
+    def value(self, code: Any) -> Any:
+        found = evaluate(code, self.scope, self.shell)
+        return None if found is MAY else found
+
+    def say(self, text: str, at: str) -> None:
+        try:
+            said = self.deeds.render(text, self.scope).strip()
+        except ValueError as error:
+            self.problem(f"{at}: {error}")
+            # It says more than nothing does.
+            said = text.strip()
+        if said:
+            self.said.append(shortened(said))
+
+    def set(self, values: Json) -> None:
+        """Set variables, which those after this see."""
+        for name in values:
+            self.change.counted.pop(name, None)
+        self.change.changes |= values
+        self.show(values)
+
+    def count(self, by: Json) -> None:
+        """Count variables up."""
+        values: Json = {}
+        for name, step in by.items():
+            before = self.scope["variables"].get(name) or 0
+            if isinstance(before, bool) or not isinstance(before, (int, float)):
+                raise ConditionError(
+                    0, f"{name} is {before!r}, which cannot be counted"
+                )
+            values[name] = before + step
+            was_set = name in self.change.changes and name not in self.change.counted
+            if not was_set:
+                self.change.counted[name] = self.change.counted.get(name, 0) + step
+        self.change.changes |= values
+        self.show(values)
+
+    def show(self, values: Json) -> None:
+        self.scope["variables"] |= values
+        # What an event is called stays the event's.
+        self.scope |= {name: values[name] for name in values.keys() - _NAMES}
+
+    def problem(self, text: str) -> None:
+        if text not in self.change.problems:
+            self.change.problems.append(text)
+
+
+def shortened(text: str) -> str:
+    """A text for the model, at most as long as one may be."""
+    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"
+
+
+def introduction(record: Json) -> str:
+    """What the model is told of the step that it is in: on entry, and again later."""
+    return "\n".join(part for part in (_heading(record), record.get("message")) if part)
+
+
+def _heading(record: Json) -> str:
+    code = record["code"]
+    step = code["steps"][record["step"]]
+    lines = [f"Workflow {code['name']}, step {record['step']}."]
+    gate = step["gate"]
+    if gate["tools"] is not None:
+        named = [*gate["tools"], *(gate["mcp"] or ())]
+        lines.append(f"Tools: {', '.join(named) or 'none'}.")
+    if gate["blocked"] or gate["blockedMcp"]:
+        lines.append(f"Refused: {', '.join([*gate['blocked'], *gate['blockedMcp']])}.")
+    lines += [f"Goes on to {t['to']} when {t['text']}." for t in step["transitions"]]
+    own = code["variables"].keys() - code["owners"].keys()
+    asked = sorted(name for name in own if name in step["asks"])
+    if asked:
+        names = ", ".join(asked)
+        lines.append(
+            f"You set {names}: with the tool set_variables of hostbridge, or with "
+            f"`hostbridge vars set {asked[0]}:=true`."
+        )
+    return " ".join(lines)

@@ -1,0 +1,299 @@
+"""The step that a conversation's workflow is in: what it allows, what concerns it.
+
+Pure, and the standard library only: hooks ask this at every tool call while a workflow
+is active. `bridge.workflows.reader` compiles the workflow, `bridge.store.step_states`
+keeps it beside the state, in one record:
+
+    {code, run, step, visit, rev, status, message, untold, stops, applied, pending, …}
+
+    code   name, file, layer, digest, first, variables, owners, exit, stop,
+           steps: {name: step}
+    step   status, gate, enter, exit, onTool, transitions, stop
+    gate   tools, mcp       globs that a call must fit; None for all
+           blocked, blockedMcp   globs of refused calls
+           rules            [{when, reason, block, tools}]
+
+An MCP tool is `server:tool` in the lists about servers. What a model needs to go on is
+always allowed: see `is_always_allowed`.
+"""
+
+from __future__ import annotations
+
+from bridge.policy.condition import NO_SHELL, ConditionError, decide
+from bridge.policy.condition_globs import matches
+from bridge.policy.rule_set import scope_of
+from bridge.policy.tool_classes import HANDBACK, is_own
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from bridge.policy.condition import Shell
+    from bridge.policy.rule_set import Whose
+
+    Json = dict[str, Any]
+
+VERSION = 1
+# What our own MCP server is called in lists about servers, however it is installed.
+OWN_SERVER = "hostbridge"
+TOOL_EVENTS = frozenset({"PostToolUse", "PostToolUseFailure"})
+# Without the first, a model never gets to know a tool of MCP; with the others it
+# answers.
+_ALWAYS = frozenset({"ToolSearch", HANDBACK, "StructuredOutput"})
+# Those of our own tools with which a model finds its way out of a step.
+_WAY_OUT = frozenset({"get_variables", "set_variables", "status", "workflow_status"})
+_COMMANDS = frozenset({"vars", "workflow", "status", "respond"})
+_MAX_NAMED = 8
+
+
+def step_of(record: Json) -> Json | None:
+    """The step that the workflow is in; None if the record is no active one's."""
+    code = record.get("code")
+    if record.get("status") != "active" or not isinstance(code, dict):
+        return None
+    steps = code.get("steps")
+    step = steps.get(record.get("step")) if isinstance(steps, dict) else None
+    return step if isinstance(step, dict) else None
+
+
+def mcp_name(tool: str) -> str | None:
+    """A tool of MCP as `server:tool`; None for any other tool."""
+    if is_own(tool):
+        return f"{OWN_SERVER}:{tool.rpartition('__')[2]}"
+    server, mark, name = tool.removeprefix("mcp__").partition("__")
+    return f"{server}:{name}" if tool.startswith("mcp__") and mark else None
+
+
+def refusal(
+    record: Json,
+    fields: Json,
+    whose: Callable[[], Whose],
+    shell: Callable[[], Shell] = lambda: NO_SHELL,
+) -> str | None:
+    """Why the step refuses a tool call; None if it allows it.
+
+    `whose` and `shell` are asked only where a condition is evaluated.
+    """
+    step = step_of(record)
+    tool = fields.get("tool_name")
+    if step is None or not isinstance(tool, str) or tool in _ALWAYS:
+        return None
+    gate = step["gate"]
+    why = _refused_tool(gate, tool)
+    if why is None and gate["rules"]:
+        why = _refused_by_rule(record, gate["rules"], fields, whose, shell)
+    if why is None or _is_way_out(tool, fields):
+        return None
+    return f"hostbridge: {_place(record)} {why}\n{_how_to_go_on(record, step)}"
+
+
+def _place(record: Json) -> str:
+    return f"step {record['step']} of the workflow {record['code']['name']}"
+
+
+def _refused_tool(gate: Json, tool: str) -> str | None:
+    """Why the lists of a gate refuse a tool."""
+    mcp = mcp_name(tool)
+    if _fits(tool, gate["blocked"]) or (mcp and _fits(mcp, gate["blockedMcp"])):
+        return f"refuses {tool}."
+    tools, servers = gate["tools"], gate["mcp"]
+    if mcp is None:
+        is_allowed = tools is None or _fits(tool, tools)
+    elif servers is None:
+        is_allowed = tools is None or is_own(tool) or _fits(tool, tools)
+    else:
+        named = _fits(mcp, servers) or (tools is not None and _fits(tool, tools))
+        # Our own tools are allowed, unless the list says which of them.
+        is_allowed = named or (is_own(tool) and not _speaks_of_ours(servers))
+    if is_allowed:
+        return None
+    return f"does not allow {tool}; it allows {_listed(gate, is_mcp=mcp is not None)}."
+
+
+def _fits(name: str, globs: list[str]) -> bool:
+    return name in globs or any("*" in g and matches(name, g) for g in globs)
+
+
+def _speaks_of_ours(servers: list[str]) -> bool:
+    return any(each.startswith(f"{OWN_SERVER}:") for each in servers)
+
+
+def _listed(gate: Json, *, is_mcp: bool) -> str:
+    names = [*(gate["tools"] or ())]
+    if is_mcp or gate["tools"] is None:
+        names += gate["mcp"] or ()
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return (", ".join(names[:_MAX_NAMED]) + more) or "no tool but those that always are"
+
+
+def _is_way_out(tool: str, fields: Json) -> bool:
+    """Whether a call lets a model go on: its variables, its answer, the state."""
+    if is_own(tool):
+        return tool.rpartition("__")[2] in _WAY_OUT
+    if tool != "Bash":
+        return False
+    tool_input = fields.get("tool_input")
+    command = tool_input.get("command") if isinstance(tool_input, dict) else None
+    words = command.split(None, 2)[:2] if isinstance(command, str) else []
+    if len(words) < 2 or words[0] != "hostbridge" or words[1] not in _COMMANDS:  # noqa: PLR2004 - program and command
+        return False
+    from bridge.policy.shell_signs import shell_sign
+
+    return shell_sign(str(command)) is None
+
+
+def _refused_by_rule(
+    record: Json,
+    rules: Iterable[Json],
+    fields: Json,
+    whose: Callable[[], Whose],
+    shell: Callable[[], Shell],
+) -> str | None:
+    scope: Json | None = None
+    for rule in rules:
+        tools = rule.get("tools")
+        if not rule["block"] or (tools and not _fits(fields["tool_name"], tools)):
+            continue
+        scope = scope or scope_in(record, fields, whose())
+        try:
+            # What may be the case counts: the step refuses it.
+            if decide(rule["when"], scope, shell()) != "no":
+                return f"refuses this call: {rule['reason']}"
+        except ConditionError as error:
+            where = f"{rule['text']!r} ({rule['at']})"
+            return f"refuses this call: {where} cannot be asked: {error.message}"
+    return None
+
+
+def warnings(
+    record: Json,
+    fields: Json,
+    whose: Callable[[], Whose],
+    shell: Callable[[], Shell] = lambda: NO_SHELL,
+) -> list[str]:
+    """What the step's rules say about a call that it lets pass."""
+    step = step_of(record)
+    rules = (
+        [rule for rule in step["gate"]["rules"] if not rule["block"]] if step else []
+    )
+    if not rules:
+        return []
+    scope, said = scope_in(record, fields, whose()), []
+    for rule in rules:
+        tools = rule.get("tools")
+        if tools and not _fits(str(fields.get("tool_name")), tools):
+            continue
+        try:
+            if decide(rule["when"], scope, shell()) == "yes":
+                said.append(str(rule["reason"]))
+        except ConditionError:
+            continue
+    return said
+
+
+def scope_in(record: Json, fields: Json, whose: Whose) -> Json:
+    """What conditions and texts of a workflow can ask about an event."""
+    scope = scope_of(fields, whose)
+    if fields.get("hook_event_name") in TOOL_EVENTS:
+        from bridge.policy.tool_output import output_of
+
+        scope["tool_output"] = output_of(fields)
+    return place_in(scope, record)
+
+
+def place_in(scope: Json, record: Json) -> Json:
+    """The scope, with the workflow's own names as they are now."""
+    scope["tool_failed"] = _failed(scope)
+    scope["workflow"] = record["code"]["name"]
+    scope["current_step"] = record["step"]
+    scope["vars"] = scope["variables"]
+    return scope
+
+
+def _failed(scope: Json) -> bool:
+    return bool(scope["event"]["data"].get("hook_event_name") == "PostToolUseFailure")
+
+
+def handlers(step: Json, fields: Json) -> list[Json]:
+    """The `onTool` entries of a step that an event is about; conditions not asked."""
+    event, tool = fields.get("hook_event_name"), fields.get("tool_name")
+    if event not in TOOL_EVENTS or not isinstance(tool, str):
+        return []
+    ok, mcp = event == "PostToolUse", mcp_name(tool)
+    return [
+        each
+        for each in step["onTool"]
+        if each["ok"] in (None, ok)
+        and (
+            _fits(tool, each["tools"]) or (mcp is not None and _fits(mcp, each["mcp"]))
+        )
+    ]
+
+
+def event_key(fields: Json) -> str:
+    """What an event is known by, so that it counts once; empty if it has no id."""
+    call = fields.get("tool_use_id")
+    if isinstance(call, str) and call:
+        return f"{fields.get('hook_event_name')} {call}"
+    return ""
+
+
+def concerns(
+    record: Json,
+    fields: Json,
+    whose: Callable[[], Whose],
+    shell: Callable[[], Shell] = lambda: NO_SHELL,
+) -> bool:
+    """Whether an event, after a tool call or a prompt, has anything done about it."""
+    step = step_of(record)
+    if step is None:
+        return False
+    if record.get("pending") or record.get("untold"):
+        return True
+    key = event_key(fields)
+    if key and key in record.get("applied", ()):
+        return False
+    if handlers(step, fields):
+        return True
+    conditions = [each["when"] for each in step["transitions"]]
+    exit_code = record["code"].get("exit")
+    conditions += [] if exit_code is None else [exit_code]
+    if not conditions:
+        return False
+    scope = scope_in(record, fields, whose())
+    return any(_may_hold(each, scope, shell()) for each in conditions)
+
+
+def _may_hold(code: Any, scope: Mapping[str, Any], shell: Shell) -> bool:
+    try:
+        return decide(code, scope, shell) == "yes"
+    except ConditionError:
+        # It is to be reported.
+        return True
+
+
+def _how_to_go_on(record: Json, step: Json) -> str:
+    ways = [f"to {t['to']} when {t['text']}" for t in step["transitions"]]
+    way = f"It goes on {'; '.join(ways[:_MAX_NAMED])}. " if ways else ""
+    own = sorted(record["code"]["variables"].keys() - record["code"]["owners"].keys())
+    if own:
+        way += (
+            "You set variables with the tool set_variables of hostbridge, or with "
+            "`hostbridge vars set NAME:=VALUE`."
+        )
+    return way.strip() or "It ends when a person runs `hostbridge workflow end`."
+
+
+def stop_refusal(record: Json) -> Json | None:
+    """How the step says to go on at a premature end of a turn: {message, max}.
+
+    None if nothing is said, or it was said as often as it may be.
+    """
+    step = step_of(record)
+    if step is None:
+        return None
+    said: Json | None = step.get("stop") or record["code"].get("stop")
+    if said is None or record.get("stops", 0) >= said["max"]:
+        return None
+    return said

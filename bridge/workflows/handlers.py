@@ -1,0 +1,173 @@
+"""What a step does about the results of tools: `on_tool`, and as public files say it.
+
+    on_tool:
+      Bash: {set_variable: {passed: "tool_output.exit_code == 0"}}
+      mcp__*__validate_task:
+        - set_variable: {validation_passed: tool_output.is_valid}
+    on_mcp_success:
+      - {server: x-tasks, tool: claim_task,
+         action: set_variable, variable: claimed, value: true}
+
+Values in `on_tool` are expressions. An entry counts for calls that did not fail, unless
+it says `ok: false`, or `ok: any`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.policy import tool_names
+from bridge.policy.step_workflow import OWN_SERVER
+from bridge.workflows.actions import KINDS, pairs_of
+from bridge.workflows.own_tools import is_own_server, own_tools
+from bridge.workflows.tool_lists import server_tool
+
+if TYPE_CHECKING:
+    from bridge.agents.yaml_source import Tree
+    from bridge.workflows.actions import ActionReader
+    from bridge.workflows.expressions import Expressions
+    from bridge.workflows.fields import StepFields
+
+    Json = dict[str, Any]
+
+_OWN = ("when", "ok", "do")
+
+
+class HandlerReader:
+    """Reads what one step does about results."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        place: Place,
+        expressions: Expressions,
+        actions: ActionReader,
+    ) -> None:
+        self.tree = tree
+        self.place = place
+        self.expressions = expressions
+        self.actions = actions
+
+    def read(self, fields: StepFields) -> list[Json]:
+        """The compiled entries, in the file's order."""
+        found = self._on_tool(fields.on_tool)
+        for key, ok in (("on_mcp_success", True), ("on_mcp_error", False)):
+            for number, value in enumerate(getattr(fields, key)):
+                place = (*self.place, key, number)
+                entry = self._of_server(place, value, ok=ok)
+                found += [entry] if entry is not None else []
+        return found
+
+    def _on_tool(self, value: Any) -> list[Json]:
+        place = (*self.place, "on_tool")
+        if value is None:
+            return []
+        if not isinstance(value, dict):
+            what = f"expected actions by tool, got {describe(value)}"
+            self.tree.error(place, what)
+            return []
+        found = []
+        for tool, entries in value.items():
+            listed = entries if isinstance(entries, list) else [entries]
+            for number, entry in enumerate(listed):
+                at = (*place, tool, *([number] if isinstance(entries, list) else []))
+                code = self._entry(at, tool, entry)
+                found += [code] if code is not None else []
+        return found
+
+    def _entry(self, place: Place, tool: str, entry: Any) -> Json | None:
+        if not isinstance(entry, dict):
+            self.tree.error(place, f"expected actions, got {describe(entry)}")
+            return None
+        code = self._about(place, tool)
+        code |= {"at": self._at(place), "ok": True}
+        if "action" in entry:
+            return {**code, "do": self.actions.read(place, [entry])}
+        if "ok" in entry:
+            code["ok"] = self._outcome((*place, "ok"), entry["ok"])
+        if "when" in entry:
+            code["when"] = self.expressions.condition((*place, "when"), entry["when"])
+        named = [name for name in entry if name not in _OWN]
+        done = [each for name in named for each in self._do(place, name, entry[name])]
+        if "do" in entry:
+            done += self.actions.read((*place, "do"), entry["do"])
+        return {**code, "do": done}
+
+    def _outcome(self, place: Place, said: Any) -> bool | None:
+        """Whether the call is to have been right, or wrong; None for either."""
+        if isinstance(said, bool):
+            return said
+        if said != "any":
+            self.tree.error(place, f"expected true, false or any, got {describe(said)}")
+        return None
+
+    def _do(self, place: Place, name: str, fields: Any) -> list[Json]:
+        if name == "set_variable":
+            return self._set((*place, name), fields)
+        if name not in KINDS:
+            hint = did_you_mean(name, (*KINDS, *_OWN))
+            self.tree.error((*place, name), f"unknown action {name!r}{hint}")
+            return []
+        action = self.actions.one(place, {name: fields})
+        return [] if action is None else [action]
+
+    def _set(self, place: Place, fields: Any) -> list[Json]:
+        values = {
+            name: self.expressions.expression(at, value)
+            for name, value, at in pairs_of(place, fields)
+            if self.expressions.name(at, name)
+        }
+        if not values:
+            what = f"expected values by variable, got {describe(fields)}"
+            self.tree.error(place, what)
+            return []
+        return [{"do": "set_variable", "values": values, "at": self._at(place)}]
+
+    def _about(self, place: Place, tool: str) -> Json:
+        """The tools that an entry is about; ours also by their bare names."""
+        if tool in own_tools():
+            return {"tools": [], "mcp": [f"{OWN_SERVER}:{tool}"]}
+        if ":" in tool or tool.startswith("mcp__"):
+            # `mcp__*__name` may be any server's, ours with its two names too.
+            mapped = None if "*" in tool else server_tool(self.tree, place, tool)
+            mcp = [mapped] if mapped is not None else []
+            return {"tools": [] if mcp else [tool], "mcp": mcp}
+        if not tool_names.is_known(tool) and "*" not in tool:
+            known = tool_names.KNOWN | own_tools()
+            hint = did_you_mean(tool, known)
+            message = f"there is no tool {tool!r}{hint}"
+            (self.tree.error if hint else self.tree.warn)(place, message)
+        return {"tools": list(tool_names.on_host((tool,))), "mcp": []}
+
+    def _of_server(self, place: Place, value: Any, *, ok: bool) -> Json | None:
+        """An entry of `on_mcp_success` or `on_mcp_error`."""
+        if not isinstance(value, dict):
+            self.tree.error(place, f"expected an action, got {describe(value)}")
+            return None
+        server, tool = value.get("server"), value.get("tool")
+        for key, given in (("server", server), ("tool", tool)):
+            if not isinstance(given, str) or not given:
+                self.tree.error(place, f"has no {key}")
+                return None
+        if is_own_server(str(server)) and str(tool) not in own_tools():
+            hint = did_you_mean(str(tool), own_tools())
+            self.tree.error(
+                (*place, "tool"), f"hostbridge has no tool {tool!r}{hint}: this never "
+                "happens",
+            )  # fmt: skip
+        name = OWN_SERVER if is_own_server(str(server)) else server
+        rest = {k: v for k, v in value.items() if k not in ("server", "tool", "when")}
+        action = self.actions.one(place, rest)
+        if action is None:
+            return None
+        code: Json = {
+            "tools": [], "mcp": [f"{name}:{tool}"], "at": self._at(place), "ok": ok,
+            "do": [action],
+        }  # fmt: skip
+        if "when" in value:
+            code["when"] = self.expressions.condition((*place, "when"), value["when"])
+        return code
+
+    def _at(self, place: Place) -> str:
+        return f"{self.actions.where}:{self.tree.line_of(place)}"

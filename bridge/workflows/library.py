@@ -1,0 +1,43 @@
+"""Step workflows by name or path: the project's after trust, the user's, the built-in.
+
+The files are those of `bridge.pipelines.workflow_files`, which both kinds share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.agents.yaml_source import read_tree
+from bridge.errors import InvalidRequest
+from bridge.pipelines.workflow_files import WorkflowFiles, kind_of
+from bridge.workflows.reader import StepWorkflow, read_workflow
+
+if TYPE_CHECKING:
+    from bridge.config import Settings
+
+CheckAgent = Callable[[str], str | None]
+
+
+def find_workflow(
+    settings: Settings,
+    project: Path,
+    named: str | Path,
+    check_agent: CheckAgent = lambda _name: None,
+) -> StepWorkflow:
+    """The step workflow of a name, or in a file; it may have errors.
+
+    Raises:
+        InvalidRequest: there is none, it cannot be read, or it is a pipeline.
+        NotTrusted: the project brings it, and its user has not agreed to that.
+    """
+    files = WorkflowFiles(settings, project)
+    file = files.file_of(named)
+    text = files.text(file)
+    if kind_of(read_tree(text, file).value) == "pipeline":
+        raise InvalidRequest(
+            f"{file} is a pipeline, which runs by itself: hostbridge run {named}"
+        )
+    layer = files.layer(file) or "file"
+    return read_workflow(text, file, layer, check_agent=check_agent)

@@ -1,0 +1,352 @@
+"""Move the step workflow of a conversation: begin it, go on after an event, end it.
+
+Everything here is done under the lock of step workflows, and may be killed at any
+point: an event that comes again, or the next one, finishes what was begun. What the
+model has to be told stays in the record until somebody has told it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from bridge.errors import BridgeError, InvalidRequest
+from bridge.policy import step_transitions
+from bridge.policy.rule_set import Whose
+from bridge.policy.step_transitions import Change
+from bridge.policy.step_workflow import scope_in, step_of, stop_refusal
+from bridge.protocol.ids import new_request_id
+from bridge.store import step_states
+from bridge.store.variables import Kept, read_variables, set_variables
+
+if TYPE_CHECKING:
+    from bridge.policy.condition import Shell
+    from bridge.store.state import State
+    from bridge.store.store import Store
+    from bridge.store.variables import Holder
+
+    Json = dict[str, Any]
+    # An action, what it is given, and the key that it is known by -> its result.
+    Act = Callable[[Json, Json, str], Any]
+
+
+def _no_act(action: Json, _given: Json, _key: str) -> Any:
+    raise ValueError(f"{action['do']} cannot be done here")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Whose workflow it is.
+
+    Attributes:
+        holder: where it is kept, as its variables are.
+        session: the session it is in; empty if there is none.
+        whose: its variables as conditions see them, and its agent.
+        kept: variables that are somebody's already.
+        act: does `call_tool` and `spawn_agent`; raises ValueError or BridgeError.
+        shell: the functions of conditions that read commands.
+    """
+
+    holder: Holder
+    session: str
+    whose: Callable[[], Whose]
+    kept: Mapping[str, Kept] = field(default_factory=lambda: MappingProxyType({}))
+    act: Act = _no_act
+    shell: Shell = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How a workflow stands.
+
+    Attributes:
+        record: its record.
+        messages: what the model has not been told yet, the oldest first.
+        moved: the steps that were left and entered now.
+        problems: what could not be done now.
+    """
+
+    record: Json
+    messages: tuple[str, ...] = ()
+    moved: tuple[tuple[str, str], ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def rev(self) -> int:
+        """Counts the changes; `told` takes it."""
+        return int(self.record.get("rev", 0))
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the workflow goes on."""
+        return step_of(self.record) is not None
+
+
+def begin(
+    store: Store,
+    conversation: Conversation,
+    code: Json,
+    params: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    by: str,
+) -> Progress:
+    """Begin a workflow in a conversation that has none active.
+
+    Args:
+        store: where the conversation is kept.
+        conversation: whose it is to be.
+        code: the compiled workflow.
+        params: first values of declared variables.
+        by: person, model or agent: a model sets no variable that tools set.
+
+    Raises:
+        WorkflowActive: one is active there.
+        InvalidRequest: a parameter is no variable of it, or a variable is somebody's.
+    """
+    holder = conversation.holder
+    with step_states.changing(store) as state:
+        before = step_states.load(state[holder.folder], holder)
+        if before is not None and step_of(before) is not None:
+            raise step_states.WorkflowActive(before)
+        first = _first_values(store, conversation, code, params, by)
+        now_ms = state.now_ms()
+        record: Json = {
+            "schemaVersion": step_states.VERSION,
+            "run": _new_run(now_ms),
+            "code": code,
+            "status": "active",
+            "step": "",
+            "visit": 0,
+            "rev": 0,
+            "session": conversation.session,
+            "activatedAt": now_ms,
+            "by": by,
+            "params": dict(params),
+            "message": "",
+            "stops": 0,
+            "untold": [],
+            "applied": [],
+            "history": [],
+            "problems": [],
+        }
+        if before is not None:
+            before = _finished(store, state, conversation, before)
+            record["untold"] = before.get("untold", [])
+            step_states.put_away(state, holder, before)
+        whose = _with(conversation.whose(), first)
+        change = step_transitions.begin(
+            record, whose, _Deeds(conversation), now_ms, conversation.shell
+        )
+        change.changes = {**first, **change.changes}
+        return _commit(store, state, conversation, change)
+
+
+def advance(store: Store, conversation: Conversation, fields: Json) -> Progress | None:
+    """Go on after an event; None if no workflow is there.
+
+    Raises:
+        BrokenState, NewerSchema: its record cannot be read.
+        LockBusy: somebody else is at it for long; the event can come again.
+    """
+    holder = conversation.holder
+    with step_states.changing(store) as state:
+        record = step_states.load(state[holder.folder], holder)
+        if record is None:
+            return None
+        record = _finished(store, state, conversation, record)
+        if step_of(record) is None:
+            return _progress(Change(record))
+        change = step_transitions.happen(
+            record,
+            fields,
+            conversation.whose(),
+            _Deeds(conversation),
+            state.now_ms(),
+            conversation.shell,
+        )
+        if not change.is_changed:
+            return _progress(change)
+        return _commit(store, state, conversation, change)
+
+
+def end(store: Store, conversation: Conversation, why: str) -> Progress | None:
+    """End a workflow before its exit condition holds; None if there is none."""
+    holder = conversation.holder
+    with step_states.changing(store) as state:
+        try:
+            record = step_states.load(state[holder.folder], holder)
+        except step_states.BrokenState:
+            step_states.put_aside(state, holder)
+            raise
+        if record is None or step_of(record) is None:
+            return None
+        change = step_transitions.ended(record, why, state.now_ms())
+        return _commit(store, state, conversation, change)
+
+
+def stop(store: Store, conversation: Conversation, fields: Json) -> str | None:
+    """Why a turn may not end yet, as the workflow says it; counts how often."""
+    holder = conversation.holder
+    with step_states.changing(store) as state:
+        record = step_states.load(state[holder.folder], holder)
+        said = stop_refusal(record) if record is not None else None
+        if record is None or said is None:
+            return None
+        try:
+            scope = scope_in(record, fields, conversation.whose())
+            text = _Deeds(conversation).render(said["message"], scope)
+        except ValueError:
+            text = said["message"]
+        now = {**record, "stops": record.get("stops", 0) + 1}
+        step_states.save(state, holder, now)
+        place = f"step {record['step']} of the workflow {record['code']['name']}"
+        return f"{place} is not done. {step_transitions.shortened(text.strip())}"
+
+
+def told(store: Store, holder: Holder, rev: int) -> None:
+    """Note that the model was told everything up to a change.
+
+    A workflow that has ended, and has nothing more to tell, is put away.
+    """
+    with step_states.changing(store) as state:
+        record = step_states.load(state[holder.folder], holder)
+        if record is None:
+            return
+        left = [each for each in record.get("untold", ()) if each[0] > rev]
+        if left != record.get("untold", []):
+            record["untold"] = left
+            if step_of(record) is not None:
+                step_states.save(state, holder, record)
+        if step_of(record) is None and not left and not record.get("pending"):
+            step_states.put_away(state, holder, record)
+
+
+class _Deeds:
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+
+    def render(self, text: str, scope: Mapping[str, Any]) -> str:
+        if "{" not in text:
+            return text
+        from bridge.agents.filled_text import filled_in
+
+        return filled_in(text, scope)
+
+    def act(self, action: Json, given: Json, key: str) -> Any:
+        try:
+            return self.conversation.act(action, given, key)
+        except BridgeError as error:
+            raise ValueError(str(error)) from None
+
+
+def _commit(
+    store: Store, state: State, conversation: Conversation, change: Change
+) -> Progress:
+    """Write a change: the record says what is pending until the variables have it."""
+    record = change.record
+    if change.changes:
+        record["pending"] = {
+            "call": f"{record['run']}-{record['rev']}",
+            "changes": change.changes,
+            "counted": change.counted,
+        }
+    step_states.save(state, conversation.holder, record)
+    change.record = _finished(store, state, conversation, record)
+    return _progress(change)
+
+
+def _finished(
+    store: Store, state: State, conversation: Conversation, record: Json
+) -> Json:
+    """The record once its variables have what is pending."""
+    pending = record.get("pending")
+    if not pending:
+        return record
+    holder, kept = conversation.holder, conversation.kept
+    known = read_variables(store, holder)
+    owners = record["code"]["owners"]
+    # A variable of somebody else's stays his: only those of models are set as theirs.
+    tools = {
+        name
+        for name in pending["changes"]
+        if name in owners or name in kept or _is_others(known.get(name))
+    }
+    for owner, names in (("tool", tools), ("model", pending["changes"].keys() - tools)):
+        changes = {name: pending["changes"][name] for name in sorted(names)}
+        counted = {n: by for n, by in pending["counted"].items() if n in changes}
+        if changes:
+            set_variables(
+                store, holder, changes, owner,  # type: ignore[arg-type]  # a literal
+                kept=kept, counted=counted, call=f"{pending['call']}-{owner}",
+            )  # fmt: skip
+    now = {name: value for name, value in record.items() if name != "pending"}
+    step_states.save(state, holder, now)
+    return now
+
+
+def _is_others(variable: Any) -> bool:
+    return variable is not None and variable.owner != "model"
+
+
+def _progress(change: Change) -> Progress:
+    messages = tuple(text for _rev, text in change.record.get("untold", ()))
+    moved, problems = tuple(change.moved), tuple(change.problems)
+    return Progress(change.record, messages, moved, problems)
+
+
+def _new_run(now_ms: int) -> str:
+    """An id that sorts by its time, short enough to be part of others."""
+    moment = new_request_id(now_ms * 1000).partition("-")[0]
+    return f"s-{moment}-{os.urandom(3).hex()}"
+
+
+def _with(whose: Whose, values: Mapping[str, Any]) -> Whose:
+    return Whose(
+        {**whose.variables, **values},
+        agent=whose.agent,
+        depth=whose.depth,
+        above=whose.above,
+        sets=whose.sets,
+    )
+
+
+def _first_values(
+    store: Store,
+    conversation: Conversation,
+    code: Json,
+    params: Mapping[str, Any],
+    by: str,
+) -> Json:
+    """What the declared variables begin with."""
+    from bridge.agents.diagnostic import did_you_mean
+
+    declared, name = code["variables"], code["name"]
+    for param in params:
+        if param not in declared:
+            known = ", ".join(declared) or "none"
+            hint = did_you_mean(param, declared) or f"; it has {known}"
+            raise InvalidRequest(f"{param!r} is no variable of {name}{hint}")
+        if by == "model" and param in code["owners"]:
+            raise InvalidRequest(
+                f"{param} is set by what tools return in {name}: leave it out"
+            )
+    for variable in declared:
+        if variable in conversation.kept:
+            whose = conversation.kept[variable].whose
+            raise InvalidRequest(
+                f"{name} declares {variable}, which belongs to {whose}: rename one"
+            )
+    known_values = read_variables(store, conversation.holder)
+    mine = {
+        variable
+        for variable, each in known_values.items()
+        if each.owner in ("person", "rule")
+    }
+    first = {n: v for n, v in declared.items() if n not in mine}
+    taken = sorted(mine & params.keys())
+    if taken and by == "model":
+        raise InvalidRequest(f"{taken[0]} belongs to a {known_values[taken[0]].owner}")
+    return {**first, **params}

@@ -1,0 +1,286 @@
+"""Read a step workflow: its problems, each at its place, and the compiled form.
+
+    name: careful-fix
+    variables: {tests_pass: false}
+    steps:
+      - name: look
+        allowed_tools: [Read, Grep]
+        on_enter: [{inject_message: "Find the cause. Change nothing yet."}]
+        transitions: [{to: fix, when: cause_found}]
+    exit_condition: current_step == 'done'
+
+The compiled form is what `bridge.policy.step_workflow` says. A file with an error is
+not compiled at all: half a workflow would let pass what the other half refuses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.diagnostic import Diagnostic, Place, describe, did_you_mean
+from bridge.agents.validate import check
+from bridge.agents.yaml_source import Tree, read_tree
+from bridge.errors import BridgeError
+from bridge.policy.step_workflow import VERSION
+from bridge.policy.variable_names import shadowed
+from bridge.store.location import with_tilde
+from bridge.workflows import steps
+from bridge.workflows.actions import ActionReader
+from bridge.workflows.expressions import Expressions
+from bridge.workflows.fields import ELSEWHERE, StepFields, WorkflowFields
+from bridge.workflows.paths import check_paths
+from bridge.workflows.variables_set import Owners, set_in
+
+if TYPE_CHECKING:
+    Json = dict[str, Any]
+
+OWNERS = ("model", "tool")
+_NO_USE = ("version", "enabled", "priority", "sources", "settings")
+
+
+class InvalidWorkflow(BridgeError):
+    """The file of a workflow cannot be used.
+
+    Attributes:
+        problems: each at its place.
+    """
+
+    code = "invalid_workflow"
+
+    def __init__(self, name: str, problems: Iterable[Diagnostic]) -> None:
+        self.problems = tuple(problems)
+        listed = "".join(f"\n  {problem}" for problem in self.problems)
+        super().__init__(f"workflow {name!r} cannot be used:{listed}")
+
+
+@dataclass(frozen=True, slots=True)
+class StepWorkflow:
+    """A step workflow that was read; `code` is None if it has an error."""
+
+    name: str
+    file: Path
+    layer: str
+    description: str = ""
+    mode: str | None = None
+    code: Json | None = None
+    problems: tuple[Diagnostic, ...] = ()
+    digest: str = ""
+    step_names: tuple[str, ...] = field(default=())
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The problems that keep it from being used."""
+        return tuple(p for p in self.problems if p.level == "error")
+
+    def compiled(self) -> Json:
+        """The compiled form.
+
+        Raises:
+            InvalidWorkflow: the file has an error.
+        """
+        if self.code is None:
+            raise InvalidWorkflow(self.name, self.errors)
+        return self.code
+
+
+def read_workflow(
+    text: str,
+    file: Path,
+    layer: str,
+    *,
+    check_agent: Callable[[str], str | None] = lambda _name: None,
+) -> StepWorkflow:
+    """Read the text of a step workflow's file.
+
+    Args:
+        text: what the file holds.
+        file: where it is.
+        layer: whose it is.
+        check_agent: what is wrong with the name of an agent; None if nothing is.
+    """
+    tree = read_tree(text, file, keeps_source=True)
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return read_in(tree, (), layer, digest, name=file.stem, check_agent=check_agent)
+
+
+def read_in(
+    tree: Tree,
+    place: Place,
+    layer: str,
+    digest: str,
+    *,
+    name: str,
+    check_agent: Callable[[str], str | None] = lambda _name: None,
+) -> StepWorkflow:
+    """Read the step workflow at a place of a file; `name` if it has none of its own."""
+    reader = _Reader(tree, place, check_agent)
+    code = reader.read()
+    named = reader.fields.name or name
+    problems = tuple(sorted(tree.problems, key=lambda p: (p.line, p.column or 0)))
+    if code is not None:
+        code |= {"name": named, "layer": layer, "digest": digest}
+    found = StepWorkflow(
+        named,
+        tree.file,
+        layer,
+        " ".join((reader.fields.description or "").split()),
+        reader.fields.mode,
+        code,
+        problems,
+        digest,
+        tuple(reader.names),
+    )
+    return replace(found, code=None) if found.errors else found
+
+
+class _Reader:
+    def __init__(
+        self, tree: Tree, place: Place, check_agent: Callable[[str], str | None]
+    ) -> None:
+        self.tree = tree
+        self.place = place
+        self.check_agent = check_agent
+        value = tree.value
+        for key in place:
+            value = value[key]
+        self.value = value
+        self.names: dict[str, int] = {}
+        _, self.fields = check(WorkflowFields, tree, self._known(), place)
+
+    def _known(self) -> Any:
+        """The fields, without those that are obeyed elsewhere or nowhere."""
+        if not isinstance(self.value, dict):
+            return self.value
+        for name in sorted(ELSEWHERE.keys() & self.value.keys()):
+            message = f"a step workflow has no {name}; {ELSEWHERE[name]}"
+            self.tree.error((*self.place, name), message)
+        owned = {**self.value}
+        for name in (*ELSEWHERE, "owners"):
+            owned.pop(name, None)
+        return owned
+
+    def read(self) -> Json | None:
+        """The compiled workflow; its problems are in the tree."""
+        if not isinstance(self.value, dict):
+            return None
+        fields, tree = self.fields, self.tree
+        for name in _NO_USE:
+            if getattr(fields, name) is not None and name in ("enabled", "sources"):
+                way = "it begins with `hostbridge workflow activate`, or by an agent"
+                tree.warn((*self.place, name), f"changes nothing here: {way}")
+        declared = self._variables()
+        found = self._steps()
+        owners = self._owners(declared, found)
+        expressions = Expressions.of(tree, {*declared, *owners.known})
+        where = with_tilde(tree.file)
+        actions = ActionReader(tree, expressions, where, self.check_agent)
+        compiled = {}
+        for number, (place, step) in enumerate(found):
+            after = found[number + 1][1].name if number + 1 < len(found) else None
+            reader = steps.StepReader(tree, place, step, expressions, actions)
+            compiled[step.name] = reader.read(self.names, after)
+        place = (*self.place, "exit_condition")
+        code: Json = {
+            "version": VERSION,
+            "file": where,
+            "first": next(iter(compiled), ""),
+            "variables": declared,
+            "owners": owners.chosen,
+            "steps": compiled,
+            "exit": None,
+            "exitAt": f"{where}:{tree.line_of(place)}",
+            "stop": self._stop(expressions),
+        }
+        if fields.exit_condition is not None:
+            code["exit"] = expressions.condition(place, fields.exit_condition)
+        else:
+            tree.warn(
+                self.place,
+                "has no exit_condition: it ends only by `hostbridge workflow end`",
+            )
+        check_paths(tree, self.place, code, self.names)
+        self._check_use(declared, owners, expressions)
+        return code
+
+    def _variables(self) -> Json:
+        declared: Json = {}
+        for key in ("session_variables", "variables"):
+            given = getattr(self.fields, key)
+            for name, value in given.items():
+                place = (*self.place, key, name)
+                for why in shadowed([name]):
+                    self.tree.error(place, why)
+                declared[name] = value
+        # Of public files: it says how often a premature stop is refused.
+        declared.pop("premature_stop_max_attempts", None)
+        return declared
+
+    def _steps(self) -> list[tuple[Place, StepFields]]:
+        """The steps with their places; those without a name are left out."""
+        found: list[tuple[Place, StepFields]] = []
+        if not self.fields.steps:
+            self.tree.error((*self.place, "steps"), "has no steps")
+        for number, value in enumerate(self.fields.steps):
+            place = (*self.place, "steps", number)
+            step = steps.fields_of(self.tree, place, value)
+            if step is None:
+                continue
+            line = self.tree.line_of(place)
+            first = self.names.setdefault(step.name, line)
+            if first != line:
+                message = f"line {first} has a step of this name"
+                self.tree.error((*place, "name"), message)
+                continue
+            found.append((place, step))
+        return found
+
+    def _owners(self, declared: Json, found: list[tuple[Place, StepFields]]) -> Owners:
+        said = self.value.get("owners")
+        owners = set_in(step for _, step in found)
+        if said is None:
+            return owners
+        if not isinstance(said, dict):
+            what = f"expected owners by variable, got {describe(said)}"
+            self.tree.error((*self.place, "owners"), what)
+            return owners
+        for name, owner in said.items():
+            place = (*self.place, "owners", name)
+            if owner not in OWNERS:
+                hint = did_you_mean(str(owner), OWNERS)
+                what = f"expected model or tool, got {describe(owner)}{hint}"
+                self.tree.error(place, what)
+            elif name not in {*declared, *owners.known}:
+                hint = did_you_mean(name, declared)
+                self.tree.error(place, f"no variable is named {name!r}{hint}")
+            else:
+                owners = owners.with_owner(name, owner)
+        return owners
+
+    def _stop(self, expressions: Expressions) -> Json | None:
+        value = self.fields.on_premature_stop
+        if value is None:
+            return None
+        place = (*self.place, "on_premature_stop")
+        stop = steps.stop_in(self.tree, place, value, expressions)
+        often = self.fields.variables.get("premature_stop_max_attempts")
+        if stop is not None and isinstance(often, int) and often > 0:
+            given = value.get("max") if isinstance(value, dict) else None
+            stop["max"] = given or often
+        return stop
+
+    def _check_use(
+        self, declared: Json, owners: Owners, expressions: Expressions
+    ) -> None:
+        for name in declared:
+            if name not in expressions.used and name not in owners.known:
+                key = (
+                    "variables"
+                    if name in self.fields.variables
+                    else "session_variables"
+                )
+                place = (*self.place, key, name)
+                self.tree.warn(place, "no step asks for this variable, or sets it")

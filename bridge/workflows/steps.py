@@ -1,0 +1,228 @@
+"""One step of a workflow, compiled: its gate, its actions, and the ways out of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.diagnostic import Place, did_you_mean
+from bridge.agents.validate import check
+from bridge.workflows import tool_lists
+from bridge.workflows.fields import (
+    OF_A_STEP,
+    CommandFields,
+    RuleFields,
+    StepFields,
+    StopFields,
+    TransitionFields,
+)
+from bridge.workflows.handlers import HandlerReader
+
+if TYPE_CHECKING:
+    from bridge.agents.yaml_source import Tree
+    from bridge.workflows.actions import ActionReader
+    from bridge.workflows.expressions import Expressions
+
+    Json = dict[str, Any]
+
+_STOPS = 3
+_SHELLS = ["Bash", "Monitor", "PowerShell"]
+
+
+def fields_of(tree: Tree, place: Place, value: Any) -> StepFields | None:
+    """The fields of a step; None if it has no name that others could use."""
+    known = value
+    if isinstance(value, dict):
+        for name in sorted(OF_A_STEP.keys() & value.keys()):
+            tree.error((*place, name), f"a step has no {name}; {OF_A_STEP[name]}")
+        known = {key: each for key, each in value.items() if key not in OF_A_STEP}
+    _, fields = check(StepFields, tree, known, place)
+    return fields if isinstance(fields.name, str) else None
+
+
+def stop_in(
+    tree: Tree, place: Place, value: Any, expressions: Expressions
+) -> Json | None:
+    """What is said at a premature end of a turn."""
+    if isinstance(value, str):
+        return {"message": expressions.template(place, value), "max": _STOPS}
+    _, fields = check(StopFields, tree, value, place)
+    if not fields.message:
+        return None
+    message = expressions.template((*place, "message"), fields.message)
+    return {"message": message, "max": fields.max or _STOPS}
+
+
+class StepReader:
+    """Reads one step."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        place: Place,
+        fields: StepFields,
+        expressions: Expressions,
+        actions: ActionReader,
+    ) -> None:
+        self.tree = tree
+        self.place = place
+        self.fields = fields
+        self.expressions = expressions
+        self.actions = actions
+
+    def read(self, names: dict[str, int], after: str | None) -> Json:
+        """The compiled step; `after` is the step written next."""
+        fields, place = self.fields, self.place
+        handlers = HandlerReader(self.tree, place, self.expressions, self.actions)
+        code: Json = {
+            "at": self._at(place),
+            "status": None,
+            "gate": self._gate(),
+            "enter": self.actions.read((*place, "on_enter"), fields.on_enter),
+            "exit": self.actions.read((*place, "on_exit"), fields.on_exit),
+            "onTool": handlers.read(fields),
+            "transitions": self._transitions(names, after),
+            "asks": [],
+        }
+        if fields.status_message is not None:
+            at = (*place, "status_message")
+            code["status"] = self.expressions.template(at, fields.status_message)
+        if fields.on_premature_stop is not None:
+            at = (*place, "on_premature_stop")
+            value = fields.on_premature_stop
+            code["stop"] = stop_in(self.tree, at, value, self.expressions)
+        asked = {n for t in code["transitions"] for n in names_in(t["when"])}
+        code["asks"] = sorted(asked)
+        return code
+
+    def _at(self, place: Place) -> str:
+        return f"{self.actions.where}:{self.tree.line_of(place)}"
+
+    def _gate(self) -> Json:
+        fields, place, tree = self.fields, self.place, self.tree
+        allowed, blocked = fields.allowed_tools, fields.blocked_tools
+        servers, refused = fields.allowed_mcp_tools, fields.blocked_mcp_tools
+        all_blocked = _is_all(blocked)
+        all_refused = _is_all(refused)
+        in_blocked = tool_lists.tools_in(tree, (*place, "blocked_tools"), blocked)
+        in_refused = tool_lists.servers_in(tree, (*place, "blocked_mcp_tools"), refused)
+        return {
+            "tools": tool_lists.tools_in(tree, (*place, "allowed_tools"), allowed),
+            "blocked": ["*"] if all_blocked else in_blocked or [],
+            "mcp": tool_lists.servers_in(tree, (*place, "allowed_mcp_tools"), servers),
+            "blockedMcp": ["*"] if all_refused else in_refused or [],
+            "rules": [*self._commands(), *self._rules()],
+        }
+
+    def _commands(self) -> list[Json]:
+        """`blocked_commands`, as rules."""
+        found = []
+        for number, value in enumerate(self.fields.blocked_commands):
+            place = (*self.place, "blocked_commands", number)
+            whole, fields = check(CommandFields, self.tree, value, place)
+            if whole is None:
+                continue
+            words = fields.pattern.removesuffix("*").strip()
+            command = ["name", 0, "command"]
+            is_plain = words and "*" not in words and "?" not in words
+            code = ["runs", 0, command, words]
+            if not is_plain:
+                code = ["matches", 0, command, fields.pattern]
+            text = f"command {fields.pattern}"
+            reason = fields.reason or f"the command {fields.pattern} is refused here"
+            found.append({
+                "when": code, "text": text, "at": self._at(place), "reason": reason,
+                "block": True, "tools": _SHELLS,
+            })  # fmt: skip
+        return found
+
+    def _rules(self) -> list[Json]:
+        found = []
+        for number, value in enumerate(self.fields.rules):
+            place = (*self.place, "rules", number)
+            given = _with_message(value)
+            whole, fields = check(RuleFields, self.tree, given, place)
+            if whole is None:
+                continue
+            if "{{" in fields.message or "{%" in fields.message:
+                why = "expected plain text: a rule says it before anything is filled in"
+                self.tree.error((*place, "message"), why)
+            tools = None
+            if fields.tools is not None:
+                at = (*place, "tools")
+                tools = tool_lists.tools_in(self.tree, at, fields.tools)
+            found.append({
+                "when": self.expressions.condition((*place, "when"), fields.when),
+                "text": str(fields.when),
+                "at": self._at(place),
+                "reason": " ".join(fields.message.split()),
+                "block": fields.action == "block",
+                **({"tools": tools} if tools else {}),
+            })  # fmt: skip
+        return found
+
+    def _transitions(self, names: dict[str, int], after: str | None) -> list[Json]:
+        found = []
+        for number, value in enumerate(self.fields.transitions):
+            place = (*self.place, "transitions", number)
+            _, fields = check(TransitionFields, self.tree, value, place)
+            if not isinstance(fields.to, str):
+                continue
+            if fields.to not in names:
+                hint = did_you_mean(fields.to, names)
+                way = hint or f"; there are {', '.join(names)}"
+                self.tree.error((*place, "to"), f"no step is named {fields.to!r}{way}")
+            at = (*place, "on_transition")
+            found.append({
+                "to": fields.to,
+                "when": self.expressions.condition((*place, "when"), fields.when),
+                "text": _written(fields.when),
+                "at": self._at(place),
+                "do": self.actions.read(at, fields.on_transition),
+            })  # fmt: skip
+        if self.fields.exit_when is not None:
+            found += self._next(after)
+        return found
+
+    def _next(self, after: str | None) -> list[Json]:
+        """`exit_when`: the way to the step that is written next."""
+        place, when = (*self.place, "exit_when"), self.fields.exit_when
+        if after is None:
+            self.tree.error(
+                place,
+                "there is no step after this one: the workflow's end is its "
+                "exit_condition",
+            )
+            return []
+        code = self.expressions.condition(place, when)
+        text, at = _written(when), self._at(place)
+        return [{"to": after, "when": code, "text": text, "at": at, "do": []}]
+
+
+def names_in(code: Any) -> set[str]:
+    """The names that compiled code asks for, also as fields of `variables`."""
+    if not isinstance(code, list):
+        return set()
+    if code[:1] == ["name"]:
+        return {str(code[2])}
+    found = {name for part in code[2:] for name in names_in(part)}
+    if code[0] in ("get", "get_or") and isinstance(code[3], str):
+        found.add(code[3])
+    return found
+
+
+def _written(when: Any) -> str:
+    text = str(when).lower() if isinstance(when, bool) else " ".join(str(when).split())
+    return "it is entered" if text == "true" else text
+
+
+def _is_all(value: Any) -> bool:
+    return value in tool_lists.ALL or (
+        isinstance(value, list) and any(each in tool_lists.ALL for each in value)
+    )
+
+
+def _with_message(value: Any) -> Any:
+    """A rule whose text is called `reason`, as it is for commands."""
+    if isinstance(value, dict) and "message" not in value and "reason" in value:
+        return {**value, "message": value["reason"]}
+    return value
