@@ -177,6 +177,23 @@ class Settings:
         "BRIDGE_LOCAL_CACHE_MB", count(0), "prompts kept on disk; 0 keeps none",
         "caller", "serve", default=1024, unit="MiB",
     )  # fmt: skip
+    research_agent: str = setting(
+        "BRIDGE_RESEARCH_AGENT", TEXT, "the agent that looks around for a workflow",
+        "session", "caller", default="researcher",
+    )  # fmt: skip
+    research_timeout: int = setting(
+        "BRIDGE_RESEARCH_TIMEOUT", count(1), "how long it may take there", "session",
+        "caller", default=60, unit="seconds",
+    )  # fmt: skip
+    research_max_turns: int = setting(
+        "BRIDGE_RESEARCH_MAX_TURNS", count(1), "how many turns it may take there",
+        "session", "caller", default=10, unit="turns",
+    )  # fmt: skip
+    validation_max_iterations: int = setting(
+        "BRIDGE_VALIDATION_MAX_ITERATIONS", count(1), "how often a task may fail its "
+        "validation before a person is asked", "session", "caller", default=3,
+        unit="times",
+    )  # fmt: skip
     parent_request: str | None = setting(
         "BRIDGE_PARENT", TEXT, "the request whose agent started this process",
         "session", "caller", only_variable=_OF_A_REQUEST,

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.workflow_choice import choose
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId, is_id
-from bridge.protocol.request import Applied, Request, RouteName
+from bridge.protocol.request import Applied, Request, RouteName, WorkflowOf
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ def applied(
         prompt=render_request(definition, request).whole,
         subagent_type=definition.subagent_type,
         base=definition.base if request.is_temporary else None,
+        workflow=_workflow(definition, request),
     )
     return request.with_(definition=note)
 
@@ -135,23 +137,33 @@ def _variables(
 
 
 def check_route(definition: Definition, route: RouteName) -> None:
-    """Check that a definition can run, on this route.
+    """Check that a definition can run on this route.
 
     Raises:
-        InvalidRequest: it takes other routes, or needs something that this version does
-            not run: without that it would be another agent.
+        InvalidRequest: it takes other routes.
     """
-    if unsupported := definition.unsupported():
-        raise InvalidRequest(
-            f"agent {definition.name!r} cannot be asked yet: this version does not run "
-            f"{' or '.join(unsupported)}; remove it from {definition.source.file}, or "
-            "ask another agent"
-        )
     if not definition.takes(route):
         raise InvalidRequest(
             f"agent {definition.name!r} does not take the route {route}; it takes "
             f"{' or '.join(definition.routes)}"
         )
+
+
+def _workflow(definition: Definition, request: Request) -> WorkflowOf | None:
+    """The workflow that the agent works through; it is read when that begins.
+
+    Raises:
+        InvalidRequest: the agent has no such workflow.
+    """
+    choice = choose(definition, request.workflow)
+    if choice is None:
+        return None
+    layer = definition.source.layer
+    # Claude Code's own agents have no library of ours.
+    return WorkflowOf(
+        name=choice.name,
+        layer=layer if layer in ("built-in", "user", "project") else "user",
+    )
 
 
 def _check_schema(definition: Definition, schema: Mapping[str, Any] | None) -> None:

@@ -7,7 +7,7 @@ this. Only the loaders know which it was.
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from bridge.agents.agent_names import CLIENT_LAYERS, MAX_NAME, NAME, Layer
 from bridge.protocol.ids import Priority
@@ -16,8 +16,7 @@ from bridge.protocol.request import RouteName
 # For our own loop, if the definition sets no limit.
 DEFAULT_MAX_TURNS = 20
 MAX_TURNS = 1000
-# Fields that a definition may have, and that this version does not run.
-UNSUPPORTED = ("workflow", "workflows", "default_workflow")
+Mode = Literal["terminal", "headless", "self"]
 Spelling = Literal["yaml", "subagent", "markdown"]
 # Of a definition that names neither routes nor another provider.
 ROUTES_BY_MODE: dict[str | None, tuple[RouteName, ...]] = {
@@ -31,6 +30,19 @@ MaxTurns = Annotated[int, Field(ge=1, le=MAX_TURNS)]
 Strings = Annotated[tuple[str, ...], Field(strict=False)]
 FilePath = Annotated[Path, Field(strict=False)]
 ContextNames = Annotated[tuple[Literal["change"], ...], Field(strict=False)]
+
+
+def _check_file_name(value: str) -> str:
+    if not value.isprintable() or set(value) & {"/", "\\"} or not value.strip("."):
+        raise ValueError(
+            "expected the name of a file in the folder of workflows, such as "
+            "deploy.yaml"
+        )
+    return value
+
+
+# A name in the library of workflows, with or without its suffix: no path.
+WorkflowFile = Annotated[str, AfterValidator(_check_file_name)]
 
 
 class StrictModel(BaseModel):
@@ -80,6 +92,17 @@ class ScriptTool(ToolDefinition):
     provider_codes: tuple[str, ...] = ()
 
 
+class AgentWorkflow(StrictModel):
+    """A step workflow that a call can name: its file, and where it acts.
+
+    `mode: self` is on the caller, where a conversation calls; otherwise, and without a
+    mode, it is in the agent's own conversation.
+    """
+
+    file: WorkflowFile
+    mode: Mode | None = None
+
+
 class ExampleCall(StrictModel):
     """A tool call in an example, and its result."""
 
@@ -121,7 +144,9 @@ class AgentFields(StrictModel):
         subagent_type: the client's agent that runs it on the host route.
         default_variables, lifecycle_variables, lifecycle_variables_mode: variables.
         lifecycle_workflow: the rule set that binds it; None for the usual one.
-        workflow, workflows, default_workflow: not run yet.
+        workflow: the step workflow that it always works through.
+        workflows: those that a call can name, by their keys.
+        default_workflow: the key for a call that names none.
     """
 
     name: str
@@ -129,7 +154,7 @@ class AgentFields(StrictModel):
     prompt: str | None = None
     model: str | None = None
     provider: Literal["claude", "local", "endpoint"] | None = None
-    mode: Literal["terminal", "headless", "self"] | None = None
+    mode: Mode | None = None
     tools: Strings | None = None
     blocked_tools: Strings = ()
     allow: Strings = ()
@@ -145,17 +170,9 @@ class AgentFields(StrictModel):
     lifecycle_variables: dict[str, Any] = {}
     lifecycle_variables_mode: Literal["merge", "replace"] = "merge"
     lifecycle_workflow: Name | None = None
-    workflow: str | dict[str, Any] | None = None
-    workflows: dict[str, Any] | None = None
+    workflow: WorkflowFile | None = None
+    workflows: dict[str, AgentWorkflow] = {}
     default_workflow: str | None = None
-
-    def unsupported(self) -> list[str]:
-        """What it asks for that this version does not run.
-
-        To support a field, remove it from `UNSUPPORTED`.
-        """
-        fields = [field for field in UNSUPPORTED if getattr(self, field)]
-        return [*fields, *(["mode: self"] if self.mode == "self" else [])]
 
 
 class Definition(AgentFields):

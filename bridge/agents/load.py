@@ -155,9 +155,8 @@ def _check_kind(tree: Tree) -> bool:
     if not isinstance(value, dict):
         return True
     steps = value.get("steps")
-    later = ", which this version does not run yet"
     if rules := [field for field in _RULE_FIELDS if field in value]:
-        field, kind, later = rules[0], "a rules file", ""
+        field, kind = rules[0], "a rules file"
         place = "~/.hostbridge/rules.yaml or .bridge/rules.yaml"
     elif "prompt" not in value and isinstance(steps, (list, dict)):
         acts = [s for s in steps if isinstance(s, dict) and _ACTIONS & s.keys()]
@@ -166,5 +165,5 @@ def _check_kind(tree: Tree) -> bool:
         place = "~/.hostbridge/workflows or .bridge/workflows"
     else:
         return True
-    tree.error((field,), f"this is {kind}, not an agent: it belongs in {place}{later}")
+    tree.error((field,), f"this is {kind}, not an agent: it belongs in {place}")
     return False

@@ -1,8 +1,9 @@
 """The prompt of an agent: its definition's templates, filled in for a request. Pure.
 
-Templates can use `task`, `arguments`, the variables, and with a node `node_text,
-node_name, node_type, file_path`. Nothing of the request is lost: a task or a node that
-no template uses is added at the end, and then the change, unaltered.
+Templates can use `task`, `task_id` (empty if there is none), `arguments`, the
+variables, and with a node `node_text, node_name, node_type, file_path`. Nothing of the
+request is lost: a task or a node that no template uses is added at the end, and then
+the change, unaltered.
 """
 
 from __future__ import annotations
@@ -46,8 +47,11 @@ def render_request(definition: Definition, request: Request) -> Rendered:
         InvalidRequest: a template needs something that the request does not have.
     """
     node = request.node
+    named = {} if request.task_id is None else {"task_id": request.task_id}
     scope: dict[str, Any] = {
+        "task_id": "",
         **request.variables,
+        **named,
         "task": request.prompt,
         "arguments": request.arguments,
         **({} if node is None else node_scope(node)),

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from bridge.agents import definition, fields
 from bridge.agents.agent_names import Layer
+from bridge.agents.diagnostic import did_you_mean
 from bridge.agents.files import Reader
 from bridge.agents.lint import lint
 from bridge.agents.validate import check
@@ -29,6 +30,7 @@ def read_agent(
     tree: Tree, layer: Layer, reader: Reader
 ) -> definition.Definition | None:
     """Read a YAML agent. Problems go into the tree; None if it cannot be used."""
+    _refuse_inline(tree)
     agent, salvaged = check(AgentFile, tree)
     _check_fields(salvaged, tree)
     model = salvaged.model and fields.read_model(
@@ -56,13 +58,12 @@ def read_agent(
 
 def _routes(agent: AgentFile) -> tuple[RouteName, ...]:
     """The routes as written, or those that follow from provider and mode."""
-    if agent.mode == "self":
-        return ()
     if agent.routes is not None:
         return tuple(dict.fromkeys(agent.routes))
     if agent.provider in ("local", "endpoint"):
         return (agent.provider,)
-    if agent.mode is not None:
+    # With `self`, what has no caller to act on is in a conversation of its own.
+    if agent.mode in definition.ROUTES_BY_MODE:
         return definition.ROUTES_BY_MODE[agent.mode]
     if agent.provider == "claude":
         return ("host", "claude")
@@ -73,7 +74,8 @@ def _check_fields(agent: AgentFile, tree: Tree) -> None:
     for field in ("default_variables", "lifecycle_variables"):
         fields.check_variables(tree, (field,), getattr(agent, field))
     if agent.prompt is not None:
-        known = {*agent.default_variables, *agent.lifecycle_variables, *fields.RESERVED}
+        own = {*agent.default_variables, *agent.lifecycle_variables}
+        known = {*own, *fields.RESERVED, "task_id"}
         names = fields.check_template(tree, ("prompt",), agent.prompt, known)
         if names is not None and "task" not in names:
             message = "has no {{ task }}, so the task is added at the end"
@@ -81,10 +83,37 @@ def _check_fields(agent: AgentFile, tree: Tree) -> None:
     fields.check_tools(tree, ("tools",), agent.tools or ())
     fields.check_tools(tree, ("blocked_tools",), agent.blocked_tools)
     fields.check_rules(tree, ("allow",), agent.allow)
-    for what in agent.unsupported():
-        field = what.partition(":")[0]
-        message = f"this version does not run {what}: the agent cannot be asked yet"
-        tree.warn((field,), message)
+    _check_workflows(agent, tree)
+
+
+def _refuse_inline(tree: Tree) -> None:
+    """Complain of workflows that are written out in the agent's own file."""
+    workflows = tree.value.get("workflows") if isinstance(tree.value, dict) else None
+    if not isinstance(workflows, dict):
+        return
+    for key, value in workflows.items():
+        if isinstance(value, dict) and "steps" in value:
+            message = (
+                "a workflow has a file of its own: move it to workflows/"
+                f"{key}.yaml beside this folder, and write file: {key}.yaml here"
+            )
+            tree.error(("workflows", key, "steps"), message)
+            # No further problems: its fields are right in that file.
+            workflows[key] = {"file": f"{key}.yaml"}
+
+
+def _check_workflows(agent: AgentFile, tree: Tree) -> None:
+    """Whether the workflow that is used without a choice is one that it has."""
+    default = agent.default_workflow
+    if default is not None and default not in agent.workflows:
+        known = agent.workflows
+        hint = did_you_mean(default, known) or (
+            f"; it has {', '.join(map(repr, known))}" if known else ""
+        )
+        tree.error(("default_workflow",), f"`workflows` has no {default!r}{hint}")
+    if agent.workflow is not None and agent.workflows:
+        message = "`workflow` is for an agent with one; name it in `workflows`, too"
+        tree.error(("workflow",), message)
 
 
 def _check_answers(agent: AgentFile, tree: Tree) -> None:

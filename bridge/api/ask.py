@@ -92,7 +92,11 @@ class Asker(Submitter):
             hosts = Hosts(store, self.settings)
             begun = draft(store, self.settings, prompt, agent, schema, given)
             planned = plan(
-                given.get("route", "auto"),
+                begun.choose_route(
+                    given.get("route", "auto"),
+                    given.get("mode"),
+                    self.settings.cli_fallback,
+                ),
                 flag=self.settings.cli_fallback,
                 fallback=given.get("fallback"),
                 fallback_after_s=fallback_after_s,

@@ -18,6 +18,7 @@ from bridge.routes import OwnRoute
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from bridge.agents.definition import Mode
     from bridge.api.routing import RouteChoice
     from bridge.engine.run import Policy
     from bridge.engine.view import RunView
@@ -35,7 +36,13 @@ class RequestOptions(TypedDict, total=False):
         arguments: available to the definition's templates as `arguments`.
         node: a piece of source the request is about, as `FILE::NAME` or a `Node`.
         variables: variables of the agent, available to the definition's templates.
-        task_id: an id chosen by the caller, repeated in the result.
+        task_id: the task that it is about, such as `#42`, or any id of the caller's;
+            repeated in the result. With that of a task no prompt is needed: then the
+            prompt is what the task says.
+        workflow: the step workflow for the agent, by its key in the definition's
+            `workflows`; by default the definition's own.
+        mode: terminal (an agent of an open session) or headless (a process of its own);
+            by default the workflow's, and then the definition's.
         dedup_key: stands for one question. The same question with the same key gets the
             same request, running or answered; another question is refused.
         session: the only host session that may take the request.
@@ -51,6 +58,8 @@ class RequestOptions(TypedDict, total=False):
     node: str | Node | None
     variables: dict[str, Any] | None
     task_id: str | None
+    workflow: str | None
+    mode: Mode | None
     dedup_key: str | None
     session: str | None
     route: RouteChoice

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.known_agents import Agents
-from bridge.api.routing import on_route
+from bridge.agents.workflow_choice import choose
+from bridge.api.model_support import own_route_of
+from bridge.api.routing import RouteChoice, check_route, on_route
 from bridge.config import LONGEST_S, Settings
 from bridge.errors import DepthExceeded, InvalidRequest
 from bridge.host.output import one_line
@@ -18,12 +20,13 @@ from bridge.protocol.ids import PRIORITIES, check_id, new_request_id
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Node, Request, RouteName
 from bridge.protocol.type_checks import check
+from bridge.routes import OWN, OwnRoute
 from bridge.store.clock import uptime
 from bridge.store.host_process import environments_above, name_of
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from bridge.agents.definition import Definition
+    from bridge.agents.definition import Definition, Mode
     from bridge.host.calling_agent import Asking
     from bridge.host.session_above import Above
 
@@ -65,6 +68,59 @@ class Draft(Checked):
     def routes(self) -> tuple[RouteName, ...] | None:
         """The routes that the definition accepts; None for any."""
         return self.definition.routes if self.definition else None
+
+    def choose_route(
+        self, named: str, mode: Mode | None, usual: OwnRoute | None
+    ) -> RouteChoice:
+        """The route of a call that names `named`, in a mode.
+
+        The call's mode goes before its workflow's, and that before its definition's.
+        `usual` is the route for what no session answers.
+
+        Raises:
+            InvalidRequest: there is no such workflow; route and mode exclude each
+                other; or the agent cannot run in this mode.
+        """
+        route = check_route(named)
+        choice = self.definition and choose(self.definition, self.request.workflow)
+        by_workflow = choice.mode if choice and choice.mode != "self" else None
+        wanted = mode or by_workflow
+        if mode == "self":
+            raise InvalidRequest(
+                "mode self acts on the conversation that calls, which a program has "
+                "not; leave the mode out, or say terminal or headless"
+            )
+        if wanted is None or (mode is None and route != "auto"):
+            return route
+        if route == "auto":
+            return "host" if wanted == "terminal" else self.own_route(usual)
+        if (route == "host") != (wanted == "terminal"):
+            raise InvalidRequest(
+                f"route {route} is not mode {wanted}; name one of them"
+            )
+        return route
+
+    def own_route(self, usual: OwnRoute | None) -> OwnRoute:
+        """The route on which a process of its own answers.
+
+        Raises:
+            InvalidRequest: the agent runs in an open session only.
+        """
+        named = own_route_of(self.request.model if self.is_model_asked else None)
+        if named is not None:
+            return named
+        definition = self.definition
+        accepted = [
+            route
+            for route in (*(self.routes or ()), *OWN)
+            if route in OWN and (definition is None or definition.takes(route))
+        ]
+        if not accepted:
+            raise InvalidRequest(
+                f"agent {self.request.agent_type!r} runs in an open session only; use "
+                'mode "terminal"'
+            )
+        return usual if usual in accepted else accepted[0]
 
     def definition_on(self, route: RouteName) -> Definition | None:
         """The definition that a route needs.
@@ -151,7 +207,7 @@ def draft(
 
     check(prompt=prompt, agent=agent)
     if not prompt.strip():
-        raise InvalidRequest("the prompt is empty")
+        prompt = _prompt_of_task(options.get("task_id"))
     fields = {
         name: value
         for name, value in options.items()
@@ -226,6 +282,17 @@ def draft(
         fan_out,
         asking.variables,
     )
+
+
+def _prompt_of_task(task_id: str | None) -> str:
+    """What a task says, for an agent that is told nothing else.
+
+    Raises:
+        InvalidRequest: no task is named; or there is no such task.
+    """
+    if task_id is None:
+        raise InvalidRequest("the prompt is empty")
+    return f"Task {task_id}"
 
 
 def _default_requester() -> str:

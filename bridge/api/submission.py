@@ -30,7 +30,12 @@ class Submitter:
         given = checked("submit", options)
         with self.opened() as store:
             begun = draft(store, self.settings, prompt, agent, schema, given)
-            route = plan(given.get("route", "auto"), accepted=begun.routes).route
+            named = begun.choose_route(
+                given.get("route", "auto"),
+                given.get("mode"),
+                self.settings.cli_fallback,
+            )
+            route = plan(named, accepted=begun.routes).route
             request = begun.on(route)
             check_schema(route, request, begun.definition_on(route))
             # Submitting it after its own deadline would be useless.

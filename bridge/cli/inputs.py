@@ -32,12 +32,16 @@ _EXAMPLE = '"Which modules lack tests?"'
 def agent_and_prompt(bridge: Bridge, options: Namespace) -> tuple[str, str]:
     """Agent and prompt from one or two words; a prompt of `-` is read from stdin.
 
+    With the id of a task an agent is enough: the prompt is empty then.
+
     Raises:
         InvalidRequest: there is no prompt, it is not UTF-8, or it lacks quotes.
     """
     words, prog = options.words, options.prog
     if len(words) > 2:  # noqa: PLR2004 - an agent, and the prompt
         raise _unquoted(bridge, options)
+    if options.task_id is not None and _is_agent(bridge, words):
+        return (*words, GENERAL)[0], ""
     if len(words) == 1:
         _refuse_agent_alone(bridge, words[0], prog)
     agent, prompt = [GENERAL, *words][-2:] if words else (GENERAL, None)
@@ -49,9 +53,18 @@ def agent_and_prompt(bridge: Bridge, options: Namespace) -> tuple[str, str]:
     raise InvalidRequest(f"{wrong}; try: {typed} {_EXAMPLE}")
 
 
-def _refuse_agent_alone(bridge: Bridge, word: str, prog: str) -> None:
+def _is_agent(bridge: Bridge, words: list[str]) -> bool:
+    """Whether these words are no prompt, but at most an agent."""
     # Looking up agents reads files; a word with spaces cannot be a name.
-    if not any(map(str.isspace, word)) and word in _known(bridge):
+    return not words or (
+        len(words) == 1
+        and not any(map(str.isspace, words[0]))
+        and words[0] in _known(bridge)
+    )
+
+
+def _refuse_agent_alone(bridge: Bridge, word: str, prog: str) -> None:
+    if _is_agent(bridge, [word]):
         raise InvalidRequest(
             f"{word!r} is an agent, and there is no prompt; try: {prog} {word} "
             f"{_EXAMPLE} (to ask about that word alone: {prog} {GENERAL} {word})"

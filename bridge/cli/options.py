@@ -184,6 +184,20 @@ QUESTION = (
         "definition says, or an open session.",
     ),
     option(
+        "--mode",
+        heading=WHO,
+        choices=("terminal", "headless"),
+        help="terminal: an agent of an open session; headless: a process of its own. "
+        "By default as its workflow or its definition says.",
+    ),
+    option(
+        "--workflow",
+        metavar="KEY",
+        heading=WHO,
+        help="The step workflow that the agent works through, by its key in the "
+        "definition's `workflows`.",
+    ),
+    option(
         "--model",
         metavar="MODEL",
         heading=WHO,
@@ -211,7 +225,11 @@ QUESTION = (
         "normal.",
     ),
     option(
-        "--task-id", metavar="ID", heading=_REQUEST, help="Comes back with the answer."
+        "--task-id",
+        metavar="ID",
+        heading=_REQUEST,
+        help="The task that it is about, such as '#42', which then needs no prompt; or "
+        "an id of yours. Comes back with the answer.",
     ),
     option(
         "--dedup-key",

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bridge.api.hosts import HERE, Hosts
-from bridge.api.model_support import check_here, own_route_of
+from bridge.api.model_support import check_here
 from bridge.api.options import checked
 from bridge.api.project import Project
 from bridge.api.request_builder import Draft, draft
 from bridge.api.routing import plan
 from bridge.api.submission import Submitter
 from bridge.config import Settings
-from bridge.errors import CannotWaitHere, InvalidRequest, NoHost
+from bridge.errors import CannotWaitHere, NoHost
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import offer_to_caller
@@ -27,8 +27,6 @@ from bridge.mcp.serving import Serving
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request, RouteName
 from bridge.protocol.status import Stage
-from bridge.protocol.wording import quoted
-from bridge.routes import OWN
 from bridge.store import Found
 from bridge.store.handovers import callers
 from bridge.store.store import Store
@@ -44,7 +42,6 @@ class Wanted:
     prompt: str
     agent: str
     mode: Mode | None
-    workflow: str | None
     schema: dict[str, Any] | None
     options: dict[str, Any]
 
@@ -66,7 +63,6 @@ def start(
     Raises:
         BridgeError: nothing was asked, or the session cannot take it.
     """
-    _check_runs(wanted)
     settings = project.settings
     given = checked("submit", wanted.options)
     submitter = Submitter(project.store, settings)
@@ -99,20 +95,6 @@ def start(
     if worker is not None:
         serving.begin(project, worker, request_id, timeout_s)
     return Started(request_id, timeout_s)
-
-
-def _check_runs(wanted: Wanted) -> None:
-    """Check that this version can do what is wanted.
-
-    Raises:
-        InvalidRequest: it is for a workflow.
-    """
-    if wanted.workflow is not None or wanted.mode == "self":
-        what = f"workflow {quoted(wanted.workflow)}" if wanted.workflow else "mode self"
-        raise InvalidRequest(
-            f"{what}: this version runs no workflows; leave it out, and the agent "
-            "just does what the prompt says"
-        )
 
 
 def is_own_host(hosts: Hosts, request: Request, caller: Caller) -> bool:
@@ -176,28 +158,7 @@ def _no_host(hosts: Hosts, request: Request) -> NoHost:
 
 
 def _route(mode: Mode | None, begun: Draft, settings: Settings) -> RouteName:
-    """The route of a call: its mode decides, else the definition, else an open session.
-
-    Raises:
-        InvalidRequest: the agent runs in an open session only.
-    """
-    if mode == "terminal":
-        return "host"
-    if mode is None:
-        return plan("auto", flag=settings.cli_fallback, accepted=begun.routes).route
-    named = own_route_of(begun.request.model if begun.is_model_asked else None)
-    if named is not None:
-        return named
-    definition = begun.definition
-    accepted = [
-        route
-        for route in (*(begun.routes or ()), *OWN)
-        if route in OWN and (definition is None or definition.takes(route))
-    ]
-    if not accepted:
-        raise InvalidRequest(
-            f"agent {begun.request.agent_type!r} runs in an open session only; use "
-            'mode "terminal"'
-        )
+    """The route of a call: its mode decides, else the workflow's, else the agent's."""
     usual = settings.cli_fallback
-    return usual if usual in accepted else accepted[0]
+    named = begun.choose_route("auto", mode, usual)
+    return plan(named, flag=usual, accepted=begun.routes).route

@@ -58,7 +58,9 @@ class Tools:
         self,
         ctx: Call,
         *,
-        prompt: Annotated[str, Field(description="The task.")],
+        prompt: Annotated[
+            str, Field(description="What to do; with a task_id not needed.")
+        ] = "",
         agent: Annotated[
             str, Field(description="Which agent; the prompts list those there are.")
         ] = GENERAL,
@@ -66,7 +68,8 @@ class Tools:
             Mode | None,
             Field(
                 description="terminal: an agent of the open session; headless: a "
-                "process of its own; by default what the agent's definition says."
+                "process of its own; self: its workflow acts on you; by default what "
+                "the agent's definition says."
             ),
         ] = None,
         model: Annotated[
@@ -77,12 +80,15 @@ class Tools:
             ),
         ] = None,
         workflow: Annotated[
-            str | None, Field(description="Not yet: this version runs no workflows.")
+            str | None,
+            Field(description="A key of the agent's workflows: what it works through."),
         ] = None,
         task_id: Annotated[
             str | None,
             Field(
-                description="Your own id; comes back with the answer.", max_length=200
+                description="The task it is about, such as #42; comes back with the "
+                "answer.",
+                max_length=200,
             ),
         ] = None,
         variables: Annotated[
@@ -110,10 +116,11 @@ class Tools:
         options = {
             "model": model,
             "task_id": task_id,
+            "workflow": workflow,
             "variables": variables,
             "timeout_s": timeout_s,
         }
-        wanted = Wanted(prompt, agent, mode, workflow, schema, options)
+        wanted = Wanted(prompt, agent, mode, schema, options)
         bridge, caller = await asyncio.to_thread(self._open, ctx)
         # A cancelled call has its agent cancelled as soon as there is one.
         with anyio.CancelScope(shield=True):

@@ -21,10 +21,11 @@ _COMPARED = {
     "context": "change to look at",
     "session": "session",
     "task_id": "task id",
+    "workflow": "workflow",
 }
 # What a definition fills in where the asker left it open.
 _FILLED_IN = frozenset({"answer_schema", "context", "model", "variables"})
-_SHOWN = frozenset({"agent_type", "model", "session", "task_id"})
+_SHOWN = frozenset({"agent_type", "model", "session", "task_id", "workflow"})
 
 
 def differences(

@@ -134,18 +134,29 @@ class Uptime(Value):
         return set_ms if abs(set_ms) >= _MIN_CHANGE_MS else 0
 
 
+class WorkflowOf(Value):
+    """The step workflow that an agent works through: its name, and whose it is.
+
+    It is the one of this layer, or else of a layer below it.
+    """
+
+    name: str
+    layer: Literal["built-in", "user", "project"]
+
+
 class Applied(Value):
     """The agent definition that filled in what the asker left open.
 
     `digest` is the SHA-256 of the definition, `prompt` the whole prompt without the
     contract, `subagent_type` the client's agent that runs it, `base` the agent that a
-    temporary one stands on.
+    temporary one stands on, `workflow` what its conversation works through.
     """
 
     digest: str
     prompt: str
     subagent_type: AgentName | None = None
     base: AgentName | None = None
+    workflow: WorkflowOf | None = None
 
 
 class Request(Record):
@@ -156,7 +167,8 @@ class Request(Record):
     `variables` are what the templates of a definition can use beside the prompt;
     `context` is added after it as data, such as the change to be reviewed. `held` is
     the limit on agents at once that its asker went beyond: it waits for a person's yes.
-    `asker` is the session that it was made below, whatever `requester` says.
+    `asker` is the session that it was made below, whatever `requester` says. `workflow`
+    is the key of the agent's workflow that the asker wants.
     """
 
     request_id: RequestIdField
@@ -170,6 +182,7 @@ class Request(Record):
     node: Node | None = None
     route: RouteName = "host"
     task_id: str | None = None
+    workflow: str | None = None
     timeout: Annotated[Milliseconds, Limits(gt=0)] = DEFAULT_TIMEOUT_MS
     created_at: Milliseconds = 0
     uptime: Uptime | None = None
@@ -218,6 +231,9 @@ class Request(Record):
         """
         data = self.to_data()
         asked = {name: data[self.fields[name].json_name] for name in _ASKED}
+        # Not in the digests of records that are older than workflows.
+        if self.workflow is not None:
+            asked["workflow"] = self.workflow
         text = plain_json.dumps(asked, sort_keys=True)
         return sha256_of(text)
 

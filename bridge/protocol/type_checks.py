@@ -55,7 +55,9 @@ def _is_size(value: Any) -> bool:
 # The names of arguments, what is expected, and what fits.
 _TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
     ("prompt agent words model priority route fallback", "text", _is_text),
-    ("task_id dedup_key session request_id run", "text", _is_text),
+    ("mode", "terminal, headless or self",
+        lambda v: v in ("terminal", "headless", "self")),
+    ("task_id workflow dedup_key session request_id run", "text", _is_text),
     ("flow", "the path, the name or the text of a flow", _is_path),
     ("params", "a dict of texts", lambda v: _is_mapping(v) and _are_texts(v.values())),
     ("max_agents", "a number of agents, 0 or more", _is_size),

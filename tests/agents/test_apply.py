@@ -151,6 +151,7 @@ def test_a_definition_fills_in_open_fields(world):
         "prompt": "Do it.",
         "subagentType": "Explore",
         "base": None,
+        "workflow": None,
     }
 
 

@@ -53,12 +53,9 @@ WARNINGS = {
     "mode: headless\nblocked_tools: [Bash]": [],
     "mode: headless\ntools: [Read]": [],
     "mode: headless\ntools: [Bash]\nallow: ['Bash(ls)']": [],
-    "mode: self": [
-        "a.yaml:2: warning: mode: this version does not run mode: self: the agent cannot be asked yet"
-    ],
-    "workflows: {a: b}": [
-        "a.yaml:2: warning: workflows: this version does not run workflows: the agent cannot be asked yet",
-    ],
+    "mode: self": [],
+    "workflow: deploy.yaml": [],
+    "workflows: {a: {file: deploy.yaml, mode: self}}\ndefault_workflow: a": [],
 }
 
 

@@ -145,18 +145,16 @@ def test_error_in_a_yaml_agent(world, text):
     assert found.spelling == "yaml"
 
 
-LATER = ", which this version does not run yet"
 KINDS = {
     "on_before_tool:\n  - when: tool_name == 'Bash'": "on_before_tool: this is a "
     "rules file, not an agent: it belongs in ~/.hostbridge/rules.yaml or "
     ".bridge/rules.yaml",
     "steps:\n  - {name: fix, allowed_tools: [Read]}\nvariables: {}": "steps: this is a "
-    "workflow, not an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows"
-    f"{LATER}",
+    "workflow, not an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows",
     "steps:\n  - {id: a, exec: [ls]}\ninputs: {x: {}}": "steps: this is a pipeline, not "
-    f"an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows{LATER}",
+    "an agent: it belongs in ~/.hostbridge/workflows or .bridge/workflows",
     "type: pipeline\nsteps: []": "steps: this is a pipeline, not an agent: it belongs "
-    f"in ~/.hostbridge/workflows or .bridge/workflows{LATER}",
+    "in ~/.hostbridge/workflows or .bridge/workflows",
 }
 
 
@@ -199,7 +197,7 @@ def test_a_file_name_that_differs_from_the_agents(world):
         ("mode: terminal", ("host",)),
         ("provider: local", ("local",)),
         ("provider: endpoint\nmode: headless", ("endpoint",)),
-        ("mode: self", ()),
+        ("mode: self", ("host", "claude", "local", "endpoint")),
         ("provider: local\nroutes: [claude, host, claude]", ("claude", "host")),
     ],
 )

@@ -25,7 +25,7 @@ ASKED = {
 
 def test_every_option_is_tested_here():
     """An option that is not passed on would be ignored silently."""
-    elsewhere = {"timeout_s", "node", "route"}
+    elsewhere = {"timeout_s", "node", "route", "mode", "workflow"}
 
     assert RequestOptions.__optional_keys__ == {*ASKED, *elsewhere}
 

@@ -152,7 +152,7 @@ def test_error_a_project_that_is_no_path(kind):
     [
         ("ask", "timeout", "; did you mean timeout_s?"),
         ("wait", "timeout", "; did you mean timeout_s?"),
-        ("ask", "modle", "; did you mean model?"),
+        ("ask", "modell", "; did you mean model?"),
         ("submit", "on_stage", ""),
         ("ask", "request_id", ""),
     ],

@@ -128,34 +128,6 @@ def test_error_a_fallback_without_the_prompt(endpoint, server):
     assert "agent 'Plan' is Claude Code's own" in ran.err
 
 
-LATER = {
-    "workflow: deploy": "workflow",
-    "workflows: {a: {}}": "workflows",
-    "default_workflow: a": "default_workflow",
-    "mode: self": "mode: self",
-}
-
-
-@pytest.mark.parametrize("more", LATER)
-@pytest.mark.parametrize("route", ["host", "endpoint"])
-def test_error_a_feature_that_is_not_implemented_is_refused(
-    endpoint, server, more, route
-):
-    """Read and ignored, it would be another agent than the one that was written."""
-    text = f"name: step\nprompt: '{{{{ task }}}}'\n{more}\n"
-    file = define(endpoint, "step.yaml", text, layer="user")
-
-    ran = endpoint.run("submit", "step", "Go on.", "--route", route)
-
-    assert (ran.code, server.asked, endpoint.bridge.overview().waiting) == (2, [], 0)
-    assert ran.err == (
-        "hostbridge: agent 'step' cannot be asked yet: this version does not run "
-        f"{LATER[more]}; remove it from {file}, or ask another agent\n"
-    )
-    warning = f"this version does not run {LATER[more]}: "
-    assert warning in endpoint.run("agents", "check").out
-
-
 def test_a_field_that_is_null_asks_for_nothing(endpoint):
     """As seed definitions write it: `workflow: null` is no workflow."""
     text = "name: step\nprompt: '{{ task }}'\nworkflow: null\nlifecycle_workflow: ~\n"

@@ -26,6 +26,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
     ({"context": {"change": "+x"}}, "change to look at"),
     ({"session": "s"}, "session (None there, 's' here)"),
     ({"task_id": "t"}, "task id (None there, 't' here)"),
+    ({"workflow": "w"}, "workflow (None there, 'w' here)"),
     ({"route": "local"}, "route ('host' there, 'local' here)"),
 ]
 
