@@ -1,0 +1,178 @@
+"""Who holds a task: one holder, until it lets go or is gone.
+
+A claim belongs to a process or to a run of a flow (`Holder`). Anyone may take it back
+once that is gone, and not before. A process that cannot be seen from here counts as
+alive for the lease of the store, as with requests.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from bridge.protocol.request import HostProcess
+from bridge.store.lease import host_is_gone
+from bridge.store.live_runs import is_marked
+from bridge.store.state import State
+from bridge.store.store import Store
+from bridge.tasks.records import Ref, checked_text, get, set_columns
+from bridge.tasks.task import Holder, Status, Task, TaskClaimed
+from bridge.tasks.transitions import Action, move
+
+_COLUMNS = (
+    "t.assignee, c.at_ms, c.pid, c.start_time, c.boot, c.pid_namespace, c.run, "
+    "c.session"
+)
+
+
+def claim(
+    connection: sqlite3.Connection, store: Store, ref: Ref, holder: Holder
+) -> Task:
+    """Take a task: in progress, and the holder's. Its own again is no error.
+
+    Raises:
+        TaskClaimed: somebody else holds it, and is still there.
+        TaskRefused: it is closed or escalated.
+    """
+    task = get(connection, ref)
+    before = find_holder(connection, task.number)
+    if before is not None and task.status is Status.IN_PROGRESS:
+        if before[:3] == holder[:3]:
+            return task
+        with store.state() as state:
+            if not is_gone(state, connection, task.number):
+                raise TaskClaimed(
+                    f"task {task.ref} is claimed by {describe(before)}",
+                    ways=(
+                        "take another: hostbridge task ready",
+                        f"hostbridge task release {task.ref} --force",
+                    ),
+                )
+    status = move(task.ref, task.status, Action.CLAIM)
+    now_ms = store.now_ms()
+    set_columns(
+        connection,
+        task.number,
+        now_ms,
+        {"status": status, "assignee": checked_text("assignee", holder.assignee)},
+    )
+    process = holder.process
+    connection.execute(
+        "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            task.number,
+            now_ms,
+            process and process.pid,
+            process and process.start_time,
+            process and process.boot,
+            process and process.pid_namespace,
+            holder.run,
+            holder.session,
+        ],
+    )
+    return get(connection, task.number)
+
+
+def release(
+    connection: sqlite3.Connection,
+    store: Store,
+    ref: Ref,
+    holder: Holder,
+    *,
+    force: bool = False,
+) -> Task:
+    """Let a task go: open again, and nobody's. One that is open is left as it is.
+
+    Raises:
+        TaskClaimed: somebody else holds it, is still there, and `force` is not given.
+        TaskRefused: it is not in progress.
+    """
+    task = get(connection, ref)
+    if task.status is Status.OPEN:
+        return task
+    status = move(task.ref, task.status, Action.RELEASE)
+    before = find_holder(connection, task.number)
+    if before is not None and before[:3] != holder[:3] and not force:
+        with store.state() as state:
+            if not is_gone(state, connection, task.number):
+                raise TaskClaimed(
+                    f"task {task.ref} is claimed by {describe(before)}, not by you",
+                    ways=(f"hostbridge task release {task.ref} --force",),
+                )
+    let_go(connection, task.number)
+    values = {"status": status, "assignee": None}
+    set_columns(connection, task.number, store.now_ms(), values)
+    return get(connection, task.number)
+
+
+def take_back(connection: sqlite3.Connection, store: Store) -> list[int]:
+    """Open again what those held who are gone; the numbers of these tasks."""
+    gone = abandoned(connection, store)
+    for number in gone:
+        let_go(connection, number)
+        values = {"status": Status.OPEN, "assignee": None}
+        set_columns(connection, number, store.now_ms(), values)
+    return gone
+
+
+def abandoned(connection: sqlite3.Connection, store: Store) -> list[int]:
+    """The tasks in progress whose holders are gone."""
+    rows = connection.execute("SELECT task FROM claims ORDER BY task").fetchall()
+    if not rows:
+        return []
+    with store.state() as state:
+        return [n for (n,) in rows if is_gone(state, connection, n)]
+
+
+def find_holder(connection: sqlite3.Connection, number: int) -> Holder | None:
+    """Who holds a task; None for nobody."""
+    row = _row(connection, number)
+    if row is None:
+        return None
+    assignee, _, *process, run, session = row
+    return Holder(assignee or "", _process(process), run, session)
+
+
+def let_go(connection: sqlite3.Connection, number: int) -> None:
+    """End the claim of a task, whoever has it; its status is not changed."""
+    connection.execute("DELETE FROM claims WHERE task = ?", [number])
+
+
+def is_gone(state: State, connection: sqlite3.Connection, number: int) -> bool:
+    """Whether who held a task is gone, or nobody holds it."""
+    row = _row(connection, number)
+    if row is None:
+        return True
+    _, at_ms, *process, run, session = row
+    if run is not None:
+        return not is_marked(state, run)
+    found = _process(process)
+    if found is None:
+        return False
+    return host_is_gone(state, session or "", found, sign_ms=at_ms)
+
+
+def describe(holder: Holder) -> str:
+    """A holder, for a person to find."""
+    if holder.run is not None:
+        return f"the run {holder.run} ({holder.assignee})"
+    if holder.process is not None:
+        return f"{holder.assignee} (pid {holder.process.pid})"
+    return holder.assignee
+
+
+def _row(connection: sqlite3.Connection, number: int) -> Any:
+    return connection.execute(
+        f"SELECT {_COLUMNS} FROM claims c JOIN tasks t ON t.number = c.task "  # noqa: S608 - ours
+        "WHERE c.task = ?",
+        [number],
+    ).fetchone()
+
+
+def _process(values: list[Any]) -> HostProcess | None:
+    pid, start_time, boot, namespace = values
+    if pid is None:
+        return None
+    return HostProcess(
+        pid=pid, start_time=start_time, boot=boot, pid_namespace=namespace
+    )

@@ -1,0 +1,228 @@
+"""The file `tasks.db` of a project's state, opened for one transaction.
+
+Every change is one transaction that is durable on return: a kill at any moment leaves
+the tasks before it or after it, and whoever opens the file next completes that. The
+rollback journal is used, not WAL: our processes are short, and would leave its two
+files behind. A lock is waited for only so long. What a newer hostbridge wrote is
+refused and not touched. No link is followed.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from bridge.errors import NewerSchema, StateRefused, StateUnavailable
+from bridge.protocol.wording import seconds
+from bridge.store.host_process import describe
+from bridge.store.state import State
+from bridge.store.store import Store
+from bridge.tasks.schema import APPLICATION_ID, STEPS
+
+FILE = "tasks.db"
+_JOURNAL = f"{FILE}-journal"
+_BEGIN = "BEGIN IMMEDIATE"
+
+
+class TasksBusy(StateUnavailable):
+    """Another program held `tasks.db` for the whole waiting time; nothing was done."""
+
+    code = "tasks_busy"
+
+
+class TasksDamaged(StateUnavailable):
+    """`tasks.db` is not what hostbridge wrote there."""
+
+    code = "tasks_damaged"
+
+
+class Database:
+    """The tasks of one project. Threads may share it: each use opens the file."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, or would be."""
+        return self.store.place.state / FILE
+
+    def exists(self) -> bool:
+        """Whether there have ever been tasks here."""
+        return os.path.lexists(self.path)
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """Look at the tasks: all that is read in the block is of one moment.
+
+        Where there have never been any, nothing is made.
+
+        Raises:
+            TasksBusy, TasksDamaged, NewerSchema, StateUnavailable, StateRefused: the
+                tasks cannot be read.
+        """
+        if not self.exists():
+            with closing(sqlite3.connect(":memory:", isolation_level=None)) as nothing:
+                _take_steps(nothing, 0)
+                yield nothing
+            return
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """Change tasks: all of the block is done, durably, or nothing of it.
+
+        Raises: as `read`.
+        """
+        with self._transaction(_BEGIN) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        with self.store.state() as state:
+            wait_s = state.lock_wait_s
+            with (
+                in_our_words(self.path, wait_s),
+                closing(_opened(state, self.path, wait_s)) as connection,
+            ):
+                connection.execute(begin)
+                yield connection
+                # An error leaves the block, and closing undoes what was begun.
+                connection.execute("COMMIT")
+
+
+def _opened(state: State, path: Path, wait_s: float) -> sqlite3.Connection:
+    folder = state.directory
+    if not folder.has(FILE):
+        # Made here, so that nobody else may ever read it; an empty file is a database.
+        folder.touch(FILE)
+        folder.sync()
+    for name in (FILE, _JOURNAL):
+        # Looked at, never opened: closing a file would drop the locks that another
+        # thread's connection has on it.
+        facts = folder.facts(name)
+        if facts is not None and not stat.S_ISREG(facts.st_mode):
+            raise StateRefused(path.with_name(name), "not a plain file", "move it away")
+    connection = sqlite3.connect(
+        _uri(path), uri=True, timeout=wait_s, isolation_level=None
+    )
+    try:
+        _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    version = _version(connection)
+    if version > len(STEPS):
+        raise NewerSchema(
+            f"{path}: version {version} is newer than {len(STEPS)}, the newest this "
+            "hostbridge reads; update hostbridge"
+        )
+    # EXTRA also makes the end of the journal durable, by which a transaction ends.
+    for setting in ("synchronous = EXTRA", "foreign_keys = ON", "trusted_schema = OFF"):
+        connection.execute(f"PRAGMA {setting}")
+    if version < len(STEPS):
+        connection.execute(_BEGIN)
+        # Another process may have been quicker.
+        _take_steps(connection, _version(connection))
+        connection.execute("COMMIT")
+    elif connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise TasksDamaged(f"{path}: a database, but not one of hostbridge's tasks")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return found
+
+
+def _take_steps(connection: sqlite3.Connection, version: int) -> None:
+    """Bring a database up to date, within the transaction of the caller."""
+    for step in STEPS[version:]:
+        for statement in _statements(step):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {len(STEPS)}")
+
+
+def _statements(step: str) -> Iterator[str]:
+    """Its statements: `executescript` would commit before the first."""
+    statement = ""
+    for part in step.split(";"):
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            if statement.strip(" \n;"):
+                yield statement
+            statement = ""
+
+
+def _uri(path: Path) -> str:
+    name = str(path)
+    for special in "%?#":
+        name = name.replace(special, f"%{ord(special):02x}")
+    # It is there: rw, not rwc, so that nothing is made where it has just gone away.
+    return f"file://{name}?mode=rw"
+
+
+@contextmanager
+def in_our_words(path: Path, wait_s: float) -> Iterator[None]:
+    """Turn an error of SQLite's into one that names the file and the way out."""
+    try:
+        yield
+    except sqlite3.DatabaseError as exc:
+        code = getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise TasksBusy(
+                f"{path} is in use{_by_whom(path)}; waited {seconds(wait_s)}",
+                ways=("try again", "end that program, if it hangs"),
+            ) from None
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            raise TasksDamaged(
+                f"{path} is damaged ({exc})",
+                ways=(
+                    f"save what is readable: sqlite3 {FILE} .recover",
+                    "move it away, and import your last export: hostbridge task import",
+                ),
+            ) from exc
+        if code in _MACHINES:
+            raise StateUnavailable(
+                f"{path}: {_why(path, exc)}; nothing was changed"
+            ) from exc
+        raise
+
+
+_MACHINES = frozenset({
+    sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_AUTH,
+})  # fmt: skip
+
+
+def _why(path: Path, exc: sqlite3.DatabaseError) -> str:
+    """What SQLite says, or what the system says of the folder where that says more."""
+    try:
+        os.close(os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return os.strerror(error.errno or 0)
+    return str(exc)
+
+
+def _by_whom(path: Path) -> str:
+    """Which other process has locked it, if the kernel says.
+
+    Source: proc(5), "/proc/locks".
+    """
+    with suppress(OSError, ValueError, IndexError):
+        inode = f":{path.stat().st_ino}"
+        with open("/proc/locks", encoding="ascii") as table:
+            for fields in map(str.split, table):
+                if fields[1] == "POSIX" and fields[5].endswith(inode):
+                    return f" by {describe(int(fields[4]))}"
+    return ""

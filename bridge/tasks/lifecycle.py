@@ -1,0 +1,125 @@
+"""How a task ends, is looked at, and begins again."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from bridge.errors import InvalidRequest
+from bridge.tasks.claims import let_go
+from bridge.tasks.records import Ref, checked_text, get, select, set_columns
+from bridge.tasks.task import Status, Task, TaskRefused
+from bridge.tasks.transitions import Action, move
+from bridge.tasks.validation_state import why_unvalidated
+
+_NAMED = 10
+
+
+def close(
+    connection: sqlite3.Connection,
+    ref: Ref,
+    now_ms: int,
+    *,
+    reason: str = "",
+    force: bool = False,
+) -> Task:
+    """Close a task. One that is closed is left as it is.
+
+    Raises:
+        TaskRefused: children of it are not closed, or it has validation criteria and
+            was not validated, and it is not forced.
+        InvalidRequest: it is forced without a reason.
+    """
+    task = get(connection, ref)
+    status = move(task.ref, task.status, Action.CLOSE)
+    if task.status is Status.CLOSED:
+        return task
+    _refuse_open_children(connection, task)
+    unvalidated = why_unvalidated(connection, task)
+    if force and not reason.strip():
+        raise InvalidRequest(
+            f"task {task.ref}: to close it by force takes a reason",
+            ways=(f'hostbridge task close {task.ref} --force --reason "…"',),
+        )
+    if unvalidated and not force:
+        raise TaskRefused(
+            f"task {task.ref} cannot be closed: {unvalidated}",
+            ways=(
+                f"have it validated: hostbridge task validate {task.ref}",
+                f'hostbridge task close {task.ref} --force --reason "…"',
+            ),
+        )
+    why = checked_text("reason", reason)
+    return _put(connection, task, status, now_ms, closed_ms=now_ms, reason=why)
+
+
+def review(
+    connection: sqlite3.Connection, ref: Ref, now_ms: int, *, note: str = ""
+) -> Task:
+    """Say that a task is done and needs a look; whoever held it lets it go."""
+    task = get(connection, ref)
+    status = move(task.ref, task.status, Action.REVIEW)
+    return _put(connection, task, status, now_ms, reason=checked_text("reason", note))
+
+
+def escalate(
+    connection: sqlite3.Connection, ref: Ref, now_ms: int, *, reason: str
+) -> Task:
+    """Hand a task to a person, who reopens it, or closes it.
+
+    Raises:
+        InvalidRequest: there is no reason.
+    """
+    task = get(connection, ref)
+    status = move(task.ref, task.status, Action.ESCALATE)
+    if not reason.strip():
+        raise InvalidRequest(f"task {task.ref}: to escalate it takes a reason")
+    why = checked_text("reason", reason)
+    return _put(connection, task, status, now_ms, reason=why)
+
+
+def reopen(connection: sqlite3.Connection, ref: Ref, now_ms: int) -> Task:
+    """Open a closed, escalated or reviewed task again, and the closed ones above it.
+
+    One that is open is left as it is.
+    """
+    task = get(connection, ref)
+    if task.status is Status.OPEN:
+        return task
+    status = move(task.ref, task.status, Action.REOPEN)
+    if task.parent is not None and task.status is Status.CLOSED:
+        above = get(connection, task.parent)
+        if above.status is Status.CLOSED:
+            reopen(connection, above.number, now_ms)
+    return _put(
+        connection, task, status, now_ms, closed_ms=None, reason="", assignee=None
+    )
+
+
+def _put(
+    connection: sqlite3.Connection,
+    task: Task,
+    status: Status,
+    now_ms: int,
+    **values: str | int | None,
+) -> Task:
+    """The task in its new status, held by nobody."""
+    let_go(connection, task.number)
+    set_columns(connection, task.number, now_ms, {"status": status, **values})
+    return get(connection, task.number)
+
+
+def _refuse_open_children(connection: sqlite3.Connection, task: Task) -> None:
+    left = task.children - task.closed_children
+    if not left:
+        return
+    found = select(
+        connection,
+        "WHERE t.parent = ? AND t.status <> 'closed' ORDER BY t.number LIMIT ?",
+        [task.number, _NAMED],
+    )
+    named = ", ".join(f"{child.ref} ({child.status})" for child in found)
+    more = f" and {left - len(found)} more" if left > len(found) else ""
+    raise TaskRefused(
+        f"task {task.ref} cannot be closed before its children are: {named}{more}",
+        ways=(f"see them: hostbridge task tree {task.ref}",),
+    )

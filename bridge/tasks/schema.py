@@ -1,0 +1,50 @@
+"""The tables of `tasks.db`, as a list of steps from an empty file to now.
+
+`PRAGMA user_version` counts the steps that a file has taken. A step that was released
+is never changed: what comes later is another step.
+"""
+
+# "hbtk": what `file` and we know the database by.
+APPLICATION_ID = 0x6862746B
+
+_TASKS = """
+CREATE TABLE tasks (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    uuid TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    description TEXT NOT NULL DEFAULT '',
+    status TEXT NOT NULL DEFAULT 'open' CHECK (status IN
+        ('open', 'in_progress', 'needs_review', 'closed', 'escalated')),
+    priority INTEGER NOT NULL DEFAULT 2 CHECK (priority BETWEEN 1 AND 3),
+    category TEXT NOT NULL DEFAULT '',
+    validation_criteria TEXT NOT NULL DEFAULT '',
+    parent INTEGER REFERENCES tasks (number),
+    assignee TEXT,
+    reason TEXT NOT NULL DEFAULT '',
+    is_expanded INTEGER NOT NULL DEFAULT 0,
+    created_ms INTEGER NOT NULL,
+    updated_ms INTEGER NOT NULL,
+    closed_ms INTEGER,
+    more TEXT NOT NULL DEFAULT '{}'
+);
+CREATE INDEX tasks_by_parent ON tasks (parent, status);
+CREATE INDEX tasks_by_status ON tasks (status, priority, number);
+CREATE TABLE dependencies (
+    task INTEGER NOT NULL REFERENCES tasks (number) ON DELETE CASCADE,
+    depends_on INTEGER NOT NULL REFERENCES tasks (number),
+    PRIMARY KEY (task, depends_on)
+) WITHOUT ROWID;
+CREATE INDEX dependencies_backwards ON dependencies (depends_on);
+CREATE TABLE claims (
+    task INTEGER PRIMARY KEY REFERENCES tasks (number) ON DELETE CASCADE,
+    at_ms INTEGER NOT NULL,
+    pid INTEGER,
+    start_time TEXT,
+    boot TEXT,
+    pid_namespace TEXT,
+    run TEXT,
+    session TEXT
+);
+"""
+
+STEPS = (_TASKS,)

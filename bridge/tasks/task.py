@@ -1,0 +1,137 @@
+"""A task: what is to be done, how far it is, who holds it. Values; no logic."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from bridge.protocol.request import HostProcess
+
+
+class Status(StrEnum):
+    """Where a task is in its life; `bridge.tasks.transitions` says what may follow."""
+
+    OPEN = "open"
+    IN_PROGRESS = "in_progress"
+    NEEDS_REVIEW = "needs_review"
+    CLOSED = "closed"
+    ESCALATED = "escalated"
+
+
+class Priority(StrEnum):
+    """What comes first among ready tasks."""
+
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+    @property
+    def rank(self) -> int:
+        """1 for high, 2 for normal, 3 for low: as it is stored."""
+        return RANKS.index(self) + 1
+
+
+RANKS = (Priority.HIGH, Priority.NORMAL, Priority.LOW)
+
+
+class Holder(NamedTuple):
+    """Who claims a task, and with what the claim ends.
+
+    With the process, or with the run of a flow where there is one; a claim with neither
+    holds until somebody releases it.
+
+    Attributes:
+        assignee: who it is, for people: `person`, a session's id, an agent, a run.
+        process: the process that holds it.
+        run: the run of a flow that holds it.
+        session: the session of that process: its heartbeat counts where the process
+            cannot be seen.
+    """
+
+    assignee: str
+    process: HostProcess | None = None
+    run: str | None = None
+    session: str | None = None
+
+
+class Task(NamedTuple):
+    """One task, as it was at one moment.
+
+    Attributes:
+        number: its number in this project: `#42`.
+        uuid: by which it is known everywhere.
+        assignee: who works on it, or did; None for nobody.
+        reason: why it was escalated, closed by force, or sent to review.
+        depends_on: the numbers of those that must be closed before, ascending.
+        children: how many tasks have this one as their parent.
+        closed_children: how many of these are closed.
+        is_expanded: whether it was divided into children, or needs none.
+        created_ms: milliseconds since 1970, as all times.
+    """
+
+    number: int
+    uuid: str
+    title: str
+    description: str
+    status: Status
+    priority: Priority
+    category: str
+    validation_criteria: str
+    parent: int | None
+    assignee: str | None
+    reason: str
+    is_expanded: bool
+    created_ms: int
+    updated_ms: int
+    closed_ms: int | None
+    depends_on: tuple[int, ...]
+    children: int
+    closed_children: int
+
+    @property
+    def ref(self) -> str:
+        """As people write it: `#42`."""
+        return f"#{self.number}"
+
+
+class NewTask(NamedTuple):
+    """What a task begins with. `parent` and `depends_on` name others by `#42` or uuid.
+
+    Without `uuid` it gets a new one.
+    """
+
+    title: str
+    description: str = ""
+    priority: str | int = "normal"
+    category: str = ""
+    validation_criteria: str = ""
+    parent: str | int | None = None
+    depends_on: tuple[str | int, ...] = ()
+    uuid: str | None = None
+
+
+class UnknownTask(InvalidRequest):
+    """There is no such task."""
+
+    code = "unknown_task"
+
+    def __init__(self, ref: object) -> None:
+        super().__init__(
+            f"there is no task {ref}", ways=("see which there are: hostbridge task",)
+        )
+        self.ref = ref
+
+
+class TaskRefused(InvalidRequest):
+    """A task is not in a state in which this can be done; nothing was done."""
+
+    code = "task_refused"
+
+
+class TaskClaimed(TaskRefused):
+    """Somebody else holds the task, and is still there."""
+
+    code = "task_claimed"

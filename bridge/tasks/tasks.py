@@ -1,0 +1,210 @@
+"""The tasks of a project: every verb, each one transaction.
+
+    tasks = Bridge.open().tasks
+    task = tasks.create("Add a limit to uploads", priority="high")
+    tasks.claim(task.ref)
+    tasks.close(task.ref)
+
+A task is named by `#42`, `42`, 42 or its uuid. Threads may share this.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from bridge.store.host_process import identify
+from bridge.tasks import changes, claims, dependencies, lifecycle, queries, records
+from bridge.tasks.database import Database
+from bridge.tasks.queries import Branch, Filter
+from bridge.tasks.records import Ref
+from bridge.tasks.task import Holder, NewTask, Task
+
+if TYPE_CHECKING:
+    from bridge.store.store import Store
+
+
+# In the class below, `list` is one of its verbs.
+Found: TypeAlias = list[Task]
+Branches: TypeAlias = list[Branch]
+
+
+class Tasks:
+    """The tasks of one project.
+
+    Any method raises `TasksBusy` if another program holds the file for too long,
+    `TasksDamaged` or `NewerSchema` if it cannot be used, and `StateUnavailable` if the
+    disk cannot.
+
+    Args:
+        store: of the project.
+        holder: who claims, unless a claim says otherwise; by default this process.
+    """
+
+    def __init__(self, store: Store, holder: Holder | None = None) -> None:
+        self.store = store
+        self.database = Database(store)
+        self._holder = holder
+
+    @property
+    def holder(self) -> Holder:
+        """Who claims here."""
+        return self._holder or Holder("a program", identify(os.getpid()))
+
+    # Looking
+
+    def get(self, ref: Ref) -> Task:
+        """One task.
+
+        Raises:
+            UnknownTask: there is none of this name.
+        """
+        with self.database.read() as connection:
+            return records.get(connection, ref)
+
+    def list(self, **which: Any) -> Found:
+        """The tasks that fit, by number; `Filter` explains what can be given."""
+        with self.database.read() as connection:
+            return queries.listed(connection, filter_of(which))
+
+    def tree(self, root: Ref | None = None) -> Branches:
+        """A task and all below it, each after its parent; or all tasks."""
+        with self.database.read() as connection:
+            return queries.tree(connection, root)
+
+    def ready(self, **which: Any) -> Found:
+        """What can be begun, the most urgent first.
+
+        Open, all that it depends on closed, no child that is not. What somebody held
+        who is gone is taken back first.
+        """
+        wanted = filter_of(which)
+        with self.database.read() as connection:
+            if not claims.abandoned(connection, self.store):
+                return queries.ready(connection, wanted)
+        with self.database.write() as connection:
+            claims.take_back(connection, self.store)
+            return queries.ready(connection, wanted)
+
+    def holder_of(self, ref: Ref) -> Holder | None:
+        """Who holds a task; None for nobody."""
+        with self.database.read() as connection:
+            number = records.number_of(connection, ref)
+            return claims.find_holder(connection, number)
+
+    # Changing
+
+    def create(self, title: str, **more: Any) -> Task:
+        """Add a task; `NewTask` explains what can be given."""
+        depends_on = more.pop("depends_on", ())
+        if isinstance(depends_on, str | int):
+            depends_on = (depends_on,)
+        new = NewTask(title, depends_on=tuple(depends_on), **more)
+        return self.create_all([new])[0]
+
+    def create_all(self, new: Iterable[NewTask]) -> Found:
+        """Add tasks, all or none of them; one may name the uuid of an earlier one."""
+        now_ms = self.store.now_ms()
+        with self.database.write() as connection:
+            numbers = [records.insert(connection, each, now_ms) for each in new]
+            return [records.get(connection, number) for number in numbers]
+
+    def update(self, ref: Ref, **values: Any) -> Task:
+        """Change fields of a task, such as its title, priority or parent."""
+        with self.database.write() as connection:
+            return changes.update(connection, ref, values, self.store.now_ms())
+
+    def delete(self, ref: Ref, *, with_children: bool = False) -> Found:
+        """Remove a task for good; what was removed.
+
+        Raises:
+            TaskRefused: it has children, or others depend on it.
+        """
+        with self.database.write() as connection:
+            return changes.delete(connection, ref, with_children=with_children)
+
+    def depend(self, ref: Ref, on: Ref) -> Task:
+        """Have a task wait until another is closed.
+
+        Raises:
+            Circle: that one waits for this one.
+        """
+        with self.database.write() as connection:
+            return dependencies.depend(connection, ref, on, self.store.now_ms())
+
+    def depend_no_more(self, ref: Ref, on: Ref) -> Task:
+        """Take such a dependency away."""
+        now_ms = self.store.now_ms()
+        with self.database.write() as connection:
+            return dependencies.depend_no_more(connection, ref, on, now_ms)
+
+    # Its life
+
+    def claim(self, ref: Ref, holder: Holder | None = None) -> Task:
+        """Take a task: in progress, and the holder's, while that is there.
+
+        Raises:
+            TaskClaimed: somebody else holds it, and is still there.
+            TaskRefused: it is closed or escalated.
+        """
+        with self.database.write() as connection:
+            return claims.claim(connection, self.store, ref, holder or self.holder)
+
+    def claim_next(self, holder: Holder | None = None, **which: Any) -> Task | None:
+        """Take the first ready task; None if there is none."""
+        wanted = filter_of(which)._replace(limit=1)
+        with self.database.write() as connection:
+            claims.take_back(connection, self.store)
+            for task in queries.ready(connection, wanted):
+                holder = holder or self.holder
+                return claims.claim(connection, self.store, task.number, holder)
+        return None
+
+    def release(
+        self, ref: Ref, holder: Holder | None = None, *, force: bool = False
+    ) -> Task:
+        """Let a task go: open again, and nobody's.
+
+        Raises:
+            TaskClaimed: somebody else holds it, is still there, and it is not forced.
+        """
+        holder = holder or self.holder
+        with self.database.write() as connection:
+            return claims.release(connection, self.store, ref, holder, force=force)
+
+    def review(self, ref: Ref, *, note: str = "") -> Task:
+        """Say that a task is done and needs a look; it is let go."""
+        with self.database.write() as connection:
+            return lifecycle.review(connection, ref, self.store.now_ms(), note=note)
+
+    def escalate(self, ref: Ref, *, reason: str) -> Task:
+        """Hand a task to a person."""
+        now_ms = self.store.now_ms()
+        with self.database.write() as connection:
+            return lifecycle.escalate(connection, ref, now_ms, reason=reason)
+
+    def close(self, ref: Ref, *, reason: str = "", force: bool = False) -> Task:
+        """Close a task; closing it again is no error.
+
+        Raises:
+            TaskRefused: a child is not closed, or it has validation criteria and did
+                not pass, and it is not forced.
+        """
+        now_ms = self.store.now_ms()
+        with self.database.write() as connection:
+            return lifecycle.close(connection, ref, now_ms, reason=reason, force=force)
+
+    def reopen(self, ref: Ref) -> Task:
+        """Open a task again."""
+        with self.database.write() as connection:
+            return lifecycle.reopen(connection, ref, self.store.now_ms())
+
+
+def filter_of(which: dict[str, Any]) -> Filter:
+    """What was asked for; one status may be given alone."""
+    status = which.get("status") or ()
+    return Filter(**{
+        **which,
+        "status": (status,) if isinstance(status, str) else tuple(status),
+    })  # fmt: skip
