@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         WaitTimeout,
     )
     from bridge.flow.problems import InvalidFlow
+    from bridge.pipelines.problems import InvalidWorkflow
     from bridge.protocol.agent_output import AgentOutput, Evidence
     from bridge.protocol.outcome import Progress
     from bridge.protocol.request import Node
@@ -52,8 +53,9 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentOutput", "AskOptions", "AsyncBridge", "BadDefinition", "BadSetting", "Bridge",
     "BridgeError", "CannotWaitHere", "DepthExceeded", "Evidence", "ExtraMissing",
-    "FlowResult", "InvalidFlow", "InvalidRequest", "NewerSchema", "NoHost", "NoRoute",
-    "Node", "NotTrusted", "Progress", "RequestFailed", "Response", "Result",
+    "FlowResult", "InvalidFlow", "InvalidRequest", "InvalidWorkflow", "NewerSchema",
+    "NoHost", "NoRoute", "Node", "NotTrusted", "Progress", "RequestFailed", "Response",
+    "Result",
     "RunOptions", "Stage", "StateRefused", "StateUnavailable", "StateVanished",
     "SubagentDefinition", "SubmitOptions", "UnknownAgent", "UnknownRequest",
     "WaitOptions", "WaitTimeout", "ask", "load_subagent_definition", "spawn_agent",
@@ -70,6 +72,7 @@ _MODULES = {
         "api.aio": "AsyncBridge",
         "api.bridge": "Bridge ask spawn_agent start_agent",
         "flow.problems": "InvalidFlow",
+        "pipelines.problems": "InvalidWorkflow",
         "protocol.request": "Node",
         "protocol.outcome": "Progress",
         "protocol.response": "RequestFailed Response",

@@ -231,18 +231,19 @@ class Bridge(Project):
     def run(
         self,
         flow: str | Path,
-        params: dict[str, str] | None = None,
+        params: dict[str, Any] | None = None,
         **options: Unpack[RunOptions],
     ) -> FlowResult:
-        """Run a flow to its end; `RunOptions` explains the options.
+        """Run a flow or a pipeline to its end; `RunOptions` explains the options.
 
-        `flow` is a path, a name (of `.bridge/flows`, once trusted, or
-        `~/.hostbridge/flows`) or the text itself. A flow that fails does not raise:
-        `success` is False, and `why` says why.
+        `flow` is a path, a name (of `.bridge/flows` or `.bridge/workflows`, once
+        trusted, of the same folders in `~/.hostbridge`, or built in) or the text of a
+        flow. One that fails does not raise: `success` is False, and `why` says why. A
+        flow's `params` are texts, a pipeline's are what its inputs take.
 
         Raises:
-            InvalidFlow: it has errors; nothing was asked.
-            InvalidRequest: there is no such flow, or a parameter is missing or unknown.
+            InvalidFlow, InvalidWorkflow: it has errors; nothing was asked.
+            InvalidRequest: there is none, or a parameter is missing or unknown.
             NotTrusted: the project brings it, and its user has not agreed to that.
             NoHost, NoRoute, UnknownAgent, BadDefinition: nothing was asked.
             CannotWaitHere: it has begun, but the only host would have to wait for

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.trust import refuse_unless_by_hand
-from bridge.api.flow_files import Flows
+from bridge.api.compiled_runs import compiled
 from bridge.api.follow_run import Follower
 from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_here
@@ -60,7 +60,7 @@ class Runner(Follower):
         self.asking = asking
 
     def run(
-        self, flow: str | Path, params: Mapping[str, str], options: RunOptions
+        self, flow: str | Path, params: Mapping[str, Any], options: RunOptions
     ) -> FlowResult:
         """Begin a run, and see it to its end; raises as `Bridge.run`."""
         given = checked("run", options)
@@ -68,12 +68,10 @@ class Runner(Follower):
         return self.follow(self.begin(flow, params, given), given)
 
     def begin(
-        self, flow: str | Path, params: Mapping[str, str], given: Mapping[str, Any]
+        self, flow: str | Path, params: Mapping[str, Any], given: Mapping[str, Any]
     ) -> str:
         """Check a flow, and write its run; nothing is asked yet."""
-        plan, file = Flows(self.settings, self.store.place.project).compiled(
-            flow, params
-        )
+        plan, file = compiled(self.settings, self.store.place.project, flow, params)
         route = plan_route(
             given.get("route", "auto"), flag=self.settings.cli_fallback
         ).route

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from bridge.api.bridge import Bridge
 
+# Options whose texts may say anything: no condition takes them for yes or no.
+_OF_TEXTS = frozenset({"--set", "--param"})
 _NO_TEXTS = frozenset({"null", "true", "false"})
 _EXAMPLE = '"Which modules lack tests?"'
 
@@ -161,7 +163,7 @@ def read_pairs(option: str, values: list[str] | None) -> dict[str, Any]:
             raise InvalidRequest(
                 f"{option} {each!r}: expected NAME=VALUE or NAME:=JSON"
             )
-        if option != "--set" and value in _NO_TEXTS and not name.endswith(":"):
+        if option not in _OF_TEXTS and value in _NO_TEXTS and not name.endswith(":"):
             raise InvalidRequest(
                 f"{option} {each!r} would be the text {value!r}, which counts as yes; "
                 f"for the value: {name}:={value}"

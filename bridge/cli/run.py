@@ -1,8 +1,8 @@
-"""Run a flow to its end, and print what its last steps answered.
+"""Run a flow or a pipeline to its end, and print what its last steps answered.
 
-The flow is a file, a name (see `hostbridge flow list`) or - for stdin. The open session
-answers; with --route it is `claude -p`, a local model or a model server. What runs is
-shown on the terminal.
+It is a file, a name (see `hostbridge flow list` and `hostbridge workflow list`) or, of
+a flow, - for stdin. The open session answers; with --route it is `claude -p`, a local
+model or a model server. What runs is shown on the terminal.
 
 Ctrl-C pauses the run: what was asked may still be answered, nothing more is asked.
 --resume goes on with it, and with a run that failed, was cancelled or lost its process.
@@ -19,7 +19,6 @@ For example:
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from bridge.api.flow_result import FlowResult
 from bridge.api.follow_run import pause
 from bridge.cli.durations import duration
 from bridge.cli.exit_codes import Exit
-from bridge.cli.inputs import read_words
+from bridge.cli.inputs import read_pairs, read_words
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, SESSION, WHO, option, timeout
 from bridge.cli.output import complain, say, say_json, visible
@@ -49,7 +48,7 @@ from bridge.setting import count
 
 OPTIONS = (
     option(
-        "flow", metavar="FILE|NAME|-", nargs="?", completes="file", help="The flow."
+        "flow", metavar="FILE|NAME|-", nargs="?", completes="file", help="What to run."
     ),
     option(
         "--param",
@@ -57,7 +56,7 @@ OPTIONS = (
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="A parameter of the flow. May be repeated.",
+        help="A parameter of it; NAME:=JSON for anything but text. May be repeated.",
     ),
     option("--resume", metavar="RUN", help="Go on with this run."),
     option(
@@ -132,7 +131,7 @@ def command(options: Namespace) -> int:
         return rehearse(
             bridge,
             _flow(options.flow),
-            _params(options.params),
+            read_pairs("--param", options.params),
             options.answers,
             as_json=options.as_json,
         )
@@ -159,7 +158,7 @@ def command(options: Namespace) -> int:
                 done = bridge.resume(run_id, on_change=on_change, **given)
             else:
                 flow = _flow(options.flow)
-                params = _params(options.params)
+                params = read_pairs("--param", options.params)
                 done = bridge.run(flow, params, on_change=on_change, **given)
     except KeyboardInterrupt as exc:
         if display.run and pause(bridge.store, bridge.settings, display.run):
@@ -194,13 +193,3 @@ def _flow(named: str) -> str | Path:
     # The name of a file may look like the text of a flow.
     is_path = not NAMED.fullmatch(named) and Path(named).is_file()
     return Path(named) if is_path else named
-
-
-def _params(words: Iterable[str]) -> dict[str, str]:
-    found = {}
-    for each in words:
-        name, equals, value = each.partition("=")
-        if not (name and equals):
-            raise InvalidRequest(f"--param {each}: expected NAME=VALUE")
-        found[name] = value
-    return found

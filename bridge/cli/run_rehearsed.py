@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.yaml_source import read_tree
-from bridge.api.flow_files import Flows
+from bridge.api.compiled_runs import compiled
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_words
 from bridge.cli.output import complain, indented, say, say_json, visible
@@ -25,14 +25,14 @@ _ENDS = {"completed": "end well", "failed": "fail"}
 def rehearse(
     bridge: Bridge,
     flow: str | Path,
-    params: dict[str, str],
+    params: dict[str, Any],
     file: Path,
     *,
     as_json: bool,
 ) -> int:
     """Print each step and its answer, and how it would end; returns the exit code."""
-    flows = Flows(bridge.settings, bridge.store.place.project)
-    plan, _ = flows.compiled(flow, params)
+    project = bridge.store.place.project
+    plan, _ = compiled(bridge.settings, project, flow, params)
     run = new_run("dry", plan, {"params": params}, now_ms=0)
     rehearsal = Rehearsal(plan, run, _answers(file))
     for asked in rehearsal.go():

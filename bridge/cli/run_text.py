@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.api.flow_files import Flows
+from bridge.api import compiled_runs
 from bridge.api.flow_result import result_of
 from bridge.api.run_steps import Try, steps_of
 from bridge.cli.output import counted, indented, span, visible
@@ -91,8 +91,11 @@ def changed_files(bridge: Bridge, seen: RunView) -> list[str]:
     """Which files of a run's flow have changed since, while it may go on."""
     if seen.run["status"] == "completed":
         return []
-    flows = Flows(bridge.settings, bridge.store.place.project)
-    return [str(file) for file in flows.changed(seen)]
+    project = bridge.store.place.project
+    return [
+        str(each)
+        for each in compiled_runs.changed_files(bridge.settings, project, seen)
+    ]
 
 
 def _tried(one: Try) -> str:

@@ -15,6 +15,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from bridge.api.bridge import Bridge
+from bridge.api.compiled_runs import WORKFLOW_SUFFIXES
 from bridge.api.flow_result import result_of_run
 from bridge.api.options import checked
 from bridge.api.run_flow import Runner
@@ -49,10 +50,13 @@ class FlowTools(Tools):
         ctx: Call,
         *,
         flow: Annotated[
-            str, Field(description="Its name, its file NAME.flow, or its text.")
+            str,
+            Field(
+                description="Its name, also a pipeline's; its file NAME.flow; its text."
+            ),
         ],
         params: Annotated[
-            dict[str, str], Field(description="The parameters of the flow.")
+            dict[str, Any], Field(description="Its parameters; of a flow, texts.")
         ] = {},  # noqa: B006 - nobody changes it
         mode: Annotated[
             Literal["terminal", "headless"] | None,
@@ -133,7 +137,7 @@ def _runner(bridge: Bridge, caller: Caller) -> Runner:
 def _begin(
     runner: Runner,
     flow: str,
-    params: dict[str, str],
+    params: dict[str, Any],
     mode: str | None,
     given: dict[str, Any],
     serving: Serving,
@@ -143,8 +147,10 @@ def _begin(
     Raises:
         BridgeError: nothing was asked.
     """
-    if not flow.endswith(SUFFIX) and os.path.isfile(flow):
-        # What is wrong in it would be shown.
+    is_file = not flow.endswith(SUFFIX) and os.path.isfile(flow)
+    if is_file or flow.endswith(WORKFLOW_SUFFIXES):
+        # What is wrong in it would be shown; and a pipeline starts programs, so that a
+        # model runs those that its user knows by name.
         raise InvalidRequest(f"{flow}: expected a name, a file {SUFFIX} or a text")
     usual = runner.settings.cli_fallback
     headless = usual if usual in OWN else "claude"

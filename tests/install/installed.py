@@ -33,6 +33,7 @@ def copy_of_repository(folder: Path) -> Path:
         "bridge",
         "agents",
         "flows",
+        "workflows",
         "hooks",
         ".claude-plugin",
         "state",
