@@ -56,13 +56,7 @@ class Repository:
         Raises:
             Unreadable: there is none, or it lies elsewhere.
         """
-        folder, common = _folders(project)
-        for name in _PARTS:
-            _check_inside(folder, name)
-            _check_inside(common, name)
-        _check_head(folder, common)
-        if (common / "reftable").exists():
-            raise Unreadable("its references are a reftable, which is not read here")
+        folder, common = own_folders(project)
         refs = DiskRefsContainer(common, worktree_path=folder)
         try:
             commit_id = refs[HEADREF]
@@ -70,7 +64,6 @@ class Repository:
             commit_id = None
         is_long = len(commit_id or b"") == _SHA256_HEX
         ids = SHA256 if is_long else SHA1
-        _check_own_objects(common / "objects")
         self._objects = DiskObjectStore(common / "objects", object_format=ids)
         self.exclude = common / "info" / "exclude"
         self.head = {} if commit_id is None else self._files_of(commit_id)
@@ -109,8 +102,26 @@ class Repository:
             raise Unreadable(f"this clone lacks the object {_key(exc)}") from None
 
 
+def own_folders(project: Path) -> tuple[Path, Path]:
+    """The git folder of this worktree, and the one that all worktrees share.
+
+    Both belong to `project`, and nothing that is read in them leads elsewhere.
+
+    Raises:
+        Unreadable: there is none, it lies elsewhere, or it is a kind not read here.
+    """
+    folder, common = _folders(project)
+    for name in _PARTS:
+        check_inside(folder, name)
+        check_inside(common, name)
+    _check_head(folder, common)
+    if (common / "reftable").exists():
+        raise Unreadable("its references are a reftable, which is not read here")
+    _check_own_objects(common / "objects")
+    return folder, common
+
+
 def _folders(project: Path) -> tuple[Path, Path]:
-    """The git folder of this worktree, and the one that all worktrees share."""
     git = project / ".git"
     try:
         kind = git.lstat().st_mode
@@ -135,7 +146,12 @@ def _folders(project: Path) -> tuple[Path, Path]:
     raise Unreadable(f"{git} names {folder}, which does not know this folder")
 
 
-def _check_inside(folder: Path, name: str) -> None:
+def check_inside(folder: Path, name: str) -> None:
+    """Refuse a part of a git folder that a link leads elsewhere.
+
+    Raises:
+        Unreadable: it does.
+    """
     real = os.path.realpath(folder / name)
     if real != os.path.join(os.path.realpath(folder), name):
         raise Unreadable(f"{folder / name} leads to {real}")
@@ -154,7 +170,7 @@ def _check_own_objects(objects: Path) -> None:
         )
     for folder in (objects, objects / "pack"):
         for name in os.listdir(folder) if folder.is_dir() else ():
-            _check_inside(folder, name)
+            check_inside(folder, name)
 
 
 def _check_head(folder: Path, common: Path) -> None:
@@ -164,7 +180,7 @@ def _check_head(folder: Path, common: Path) -> None:
         if not text.startswith(b"ref: "):
             return
         name = os.fsdecode(text.removeprefix(b"ref: ").strip())
-        _check_inside(common, name)
+        check_inside(common, name)
         text = _read_small(common / name)
 
 

@@ -1,5 +1,8 @@
 """Git worktrees, commits and merges, without starting git."""
 
+from bridge.worktrees.commits import commit
+from bridge.worktrees.creation import create
+from bridge.worktrees.merging import Conflict, Merged, current_branch, merge
 from bridge.worktrees.refused import (
     DirtyFiles,
     NoRepository,
@@ -8,16 +11,27 @@ from bridge.worktrees.refused import (
     WorktreeGone,
     WorktreeRefused,
 )
+from bridge.worktrees.removal import remove
+from bridge.worktrees.standing import Status, status
 from bridge.worktrees.worktree import Worktree, find, folder_of
 
 __all__ = [
+    "Conflict",
     "DirtyFiles",
+    "Merged",
     "NoRepository",
     "RepositoryBusy",
+    "Status",
     "UnsavedWork",
     "Worktree",
     "WorktreeGone",
     "WorktreeRefused",
+    "commit",
+    "create",
+    "current_branch",
     "find",
     "folder_of",
+    "merge",
+    "remove",
+    "status",
 ]

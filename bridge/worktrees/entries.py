@@ -1,0 +1,89 @@
+"""What a repository knows of its worktrees: `.git/worktrees/ENTRY/`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bridge.store.linked_worktree import find_linked
+from bridge.worktrees import refs
+from bridge.worktrees.refused import WorktreeGone, WorktreeRefused
+from bridge.worktrees.repository import open_tree
+
+if TYPE_CHECKING:
+    import pygit2
+
+    from bridge.worktrees.repository import Git
+    from bridge.worktrees.worktree import Worktree
+
+_MAX_LINE = 4200
+
+
+def entries(git: Git) -> list[Path]:
+    """The entries of all worktrees but the main one."""
+    folder = git.common / "worktrees"
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def entry_of(git: Git, folder: Path) -> Path | None:
+    """The entry of the worktree in `folder`; None if it has none."""
+    return next((one for one in entries(git) if folder_named(one) == folder), None)
+
+
+def folder_named(entry: Path) -> Path | None:
+    """The folder that an entry is of; None if it does not say."""
+    line = first_line(entry / "gitdir")
+    return Path(line.removesuffix("/.git")) if line else None
+
+
+def first_line(path: Path) -> str:
+    """The first line of one of git's small files; empty without one."""
+    try:
+        data = path.read_bytes()[:_MAX_LINE]
+    except OSError:
+        return ""
+    return os.fsdecode(data.partition(b"\n")[0])
+
+
+def open_worktree(git: Git, worktree: Worktree) -> tuple[pygit2.Repository, Path]:
+    """The repository as seen from a worktree, and its entry.
+
+    Raises:
+        WorktreeGone: its folder is gone, or is not a worktree of this repository now.
+    """
+    folder = worktree.folder
+    if not os.path.lexists(folder):
+        raise WorktreeGone(
+            f"{folder}, the worktree of {worktree.branch!r}, is gone; what was "
+            "committed is in the branch",
+            ways=("run the step that makes it again",),
+        )
+    linked = None if folder.is_symlink() else find_linked(folder)
+    entry = entry_of(git, folder)
+    if (
+        entry is None
+        or linked is None
+        or not linked.is_known
+        or linked.main / ".git" != git.common
+    ):
+        raise WorktreeGone(
+            f"{folder} is no longer a worktree of {git.project}",
+            ways=("run the step that makes it again", "git worktree repair"),
+        )
+    return open_tree(git.lib, folder), entry
+
+
+def check_branch(worktree: Worktree, entry: Path) -> None:
+    """Refuse a worktree in which somebody has changed to something else.
+
+    Raises:
+        WorktreeRefused: it is on another branch, or on none.
+    """
+    name = refs.head_of(entry)
+    if name != refs.HEADS + worktree.branch:
+        on = f"on {name.removeprefix(refs.HEADS)!r}" if name else "on no branch"
+        raise WorktreeRefused(
+            f"{worktree.folder} is {on}, not on {worktree.branch!r}",
+            ways=(f"git -C {worktree.folder} switch {worktree.branch}",),
+        )

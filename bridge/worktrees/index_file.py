@@ -1,0 +1,105 @@
+"""The index of a work tree: read as a copy, changed, and put in place at once.
+
+Entries that are changed here carry no file times: git reads those files once more at
+its next look, and finds them as they should be.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.worktrees.refused import WorktreeRefused
+
+if TYPE_CHECKING:
+    import pygit2
+
+    from bridge.worktrees.repository import Git
+
+LINK = 0o120000
+SUBMODULE = 0o160000
+_FILE = 0o100000
+_EXECUTABLE = 0o111
+
+
+class Entry(NamedTuple):
+    """A file as a tree or an index has it: the id of its text, and its mode."""
+
+    id: str
+    mode: int
+
+
+class IndexCopy:
+    """A copy of the index of a git folder, to be changed and then put in its place."""
+
+    def __init__(self, git: Git, folder: Path, stage: Path) -> None:
+        """Copy the index of a git folder to `stage`; an absent one is empty.
+
+        Raises:
+            WorktreeRefused: it is one that libgit2 does not read.
+        """
+        self._git = git
+        self._path = stage / "index"
+        if (folder / "index").exists():
+            shutil.copyfile(folder / "index", self._path, follow_symlinks=False)
+        try:
+            self._index: pygit2.Index = git.lib.Index(str(self._path))
+            self._index.read()
+        except git.lib.GitError as exc:
+            raise WorktreeRefused(
+                f"{folder / 'index'}: {exc}",
+                ways=(
+                    "git update-index --no-split-index",
+                    "git sparse-checkout disable",
+                ),
+            ) from None
+
+    def __getitem__(self, path: str) -> Entry | None:
+        try:
+            found = self._index[path]
+        except KeyError:
+            return None
+        return Entry(str(found.id), int(found.mode))
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """The files of a merge that is not resolved."""
+        return conflicts_of(self._index)
+
+    def put(self, path: str, entry: Entry | None) -> None:
+        """Set a file's entry; None removes it."""
+        if entry is not None:
+            lib = self._git.lib
+            mode = lib.enums.FileMode(entry.mode)
+            self._index.add(lib.IndexEntry(path, lib.Oid(hex=entry.id), mode))
+        elif self[path] is not None:
+            self._index.remove(path)
+
+    def fill(self, tree: pygit2.Tree) -> None:
+        """Make it hold a tree, and nothing else."""
+        self._index.read_tree(tree)
+
+    def write_tree(self) -> pygit2.Tree:
+        """What it holds, as a tree in the repository."""
+        made = self._index.write_tree(self._git.repo)
+        tree: pygit2.Tree = self._git.repo[made].peel(self._git.lib.Tree)
+        return tree
+
+    def data(self) -> bytes:
+        """Its bytes, as git keeps them."""
+        self._index.write()
+        return self._path.read_bytes()
+
+
+def conflicts_of(index: pygit2.Index) -> tuple[str, ...]:
+    """The files in an index that are in conflict, sorted."""
+    sides = index.conflicts or ()
+    return tuple(sorted({one.path for three in sides for one in three if one}))
+
+
+def mode_of(is_link: bool, permissions: int) -> int:  # noqa: FBT001 - read by position
+    """The mode that git gives a file with these permissions."""
+    if is_link:
+        return LINK
+    return _FILE | (0o755 if permissions & _EXECUTABLE else 0o644)

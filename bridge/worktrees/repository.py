@@ -1,0 +1,215 @@
+"""A repository opened by libgit2 (pygit2), locked against others of ours.
+
+libgit2 runs no program: no hooks, no filters, no fsmonitor, no signing, no merge
+driver, no `ssh`. It reads the repository's configuration, in which only what it has
+itself counts (`core.autocrlf`, `core.fileMode`, `user.name` …). Refused by name:
+
+    a `.git` that leads elsewhere, alternates, a reftable, a submodule's work tree,
+    a bare repository, `core.worktree`, another user's repository, and what libgit2
+    does not read (SHA-256, partial clones)
+
+In `.git/hostbridge/` lies what is ours in a repository: the lock, and what is written
+before it has its name (`git_locks`). `git clean` does not go there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge.change.repository import Unreadable, check_inside, own_folders
+from bridge.errors import StateRefused
+from bridge.process.time_limit import TooSlow, within
+from bridge.store.directory import Folder, NotAPlainFile
+from bridge.store.linked_worktree import find_linked
+from bridge.store.lock import LockBusy, lock_in
+from bridge.worktrees.git_locks import GitLocks
+from bridge.worktrees.refused import NoRepository, RepositoryBusy, WorktreeRefused
+
+if TYPE_CHECKING:
+    import pygit2
+
+# How long one call may take, and how long it waits for another of ours.
+LIMIT_S = 300.0
+WAIT_S = 60.0
+_OURS = "hostbridge"
+_LEADING = ("worktrees", "logs", "logs/HEAD", "config", "config.worktree", "info")
+
+
+class Git(NamedTuple):
+    """A repository at hand, while our lock on it is held.
+
+    Attributes:
+        lib: pygit2, which is imported late.
+        repo: the repository, with the project as its work tree.
+        project: the project's real path.
+        folder: its git folder (`.git`, or one in `.git/worktrees`).
+        common: the folder that all worktrees share.
+        locks: for changes of git's own files.
+    """
+
+    lib: Any
+    repo: pygit2.Repository
+    project: Path
+    folder: Path
+    common: Path
+    locks: GitLocks
+
+
+@contextmanager
+def opened(project: Path) -> Iterator[Git]:
+    """Open the repository of a project, alone; what fails inside is a named error.
+
+    Raises:
+        NoRepository: there is none that can be worked in.
+        RepositoryBusy: another process of ours works in it.
+        WorktreeRefused: it cannot be read or written, or takes too long.
+    """
+    with told(project), within(LIMIT_S):
+        project, folder, common = _folders(project)
+        lib = load_pygit2()
+        with Folder.open(str(common)) as above, above.folder(_OURS) as ours:
+            with lock_in(ours, "lock", wait_s=WAIT_S):
+                locks = GitLocks(common, Path(ours.path))
+                locks.recover()
+                repo = open_tree(lib, project)
+                yield Git(lib, repo, project, folder, common, locks)
+
+
+@contextmanager
+def told(project: Path) -> Iterator[None]:
+    """Name what fails inside: the repository, and the reason.
+
+    Raises:
+        WorktreeRefused: whatever libgit2 or the system refused.
+    """
+    try:
+        yield
+    except WorktreeRefused:
+        raise
+    except LockBusy as exc:
+        raise RepositoryBusy(exc.what, ways=("try again when it is done",)) from None
+    except TooSlow:
+        raise WorktreeRefused(
+            f"{project}: git's files could not be read and written within "
+            f"{LIMIT_S:.0f} s",
+            ways=("look for a pipe among them, or a drive that does not answer",),
+        ) from None
+    except (NotAPlainFile, StateRefused) as exc:
+        raise WorktreeRefused(str(exc)) from None
+    except OSError as exc:
+        where = exc.filename or project
+        raise WorktreeRefused(f"{where}: {exc.strerror or exc}") from exc
+    except Exception as exc:
+        if not _is_of_libgit2(exc):
+            raise
+        raise WorktreeRefused(f"{project}: {_words(exc)}") from exc
+
+
+def open_tree(lib: Any, tree: Path) -> pygit2.Repository:
+    """Open the repository whose work tree is `tree`, and no other.
+
+    Raises:
+        NoRepository: it is bare, or configured to work elsewhere, or not supported.
+    """
+    try:
+        repo: pygit2.Repository = lib.Repository(str(tree))
+    except lib.GitError as exc:
+        raise _not_opened(tree, str(exc)) from None
+    if repo.workdir is None:
+        raise NoRepository(
+            f"{tree} is a bare repository, without a work tree",
+            ways=("work in a clone of it: git clone",),
+        )
+    if os.path.realpath(repo.workdir) != os.path.realpath(tree):
+        raise NoRepository(
+            f"the repository of {tree} is configured to work in {repo.workdir}",
+            ways=(f"git -C {tree} config --unset core.worktree",),
+        )
+    return repo
+
+
+@cache
+def load_pygit2() -> Any:
+    """pygit2, set up.
+
+    Raises:
+        WorktreeRefused: it cannot be loaded here.
+    """
+    try:
+        import pygit2
+
+        # A commit that is told is on the disk: libgit2 leaves that to the system.
+        pygit2.settings.enable_fsync_gitdir(True)  # noqa: FBT003 - libgit2's signature
+    except (ImportError, OSError, AttributeError) as exc:
+        raise WorktreeRefused(
+            f"worktrees take pygit2 1.17 or newer, which cannot be loaded: {exc}",
+            ways=("pip install --upgrade 'pygit2>=1.17,<2'",),
+        ) from exc
+    return pygit2
+
+
+def _folders(project: Path) -> tuple[Path, Path, Path]:
+    project = Path(os.path.realpath(project))
+    _refuse_bare(project)
+    try:
+        folder, common = own_folders(project)
+        for name in _LEADING:
+            check_inside(folder, name)
+            check_inside(common, name)
+    except Unreadable as exc:
+        way = "git init, and a first commit"
+        ways = (way,) if "no git repository" in str(exc) else ()
+        raise NoRepository(f"{project}: {exc}", ways=ways) from None
+    linked = find_linked(project)
+    main = linked.main if linked is not None else project
+    if common != main / ".git":
+        raise NoRepository(
+            f"{project}: its git folder is {common}: the work tree of a submodule, or "
+            "of a repository elsewhere, has no worktrees of ours",
+            ways=("work in a clone of its own: git clone",),
+        )
+    return project, folder, common
+
+
+def _refuse_bare(project: Path) -> None:
+    if os.path.lexists(project / ".git"):
+        return
+    if all(os.path.exists(project / name) for name in ("HEAD", "objects", "refs")):
+        raise NoRepository(
+            f"{project} is a bare repository, without a work tree",
+            ways=("work in a clone of it: git clone",),
+        )
+
+
+def _not_opened(tree: Path, why: str) -> NoRepository:
+    ways: tuple[str, ...] = ()
+    if "not owned by current user" in why:
+        ways = (f"git config --global --add safe.directory {tree}",)
+    elif "extension" in why:
+        ways = ("work in a clone without it: libgit2 does not read such repositories",)
+    return NoRepository(f"{tree}: {why}", ways=ways)
+
+
+def _is_of_libgit2(exc: Exception) -> bool:
+    """pygit2 raises errors of its own, and KeyError for an object that is missing."""
+    with suppress(WorktreeRefused):
+        lib = load_pygit2()
+        kinds = (lib.GitError, lib.InvalidSpecError, lib.AlreadyExistsError)
+        if isinstance(exc, kinds):
+            return True
+    return isinstance(exc, KeyError) and _is_object_id(exc)
+
+
+def _is_object_id(exc: KeyError) -> bool:
+    return bool(exc.args) and len(str(exc.args[0])) in (40, 64)
+
+
+def _words(exc: Exception) -> str:
+    if isinstance(exc, KeyError):
+        return f"this clone lacks the object {exc.args[0]}"
+    return str(exc)

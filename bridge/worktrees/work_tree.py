@@ -1,0 +1,241 @@
+"""The files of a work tree: what lies there, and how a change of trees gets there.
+
+A change is made file by file: each is written elsewhere first and then renamed, so that
+after a kill every file is the old one or the new one, and the change can be made again.
+No link in the work tree is followed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.worktrees.index_file import LINK, SUBMODULE, Entry, mode_of
+
+if TYPE_CHECKING:
+    import pygit2
+
+    from bridge.worktrees.repository import Git
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Change(NamedTuple):
+    """One file of a change: what it was in the old tree, and is in the new one."""
+
+    path: str
+    old: Entry | None
+    new: Entry | None
+
+
+def changes(old: pygit2.Tree, new: pygit2.Tree) -> list[Change]:
+    """The files in which two trees differ, by path."""
+    found = {}
+    for delta in old.diff_to_tree(new).deltas:
+        before, after = _entry(delta.old_file), _entry(delta.new_file)
+        path = os.fsdecode(delta.new_file.raw_path)
+        found[path] = Change(path, before, after)
+    return [found[path] for path in sorted(found)]
+
+
+def _entry(file: pygit2.DiffFile) -> Entry | None:
+    return Entry(str(file.id), int(file.mode)) if file.mode else None
+
+
+def dirty(git: Git, planned: Sequence[Change]) -> tuple[str, ...]:
+    """The files that lie in the way of a change, and are in neither of its trees."""
+    look = _Look(git, planned)
+    return tuple(sorted({one for change in planned for one in look.in_the_way(change)}))
+
+
+class _Look:
+    def __init__(self, git: Git, planned: Sequence[Change]) -> None:
+        self._git = git
+        self._root = git.project
+        self._planned = {change.path: change for change in planned}
+        config = git.repo.config
+        key = "core.filemode"
+        self._has_modes = config.get_bool(key) if key in config else True
+
+    def in_the_way(self, change: Change) -> Iterator[str]:
+        """The paths that the change of one file would overwrite."""
+        entries = (change.old, change.new)
+        if SUBMODULE in (entry.mode for entry in entries if entry):
+            return
+        if (above := self._above(change.path)) is not None:
+            # A file where a folder must be: fine if it goes.
+            if change.new is not None and not self._goes(above):
+                yield above
+            return
+        place = self._root / change.path
+        try:
+            facts = place.lstat()
+        except FileNotFoundError:
+            return
+        if stat.S_ISDIR(facts.st_mode):
+            if change.new is not None:
+                yield from self._staying_below(place)
+        elif not any(self._is_as(change.path, facts, one) for one in entries if one):
+            yield change.path
+
+    def _above(self, path: str) -> str | None:
+        """The first part of a path that is no folder, if there is one."""
+        parts = path.split("/")
+        for end in range(1, len(parts)):
+            above = "/".join(parts[:end])
+            try:
+                facts = (self._root / above).lstat()
+            except FileNotFoundError:
+                return None
+            if not stat.S_ISDIR(facts.st_mode):
+                return above
+        return None
+
+    def _goes(self, path: str) -> bool:
+        change = self._planned.get(path)
+        return change is not None and change.new is None
+
+    def _staying_below(self, folder: Path) -> Iterator[str]:
+        for above, _folders, files in os.walk(folder):
+            for name in files:
+                path = str((Path(above) / name).relative_to(self._root))
+                if not self._goes(path):
+                    yield path
+
+    def _is_as(self, path: str, facts: os.stat_result, entry: Entry) -> bool:
+        is_link = stat.S_ISLNK(facts.st_mode)
+        if not is_link and not stat.S_ISREG(facts.st_mode):
+            return False
+        lib = self._git.lib
+        if is_link != (entry.mode == LINK):
+            return False
+        if is_link:
+            target = os.fsencode(os.readlink(self._root / path))
+            return str(lib.hash(target)) == entry.id
+        if self._has_modes and mode_of(is_link, facts.st_mode) != entry.mode:
+            return False
+        blob, name = lib.enums.ObjectType.BLOB, os.fsencode(path)
+        # As a text, it could not be one that is not UTF-8.
+        found = self._git.repo.hashfile(path, blob, name)  # type: ignore[arg-type]
+        return str(found) == entry.id
+
+
+def publish(git: Git, planned: Sequence[Change], stage: Path) -> None:
+    """Bring the work tree from the old files to the new ones.
+
+    What is not `dirty` may be done again, from any place on the way.
+    """
+    _write_stage(git, planned, stage)
+    root = os.open(git.project, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for change in planned:
+            if change.new is None:
+                _remove(root, change.path)
+        for change in planned:
+            if change.new is not None:
+                _put(root, change, stage)
+        os.fsync(root)
+    finally:
+        os.close(root)
+
+
+def _write_stage(git: Git, planned: Iterable[Change], stage: Path) -> None:
+    """Have libgit2 write the new files, with line ends and modes as configured."""
+    lib = git.lib
+    index = lib.Index()
+    for path, _old, new in planned:
+        if new is not None and new.mode != SUBMODULE:
+            mode = lib.enums.FileMode(new.mode)
+            index.add(lib.IndexEntry(path, lib.Oid(hex=new.id), mode))
+    how = lib.enums.CheckoutStrategy
+    git.repo.checkout_tree(  # type: ignore[no-untyped-call] # pygit2 leaves it so
+        git.repo[index.write_tree(git.repo)],
+        directory=str(stage),
+        strategy=how.FORCE | how.DONT_UPDATE_INDEX | how.DONT_WRITE_INDEX,
+    )
+
+
+@contextmanager
+def _folder_of(root: int, path: str, *, make: bool) -> Iterator[tuple[int, str]]:
+    """The folder of a path, opened part by part without following a link."""
+    *above, name = path.split("/")
+    fd = os.dup(root)
+    try:
+        for part in above:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=fd)
+            below = os.open(part, _FOLDER, dir_fd=fd)
+            os.close(fd)
+            fd = below
+        yield fd, name
+    finally:
+        os.close(fd)
+
+
+def _remove(root: int, path: str) -> None:
+    """Remove a file, and the folders that are empty then, as git does."""
+    absent = (FileNotFoundError, NotADirectoryError)
+    with suppress(*absent), _folder_of(root, path, make=False) as (fd, name):
+        if _is_folder(fd, name):
+            # Of a submodule that is no longer one: its files stay.
+            with suppress(OSError):
+                os.rmdir(name, dir_fd=fd)
+        else:
+            os.unlink(name, dir_fd=fd)
+    above = path.rpartition("/")[0]
+    with suppress(OSError):
+        while above:
+            with _folder_of(root, above, make=False) as (fd, name):
+                os.rmdir(name, dir_fd=fd)
+            above = above.rpartition("/")[0]
+
+
+def _put(root: int, change: Change, stage: Path) -> None:
+    with _folder_of(root, change.path, make=True) as (fd, name):
+        if change.new is not None and change.new.mode == SUBMODULE:
+            with suppress(FileExistsError):
+                os.mkdir(name, dir_fd=fd)
+            return
+        if _is_folder(fd, name):
+            # Empty by now, but for empty folders.
+            shutil.rmtree(name, dir_fd=fd)
+        _move(stage / change.path, fd, name)
+
+
+def _move(source: Path, fd: int, name: str) -> None:
+    try:
+        os.rename(source, name, dst_dir_fd=fd)
+    except OSError as exc:
+        if exc.errno != errno.EXDEV:
+            raise
+        # The work tree is on another file system than its repository.
+        near = f".hostbridge-{name}"[:255]
+        with suppress(FileNotFoundError):
+            os.unlink(near, dir_fd=fd)
+        _copy(source, fd, near)
+        os.rename(near, name, src_dir_fd=fd, dst_dir_fd=fd)
+
+
+def _copy(source: Path, fd: int, name: str) -> None:
+    if source.is_symlink():
+        os.symlink(os.readlink(source), name, dir_fd=fd)
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    mode = stat.S_IMODE(source.stat().st_mode)
+    with open(os.open(name, flags, mode, dir_fd=fd), "wb") as target:
+        target.write(source.read_bytes())
+
+
+def _is_folder(fd: int, name: str) -> bool:
+    try:
+        facts = os.stat(name, dir_fd=fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return stat.S_ISDIR(facts.st_mode)
