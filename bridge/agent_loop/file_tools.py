@@ -7,10 +7,9 @@ the reason; a script gets the error, since it would take a part for the whole.
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 from bridge.agent_loop.tool import Tool, ToolResult, object_schema
-from bridge.agent_loop.workspace import LeftOff, Project, Refused
+from bridge.agent_loop.workspace import PATH_SCHEMA, LeftOff, Project, Refused
 
 LINES_AT_ONCE = 200
 MAX_PATHS = 200
@@ -19,8 +18,6 @@ MAX_TEXT_BYTES = 1024 * 1024
 _SEARCHED_FILE_BYTES = 1024 * 1024
 _SEARCHED_BYTES = 64 * 1024 * 1024
 _LINE_CHARS = 200
-
-_PATH: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
 
 
 class Reader:
@@ -108,20 +105,23 @@ def reading_tools(reader: Reader) -> tuple[Tool, ...]:
             "read_file",
             "Read a text file of the project.",
             object_schema(
-                {"path": _PATH, "line": {"type": "integer", "minimum": 1}}, "path"
+                {"path": PATH_SCHEMA, "line": {"type": "integer", "minimum": 1}}, "path"
             ),
             lambda a: ToolResult(reader.read_file(a["path"], a.get("line", 1))),
         ),
         Tool(
             "list_files",
             "List the files of the project, or of one folder, by a name like *.py.",
-            object_schema({"folder": _PATH, "pattern": _PATH}),
+            object_schema({"folder": PATH_SCHEMA, "pattern": PATH_SCHEMA}),
             lambda a: _listing(reader.project.files(**a)),
         ),
         Tool(
             "search_text",
             "Find the lines that hold a text, letter for letter.",
-            object_schema({"text": _PATH, "folder": _PATH, "pattern": _PATH}, "text"),
+            object_schema(
+                {"text": PATH_SCHEMA, "folder": PATH_SCHEMA, "pattern": PATH_SCHEMA},
+                "text",
+            ),
             lambda a: _found(reader.matches(**a)),
         ),
     )

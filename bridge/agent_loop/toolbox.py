@@ -12,6 +12,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from bridge.agent_loop.command_tool import Ran, run_command
+from bridge.agent_loop.file_edits import Editor, editing_tools
 from bridge.agent_loop.file_tools import Reader, reading_tools
 from bridge.agent_loop.script_tools import Sandbox
 from bridge.agent_loop.tool import Tool, ToolResult, clipped, object_schema
@@ -44,6 +45,8 @@ class Toolbox:
         self._reader = Reader(project)
         self._grants = Grants(definition.allow, project.has)
         tools = {tool.name: tool for tool in reading_tools(self._reader)}
+        editor = Editor(project, definition.allow)
+        tools |= {tool.name: tool for tool in editing_tools(editor)}
         if self._grants:
             tools["run_command"] = self._command_tool()
         if definition.tools is not None:

@@ -1,4 +1,4 @@
-"""Read the files of one project, and no others.
+"""Read and replace the files of one project, and no others.
 
 A path from a model is data. Paths with `..`, paths and links that lead out, and places
 of secrets are refused. Only plain files are opened, never a pipe or a device, and only
@@ -9,9 +9,12 @@ it is refused.
 import errno
 import os
 import re
+import secrets
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from bridge.change.secrets import is_secret
 from bridge.policy.globs import finds
@@ -28,11 +31,13 @@ _MADE = frozenset({
     "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",
     ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".cache",
 })  # fmt: skip
+# Of a path that a model gives.
+PATH_SCHEMA: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Refused(ValueError):
-    """The path may not be read, or there is nothing to read; the message says why."""
+    """The path may not be read, or written, or nothing is there; it says why."""
 
 
 class LeftOff(Refused):
@@ -61,6 +66,17 @@ class Project:
         Raises:
             Refused: it leads out of the project, to a secret, or nowhere.
         """
+        real = self.locate(path)
+        if not os.path.exists(real):
+            raise Refused(f"{path!r} does not exist")
+        return real
+
+    def locate(self, path: str) -> Path:
+        """The real path of `path`, whether anything is there or not.
+
+        Raises:
+            Refused: it leads out of the project, or to a secret.
+        """
         if _CONTROL.search(path):
             raise Refused("a path holds no control characters")
         asked = PurePosixPath(path or ".")
@@ -77,14 +93,16 @@ class Project:
         if not real.is_relative_to(self.root):
             raise Refused(f"{path!r} is a link that leads out of the project")
         if is_secret(asked.parts) or is_secret(real.relative_to(self.root).parts):
-            raise Refused(f"{path!r} may hold secrets and is not read")
-        if not os.path.exists(real):
-            raise Refused(f"{path!r} does not exist")
+            raise Refused(f"{path!r} may hold secrets: it is neither read nor written")
         return real
 
     def has(self, path: str) -> bool:
         """Whether a path in a command, which need not exist, stays in the project."""
-        return Path(os.path.realpath(self.root / path)).is_relative_to(self.root)
+        return Path(self.real(path)).is_relative_to(self.root)
+
+    def real(self, path: str) -> str:
+        """The real absolute path of a path that is relative to the project."""
+        return os.path.realpath(self.root / path)
 
     def read(self, path: str, max_bytes: int = MAX_FILE_BYTES) -> str:
         """The text of a file.
@@ -92,8 +110,48 @@ class Project:
         Raises:
             Refused: as `find`; or it is not a plain file, too large, or binary.
         """
-        data = self._bytes(self.find(path), path, max_bytes)
-        return data.decode("utf-8", "replace")
+        return self.read_bytes(path, max_bytes).decode("utf-8", "replace")
+
+    def read_bytes(self, path: str, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+        """The content of a file; raises as `read`."""
+        return self._bytes(self.find(path), path, max_bytes)
+
+    def replace(self, path: str, data: bytes) -> bool:
+        """Make a file of this content, or replace it whole; whether it is new.
+
+        Missing folders are made. A file that is replaced keeps its permissions.
+
+        Raises:
+            Refused: as `find`, but that nothing need be there; or it is not a plain
+                file, or the system refuses; nothing was written then.
+        """
+        self.go_on()
+        real = self.locate(path)
+        if real == self.root:
+            raise Refused(f"{path!r} is a folder")
+        folder = self._made(real.parent, path)
+        try:
+            return _replaced(folder, real.name, data)
+        except OSError as exc:
+            raise Refused(f"{path!r}: {exc.strerror}") from None
+        except _NotPlain as exc:
+            raise Refused(f"{path!r} {exc}") from None
+        finally:
+            os.close(folder)
+
+    def _made(self, folder: Path, path: str) -> int:
+        """A descriptor of a folder below the project, which is made if missing."""
+        parts = folder.relative_to(self.root).parts
+        for depth, name in enumerate(parts):
+            above = self._open(self.root.joinpath(*parts[:depth]), path, is_folder=True)
+            try:
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=above)
+            except OSError as exc:
+                raise Refused(f"{path!r}: {exc.strerror}") from None
+            finally:
+                os.close(above)
+        return self._open(folder, path, is_folder=True)
 
     def files(self, folder: str = ".", pattern: str = "*") -> Iterator[str]:
         """Paths of the files below `folder`, in order, relative to the project.
@@ -179,6 +237,39 @@ class Project:
             rest = file.read(max(0, max_bytes + 1 - len(data)))
             self.bytes_read += len(rest)
             return data + rest
+
+
+class _NotPlain(Exception):
+    """There is something that is not a plain file."""
+
+
+def _replaced(folder: int, name: str, data: bytes) -> bool:
+    """Rename a new file over `name`; whether there was none."""
+    mode = _mode_of(folder, name)
+    temporary = f".{name[:100]}.{secrets.token_hex(4)}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(temporary, flags, 0o666, dir_fd=folder)
+    try:
+        with open(fd, "wb") as file:
+            file.write(data)
+            if mode is not None:
+                os.fchmod(fd, mode)
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+        raise
+    return mode is None
+
+
+def _mode_of(folder: int, name: str) -> int | None:
+    try:
+        facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if problem := _not_to_read(facts, facts.st_size):
+        raise _NotPlain(problem)
+    return stat.S_IMODE(facts.st_mode)
 
 
 def _not_to_read(facts: os.stat_result, max_bytes: int) -> str:

@@ -18,6 +18,8 @@ LOCAL_NAMES = {
     "Glob": "list_files",
     "Grep": "search_text",
     "Bash": "run_command",
+    "Write": "write_file",
+    "Edit": "edit_file",
 }
 # The client's own name for a tool with several: in a hook it has only this one.
 HOST_NAMES = {ours: theirs for theirs, ours in LOCAL_NAMES.items()} | {
@@ -35,18 +37,20 @@ _HOST_FIELDS = {
     "read_file": {"path": "file_path", "line": "offset"},
     "list_files": {"folder": "path"},
     "search_text": {"text": "pattern", "folder": "path", "pattern": "glob"},
+    "write_file": {"path": "file_path"},
+    "edit_file": {"path": "file_path", "old": "old_string", "new": "new_string"},
 }
 
 # The tool with which a model in our own loop answers.
 SUBMIT = "submit_result"
 
 _OTHERS = """
-    Agent AskUserQuestion CronCreate CronDelete CronList Edit EnterPlanMode
+    Agent AskUserQuestion CronCreate CronDelete CronList EnterPlanMode
     EnterWorktree ExitPlanMode ExitWorktree LSP ListAgents ListMcpResourcesTool Monitor
     MultiEdit NotebookEdit NotebookRead PowerShell ReadMcpResourceDirTool
     ReadMcpResourceTool ScheduleWakeup SendMessage Skill SubagentHandback TaskCreate
     TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite ToolSearch WebFetch
-    WebSearch Workflow Write
+    WebSearch Workflow
 """
 KNOWN = frozenset({*LOCAL_NAMES, *HOST_NAMES, *_OTHERS.split()})
 

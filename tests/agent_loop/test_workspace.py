@@ -57,7 +57,7 @@ def test_secrets_are_neither_read_nor_listed_nor_found(folder, reader, path):
         (folder / path).symlink_to(secret)
 
     assert refusal(reader.read_file, path) == (
-        f"{path!r} may hold secrets and is not read"
+        f"{path!r} may hold secrets: it is neither read nor written"
     )
     assert path not in reader.list_files()
     assert reader.search_text("TOKEN") == []
