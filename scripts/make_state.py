@@ -31,6 +31,7 @@ from bridge.store import Claimant
 from bridge.store.location import locate
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun, note_call
+from bridge.tasks.task_record import TaskRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -221,6 +222,25 @@ def write_example(folder: Path) -> None:
         keep("responses")
         keep("done")
         keep(".", "events.jsonl")
+    folder.joinpath("tasks.jsonl").write_bytes(example_tasks())
+
+
+def example_tasks() -> bytes:
+    """Two tasks, as `hostbridge task export` prints them."""
+    usual = {"created_at": 1_795_300_080_000, "updated_at": 1_795_300_080_000}
+    first, second = (f"01a20033-0780-7000-8000-00000000000{n}" for n in (1, 2))
+    return b"".join(
+        TaskRecord(**usual, versions={"454e4108": 1}, **more).to_line()
+        for more in (
+            {"uuid": first, "title": "Uploads have a limit", "isExpanded": True},
+            {
+                "uuid": second,
+                "title": "Refuse what is larger than 10 MB",
+                "parent": first,
+                "validation_criteria": "A test uploads 11 MB, and is refused.",
+            },
+        )
+    )
 
 
 if __name__ == "__main__":

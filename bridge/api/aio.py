@@ -41,6 +41,7 @@ from bridge.protocol.wording import quoted
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
 
+    from bridge.api.async_tasks import AsyncTasks
     from bridge.api.bridge import Json
     from bridge.api.options import WaitOptions
     from bridge.api.result import Result
@@ -125,6 +126,13 @@ class AsyncBridge:
     def open(cls, path: Path | str | None = None) -> AsyncBridge:
         """The bridge of the project that `path` (default: the working folder) is in."""
         return cls(Bridge.open(path))
+
+    @property
+    def tasks(self) -> AsyncTasks:
+        """The tasks of this project; see `Bridge.tasks`."""
+        from bridge.api.async_tasks import AsyncTasks
+
+        return AsyncTasks(self.bridge.tasks)
 
     submit = _in_thread(Bridge.submit)
     cancel = _in_thread(Bridge.cancel)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bridge.api.result import Result
     from bridge.api.variables import Variables
     from bridge.store.prune import Pruned
+    from bridge.tasks.tasks import Tasks
 
 
 class Project:
@@ -160,6 +161,18 @@ class Project:
         from bridge.api.variables import Variables
 
         return Variables.open(self.store, self.settings, session, "tool")
+
+    @property
+    def tasks(self) -> Tasks:
+        """The tasks of this project, claimed for this program, or its session.
+
+        Raises:
+            StateRefused: the state directory is not safe.
+        """
+        from bridge.api.task_holder import program_here
+        from bridge.tasks.tasks import Tasks
+
+        return Tasks(self.store, program_here(self.store, self.settings))
 
     def prune(
         self,

@@ -14,6 +14,7 @@ from bridge.protocol.value import Value
 from bridge.store.callers import Callers
 from bridge.store.sessions import Session
 from bridge.store.subagent_runs import AgentRun
+from bridge.tasks.task_record import TaskRecord
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -25,6 +26,7 @@ _MODELS: dict[str, type[Value] | None] = {
     "session": Session,
     "agent-run": AgentRun,
     "callers": Callers,
+    "task": TaskRecord,
 }
 
 

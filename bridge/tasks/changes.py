@@ -75,7 +75,7 @@ def delete(
     if len(gone) > 1 and not with_children:
         raise TaskRefused(
             f"task {task.ref} has {len(gone) - 1} below it",
-            ways=(f"hostbridge task delete {task.ref} --with-children",),
+            ways=(f"hostbridge task delete {task.number} --with-children",),
         )
     numbers = {each.number for each in gone}
     waiting = sorted(

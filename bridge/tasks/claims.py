@@ -45,10 +45,10 @@ def claim(
                     f"task {task.ref} is claimed by {describe(before)}",
                     ways=(
                         "take another: hostbridge task ready",
-                        f"hostbridge task release {task.ref} --force",
+                        f"hostbridge task release {task.number} --force",
                     ),
                 )
-    status = move(task.ref, task.status, Action.CLAIM)
+    status = move(task.number, task.status, Action.CLAIM)
     now_ms = store.now_ms()
     set_columns(
         connection,
@@ -90,14 +90,14 @@ def release(
     task = get(connection, ref)
     if task.status is Status.OPEN:
         return task
-    status = move(task.ref, task.status, Action.RELEASE)
+    status = move(task.number, task.status, Action.RELEASE)
     before = find_holder(connection, task.number)
     if before is not None and before[:3] != holder[:3] and not force:
         with store.state() as state:
             if not is_gone(state, connection, task.number):
                 raise TaskClaimed(
                     f"task {task.ref} is claimed by {describe(before)}, not by you",
-                    ways=(f"hostbridge task release {task.ref} --force",),
+                    ways=(f"hostbridge task release {task.number} --force",),
                 )
     let_go(connection, task.number)
     values = {"status": status, "assignee": None}

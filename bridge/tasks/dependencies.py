@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from bridge.errors import InvalidRequest
 from bridge.tasks.records import Ref, get, number_of, set_columns
@@ -109,3 +109,26 @@ def _before(connection: sqlite3.Connection, number: int) -> list[int]:
 def _above(connection: sqlite3.Connection, number: int) -> list[int]:
     rows = connection.execute("SELECT parent FROM tasks WHERE number = ?", [number])
     return [row[0] for row in rows if row[0] is not None]
+
+
+def find_circle(following: Mapping[int, Iterable[int]]) -> tuple[int, ...]:
+    """A circle in a graph, its first number again at its end; empty for none."""
+    done: set[int] = set()
+    for start in following:
+        on_way: dict[int, None] = {}
+        waiting = [(start, iter(following.get(start, ())))] if start not in done else []
+        on_way.update(dict.fromkeys(here for here, _ in waiting))
+        while waiting:
+            here, left = waiting[-1]
+            each = next(left, None)
+            if each is None:
+                done.add(here)
+                del on_way[here]
+                waiting.pop()
+            elif each in on_way:
+                way = [*on_way]
+                return (*way[way.index(each) :], each)
+            elif each not in done:
+                on_way[each] = None
+                waiting.append((each, iter(following.get(each, ()))))
+    return ()

@@ -30,7 +30,7 @@ def close(
         InvalidRequest: it is forced without a reason.
     """
     task = get(connection, ref)
-    status = move(task.ref, task.status, Action.CLOSE)
+    status = move(task.number, task.status, Action.CLOSE)
     if task.status is Status.CLOSED:
         return task
     _refuse_open_children(connection, task)
@@ -38,14 +38,14 @@ def close(
     if force and not reason.strip():
         raise InvalidRequest(
             f"task {task.ref}: to close it by force takes a reason",
-            ways=(f'hostbridge task close {task.ref} --force --reason "…"',),
+            ways=(f'hostbridge task close {task.number} --force --reason "…"',),
         )
     if unvalidated and not force:
         raise TaskRefused(
             f"task {task.ref} cannot be closed: {unvalidated}",
             ways=(
-                f"have it validated: hostbridge task validate {task.ref}",
-                f'hostbridge task close {task.ref} --force --reason "…"',
+                f"have it validated: hostbridge task validate {task.number}",
+                f'hostbridge task close {task.number} --force --reason "…"',
             ),
         )
     why = checked_text("reason", reason)
@@ -57,7 +57,7 @@ def review(
 ) -> Task:
     """Say that a task is done and needs a look; whoever held it lets it go."""
     task = get(connection, ref)
-    status = move(task.ref, task.status, Action.REVIEW)
+    status = move(task.number, task.status, Action.REVIEW)
     return _put(connection, task, status, now_ms, reason=checked_text("reason", note))
 
 
@@ -70,7 +70,7 @@ def escalate(
         InvalidRequest: there is no reason.
     """
     task = get(connection, ref)
-    status = move(task.ref, task.status, Action.ESCALATE)
+    status = move(task.number, task.status, Action.ESCALATE)
     if not reason.strip():
         raise InvalidRequest(f"task {task.ref}: to escalate it takes a reason")
     why = checked_text("reason", reason)
@@ -85,7 +85,7 @@ def reopen(connection: sqlite3.Connection, ref: Ref, now_ms: int) -> Task:
     task = get(connection, ref)
     if task.status is Status.OPEN:
         return task
-    status = move(task.ref, task.status, Action.REOPEN)
+    status = move(task.number, task.status, Action.REOPEN)
     if task.parent is not None and task.status is Status.CLOSED:
         above = get(connection, task.parent)
         if above.status is Status.CLOSED:
@@ -121,5 +121,5 @@ def _refuse_open_children(connection: sqlite3.Connection, task: Task) -> None:
     more = f" and {left - len(found)} more" if left > len(found) else ""
     raise TaskRefused(
         f"task {task.ref} cannot be closed before its children are: {named}{more}",
-        ways=(f"see them: hostbridge task tree {task.ref}",),
+        ways=(f"see them: hostbridge task tree {task.number}",),
     )

@@ -104,8 +104,8 @@ def insert(connection: sqlite3.Connection, new: NewTask, now_ms: int) -> int:
     before = [number_of(connection, ref) for ref in new.depends_on]
     made = connection.execute(
         "INSERT INTO tasks (uuid, title, description, priority, category, "
-        "validation_criteria, parent, created_ms, updated_ms) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "validation_criteria, parent, created_ms, updated_ms, revision) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
         [
             checked_uuid(new.uuid) if new.uuid else new_uuid(now_ms),
             checked_text("title", new.title),
@@ -130,9 +130,10 @@ def set_columns(
     connection: sqlite3.Connection, number: int, now_ms: int, values: Mapping[str, Any]
 ) -> None:
     """Set columns of a task to checked values."""
-    named = ", ".join(f"{name} = ?" for name in values)
+    named = "".join(f", {name} = ?" for name in values)
     connection.execute(
-        f"UPDATE tasks SET updated_ms = ?, {named} WHERE number = ?",  # noqa: S608 - names are ours
+        "UPDATE tasks SET updated_ms = ?, revision = revision + 1"  # noqa: S608 - ours
+        f"{named} WHERE number = ?",
         [now_ms, *values.values(), number],
     )
 

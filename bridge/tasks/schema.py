@@ -25,6 +25,11 @@ CREATE TABLE tasks (
     created_ms INTEGER NOT NULL,
     updated_ms INTEGER NOT NULL,
     closed_ms INTEGER,
+    -- How often it was changed here, and in each other place (by its id) when it was
+    -- last imported from there: a version vector.
+    revision INTEGER NOT NULL DEFAULT 0,
+    seen TEXT NOT NULL DEFAULT '{}',
+    -- Keys of an imported record that this hostbridge does not know.
     more TEXT NOT NULL DEFAULT '{}'
 );
 CREATE INDEX tasks_by_parent ON tasks (parent, status);
@@ -35,6 +40,9 @@ CREATE TABLE dependencies (
     PRIMARY KEY (task, depends_on)
 ) WITHOUT ROWID;
 CREATE INDEX dependencies_backwards ON dependencies (depends_on);
+-- By what this database is known in exports: one row.
+CREATE TABLE place (id TEXT NOT NULL);
+INSERT INTO place VALUES (lower(hex(randomblob(4))));
 CREATE TABLE claims (
     task INTEGER PRIMARY KEY REFERENCES tasks (number) ON DELETE CASCADE,
     at_ms INTEGER NOT NULL,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from bridge.errors import InvalidRequest
 
@@ -111,6 +111,43 @@ class NewTask(NamedTuple):
     parent: str | int | None = None
     depends_on: tuple[str | int, ...] = ()
     uuid: str | None = None
+
+
+class TaskOptions(TypedDict, total=False):
+    """What `Tasks.create` takes beside the title: see `NewTask`."""
+
+    description: str
+    priority: str | int
+    category: str
+    validation_criteria: str
+    parent: str | int | None
+    depends_on: tuple[str | int, ...] | list[str | int] | str | int
+    uuid: str | None
+
+
+class TaskFields(TypedDict, total=False):
+    """What `Tasks.update` can change."""
+
+    title: str
+    description: str
+    priority: str | int
+    category: str
+    validation_criteria: str
+    parent: str | int | None
+    is_expanded: bool
+
+
+class FilterOptions(TypedDict, total=False):
+    """Which tasks: see `Filter`. One status may be given alone."""
+
+    status: str | tuple[str, ...] | list[str]
+    parent: str | int
+    under: str | int
+    category: str
+    assignee: str
+    priority: str | int
+    text: str
+    limit: int
 
 
 class UnknownTask(InvalidRequest):

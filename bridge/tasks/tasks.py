@@ -12,17 +12,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from bridge.store.host_process import identify
 from bridge.tasks import changes, claims, dependencies, lifecycle, queries, records
 from bridge.tasks.database import Database
 from bridge.tasks.queries import Branch, Filter
 from bridge.tasks.records import Ref
-from bridge.tasks.task import Holder, NewTask, Task
+from bridge.tasks.task import (
+    FilterOptions,
+    Holder,
+    NewTask,
+    Task,
+    TaskFields,
+    TaskOptions,
+)
 
 if TYPE_CHECKING:
     from bridge.store.store import Store
+    from bridge.tasks.exchange import Imported, Prefer
 
 
 # In the class below, `list` is one of its verbs.
@@ -63,7 +71,7 @@ class Tasks:
         with self.database.read() as connection:
             return records.get(connection, ref)
 
-    def list(self, **which: Any) -> Found:
+    def list(self, **which: Unpack[FilterOptions]) -> Found:
         """The tasks that fit, by number; `Filter` explains what can be given."""
         with self.database.read() as connection:
             return queries.listed(connection, filter_of(which))
@@ -73,7 +81,7 @@ class Tasks:
         with self.database.read() as connection:
             return queries.tree(connection, root)
 
-    def ready(self, **which: Any) -> Found:
+    def ready(self, **which: Unpack[FilterOptions]) -> Found:
         """What can be begun, the most urgent first.
 
         Open, all that it depends on closed, no child that is not. What somebody held
@@ -95,13 +103,9 @@ class Tasks:
 
     # Changing
 
-    def create(self, title: str, **more: Any) -> Task:
+    def create(self, title: str, **more: Unpack[TaskOptions]) -> Task:
         """Add a task; `NewTask` explains what can be given."""
-        depends_on = more.pop("depends_on", ())
-        if isinstance(depends_on, str | int):
-            depends_on = (depends_on,)
-        new = NewTask(title, depends_on=tuple(depends_on), **more)
-        return self.create_all([new])[0]
+        return self.create_all([new_task(title, more)])[0]
 
     def create_all(self, new: Iterable[NewTask]) -> Found:
         """Add tasks, all or none of them; one may name the uuid of an earlier one."""
@@ -110,7 +114,7 @@ class Tasks:
             numbers = [records.insert(connection, each, now_ms) for each in new]
             return [records.get(connection, number) for number in numbers]
 
-    def update(self, ref: Ref, **values: Any) -> Task:
+    def update(self, ref: Ref, **values: Unpack[TaskFields]) -> Task:
         """Change fields of a task, such as its title, priority or parent."""
         with self.database.write() as connection:
             return changes.update(connection, ref, values, self.store.now_ms())
@@ -151,7 +155,9 @@ class Tasks:
         with self.database.write() as connection:
             return claims.claim(connection, self.store, ref, holder or self.holder)
 
-    def claim_next(self, holder: Holder | None = None, **which: Any) -> Task | None:
+    def claim_next(
+        self, holder: Holder | None = None, **which: Unpack[FilterOptions]
+    ) -> Task | None:
         """Take the first ready task; None if there is none."""
         wanted = filter_of(which)._replace(limit=1)
         with self.database.write() as connection:
@@ -200,11 +206,46 @@ class Tasks:
         with self.database.write() as connection:
             return lifecycle.reopen(connection, ref, self.store.now_ms())
 
+    # Elsewhere
 
-def filter_of(which: dict[str, Any]) -> Filter:
+    def export(self) -> bytes:
+        """Every task as a line of JSON, by uuid: what `import_` takes."""
+        from bridge.tasks import exchange
+
+        with self.database.read() as connection:
+            return b"".join(exchange.export(connection))
+
+    def import_(
+        self, lines: bytes, *, name: str = "import", prefer: Prefer | None = None
+    ) -> Imported:
+        """Take over what is new or newer in an export; all of it or nothing.
+
+        What was changed on both sides stays as it is here, and is named, unless
+        `prefer` says `ours` or `theirs`. `name` is what messages call it.
+
+        Raises:
+            InvalidRequest: a line is no task.
+            NewerSchema: a newer hostbridge wrote it.
+        """
+        from bridge.tasks import exchange
+
+        records = exchange.read_lines(lines.splitlines(), name)
+        now_ms = self.store.now_ms()
+        with self.database.write() as connection:
+            return exchange.merge(connection, records, now_ms, prefer)
+
+
+def new_task(title: str, more: TaskOptions) -> NewTask:
+    """What a task begins with; one dependency may be given alone."""
+    before = more.get("depends_on") or ()
+    before = (before,) if isinstance(before, str | int) else tuple(before)
+    values: dict[str, Any] = {"title": title, **more, "depends_on": before}
+    return NewTask(**values)
+
+
+def filter_of(which: FilterOptions) -> Filter:
     """What was asked for; one status may be given alone."""
     status = which.get("status") or ()
-    return Filter(**{
-        **which,
-        "status": (status,) if isinstance(status, str) else tuple(status),
-    })  # fmt: skip
+    status = (status,) if isinstance(status, str) else tuple(status)
+    values: dict[str, Any] = {**which, "status": status}
+    return Filter(**values)

@@ -36,8 +36,8 @@ TRANSITIONS: dict[Action, tuple[frozenset[Status], Status]] = {
 }
 
 
-def move(ref: str, status: Status, action: Action) -> Status:
-    """The status that `action` leads to.
+def move(number: int, status: Status, action: Action) -> Status:
+    """The status that `action` leads to for the task of this number.
 
     Raises:
         TaskRefused: it cannot be done with a task of this status.
@@ -47,8 +47,8 @@ def move(ref: str, status: Status, action: Action) -> Status:
         return target
     wanted = " or ".join(each for each in Status if each in sources)
     ways = () if status not in TRANSITIONS[Action.REOPEN][0] else (
-        f"hostbridge task reopen {ref}",
+        f"hostbridge task reopen {number}",
     )  # fmt: skip
     raise TaskRefused(
-        f"task {ref} is {status}; to {action} it, it must be {wanted}", ways=ways
+        f"task #{number} is {status}; to {action} it, it must be {wanted}", ways=ways
     )

@@ -1,0 +1,263 @@
+"""Export and import: JSON lines by uuid, which a team can commit and merge.
+
+Each task carries a version vector: how often it was changed in which place. So an
+import knows, without a common history, whether a line is older than what is here
+(nothing is done), newer (it is taken), or was changed apart from it: a conflict, which
+is named and left as it is here, unless one side is preferred. All of an import is done,
+or nothing.
+
+Source: Parker et al., "Detection of Mutual Inconsistency in Distributed Systems", 1983.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from bridge.errors import InvalidRequest
+from bridge.protocol import plain_json
+from bridge.protocol.record import Unparsable, parse
+from bridge.tasks.claims import let_go
+from bridge.tasks.dependencies import find_circle
+from bridge.tasks.records import checked_text, checked_uuid, rank_of, set_columns
+from bridge.tasks.task import Status
+from bridge.tasks.task_record import CONTENT, TaskRecord, all_records, place_of
+
+Prefer = Literal["ours", "theirs"]
+_TEXTS = ("title", "description", "category", "validation_criteria", "reason")
+
+
+class Conflict(NamedTuple):
+    """What an import could not decide, and left as it is here.
+
+    Attributes:
+        number: the task, `#42` here.
+        what: what differs, or what was left out, for people.
+    """
+
+    number: int
+    title: str
+    what: str
+
+
+class Imported(NamedTuple):
+    """What became of an import: how many tasks, and what it left for a person."""
+
+    added: int
+    changed: int
+    unchanged: int
+    conflicts: tuple[Conflict, ...]
+
+
+def export(connection: sqlite3.Connection) -> list[bytes]:
+    """Every task as a line of JSON, by uuid."""
+    return [record.to_line() for record in all_records(connection)]
+
+
+def read_lines(lines: Iterable[bytes], name: str) -> list[TaskRecord]:
+    """The tasks of an export; `name` is what it is called in messages.
+
+    Raises:
+        InvalidRequest: a line is no task, or two are of the same.
+        NewerSchema: a newer hostbridge wrote it.
+    """
+    found: dict[str, TaskRecord] = {}
+    for at, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            record = parse(TaskRecord, line)
+            _check(record)
+        except (Unparsable, InvalidRequest) as exc:
+            raise InvalidRequest(f"{name}:{at}: {exc}; nothing was imported") from None
+        if record.uuid in found:
+            raise InvalidRequest(
+                f"{name}:{at}: a second line of task {record.uuid}; nothing was "
+                "imported. Keep the one that is right"
+            )
+        found[record.uuid] = record
+    return [*found.values()]
+
+
+def merge(
+    connection: sqlite3.Connection,
+    records: Iterable[TaskRecord],
+    now_ms: int,
+    prefer: Prefer | None = None,
+) -> Imported:
+    """Take over what is new or newer; `prefer` decides where both sides changed."""
+    return _Merge(connection, now_ms, prefer).of(records)
+
+
+class _Merge:
+    def __init__(
+        self, connection: sqlite3.Connection, now_ms: int, prefer: Prefer | None
+    ) -> None:
+        self.connection = connection
+        self.now_ms = now_ms
+        self.prefer = prefer
+        self.here = place_of(connection)
+        self.ours = {record.uuid: record for record in all_records(connection)}
+        self.taken: list[TaskRecord] = []
+        self.conflicts: list[Conflict] = []
+        self.counts = {"added": 0, "changed": 0, "unchanged": 0}
+
+    def of(self, records: Iterable[TaskRecord]) -> Imported:
+        # In the order in which they were made, so that numbers follow it.
+        for record in sorted(records, key=lambda each: (each.created_at, each.uuid)):
+            self._take(record)
+        self.numbers: dict[str, int] = dict(
+            self.connection.execute("SELECT uuid, number FROM tasks").fetchall()
+        )
+        for record in self.taken:
+            self._link(record)
+        self._break_circles()
+        return Imported(**self.counts, conflicts=tuple(self.conflicts))
+
+    def _take(self, theirs: TaskRecord) -> None:
+        ours = self.ours.get(theirs.uuid)
+        if ours is None:
+            self._write(theirs, theirs.versions)
+            self.counts["added"] += 1
+        elif _is_within(theirs.versions, ours.versions) and theirs.versions:
+            self.counts["unchanged"] += 1
+        elif _is_within(ours.versions, theirs.versions):
+            self._write(theirs, theirs.versions)
+            self.counts["changed"] += 1
+        else:
+            self._decide(ours, theirs)
+
+    def _decide(self, ours: TaskRecord, theirs: TaskRecord) -> None:
+        """Of one that was changed on both sides."""
+        both = _joined(ours.versions, theirs.versions)
+        differ = [n for n in CONTENT if getattr(ours, n) != getattr(theirs, n)]
+        if not differ:
+            self._write(ours, both)
+            self.counts["unchanged"] += 1
+        elif self.prefer is None:
+            self.counts["unchanged"] += 1
+            number = self._number(ours.uuid)
+            what = f"changed on both sides: {', '.join(differ)}"
+            self.conflicts.append(Conflict(number, ours.title, what))
+        else:
+            kept = ours if self.prefer == "ours" else theirs
+            both[self.here] = both.get(self.here, 0) + 1
+            self._write(kept, both)
+            self.counts["changed"] += 1
+
+    def _write(self, record: TaskRecord, versions: Mapping[str, int]) -> None:
+        """All of a task but its links, with these versions."""
+        seen = {place: n for place, n in versions.items() if place != self.here}
+        values = {
+            **{name: getattr(record, name) for name in _TEXTS},
+            "status": record.status,
+            "priority": rank_of(record.priority),
+            "assignee": record.assignee,
+            "is_expanded": record.is_expanded,
+            "created_ms": record.created_at,
+            "updated_ms": record.updated_at,
+            "closed_ms": record.closed_at,
+            "revision": versions.get(self.here, 0),
+            "seen": plain_json.dumps(seen).decode(),
+            "more": plain_json.dumps(_unknown(record)).decode(),
+        }
+        names = ", ".join(values)
+        marks = ", ".join("?" * len(values))
+        updates = ", ".join(f"{name} = excluded.{name}" for name in values)
+        self.connection.execute(
+            f"INSERT INTO tasks (uuid, {names}) VALUES (?, {marks}) "  # noqa: S608 - ours
+            f"ON CONFLICT (uuid) DO UPDATE SET {updates}",
+            [record.uuid, *values.values()],
+        )
+        if record.status is not Status.IN_PROGRESS:
+            let_go(self.connection, self._number(record.uuid))
+        self.taken.append(record)
+
+    def _number(self, uuid: str) -> int:
+        found: int = self.connection.execute(
+            "SELECT number FROM tasks WHERE uuid = ?", [uuid]
+        ).fetchone()[0]
+        return found
+
+    def _link(self, record: TaskRecord) -> None:
+        """Its parent and dependencies, as far as they are here."""
+        number = self.numbers[record.uuid]
+        named = [*record.depends_on, *([record.parent] if record.parent else [])]
+        if missing := [uuid for uuid in named if uuid not in self.numbers]:
+            what = f"left out: it names {', '.join(missing)}, which is not here"
+            self._left_out(number, record.title, what)
+        self.connection.execute(
+            "UPDATE tasks SET parent = ? WHERE number = ?",
+            [self.numbers.get(record.parent or ""), number],
+        )
+        self.connection.execute("DELETE FROM dependencies WHERE task = ?", [number])
+        self.connection.executemany(
+            "INSERT OR IGNORE INTO dependencies VALUES (?, ?)",
+            [
+                (number, self.numbers[uuid])
+                for uuid in record.depends_on
+                if uuid in self.numbers
+            ],
+        )
+
+    def _break_circles(self) -> None:
+        """Take imported links out of circles that no side had alone."""
+        came = {self.numbers[record.uuid] for record in self.taken}
+        for what, edges, take_out in (
+            (
+                "depends on itself",
+                "SELECT task, depends_on FROM dependencies",
+                "DELETE FROM dependencies WHERE task = ? AND depends_on = ?",
+            ),
+            (
+                "is part of itself",
+                "SELECT number, parent FROM tasks WHERE parent IS NOT NULL",
+                "UPDATE tasks SET parent = NULL WHERE number = ? AND parent = ?",
+            ),
+        ):
+            graph: dict[int, list[int]] = {}
+            for task, other in self.connection.execute(edges):
+                graph.setdefault(task, []).append(other)
+            while circle := find_circle(graph):
+                pairs = pairwise(circle)
+                task, other = next(pair for pair in pairs if pair[0] in came)
+                self.connection.execute(take_out, [task, other])
+                graph[task].remove(other)
+                drawn = " → ".join(f"#{number}" for number in circle)
+                (title,) = self.connection.execute(
+                    "SELECT title FROM tasks WHERE number = ?", [task]
+                ).fetchone()
+                self._left_out(task, title, f"left out: it {what}: {drawn}")
+
+    def _left_out(self, number: int, title: str, what: str) -> None:
+        # It is not what was exported there, from now on.
+        set_columns(self.connection, number, self.now_ms, {})
+        self.conflicts.append(Conflict(number, title, what))
+
+
+def _check(record: TaskRecord) -> None:
+    checked_uuid(record.uuid)
+    for name in _TEXTS:
+        checked_text(name, getattr(record, name))
+    if record.assignee is not None:
+        checked_text("assignee", record.assignee)
+
+
+def _is_within(some: Mapping[str, int], others: Mapping[str, int]) -> bool:
+    """Whether all that one version has seen, the other has seen, too."""
+    return all(others.get(place, 0) >= n for place, n in some.items())
+
+
+def _joined(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    return {
+        place: max(some.get(place, 0), others.get(place, 0))
+        for place in {*some, *others}
+    }
+
+
+def _unknown(record: TaskRecord) -> dict[str, object]:
+    """The keys that this hostbridge does not know."""
+    known = {each.json_name for each in TaskRecord.fields.values()}
+    return {key: v for key, v in record.to_data().items() if key not in known}
