@@ -50,9 +50,7 @@ _MAX_APPLIED = 64
 _MAX_UNTOLD = 16
 _MAX_PROBLEMS = 20
 # What an event is called in conditions: no variable hides it.
-_NAMES = frozenset(
-    place_in(scope_of({}, Whose({})), {"code": {"name": ""}, "step": ""})
-)
+_NAMES = frozenset({*scope_of({}, Whose({})), "tool_failed", "vars", "settings"})
 
 
 class Change:
@@ -157,6 +155,13 @@ class _Event:
             if self.holds(entry.get("when", True), entry["at"]):
                 place = f"{self.record['step']} {entry['at']} {key}"
                 self.do(entry["do"], place)
+        self.flush()
+
+    def flush(self) -> None:
+        """Have what actions said told to the model."""
+        if self.said:
+            _tell(self.record, "\n\n".join(self.said))
+        self.said = []
 
     def settle(self) -> None:
         """Fire transitions until none holds, then see whether this is the end."""
@@ -166,6 +171,7 @@ class _Event:
             here = self.record["step"]
             self.do(step["exit"], f"{here} exit")
             self.do(found["do"], f"{here} {found['at']}")
+            self.flush()
             entered.add(found["to"])
             self.enter(found["to"], found["text"])
         code = self.record["code"]
@@ -190,14 +196,14 @@ class _Event:
             *self.record.get("history", ()), [self.now_ms, before, name, why],
         ][-MAX_HISTORY:]  # fmt: skip
         self.change.moved.append((before, name))
-        place_in(self.scope, self.record)
+        self.scope = place_in(self.scope, self.record)
         step = self.record["code"]["steps"][name]
-        self.said = []
         status = step.get("status")
         if status is not None:
             self.say(status, step["at"])
         self.do(step["enter"], f"{name} enter")
         self.record["message"] = "\n\n".join(self.said)
+        self.said = []
         _tell(self.record, introduction(self.record))
 
     def done(self) -> Change:

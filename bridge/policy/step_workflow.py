@@ -203,16 +203,23 @@ def scope_in(record: Json, fields: Json, whose: Whose) -> Json:
 
 
 def place_in(scope: Json, record: Json) -> Json:
-    """The scope, with the workflow's own names as they are now."""
-    scope["tool_failed"] = _failed(scope)
-    scope["workflow"] = record["code"]["name"]
-    scope["current_step"] = record["step"]
-    scope["vars"] = scope["variables"]
-    return scope
+    """The scope, with the workflow's own names as they are now.
 
-
-def _failed(scope: Json) -> bool:
-    return bool(scope["event"]["data"].get("hook_event_name") == "PostToolUseFailure")
+    `vars`, `state` and `session_id` are how public files ask for what is there; a
+    variable may have one of the last two names.
+    """
+    variables, step = scope["variables"], record["step"]
+    event = scope["event"]["data"].get("hook_event_name")
+    usual = {"state": {"variables": variables, "step": step}}
+    usual["session_id"] = scope["session"]["id"]
+    own = {
+        "tool_failed": event == "PostToolUseFailure",
+        "workflow": record["code"]["name"],
+        "current_step": step,
+        "vars": variables,
+        "settings": record.get("settings", {}),
+    }
+    return usual | scope | own
 
 
 def handlers(step: Json, fields: Json) -> list[Json]:

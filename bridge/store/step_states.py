@@ -159,7 +159,10 @@ def put_away(state: State, holder: Holder, record: Json) -> None:
         data = plain_json.dumps(kept, indented=True) + b"\n"
         folder.replace(place.ended, data)
     folder.remove(place.active)
-    remove_sign(state, record.get("session", ""))
+    # After `/clear` a record has the former id of its session.
+    own = {holder.owner_id} if holder.folder == "sessions" else set()
+    for session in own | {record.get("session", "")}:
+        remove_sign(state, session)
 
 
 def put_aside(state: State, holder: Holder) -> None:

@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
+# Names that no variable of a workflow can have.
+OWN_NAMES = ("vars", "tool_failed", "settings")
 # What a workflow's conditions know beside its variables.
-NAMES = frozenset({*EVENT_NAMES, "vars", "tool_failed"})
+NAMES = frozenset(
+    {*EVENT_NAMES, "vars", "state", "session_id", "tool_failed", "settings"}
+)
 _BRACES = re.compile(r"(?<!\$)\{\{")
 # Functions of public files, and what does the same here.
 _FOREIGN = {
@@ -117,7 +121,7 @@ class Expressions:
 
     def name(self, place: Place, name: Any) -> bool:
         """Whether this can be the name of a variable."""
-        wrong = shadowed([name]) if isinstance(name, str) else ["expected a name"]
+        wrong = misnamed(name) if isinstance(name, str) else ["expected a name"]
         for problem in wrong:
             self.tree.error(place, problem)
         return not wrong
@@ -161,6 +165,13 @@ class Expressions:
         return did_you_mean(name, self.known) or (
             f"; declare it in `variables`, or write variables.{name}"
         )
+
+
+def misnamed(name: str) -> list[str]:
+    """Why conditions of a workflow cannot reach a variable by its name."""
+    if name in OWN_NAMES:
+        return [f"a condition's {name!r} is the workflow's own: rename the variable"]
+    return shadowed([name])
 
 
 def _fields_of(code: Any) -> set[str]:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from bridge.agents.yaml_source import read_tree
 from bridge.errors import InvalidRequest
-from bridge.pipelines.workflow_files import WorkflowFiles, kind_of
+from bridge.pipelines.workflow_files import Layer, WorkflowFiles, kind_of
 from bridge.workflows.reader import StepWorkflow, read_workflow
 
 if TYPE_CHECKING:
     from bridge.config import Settings
 
+# The first goes before the others.
+LAYERS: tuple[Layer, ...] = ("project", "user", "built-in")
 CheckAgent = Callable[[str], str | None]
 
 
@@ -25,19 +27,28 @@ def find_workflow(
     project: Path,
     named: str | Path,
     check_agent: CheckAgent = lambda _name: None,
+    *,
+    layer: str = "project",
+    is_used: bool = True,
 ) -> StepWorkflow:
     """The step workflow of a name, or in a file; it may have errors.
+
+    Of a name only the workflows of `layer` and of those below it count: no project
+    changes what an agent of the user's works through. One that is only looked at, not
+    `is_used`, needs no trust.
 
     Raises:
         InvalidRequest: there is none, it cannot be read, or it is a pipeline.
         NotTrusted: the project brings it, and its user has not agreed to that.
     """
     files = WorkflowFiles(settings, project)
+    for above in LAYERS[: LAYERS.index(layer)]:
+        files.folders.pop(above, None)
     file = files.file_of(named)
-    text = files.text(file)
+    text = files.text(file, is_used=is_used)
     if kind_of(read_tree(text, file).value) == "pipeline":
         raise InvalidRequest(
             f"{file} is a pipeline, which runs by itself: hostbridge run {named}"
         )
-    layer = files.layer(file) or "file"
-    return read_workflow(text, file, layer, check_agent=check_agent)
+    found = files.layer(file) or "file"
+    return read_workflow(text, file, found, check_agent=check_agent)

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError, InvalidRequest
+from bridge.errors import BridgeError
 from bridge.policy import step_transitions
 from bridge.policy.rule_set import Whose
 from bridge.policy.step_transitions import Change
 from bridge.policy.step_workflow import scope_in, step_of, stop_refusal
 from bridge.protocol.ids import new_request_id
 from bridge.store import step_states
-from bridge.store.variables import Kept, read_variables, set_variables
+from bridge.store.variables import read_variables, set_variables
+from bridge.workflows.conversation import Conversation
+from bridge.workflows.first_values import first_values
 
 if TYPE_CHECKING:
-    from bridge.policy.condition import Shell
     from bridge.store.state import State
     from bridge.store.store import Store
     from bridge.store.variables import Holder
@@ -31,31 +32,6 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
     # An action, what it is given, and the key that it is known by -> its result.
     Act = Callable[[Json, Json, str], Any]
-
-
-def _no_act(action: Json, _given: Json, _key: str) -> Any:
-    raise ValueError(f"{action['do']} cannot be done here")
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """Whose workflow it is.
-
-    Attributes:
-        holder: where it is kept, as its variables are.
-        session: the session it is in; empty if there is none.
-        whose: its variables as conditions see them, and its agent.
-        kept: variables that are somebody's already.
-        act: does `call_tool` and `spawn_agent`; raises ValueError or BridgeError.
-        shell: the functions of conditions that read commands.
-    """
-
-    holder: Holder
-    session: str
-    whose: Callable[[], Whose]
-    kept: Mapping[str, Kept] = field(default_factory=lambda: MappingProxyType({}))
-    act: Act = _no_act
-    shell: Shell = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +87,7 @@ def begin(
         before = step_states.load(state[holder.folder], holder)
         if before is not None and step_of(before) is not None:
             raise step_states.WorkflowActive(before)
-        first = _first_values(store, conversation, code, params, by)
+        first = first_values(store, conversation, code, params, by)
         now_ms = state.now_ms()
         record: Json = {
             "schemaVersion": step_states.VERSION,
@@ -125,6 +101,7 @@ def begin(
             "activatedAt": now_ms,
             "by": by,
             "params": dict(params),
+            "settings": dict(conversation.settings),
             "message": "",
             "stops": 0,
             "untold": [],
@@ -311,42 +288,3 @@ def _with(whose: Whose, values: Mapping[str, Any]) -> Whose:
         above=whose.above,
         sets=whose.sets,
     )
-
-
-def _first_values(
-    store: Store,
-    conversation: Conversation,
-    code: Json,
-    params: Mapping[str, Any],
-    by: str,
-) -> Json:
-    """What the declared variables begin with."""
-    from bridge.agents.diagnostic import did_you_mean
-
-    declared, name = code["variables"], code["name"]
-    for param in params:
-        if param not in declared:
-            known = ", ".join(declared) or "none"
-            hint = did_you_mean(param, declared) or f"; it has {known}"
-            raise InvalidRequest(f"{param!r} is no variable of {name}{hint}")
-        if by == "model" and param in code["owners"]:
-            raise InvalidRequest(
-                f"{param} is set by what tools return in {name}: leave it out"
-            )
-    for variable in declared:
-        if variable in conversation.kept:
-            whose = conversation.kept[variable].whose
-            raise InvalidRequest(
-                f"{name} declares {variable}, which belongs to {whose}: rename one"
-            )
-    known_values = read_variables(store, conversation.holder)
-    mine = {
-        variable
-        for variable, each in known_values.items()
-        if each.owner in ("person", "rule")
-    }
-    first = {n: v for n, v in declared.items() if n not in mine}
-    taken = sorted(mine & params.keys())
-    if taken and by == "model":
-        raise InvalidRequest(f"{taken[0]} belongs to a {known_values[taken[0]].owner}")
-    return {**first, **params}

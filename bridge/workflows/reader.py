@@ -26,11 +26,10 @@ from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
 from bridge.errors import BridgeError
 from bridge.policy.step_workflow import VERSION
-from bridge.policy.variable_names import shadowed
 from bridge.store.location import with_tilde
 from bridge.workflows import steps
 from bridge.workflows.actions import ActionReader
-from bridge.workflows.expressions import Expressions
+from bridge.workflows.expressions import Expressions, misnamed
 from bridge.workflows.fields import ELSEWHERE, StepFields, WorkflowFields
 from bridge.workflows.paths import check_paths
 from bridge.workflows.variables_set import Owners, set_in
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 OWNERS = ("model", "tool")
+_SESSIONS = "session_variables"
 _NO_USE = ("version", "enabled", "priority", "sources", "settings")
 
 
@@ -189,6 +189,8 @@ class _Reader:
             "file": where,
             "first": next(iter(compiled), ""),
             "variables": declared,
+            "computed": self._computed(declared),
+            "made": sorted(owners.known - declared.keys()),
             "owners": owners.chosen,
             "steps": compiled,
             "exit": None,
@@ -208,16 +210,28 @@ class _Reader:
 
     def _variables(self) -> Json:
         declared: Json = {}
-        for key in ("session_variables", "variables"):
+        for key in (_SESSIONS, "variables"):
             given = getattr(self.fields, key)
             for name, value in given.items():
                 place = (*self.place, key, name)
-                for why in shadowed([name]):
+                for why in misnamed(name):
                     self.tree.error(place, why)
                 declared[name] = value
         # Of public files: it says how often a premature stop is refused.
         declared.pop("premature_stop_max_attempts", None)
         return declared
+
+    def _computed(self, declared: Json) -> Json:
+        """First values that ask for a setting: `${{ settings.NAME }}`."""
+        expressions = Expressions(self.tree, frozenset({"settings"}))
+        found = {}
+        for name, value in declared.items():
+            if isinstance(value, str) and "${{" in value:
+                key = "variables" if name in self.fields.variables else _SESSIONS
+                place = (*self.place, key, name)
+                found[name] = expressions.value(place, value)
+                declared[name] = None
+        return found
 
     def _steps(self) -> list[tuple[Place, StepFields]]:
         """The steps with their places; those without a name are left out."""
@@ -277,10 +291,6 @@ class _Reader:
     ) -> None:
         for name in declared:
             if name not in expressions.used and name not in owners.known:
-                key = (
-                    "variables"
-                    if name in self.fields.variables
-                    else "session_variables"
-                )
+                key = "variables" if name in self.fields.variables else _SESSIONS
                 place = (*self.place, key, name)
                 self.tree.warn(place, "no step asks for this variable, or sets it")

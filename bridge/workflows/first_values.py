@@ -1,0 +1,86 @@
+"""What the variables of a workflow are when it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.diagnostic import did_you_mean
+from bridge.errors import InvalidRequest
+from bridge.policy.condition import MAY, ConditionError, evaluate
+from bridge.store.variables import NotYours, Variable, read_variables
+
+if TYPE_CHECKING:
+    from bridge.store.store import Store
+    from bridge.workflows.conversation import Conversation
+
+    Json = dict[str, Any]
+
+
+def first_values(
+    store: Store,
+    conversation: Conversation,
+    code: Json,
+    params: Mapping[str, Any],
+    by: str,
+) -> Json:
+    """The first values of all variables that a workflow declares or makes.
+
+    A parameter goes before what the conversation began with, and that before what a
+    person has set there; the file's own value comes last.
+
+    Raises:
+        InvalidRequest: a parameter is none of the variables, or a variable belongs to
+            the rules.
+        NotYours: a model gives a parameter that is not a model's to set.
+    """
+    declared: Json = code["variables"]
+    _check_names(code, params)
+    given = {n: v for n, v in conversation.given.items() if n in declared}
+    for variable in {**declared, **dict.fromkeys(code["made"])}:
+        if variable in conversation.kept and variable not in given:
+            whose = conversation.kept[variable].whose
+            raise InvalidRequest(
+                f"{code['name']} has a variable {variable}, which belongs to {whose}: "
+                "rename one of them"
+            )
+    known = read_variables(store, conversation.holder)
+    theirs = {n: v.value for n, v in known.items() if _is_persons(v) and n in declared}
+    if by == "model":
+        _check_model(code, params, {**given, **theirs})
+    computed = {n: _computed(conversation, n, c) for n, c in code["computed"].items()}
+    made = dict.fromkeys(code["made"])
+    return {**made, **declared, **computed, **theirs, **given, **params}
+
+
+def _is_persons(variable: Variable) -> bool:
+    return variable.owner in ("person", "rule")
+
+
+def _check_names(code: Json, params: Mapping[str, Any]) -> None:
+    for param in params:
+        if param not in code["variables"]:
+            known = ", ".join(code["variables"]) or "none"
+            hint = did_you_mean(param, code["variables"]) or f"; it has {known}"
+            raise InvalidRequest(f"{param!r} is no variable of {code['name']}{hint}")
+
+
+def _check_model(
+    code: Json, params: Mapping[str, Any], theirs: Mapping[str, Any]
+) -> None:
+    for param in params:
+        if param in code["owners"]:
+            why = f"the workflow {code['name']} sets it, from what tools return"
+        elif param in theirs:
+            why = "it was given from outside"
+        else:
+            continue
+        raise NotYours(f"{param} is not a model's to set: {why}; leave it out")
+
+
+def _computed(conversation: Conversation, name: str, code: Any) -> Any:
+    try:
+        found = evaluate(code, {"settings": dict(conversation.settings)})
+    except ConditionError as error:
+        raise InvalidRequest(f"variables.{name}: {error.message}") from None
+    return None if found is MAY else found
