@@ -24,7 +24,6 @@ from bridge.store.store import Store
 from bridge.tasks.schema import APPLICATION_ID, STEPS
 
 FILE = "tasks.db"
-_JOURNAL = f"{FILE}-journal"
 _BEGIN = "BEGIN IMMEDIATE"
 
 
@@ -41,7 +40,22 @@ class TasksDamaged(StateUnavailable):
 
 
 class Database:
-    """The tasks of one project. Threads may share it: each use opens the file."""
+    """The tasks of one project. Threads may share it: each use opens the file.
+
+    Attributes:
+        file: its name in the state directory.
+        steps: from an empty file to the tables of now; see `bridge.tasks.schema`.
+        application_id: what it is known by.
+        cures: what helps if it is damaged.
+    """
+
+    file = FILE
+    steps: tuple[str, ...] = STEPS
+    application_id = APPLICATION_ID
+    cures: tuple[str, ...] = (
+        f"save what is readable: sqlite3 {FILE} .recover",
+        "move it away, and import your last export: hostbridge task import",
+    )
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -49,7 +63,7 @@ class Database:
     @property
     def path(self) -> Path:
         """Where the file is, or would be."""
-        return self.store.place.state / FILE
+        return self.store.place.state / self.file
 
     def exists(self) -> bool:
         """Whether there have ever been tasks here."""
@@ -67,7 +81,7 @@ class Database:
         """
         if not self.exists():
             with closing(sqlite3.connect(":memory:", isolation_level=None)) as nothing:
-                _take_steps(nothing, 0)
+                self._take_steps(nothing, 0)
                 yield nothing
             return
         with self._transaction("BEGIN") as connection:
@@ -87,69 +101,74 @@ class Database:
         with self.store.state() as state:
             wait_s = state.lock_wait_s
             with (
-                in_our_words(self.path, wait_s),
-                closing(_opened(state, self.path, wait_s)) as connection,
+                in_our_words(self.path, wait_s, self.cures),
+                closing(self._opened(state, wait_s)) as connection,
             ):
                 connection.execute(begin)
                 yield connection
                 # An error leaves the block, and closing undoes what was begun.
                 connection.execute("COMMIT")
 
-
-def _opened(state: State, path: Path, wait_s: float) -> sqlite3.Connection:
-    folder = state.directory
-    if not folder.has(FILE):
-        # Made here, so that nobody else may ever read it; an empty file is a database.
-        folder.touch(FILE)
-        folder.sync()
-    for name in (FILE, _JOURNAL):
-        # Looked at, never opened: closing a file would drop the locks that another
-        # thread's connection has on it.
-        facts = folder.facts(name)
-        if facts is not None and not stat.S_ISREG(facts.st_mode):
-            raise StateRefused(path.with_name(name), "not a plain file", "move it away")
-    connection = sqlite3.connect(
-        _uri(path), uri=True, timeout=wait_s, isolation_level=None
-    )
-    try:
-        _prepare(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    version = _version(connection)
-    if version > len(STEPS):
-        raise NewerSchema(
-            f"{path}: version {version} is newer than {len(STEPS)}, the newest this "
-            "hostbridge reads; update hostbridge"
+    def _opened(self, state: State, wait_s: float) -> sqlite3.Connection:
+        folder, path = state.directory, self.path
+        if not folder.has(self.file):
+            # Made here, so that nobody else may ever read it. An empty file is a
+            # database.
+            folder.touch(self.file)
+            folder.sync()
+        for name in (self.file, f"{self.file}-journal"):
+            # Looked at, never opened: closing a file would drop the locks that another
+            # thread's connection has on it.
+            facts = folder.facts(name)
+            if facts is not None and not stat.S_ISREG(facts.st_mode):
+                raise StateRefused(
+                    path.with_name(name), "not a plain file", "move it away"
+                )
+        connection = sqlite3.connect(
+            _uri(path), uri=True, timeout=wait_s, isolation_level=None
         )
-    # EXTRA also makes the end of the journal durable, by which a transaction ends.
-    for setting in ("synchronous = EXTRA", "foreign_keys = ON", "trusted_schema = OFF"):
-        connection.execute(f"PRAGMA {setting}")
-    if version < len(STEPS):
-        connection.execute(_BEGIN)
-        # Another process may have been quicker.
-        _take_steps(connection, _version(connection))
-        connection.execute("COMMIT")
-    elif connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise TasksDamaged(f"{path}: a database, but not one of hostbridge's tasks")
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        version = _version(connection)
+        if version > len(self.steps):
+            raise NewerSchema(
+                f"{self.path}: version {version} is newer than {len(self.steps)}, the "
+                "newest this hostbridge reads; update hostbridge"
+            )
+        # EXTRA also makes the end of the journal durable, by which a transaction ends.
+        for setting in (
+            "synchronous = EXTRA",
+            "foreign_keys = ON",
+            "trusted_schema = OFF",
+        ):
+            connection.execute(f"PRAGMA {setting}")
+        if version < len(self.steps):
+            connection.execute(_BEGIN)
+            # Another process may have been quicker.
+            self._take_steps(connection, _version(connection))
+            connection.execute("COMMIT")
+        found = connection.execute("PRAGMA application_id").fetchone()[0]
+        if found != self.application_id:
+            raise TasksDamaged(f"{self.path}: a database, but not one of hostbridge's")
+
+    def _take_steps(self, connection: sqlite3.Connection, version: int) -> None:
+        """Bring a database up to date, within the transaction of the caller."""
+        for step in self.steps[version:]:
+            for statement in _statements(step):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {self.application_id}")
+        connection.execute(f"PRAGMA user_version = {len(self.steps)}")
 
 
 def _version(connection: sqlite3.Connection) -> int:
     found: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return found
-
-
-def _take_steps(connection: sqlite3.Connection, version: int) -> None:
-    """Bring a database up to date, within the transaction of the caller."""
-    for step in STEPS[version:]:
-        for statement in _statements(step):
-            connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {len(STEPS)}")
 
 
 def _statements(step: str) -> Iterator[str]:
@@ -172,7 +191,9 @@ def _uri(path: Path) -> str:
 
 
 @contextmanager
-def in_our_words(path: Path, wait_s: float) -> Iterator[None]:
+def in_our_words(
+    path: Path, wait_s: float, cures: tuple[str, ...] = Database.cures
+) -> Iterator[None]:
     """Turn an error of SQLite's into one that names the file and the way out."""
     try:
         yield
@@ -186,10 +207,7 @@ def in_our_words(path: Path, wait_s: float) -> Iterator[None]:
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             raise TasksDamaged(
                 f"{path} is damaged ({exc})",
-                ways=(
-                    f"save what is readable: sqlite3 {FILE} .recover",
-                    "move it away, and import your last export: hostbridge task import",
-                ),
+                ways=cures,
             ) from exc
         if code in _MACHINES:
             raise StateUnavailable(

@@ -9,7 +9,7 @@ from bridge.tasks.claims import let_go
 from bridge.tasks.records import Ref, checked_text, get, select, set_columns
 from bridge.tasks.task import Status, Task, TaskRefused
 from bridge.tasks.transitions import Action, move
-from bridge.tasks.validation_state import why_unvalidated
+from bridge.tasks.validation_state import forget, note_forced, why_unvalidated
 
 _NAMED = 10
 
@@ -21,8 +21,11 @@ def close(
     *,
     reason: str = "",
     force: bool = False,
+    who: str = "",
 ) -> Task:
     """Close a task. One that is closed is left as it is.
+
+    `who` is written down, with the reason, where a validation is overruled.
 
     Raises:
         TaskRefused: children of it are not closed, or it has validation criteria and
@@ -49,6 +52,8 @@ def close(
             ),
         )
     why = checked_text("reason", reason)
+    if unvalidated:
+        note_forced(connection, task, who, why, now_ms)
     return _put(connection, task, status, now_ms, closed_ms=now_ms, reason=why)
 
 
@@ -86,6 +91,7 @@ def reopen(connection: sqlite3.Connection, ref: Ref, now_ms: int) -> Task:
     if task.status is Status.OPEN:
         return task
     status = move(task.number, task.status, Action.REOPEN)
+    forget(connection, task.number, "the task was opened again")
     if task.parent is not None and task.status is Status.CLOSED:
         above = get(connection, task.parent)
         if above.status is Status.CLOSED:

@@ -4,6 +4,8 @@
 is never changed: what comes later is another step.
 """
 
+from bridge.tasks.tool_schema import TOOLS
+
 # "hbtk": what `file` and we know the database by.
 APPLICATION_ID = 0x6862746B
 
@@ -55,4 +57,4 @@ CREATE TABLE claims (
 );
 """
 
-STEPS = (_TASKS,)
+STEPS = (_TASKS, TOOLS)

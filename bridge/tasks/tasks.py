@@ -27,6 +27,7 @@ from bridge.tasks.task import (
     TaskFields,
     TaskOptions,
 )
+from bridge.tasks.validation_state import settle
 
 if TYPE_CHECKING:
     from bridge.store.store import Store
@@ -197,9 +198,13 @@ class Tasks:
             TaskRefused: a child is not closed, or it has validation criteria and did
                 not pass, and it is not forced.
         """
-        now_ms = self.store.now_ms()
+        now_ms, who = self.store.now_ms(), self.holder.assignee
         with self.database.write() as connection:
-            return lifecycle.close(connection, ref, now_ms, reason=reason, force=force)
+            # The verdict may be there, and nobody has looked.
+            settle(connection, self.store, records.get(connection, ref))
+            return lifecycle.close(
+                connection, ref, now_ms, reason=reason, force=force, who=who
+            )
 
     def reopen(self, ref: Ref) -> Task:
         """Open a task again."""
