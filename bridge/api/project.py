@@ -24,6 +24,7 @@ from bridge.store.location import locate
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
+    from bridge.api.active_workflow import Workflows
     from bridge.api.history import Story
     from bridge.api.project_status import Overview
     from bridge.api.result import Result
@@ -161,6 +162,13 @@ class Project:
         from bridge.api.variables import Variables
 
         return Variables.open(self.store, self.settings, session, "tool")
+
+    @property
+    def workflows(self) -> Workflows:
+        """The step workflows of this project's conversations."""
+        from bridge.api.active_workflow import Workflows
+
+        return Workflows(self.store, self.settings)
 
     @property
     def tasks(self) -> Tasks:

@@ -100,7 +100,10 @@ def happen(
     if step is None or (key and key in record["applied"]):
         return Change(record)
     event = _Event(record, fields, whose, deeds, now_ms, shell)
-    event.handle(step)
+    if event.record.pop("entering", None):
+        event.enter(record["step"], "activated")
+    else:
+        event.handle(step)
     event.settle()
     return event.done()
 
@@ -188,7 +191,7 @@ class _Event:
 
     def enter(self, name: str, why: str) -> None:
         """Go to a step, and do what it does on entry."""
-        before = self.record.get("step", "")
+        before = self.record["step"] if self.record.get("visit") else ""
         self.record["step"] = name
         self.record["visit"] = self.record.get("visit", 0) + 1
         self.record["stops"] = 0

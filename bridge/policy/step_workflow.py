@@ -253,11 +253,11 @@ def concerns(
     shell: Callable[[], Shell] = lambda: NO_SHELL,
 ) -> bool:
     """Whether an event, after a tool call or a prompt, has anything done about it."""
+    if any(record.get(name) for name in ("pending", "untold", "entering")):
+        return True
     step = step_of(record)
     if step is None:
         return False
-    if record.get("pending") or record.get("untold"):
-        return True
     key = event_key(fields)
     if key and key in record.get("applied", ()):
         return False

@@ -134,6 +134,15 @@ def load(folder: Folder, holder: Holder) -> Json | None:
     return record
 
 
+def holders(state: State) -> list[Holder]:
+    """The conversations that have a record, sessions first."""
+    from bridge.store.variables import Holder
+
+    sessions = sorted(state["sessions"].names(f"{SIGN}.json"))
+    agents = sorted(state["agents"].names(SIGN))
+    return [*map(Holder.session, sessions), *map(Holder.agent, agents)]
+
+
 def _broken(folder: Folder, file: str, why: str) -> BrokenState:
     cure = "end it, in a terminal of your own: hostbridge workflow end"
     return BrokenState(Path(folder.path, file), f"cannot be read ({why})", cure)
@@ -142,7 +151,7 @@ def _broken(folder: Folder, file: str, why: str) -> BrokenState:
 def save(state: State, holder: Holder, record: Json) -> None:
     """Write the record of a workflow, durable; its sign is there before."""
     if session := record.get("session"):
-        state["sessions"].touch(f"{session}{SIGN}")
+        state["sessions"].beat(f"{session}{SIGN}")
     data = plain_json.dumps(record) + b"\n"
     state[holder.folder].replace(Place.of(holder).active, data)
 

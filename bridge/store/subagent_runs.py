@@ -7,6 +7,7 @@
     agents/<agent_id>.stopped       it has stopped
     agents/<agent_id>.report        its last words, of one that one of ours started
     agents/<agent_id>.vars          variables that were set in it
+    agents/<agent_id>.steps         its workflow (`store.step_states`), if it has one
     agents/<tool_use_id>.wait       the turn waits for its answer (`host.answer_wait`)
     agents/<tool_use_id>.told       the turn has its answer
 
@@ -31,6 +32,8 @@ from bridge.store.store import Store
 
 _SIGNS = ("heard", "stopped")
 _WAITS = (".wait", ".told")
+# What its conversation keeps: see `variables` and `step_states`.
+KEPT_OF_AN_AGENT = (".vars", ".steps", ".steps-ended")
 
 
 class AgentRun(Record):
@@ -226,7 +229,8 @@ def _forget(folder: Folder, agent_id: str) -> None:
     for sign in _SIGNS:
         folder.remove(f"{agent_id}.{sign}")
     folder.remove(_report_name(agent_id))
-    folder.remove(f"{agent_id}.vars")
+    for ending in KEPT_OF_AN_AGENT:
+        folder.remove(f"{agent_id}{ending}")
     tool_calls.forget(folder, agent_id)
 
 

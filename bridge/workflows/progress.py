@@ -68,6 +68,7 @@ def begin(
     params: Mapping[str, Any] = MappingProxyType({}),
     *,
     by: str,
+    is_here: bool = True,
 ) -> Progress:
     """Begin a workflow in a conversation that has none active.
 
@@ -77,6 +78,9 @@ def begin(
         code: the compiled workflow.
         params: first values of declared variables.
         by: person, model or agent: a model sets no variable that tools set.
+        is_here: whether this is done in the conversation. If it is not, the first step
+            is entered at its next event, which can do what only a hook can. The step's
+            gate counts from now on.
 
     Raises:
         WorkflowActive: one is active there.
@@ -94,7 +98,7 @@ def begin(
             "run": _new_run(now_ms),
             "code": code,
             "status": "active",
-            "step": "",
+            "step": code["first"],
             "visit": 0,
             "rev": 0,
             "session": conversation.session,
@@ -113,10 +117,13 @@ def begin(
             before = _finished(store, state, conversation, before)
             record["untold"] = before.get("untold", [])
             step_states.put_away(state, holder, before)
-        whose = _with(conversation.whose(), first)
-        change = step_transitions.begin(
-            record, whose, _Deeds(conversation), now_ms, conversation.shell
-        )
+        if is_here:
+            whose = _with(conversation.whose(), first)
+            change = step_transitions.begin(
+                record, whose, _Deeds(conversation), now_ms, conversation.shell
+            )
+        else:
+            change = Change({**record, "entering": True, "rev": 1})
         change.changes = {**first, **change.changes}
         return _commit(store, state, conversation, change)
 

@@ -16,7 +16,7 @@ not compiled at all: half a workflow would let pass what the other half refuses.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.diagnostic import Diagnostic, Place, describe, did_you_mean
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
-from bridge.errors import BridgeError
+from bridge.pipelines.problems import InvalidWorkflow
 from bridge.policy.step_workflow import VERSION
 from bridge.store.location import with_tilde
 from bridge.workflows import steps
@@ -40,21 +40,6 @@ if TYPE_CHECKING:
 OWNERS = ("model", "tool")
 _SESSIONS = "session_variables"
 _NO_USE = ("version", "enabled", "priority", "sources", "settings")
-
-
-class InvalidWorkflow(BridgeError):
-    """The file of a workflow cannot be used.
-
-    Attributes:
-        problems: each at its place.
-    """
-
-    code = "invalid_workflow"
-
-    def __init__(self, name: str, problems: Iterable[Diagnostic]) -> None:
-        self.problems = tuple(problems)
-        listed = "".join(f"\n  {problem}" for problem in self.problems)
-        super().__init__(f"workflow {name!r} cannot be used:{listed}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +68,7 @@ class StepWorkflow:
             InvalidWorkflow: the file has an error.
         """
         if self.code is None:
-            raise InvalidWorkflow(self.name, self.errors)
+            raise InvalidWorkflow(self.errors)
         return self.code
 
 

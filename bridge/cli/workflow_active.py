@@ -1,0 +1,161 @@
+"""`hostbridge workflow status|activate|end`: step workflows of open conversations."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from bridge.cli.exit_codes import Exit
+from bridge.cli.inputs import read_pairs
+from bridge.cli.output import (
+    ago,
+    json_text,
+    say,
+    say_json,
+    say_result,
+    visible,
+)
+from bridge.cli.screen import Styled, screen_of, wrapped
+from bridge.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+    from bridge.api.active_workflow import ActiveWorkflow
+    from bridge.api.bridge import Bridge
+    from bridge.cli.screen import Line
+
+    Json = dict[str, Any]
+
+_FURTHER = " " * 4
+_LAST = 5
+_MAX_VALUE = 60
+
+
+def activate(bridge: Bridge, words: list[str], options: Namespace) -> int:
+    """Begin a step workflow; returns the exit code."""
+    if len(words) != 1:
+        raise InvalidRequest(f"try: {options.prog} activate NAME --param task=#42")
+    params = read_pairs("--param", options.param)
+    begun = bridge.workflows.activate(words[0], params, session=options.session)
+    code, step = begun.record["code"], begun.record["step"]
+    line = f"{code['name']} is active: step {step}"
+    own = sorted(code["variables"].keys() - code["owners"].keys())
+    more = [f"it begins with what happens next in {_where(begun.record)}"]
+    if own:
+        way = "the model sets them with set_variables, or `hostbridge vars set`"
+        more.append(f"variables: {', '.join(own)}; {way}")
+    lines = [visible(each) for each in (line, *(_FURTHER + one for one in more))]
+    say_result(options, _value_of(begun.record, {}), *lines)
+    return Exit.OK
+
+
+def _where(record: Json) -> str:
+    session = record.get("session")
+    return f"session {session}" if session else "the agent"
+
+
+def status(bridge: Bridge, options: Namespace) -> int:
+    """Say what is active here; returns the exit code."""
+    found = bridge.workflows.status()
+    if options.session:
+        found = [
+            each
+            for each in found
+            if each.holder.owner_id.startswith(options.session)
+            or str(each.record.get("session", "")).startswith(options.session)
+        ]
+    if options.as_json:
+        for each in found:
+            say_json({"of": each.of, **_shown(each)})
+    else:
+        width = screen_of(sys.stdout).width
+        for each in found:
+            for line in _lines(bridge, each):
+                whole = isinstance(line, tuple) or width is None
+                say(*([line] if whole else wrapped(line, width, below=_FURTHER * 2)))
+        if not found:
+            say("no step workflow is active; begin one: hostbridge workflow activate")
+    return Exit.FAILED if any(each.problem for each in found) else Exit.OK
+
+
+def _shown(found: ActiveWorkflow) -> Json:
+    if found.problem:
+        return {"problem": found.problem}
+    value = _value_of(found.record, dict(found.variables))
+    return value | {"is_changed": found.is_changed}
+
+
+def _value_of(record: Json, variables: Json) -> Json:
+    code = record["code"]
+    step = code["steps"][record["step"]]
+    return {
+        "name": code["name"],
+        "run": record["run"],
+        "file": code["file"],
+        "step": record["step"],
+        "session": record["session"],
+        "by": record["by"],
+        "activated_at": record["activatedAt"],
+        "gate": step["gate"],
+        "transitions": [
+            {"to": t["to"], "when": t["text"]} for t in step["transitions"]
+        ],
+        "message": record["message"],
+        "variables": variables,
+        "owners": code["owners"],
+        "history": record["history"],
+        "problems": record["problems"],
+    }
+
+
+def _lines(bridge: Bridge, found: ActiveWorkflow) -> Iterator[Line]:
+    if found.problem:
+        yield Styled(visible(found.of), "bold"), ""
+        yield visible(f"{_FURTHER}{found.problem}")
+        return
+    record, code = found.record, found.record["code"]
+    since = ago((bridge.store.now_ms() - record["activatedAt"]) / 1000)
+    head = visible(f"  step {record['step']}  ({found.of}, begun {since})")
+    yield Styled(visible(code["name"]), "bold"), head
+    for line in _told(found):
+        yield visible(_FURTHER + line)
+
+
+def _told(found: ActiveWorkflow) -> Iterator[str]:
+    record, code = found.record, found.record["code"]
+    step = code["steps"][record["step"]]
+    if record.get("entering"):
+        yield "it begins with what happens next in the conversation"
+    gate = step["gate"]
+    if gate["tools"] is not None:
+        names = ", ".join([*gate["tools"], *(gate["mcp"] or ())])
+        yield f"tools: {names or 'none'}"
+    if refused := [*gate["blocked"], *gate["blockedMcp"]]:
+        yield f"refuses: {', '.join(refused)}"
+    for each in step["transitions"]:
+        yield f"to {each['to']} when {each['text']}"
+    for name, value in found.variables.items():
+        owner = "" if code["owners"].get(name) != "tool" else "  (set by tools)"
+        yield f"{name} = {_short(json_text(value))}{owner}"
+    for _at, before, after, why in record["history"][-_LAST:]:
+        yield f"went {f'from {before} ' if before else ''}to {after}: {why}"
+    for problem in record["problems"][-_LAST:]:
+        yield f"problem: {problem}"
+    if found.is_changed:
+        yield f"{code['file']} has changed since: this goes on as it was"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_VALUE else f"{text[: _MAX_VALUE - 1]}…"
+
+
+def end(bridge: Bridge, options: Namespace) -> int:
+    """End a step workflow before its time; returns the exit code."""
+    ended = bridge.workflows.end(session=options.session, agent=options.agent)
+    record = ended.record
+    line = f"{record['code']['name']} has ended in step {record['step']}"
+    value = {"name": record["code"]["name"], "step": record["step"]}
+    say_result(options, value, visible(line))
+    return Exit.OK
