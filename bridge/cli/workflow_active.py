@@ -73,8 +73,10 @@ def status(bridge: Bridge, options: Namespace) -> int:
         width = screen_of(sys.stdout).width
         for each in found:
             for line in _lines(bridge, each):
-                whole = isinstance(line, tuple) or width is None
-                say(*([line] if whole else wrapped(line, width, below=_FURTHER * 2)))
+                if isinstance(line, tuple):
+                    say(line)
+                else:
+                    say(*wrapped(line, width, below=_FURTHER * 2))
         if not found:
             say("no step workflow is active; begin one: hostbridge workflow activate")
     return Exit.FAILED if any(each.problem for each in found) else Exit.OK

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import json
 
 from bridge.policy.condition import MAY, NO_SHELL, ConditionError, decide, evaluate
 from bridge.policy.rule_set import Whose, scope_of
@@ -240,18 +241,19 @@ class _Event:
             if not self.holds(action.get("when", True), action["at"]):
                 continue
             try:
-                self.act(action, self.key(f"{place} {number}"))
+                self.act(action, f"{place} {number}")
             except (ConditionError, ValueError) as error:
                 self.problem(f"{action['at']}: {action['do']} failed: {error}")
                 if action.get("into"):
                     self.set({action["into"]: {"error": str(error)}})
 
-    def key(self, place: str) -> str:
-        """What a deed is known by."""
-        digest = hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()[:16]
+    def key(self, place: str, given: Json) -> str:
+        """What a deed is known by: where it stands, and what it is given."""
+        text = json.dumps([place, given], sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         return f"{self.record['run']}-{self.record.get('visit', 0)}-{digest}"
 
-    def act(self, action: Json, key: str) -> None:
+    def act(self, action: Json, place: str) -> None:
         kind = action["do"]
         if kind == "inject_message":
             self.say(action["text"], action["at"])
@@ -264,7 +266,7 @@ class _Event:
             given = self.value(action["arguments"]) or {}
             if "prompt" in action:
                 given["prompt"] = self.deeds.render(action["prompt"], self.scope)
-            result = self.deeds.act(action, given, key)
+            result = self.deeds.act(action, given, self.key(place, given))
             if action.get("into"):
                 self.set({action["into"]: result})
 

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-_IGNORED = ("session_id", "project")
+# Taken and not looked at.
+IGNORED = ("session_id", "project")
 
 TaskRef = Annotated[
     str | int, Field(description="A task: #42, 42, or its uuid.", union_mode="smart")
@@ -41,7 +42,7 @@ class Arguments(BaseModel):
         return {
             name: value
             for name, value in given.items()
-            if name not in _IGNORED or name in known
+            if name not in IGNORED or name in known
         }
 
 

@@ -16,7 +16,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.diagnostic import Place, describe, did_you_mean
-from bridge.workflows.own_tools import SPAWNS, callable_tools, is_own_server
+from bridge.workflows.own_tools import (
+    SPAWNS,
+    callable_tools,
+    is_own_server,
+    wrong_arguments,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -184,6 +189,9 @@ class ActionReader:
             what = f"expected a mapping, got {describe(arguments)}"
             self.tree.error((*place, "arguments"), what)
             return None
+        for name, why in wrong_arguments(tool, arguments).items():
+            at = (*place, "arguments", name) if name else place
+            self.tree.error(at, why)
         action: Json = {"tool": tool, "arguments": code}
         return action | self._into(place, fields)
 

@@ -6,7 +6,14 @@ are the one server of hostbridge.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from bridge.agents.diagnostic import did_you_mean
 from bridge.policy.step_workflow import OWN_SERVER
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 # Those of agents and variables; a step calls none of them, but for spawn_agent.
 OF_AGENTS = frozenset({
@@ -18,19 +25,40 @@ SPAWNS = frozenset({"spawn_agent", "start_agent"})
 _SUFFIXES = ("-tasks", "-tasks-ops", "-agents", "-memory", "-workflows")
 
 
-_OF_TASKS = frozenset({
-    "get_task", "list_tasks", "create_task", "update_task", "claim_task",
-    "release_task", "mark_needs_review", "mark_task_needs_review", "escalate_task",
-    "reopen_task", "close_task", "list_ready_tasks", "save_expansion_spec",
-    "get_expansion_spec", "execute_expansion", "validate_task",
-    "get_validation_status", "get_validation_context_smart",
-    "orchestrate_ready_tasks", "search_memories",
-})  # fmt: skip
-
-
 def callable_tools() -> frozenset[str]:
     """The tools that a step can call: those of tasks."""
-    return _OF_TASKS
+    from bridge.tasks.tool_table import TOOLS
+
+    return frozenset(TOOLS)
+
+
+def wrong_arguments(tool: str, arguments: Collection[str]) -> dict[str, str]:
+    """What is wrong with the arguments of a call, by name; those it lacks by none."""
+    from bridge.tasks.tool_arguments import IGNORED
+    from bridge.tasks.tool_table import TOOLS
+
+    fields = TOOLS[tool].arguments.model_fields
+    names = {name: {name, *_aliases(field)} for name, field in fields.items()}
+    known = {each for spelt in names.values() for each in spelt}
+    found = {
+        name: f"{tool} has no argument {name!r}{did_you_mean(name, known)}"
+        for name in arguments
+        if name not in known and name not in IGNORED
+    }
+    lacking = [
+        name
+        for name, field in fields.items()
+        if field.is_required() and names[name].isdisjoint(arguments)
+    ]
+    return found | ({"": f"{tool} needs {', '.join(lacking)}"} if lacking else {})
+
+
+def _aliases(field: FieldInfo) -> set[str]:
+    from pydantic import AliasChoices
+
+    said = field.validation_alias
+    choices = said.choices if isinstance(said, AliasChoices) else [said or field.alias]
+    return {each for each in choices if isinstance(each, str)}
 
 
 def own_tools() -> frozenset[str]:
