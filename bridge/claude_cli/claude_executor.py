@@ -42,14 +42,12 @@ class ClaudeExecutor:
 
     Attributes:
         program: the path of the client.
-        folder: where it works: the project.
         env: its environment, without the variables that name a parent request.
         doubt: why the folder's own files are ignored; None if it is trusted.
         bound: the rules that bind the agent of a request.
     """
 
     program: str
-    folder: Path
     env: Mapping[str, str]
     doubt: Callable[[], str | None]
     bound: Callable[[Request, Definition | None], AgentRules]
@@ -91,7 +89,7 @@ class ClaudeExecutor:
             output,
             stdin=prompt_of(request, definition).encode("utf-8", "replace"),
             env={**self.env, **parent_variables(request)},
-            folder=self.folder,
+            folder=rules.store.place.project,
             deadline_s=control.deadline_s,
             should_stop=control.should_stop,
         )

@@ -37,6 +37,7 @@ from bridge.store import subagent_runs
 from bridge.store.handovers import forget_handovers, untold
 from bridge.store.store import Store
 from bridge.store.variables import Holder, set_variables
+from bridge.store.work_folder import working_in
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -75,8 +76,10 @@ class AgentRules:
         """The rules for a request.
 
         Raises:
-            InvalidRequest: the rule set that its definition names is not there.
+            InvalidRequest: the rule set that its definition names is not there, or the
+                folder that it should work in.
         """
+        store = store.at(working_in(store.place, request.folder))
         if definition is not None:
             check_rule_set(definition, settings, store.place)
         limits = limits_of(definition)

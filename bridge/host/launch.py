@@ -37,6 +37,7 @@ from bridge.store import sessions, subagent_runs
 from bridge.store.charges import note_no_launch
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
+from bridge.store.work_folder import check_folder
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -146,6 +147,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
             found = agents.registry.find(request.agent_type, LAYERS)
         definition = found and agents.with_base(found, "host")
         request = resolve(definition, hook.store, request)
+        folder = request.folder and str(check_folder(hook.store.place, request.folder))
         if definition is not None:
             check_rule_set(definition, hook.settings, hook.store.place)
             request = hosted(request, definition, _carrier(hook, agents.registry))
@@ -164,6 +166,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         answer_at=max(0, int(monotonic_s() * 1000) + answer_by - now_ms),
         prompt_sha256=prompt_digest(full_prompt(request.spoken, request.answer_schema)),
         answer_to_host=request.answer_to_host,
+        folder=folder or "",
         parent=hook.event.agent_id,
         variables=request.variables,
         above=agents_above(hook.store, request),

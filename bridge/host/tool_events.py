@@ -92,7 +92,7 @@ def permission_request(hook: HookContext) -> output.HookOutput:
         return output.refuse_permission(_refused(hook, run, why))
     from bridge.policy.permissions import is_granted
 
-    call = _call_of(hook)
+    call = _call_of(hook, run)
     if is_granted(run.allow, call):
         if not is_granted(_rules_of_user(hook, "ask"), call):
             return output.grant_permission()
@@ -112,7 +112,7 @@ def _held_to_grants(hook: HookContext, run: AgentRun) -> output.HookOutput | Non
     from bridge.policy.looking import only_looks
     from bridge.policy.permissions import is_granted
 
-    call = _call_of(hook)
+    call = _call_of(hook, run)
     may = (
         is_granted(run.allow, call)
         or (call.tool == "Bash" and only_looks(hook.event.command, call.is_inside))
@@ -121,11 +121,11 @@ def _held_to_grants(hook: HookContext, run: AgentRun) -> output.HookOutput | Non
     return None if may else output.deny(_refused(hook, run, _not_granted(run, call)))
 
 
-def _call_of(hook: HookContext) -> Call:
+def _call_of(hook: HookContext, run: AgentRun) -> Call:
     """The call that an event is about, and how paths resolve where it is made."""
     from bridge.policy.permissions import Call
 
-    project = str(hook.store.place.project)
+    project = run.folder or str(hook.store.place.project)
     cwd = hook.event.text("cwd") or project
     return Call(
         hook.event.tool,

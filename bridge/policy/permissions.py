@@ -61,7 +61,9 @@ _PATH_KEYS = {
 # The tools that search a folder, and the keys with their patterns for paths.
 _SEARCHES = {"Grep": ("glob",), "Glob": ("pattern",), "LS": ()}
 _GOVERNING = frozenset({".claude", ".git", ".bridge", ".hostbridge"})
-_CD = re.compile(r"\s*cd +(?!-)([\w./-]+) +&& +(.+)")
+# <state>/worktrees/<run>/<name> (bridge/worktrees/worktree.py).
+_OURS = re.compile(r"/\.hostbridge/state/(?:[^/]+/)*@/worktrees/[^/]+/[^/]+\Z")
+_CD = re.compile(r"\s*cd +(?!-)([\w./@-]+) +&& +(.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,10 +315,13 @@ def _governing(path: PurePosixPath | str) -> set[str]:
 
 
 def _governing_above(project: str) -> set[str]:
-    """As `_governing`, except for `.claude/worktrees/`, the folder of worktrees.
+    """As `_governing`, except for folders of worktrees.
 
-    A worktree there is a project like any other.
+    A worktree in `.claude/worktrees/`, or one that hostbridge has made in the state of
+    its project, is a project like any other.
     """
+    if _OURS.search(project):
+        return set()
     parts = [part.casefold() for part in PurePosixPath(project).parts]
     below = zip(parts, [*parts[1:], ""], strict=True)
     return {

@@ -168,7 +168,8 @@ class Request(Record):
     `context` is added after it as data, such as the change to be reviewed. `held` is
     the limit on agents at once that its asker went beyond: it waits for a person's yes.
     `asker` is the session that it was made below, whatever `requester` says. `workflow`
-    is the key of the agent's workflow that the asker wants.
+    is the key of the agent's workflow that the asker wants. `folder` is where the agent
+    works instead of the project: a worktree of it (`bridge.store.work_folder`).
     """
 
     request_id: RequestIdField
@@ -183,6 +184,7 @@ class Request(Record):
     route: RouteName = "host"
     task_id: str | None = None
     workflow: str | None = None
+    folder: str | None = None
     timeout: Annotated[Milliseconds, Limits(gt=0)] = DEFAULT_TIMEOUT_MS
     created_at: Milliseconds = 0
     uptime: Uptime | None = None
@@ -231,9 +233,11 @@ class Request(Record):
         """
         data = self.to_data()
         asked = {name: data[self.fields[name].json_name] for name in _ASKED}
-        # Not in the digests of records that are older than workflows.
+        # Not in the digests of records that are older.
         if self.workflow is not None:
             asked["workflow"] = self.workflow
+        if self.folder is not None:
+            asked["folder"] = self.folder
         text = plain_json.dumps(asked, sort_keys=True)
         return sha256_of(text)
 
@@ -281,9 +285,18 @@ class Request(Record):
     @property
     def spoken(self) -> str:
         """The agent's whole prompt, without the contract."""
-        return self.asked if self.definition is None else self.definition.prompt
+        text = self.asked if self.definition is None else self.definition.prompt
+        return text if self.folder is None else f"{text}\n\n{_in_folder(self.folder)}"
 
     @property
     def stage(self) -> Stage:
         """The progress of the request."""
         return self.claim.stage if self.claim else Stage.WAITING
+
+
+def _in_folder(folder: str) -> str:
+    return (
+        f"Work in the folder {folder}, a worktree of the project that is yours alone, "
+        "and nowhere else: give files by absolute paths below it, and begin a shell "
+        f"command with `cd {folder} && ` unless you are there already."
+    )

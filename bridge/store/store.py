@@ -113,6 +113,10 @@ class Store:
         """
         return self._with(_deadline_s=deadline_s)
 
+    def at(self, place: Place) -> Self:
+        """The same store for somebody who works in another folder; the same state."""
+        return self._with(place=place)
+
     def _with(self, **changes: Any) -> Self:
         other = copy.copy(self)
         vars(other).update(changes)

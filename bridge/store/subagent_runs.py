@@ -47,7 +47,7 @@ class AgentRun(Record):
     agents that had not ended when it last stopped: the client wakes it when they end.
     `parent` is the agent that started a nested one, if it may be told of its end;
     `ends` counts how often it ended, since it may be continued. `heard_of` are the ends
-    that we told it about.
+    that we told it about. `folder` is where it works, if not in the project.
 
     From the definition of the agent: the `tools` it may call (None for all), those it
     may not, what is granted to it (`allow`), after how many calls it must answer
@@ -74,6 +74,7 @@ class AgentRun(Record):
     warned_in: tuple[str, ...] = ()
     prompt_sha256: str = ""
     answer_to_host: bool = False
+    folder: str = ""
     ended_at: Milliseconds | None = None
     ends: Count = 0
     waits_for: tuple[str, ...] = ()

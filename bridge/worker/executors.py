@@ -44,7 +44,6 @@ def claude(settings: Settings, store: Store) -> Executor:
         )
     return ClaudeExecutor(
         program,
-        store.place.project,
         environment_for_a_client(),
         lambda: note_of(settings, store.place),
         partial(AgentRules.of, settings, store),

@@ -67,7 +67,7 @@ class ModelExecutor:
                         prompt=prompt,
                         instructions=instructions,
                         model=opened.model,
-                        project=self.store.place.project,
+                        project=rules.store.place.project,
                         deadline_s=control.deadline_s,
                         on_progress=control.on_progress,
                         log=TurnLog(state, request.request_id),

@@ -77,6 +77,44 @@ def test_files_of_a_worktree_below_dot_claude(rule, path, *, expected):
 
 
 @pytest.mark.parametrize(
+    ("rule", "path", "expected"),
+    [
+        ("Edit(src/**)", "src/x.py", True),
+        ("Edit", "src/x.py", True),
+        ("Write(**)", "x", True),
+        ("Edit", ".claude/settings.json", False),
+        ("Edit", ".git", False),
+        ("Edit", "../b.json", False),
+        ("Edit", "../../../tasks.db", False),
+        ("Edit(//u/app/**)", "src/x.py", False),
+    ],
+)
+@pytest.mark.parametrize("main", ["w/app", "w/.claude/worktrees/x", "w/@@x"])
+def test_files_of_a_worktree_that_hostbridge_has_made(main, rule, path, *, expected):
+    """It lies in the state of its project, which nothing else there may change."""
+    project = f"/u/.hostbridge/state/{main}/@/worktrees/run1/dev"
+
+    found = granted(rule, tool="Edit", project=project, file_path=path)
+
+    assert found is expected
+
+
+@pytest.mark.parametrize(
+    "project",
+    [
+        "/u/.hostbridge/state/w/app/@",
+        "/u/.hostbridge/state/w/app/@/worktrees",
+        "/u/.hostbridge/state/w/app/@/worktrees/run1",
+        "/u/.hostbridge/state/w/app/@/worktrees/run1/dev/.bridge",
+        "/u/.hostbridge/state/w/app/@/runs/run1/x",
+        "/u/.hostbridge/worktrees/run1/dev",
+    ],
+)
+def test_error_the_state_of_a_project_is_no_worktree(project):
+    assert not granted("Edit", tool="Edit", project=project, file_path="x")
+
+
+@pytest.mark.parametrize(
     "project", ["/u/.claude", "/u/.Claude/agents", "/w/.bridge", "/w/.git/worktrees/a"]
 )
 def test_error_a_project_inside_a_governing_folder(project):

@@ -1,0 +1,68 @@
+"""A git repository for tests, made by git itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import needs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Repository:
+    """A repository with one commit on `main`: `a`, `folder/b`, and a link to `a`."""
+
+    def __init__(self, folder: Path, *, is_empty: bool = False) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self.git("init", "-q", "-b", "main")
+        self.git("config", "user.name", "A")
+        self.git("config", "user.email", "a@x.org")
+        if not is_empty:
+            self.write("a", "one\ntwo\nthree\n")
+            self.write("folder/b", "b\n")
+            (folder / "link").symlink_to("a")
+            self.write(".gitignore", "*.log\n")
+            self.commit("first")
+
+    def git(self, *words: str, cwd: Path | None = None, ok: bool = True) -> str:
+        """Run git, with the user's own configuration out of the way."""
+        done = subprocess.run(
+            [needs.tool("git"), *words],
+            cwd=cwd or self.folder,
+            env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C"},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        assert not ok or done.returncode == 0, done.stderr
+        return done.stdout
+
+    def write(self, name: str, text: str, *, cwd: Path | None = None) -> None:
+        """Write a file below the work tree."""
+        file = (cwd or self.folder) / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def commit(self, message: str, *, cwd: Path | None = None) -> str:
+        """Commit everything; the id."""
+        self.git("add", "-A", cwd=cwd)
+        self.git("commit", "-qm", message, cwd=cwd)
+        return self.tip("HEAD", cwd=cwd)
+
+    def tip(self, name: str, *, cwd: Path | None = None) -> str:
+        """The commit that a name stands for; empty if there is none."""
+        words = ("rev-parse", "-q", "--verify", f"{name}^{{commit}}")
+        return self.git(*words, cwd=cwd, ok=False).strip()
+
+    def status(self, *, cwd: Path | None = None) -> list[str]:
+        """What git finds changed."""
+        return self.git("status", "--porcelain", cwd=cwd).splitlines()
+
+    def files(self, name: str = "HEAD") -> list[str]:
+        """The files of a commit."""
+        return self.git("ls-tree", "-r", "--name-only", name).splitlines()
