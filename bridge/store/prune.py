@@ -17,12 +17,12 @@ from math import inf
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from bridge.store import run_logs
+from bridge.store.conversation_files import OF_A_SESSION, OF_AN_AGENT
 from bridge.store.dedup_keys import known_request
 from bridge.store.directory import Folder
 from bridge.store.fan_out import forget_ended
 from bridge.store.live_runs import kept_runs, remove_ended
 from bridge.store.state import State
-from bridge.store.subagent_runs import KEPT_OF_AN_AGENT
 from bridge.store.submit import FOLDERS_OF_IDS
 from bridge.store.sweep import sweep_all
 
@@ -34,7 +34,7 @@ DAY_S = 86_400
 TEMPORARY_KEPT_S = 3_600
 # Of a session that may still be resumed.
 RESUMABLE_S = 30 * DAY_S
-OF_THE_ENDED = (".vars.json", ".ended", ".steps.json", ".steps-ended.json", ".steps")
+OF_THE_ENDED = (".ended", *OF_A_SESSION)
 # The lock is released after so many entries: hooks wait for it.
 BATCH = 100
 
@@ -172,7 +172,7 @@ def _remove_all(state: State, doomed: list[_Item]) -> list[_Item]:
         for folder, file in item.files:
             _remove(state[folder], file)
         # Of an agent that no session ran, and whose process was killed.
-        for ending in KEPT_OF_AN_AGENT:
+        for ending in OF_AN_AGENT:
             state["agents"].remove(f"{item.name}{ending}")
         state["sessions"].remove(f"{item.name}.handovers.json")
         return True

@@ -25,6 +25,7 @@ from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess
 from bridge.store import tool_calls
 from bridge.store.charges import note_end
+from bridge.store.conversation_files import OF_AN_AGENT
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.lease import host_is_gone
 from bridge.store.records import read_all, read_quietly
@@ -32,8 +33,6 @@ from bridge.store.store import Store
 
 _SIGNS = ("heard", "stopped")
 _WAITS = (".wait", ".told")
-# What its conversation keeps: see `variables` and `step_states`.
-KEPT_OF_AN_AGENT = (".vars", ".steps", ".steps-ended")
 
 
 class AgentRun(Record):
@@ -230,7 +229,7 @@ def _forget(folder: Folder, agent_id: str) -> None:
     for sign in _SIGNS:
         folder.remove(f"{agent_id}.{sign}")
     folder.remove(_report_name(agent_id))
-    for ending in KEPT_OF_AN_AGENT:
+    for ending in OF_AN_AGENT:
         folder.remove(f"{agent_id}{ending}")
     tool_calls.forget(folder, agent_id)
 
