@@ -7,6 +7,7 @@ from typing import Any
 
 from bridge.agent_loop.chat_model import ChatModel
 from bridge.agent_loop.model_policy import ModelPolicy, policy_for
+from bridge.agent_loop.tool import Tool
 from bridge.agents.definition import Definition, Source
 from bridge.host.agent_rules import Ruling
 from bridge.policy.tool_names import SUBMIT, call_on_host
@@ -57,6 +58,7 @@ class Job:
         prompt: the rendered prompt; None for the request's own text.
         instructions: the prompt without the task, if the two can be separated. A small
             model reads them before the examples, and the task alone after them.
+        own_tools: tools of ours that the definition lists.
         limits: how much it may use.
         on_progress: called with the progress.
         log: called with each event of the run; must not raise.
@@ -73,6 +75,7 @@ class Job:
     definition: Definition = NO_DEFINITION
     prompt: str | None = None
     instructions: str | None = None
+    own_tools: tuple[Tool, ...] = ()
     limits: Limits = field(default_factory=Limits)
     on_progress: Callable[[Progress], None] = ignore
     log: Callable[[dict[str, Any]], None] = ignore

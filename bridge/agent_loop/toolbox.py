@@ -52,6 +52,7 @@ class Toolbox:
         if definition.tools is not None:
             allowed = on_host(definition.tools)
             tools = {name: tools[name] for name in tools if _may(name, allowed)}
+        tools |= {tool.name: tool for tool in job.own_tools}
         for script in definition.script_tools:
             # It replaces the route's tool of that name, and is listed after the others.
             tools.pop(script.name, None)

@@ -24,7 +24,8 @@ HANDBACK = "SubagentHandback"
 QUESTION = "AskUserQuestion"
 # The tools of our own MCP server, as `install --mcp` and as the plugin registers it.
 # They are of the open class, but their calls have an entry of their own.
-_SERVERS = ("mcp__hostbridge__", "mcp__plugin_hostbridge_hostbridge__")
+OWN_SERVER = "mcp__hostbridge__"
+_SERVERS = (OWN_SERVER, "mcp__plugin_hostbridge_hostbridge__")
 OWN = f"({'|'.join(_SERVERS)}).*"
 
 

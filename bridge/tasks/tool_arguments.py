@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 # Taken and not looked at.
 IGNORED = ("session_id", "project")
@@ -171,13 +180,22 @@ class SpecOf(BaseModel):
     subtasks: list[Subtask]
 
 
+class ShownAs:
+    """A field that is checked elsewhere, and whose schema is a model's."""
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self._model = model
+
+    def __get_pydantic_json_schema__(
+        self, _: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return handler(self._model.__pydantic_core_schema__)
+
+
 class SaveSpec(OfTask):
     """How a task is to be divided."""
 
-    spec: Annotated[
-        dict[str, Any],
-        Field(json_schema_extra=lambda schema: _put(schema, SpecOf)),
-    ]
+    spec: Annotated[dict[str, Any], ShownAs(SpecOf)]
 
 
 class Execute(Arguments):
@@ -213,12 +231,3 @@ class Search(Arguments):
 
     query: str = Field(description="Words; most of them should occur.", max_length=2000)
     limit: int = Field(5, ge=1, le=50, description="How many at most.")
-
-
-def _put(schema: dict[str, Any], model: type[BaseModel]) -> None:
-    description = schema.get("description")
-    schema.clear()
-    schema.update(model.model_json_schema())
-    schema.pop("title", None)
-    if description:
-        schema["description"] = description

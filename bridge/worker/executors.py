@@ -28,6 +28,7 @@ from bridge.worker.worker import Executor, Worker
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
+    from bridge.worker.model_executor import ModelExecutor, OpenFor
     from bridge.worker.worker import Define
 
 
@@ -54,7 +55,7 @@ def local(settings: Settings, store: Store) -> Executor:
     """A model file of this machine, by llama.cpp."""
     from bridge.llama.local_model import LlamaModel
     from bridge.llama.model_files import find_model, require_extra
-    from bridge.worker.model_executor import ModelExecutor, OpenModel
+    from bridge.worker.model_executor import OpenModel
 
     try:
         require_extra()
@@ -73,14 +74,14 @@ def local(settings: Settings, store: Store) -> Executor:
         with LlamaModel(replace(file, digest=digest), settings) as model:
             yield OpenModel(model, model.file.is_degraded)
 
-    return ModelExecutor(store, opened, partial(AgentRules.of, settings, store))
+    return _model_executor(settings, store, opened)
 
 
 def endpoint(settings: Settings, store: Store) -> Executor:
     """A model behind an OpenAI-compatible server."""
     from bridge.endpoint.endpoint_model import check_endpoint, open_endpoint
     from bridge.endpoint.served_models import model_in_use
-    from bridge.worker.model_executor import ModelExecutor, OpenModel
+    from bridge.worker.model_executor import OpenModel
 
     try:
         check_endpoint(settings)
@@ -100,7 +101,19 @@ def endpoint(settings: Settings, store: Store) -> Executor:
         finally:
             model.close()
 
-    return ModelExecutor(store, opened, partial(AgentRules.of, settings, store))
+    return _model_executor(settings, store, opened)
+
+
+def _model_executor(settings: Settings, store: Store, opened: OpenFor) -> ModelExecutor:
+    from bridge.worker.model_executor import ModelExecutor
+    from bridge.worker.own_tools import own_tools
+
+    return ModelExecutor(
+        store,
+        opened,
+        partial(AgentRules.of, settings, store),
+        partial(own_tools, store, settings),
+    )
 
 
 _EXECUTORS: dict[OwnRoute, Callable[[Settings, Store], Executor]] = {

@@ -8,6 +8,7 @@ from bridge.agent_loop.chat_model import ChatModel, ModelFailed
 from bridge.agent_loop.job import NO_DEFINITION, Job
 from bridge.agent_loop.loop import run
 from bridge.agent_loop.run_log import TurnLog
+from bridge.agent_loop.tool import Tool
 from bridge.agents.definition import Definition
 from bridge.agents.prompt import instructions_of, prompt_of
 from bridge.host.agent_rules import AgentRules
@@ -24,6 +25,11 @@ class OpenModel:
     degraded: bool
 
 
+OpenFor = Callable[
+    [Request, Definition | None, Control], AbstractContextManager[OpenModel]
+]
+
+
 @dataclass(frozen=True, slots=True)
 class ModelExecutor:
     """Runs the agent loop.
@@ -33,13 +39,15 @@ class ModelExecutor:
         open_model: opens the model for a request; raises `ModelFailed` if there is
             none.
         bound: the rules that bind the agent of a request.
+        own_tools: the tools of ours that it may call.
     """
 
     store: Store
-    open_model: Callable[
-        [Request, Definition | None, Control], AbstractContextManager[OpenModel]
-    ]
+    open_model: OpenFor
     bound: Callable[[Request, Definition | None], AgentRules]
+    own_tools: Callable[[Request, Definition | None], tuple[Tool, ...]] = (
+        lambda _request, _definition: ()
+    )
 
     def answer(
         self, request: Request, definition: Definition | None, control: Control
@@ -73,6 +81,7 @@ class ModelExecutor:
                         log=TurnLog(state, request.request_id),
                         is_cancelled=control.should_stop,
                         ask_rules=rules.ask,
+                        own_tools=self.own_tools(request, definition),
                         clock=self.store.clock,
                     )
                 )
