@@ -27,13 +27,14 @@ GROUPS = {
         "vars": "The variables of a session, which rules read.",
     },
     "Flows": {
-        "run": "Run a flow to its end.",
-        "runs": "How far runs of flows are; pause, go on, cancel, jump.",
+        "run": "Run a flow or a pipeline to its end.",
+        "runs": "How far runs are; pause, go on, cancel, jump.",
         "flow": "Which flows there are, what is wrong; design one.",
+        "workflow": "Which pipelines and step workflows there are.",
     },
     "Agents and models": {
         "agents": "Which agents there are, and what is wrong.",
-        "trust": "Look at this project's agents and rules; allow them.",
+        "trust": "Look at what this project brings; allow it.",
         "models": "Which models this machine has for --route local.",
         "serve": "Answer here what waits for no open session.",
         "mcp": "Serve MCP clients: Claude Code, editors, programs.",

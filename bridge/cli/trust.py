@@ -1,4 +1,4 @@
-"""Look at the agents, rules and flows that this project defines, and trust them.
+"""Look at the agents, rules, flows and workflows of this project, and trust them.
 
 Nothing in a project's .bridge takes effect until you have seen what it would do
 and said yes, here, at a terminal. The same goes for its .claude/agents, except in a
@@ -30,6 +30,7 @@ from bridge.cli.rules_trust import put_in_force, rules_of
 from bridge.cli.screen import Styled
 from bridge.cli.terminal import confirm
 from bridge.cli.trust_difference import UNCUT, cut, difference_lines
+from bridge.cli.workflows_trust import workflows_of
 from bridge.errors import InvalidRequest
 from bridge.host.session_above import open_clients
 
@@ -69,35 +70,38 @@ def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
     rules = rules_of(bridge)
     sound: list[trust.Digested] = [e.loaded for e in entries if e not in broken]
     flows = flows_of(bridge)
-    sound += [*rules.sound, *flows.files]
+    workflows = workflows_of(bridge)
+    sound += [*rules.sound, *flows.files, *workflows.files]
     main = bridge.store.place.main
     if main is not None:
         tell(f"the rules of a linked worktree are those of {main}: trust them there")
-    if not entries and not rules.files and not flows.files:
+    others_found = [*rules.files, *flows.files, *workflows.files]
+    if not entries and not others_found:
         tell(f"{project} defines no agents{'' if main else ', and no rules'}")
         return Exit.OK
-    is_new = any(not entry.is_trusted for entry in entries) or rules.new or flows.new
-    if not is_new:
-        count = len(entries) + len(rules.files) + len(flows.files)
+    is_new = any(not entry.is_trusted for entry in entries) or rules.new
+    if not (is_new or flows.new or workflows.new):
+        count = len(entries) + len(others_found)
         tell(f"{project}: {counted(count, 'definition')}, trusted already")
         return Exit.OK
     others = {e.loaded.name: e.loaded for e in reversed(found) if e not in entries}
     below = {**dict.fromkeys(BUILT_IN), **others}
     if only_show:
         shown = trust_lines(registry, entries, below, most=None)
-        tell(*shown, *rules.lines(None), *flows.lines(None))
+        tell(*shown, *rules.lines(None), *flows.lines(None), *workflows.lines(None))
         return Exit.OK
     # `record` checks this, too, but only after a person has read all of it.
     trust.refuse_unless_by_hand(
         bridge.settings, open_clients(bridge.settings, bridge.store)
     )
     is_agent_new = any(not e.is_trusted and e not in broken for e in entries)
-    if not is_agent_new and not rules.is_any_new and not flows.new:
+    is_file_new = bool(flows.new or workflows.new)
+    if not is_agent_new and not rules.is_any_new and not is_file_new:
         lines = [*trust_lines(registry, broken, {}), *rules.lines()]
         complain("\n".join(lines))
         return Exit.FAILED
     shown = trust_lines(registry, entries, below)
-    lines = [*shown, *rules.lines(), *flows.lines()]
+    lines = [*shown, *rules.lines(), *flows.lines(), *workflows.lines()]
     these = "this one" if len(sound) == 1 else f"these {len(sound)}"
     if not confirm(lines, f"Trust {these}?"):
         complain("nothing was changed; only the word yes agrees")

@@ -89,6 +89,8 @@ def mermaid_of(plan: Plan) -> Iterator[str]:
 
 def label_of(node: Shown, detail: Detail) -> Drawn | None:
     """What a node does, in a line; nothing for one that only joins others."""
+    if "says" in detail:
+        return _of_pipeline(node, detail)
     match detail.get("shows"):
         case "condition":
             return Drawn("if ", _one_line(detail["condition"]))
@@ -114,6 +116,15 @@ def label_of(node: Shown, detail: Detail) -> Drawn | None:
     end = f" -> {node['var']}" if "var" in node else ""
     end += f", retry {_at_most(node['retry'])}" if "retry" in node else ""
     return Drawn(who, _one_line(text_of(detail.get("text", []))), end)
+
+
+def _of_pipeline(node: Shown, detail: Detail) -> Drawn:
+    """A step of a pipeline: when, what, and where it goes back to."""
+    guard = f"if {detail['condition']}: " if "condition" in detail else ""
+    end = f", retry {_at_most(node['retry'])}" if "retry" in node else ""
+    for back in node.get("back", ()):
+        end += f", back to {back['to']}, {_at_most(back['max'])}"
+    return Drawn(guard, detail["says"], end)
 
 
 def _at_most(times: int) -> str:

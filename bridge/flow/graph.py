@@ -55,6 +55,9 @@ def _node(plan: Plan, name: str) -> Json:
     shown: Json = {"id": name, "type": kind}
     for key in ("agent", "flow", "label", "condition"):
         shown |= {key: detail[key]} if key in detail else {}
+    if "says" in detail:
+        retry = {"retry": node["retry"]} if "retry" in node else {}
+        return shown | {"says": detail["says"], **retry}
     parts = [p for text in detail.get("arguments", {}).values() for p in text]
     parts += instruction_of(plan, detail)
     if "arguments" in detail:
@@ -76,6 +79,9 @@ def _edges(plan: Plan) -> Iterator[Json]:
             yield {"from": source, "to": name} | condition
         for back in node.get("back", []):
             condition = _condition(back["when"], "")
+            if "says" in plan["details"][name]:
+                # What it says of itself has no room for when it goes back.
+                condition = {}
             yield {"from": name, "to": back["to"]} | condition | {"max": back["max"]}
 
 

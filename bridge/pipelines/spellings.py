@@ -62,6 +62,8 @@ def _of_server(
         reading.places = {"tool": (*at, "tool"), "arguments": (*at, "arguments")}
         return "tool"
     raw = _renamed(reading, meant, arguments, at)
+    if raw is None:
+        return None
     kind: str = meant.kind
     reading.places.setdefault(kind, (*at, "tool"))
     if kind in _NEEDED and kind not in raw:
@@ -78,9 +80,10 @@ def _of_server(
 
 def _renamed(
     reading: Reading, meant: Foreign, arguments: Mapping[str, Any], at: Place
-) -> dict[str, Any]:
-    """A tool's arguments by their names here."""
+) -> dict[str, Any] | None:
+    """A tool's arguments by their names here; None if one is wrong."""
     raw: dict[str, Any] = {}
+    is_wrong = False
     reading.places = {}
     for key, value in arguments.items():
         place = (*at, "arguments", key)
@@ -89,6 +92,7 @@ def _renamed(
             hint = did_you_mean(key, meant.renamed)
             hint = hint or f"; there are {', '.join(meant.renamed)}"
             reading.expressions.tree.error(place, f"unknown argument{hint}")
+            is_wrong = True
         elif value is not None and here:
             wanted = dict if here in _MAPPINGS else str if here in _TEXTS else object
             if isinstance(value, wanted):
@@ -97,7 +101,8 @@ def _renamed(
             else:
                 what = "a mapping" if wanted is dict else "a text"
                 reading.expressions.tree.error(place, f"expected {what}")
-    return raw
+                is_wrong = True
+    return None if is_wrong else raw
 
 
 def _wait(reading: Reading) -> str | None:

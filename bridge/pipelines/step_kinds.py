@@ -111,8 +111,9 @@ class Reading:
                 message = f"unknown argument{hint or there}"
                 self.expressions.tree.error(self.places.get(each, place), message)
         missing = [each for each, is_wanted in wanted.items() if is_wanted]
+        is_known = raw.keys() <= wanted.keys()
         for each in missing:
-            if each not in raw:
+            if each not in raw and is_known:
                 where = name if name in self.raw else next(iter(self.raw))
                 self.error(where, f"argument {each!r} is missing")
         pairs = [

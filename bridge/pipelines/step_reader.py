@@ -126,6 +126,9 @@ class StepReader:
             found = [each for each in found if each != "worktree"]
         if len(found) > 1 and "approval" in found:
             found.remove("approval")
+        if not found and raw.keys() - StepFields.model_fields.keys():
+            # What is misspelt may be what it does.
+            return None
         if not found:
             kinds = ", ".join(dict.fromkeys(_SPELT))
             self.tree.error(place, f"does nothing; give it one of {kinds}")

@@ -1,0 +1,70 @@
+"""What is wrong with a pipeline: every problem once, at its place, with a way out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from bridge.pipelines.reader import read_pipeline
+
+# Each a pipeline, and its problems below.
+CASES = (Path(__file__).parent / "samples" / "errors.txt").read_text().split("\n\n")
+FILE = Path("x.yaml")
+
+
+def problems_of(source: str) -> list[str]:
+    """Place and message of every problem."""
+    shown = "\n".join(map(str, read_pipeline(source, FILE).problems))
+    return re.findall(r"^x\.yaml:(.*)$", shown, re.M)
+
+
+@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
+def test_error(case):
+    lines = case.rstrip("\n").split("\n")
+    wanted = [line[4:] for line in lines if re.match(r"    \d+:\d+: ", line)]
+    source = [line for line in lines if not re.match(r"    \d+:\d+: ", line)]
+
+    assert problems_of("\n".join(source) + "\n") == wanted
+
+
+def test_an_error_shows_the_line_and_a_caret():
+    source = dedent(
+        """\
+        inputs: {branch: main}
+        steps:
+          - id: fetch
+            prompt: |
+              Look at the branch
+              ${{ inputs.banch }}, please.
+        """
+    )
+
+    [problem] = read_pipeline(source, FILE).problems
+
+    assert str(problem) == dedent(
+        """\
+        x.yaml:6:18: steps[0].prompt: no input is called 'banch'; did you mean \
+'branch'?
+                  ${{ inputs.banch }}, please.
+                             ^"""
+    ).replace("6:18", f"6:{problem.column}").replace(
+        "          ${{ inputs.banch }}, please.\n                     ^",
+        "          ${{ inputs.banch }}, please.\n" + " " * (problem.column + 3) + "^",
+    )
+    assert source.split("\n")[5][problem.column - 1 :].startswith("inputs.banch")
+
+
+def test_an_alias_bomb_is_refused():
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n"
+    for before, name in zip("abcdefg", "bcdefgh", strict=True):
+        bomb += f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+
+    assert "more than 20,000 values, including those of aliases" in problems_of(bomb)[0]
+
+
+@pytest.mark.parametrize("source", ["", "- a\n", "3", "[", "\0", "a: b: c"])
+def test_what_is_no_pipeline_is_an_error(source):
+    assert read_pipeline(source, FILE).errors
