@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bridge.engine.view import RunView
     from bridge.flow.plan import Plan
     from bridge.pipelines.pipeline import Pipeline
+    from bridge.pipelines.surroundings import Arguments
 
 
 class Pipelines:
@@ -111,6 +112,7 @@ class Pipelines:
         return Surroundings(
             wrong_agent=agent_check(self.settings, self.project),
             answer_fields=lambda name: _answer_fields(agents, name),
+            tool=_arguments_of,
         )
 
 
@@ -123,6 +125,26 @@ def _answer_fields(agents: Agents, name: str) -> Collection[str] | None:
     if schema is None or schema.get("additionalProperties", True) is not False:
         return None
     return tuple(schema.get("properties", {}))
+
+
+def _arguments_of(name: str) -> Arguments | str:
+    from pydantic import AliasChoices
+
+    from bridge.tasks.tool_table import find_tool
+
+    try:
+        fields = find_tool(name).arguments.model_fields
+    except BridgeError as error:
+        return str(error)
+    wanted: dict[str, bool] = {}
+    for key, each in fields.items():
+        alias = each.validation_alias
+        others = [*alias.choices] if isinstance(alias, AliasChoices) else []
+        # Of several names any will do, which is checked when it is called.
+        names = dict.fromkeys([key, *(one for one in others if isinstance(one, str))])
+        wanted |= {name: each.is_required() and len(names) == 1 for name in names}
+    # Given in files that were written for others, and not looked at.
+    return wanted | {"session_id": False}
 
 
 def _digest(file: Path) -> str:

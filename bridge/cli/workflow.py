@@ -10,7 +10,7 @@ to step.
 
 For example:
   hostbridge workflow
-  hostbridge workflow check .bridge/workflows/nightly.yaml
+  hostbridge workflow list --json
 """
 
 import sys

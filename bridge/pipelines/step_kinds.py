@@ -205,7 +205,9 @@ def read_exec(step: Reading) -> Made:
     if "timeout" in step.raw:
         call["timeout_s"] = step.seconds("timeout")
     known = Known(("exit_code", "stdout", "stderr", "timed_out"))
-    return Made("exec", " ".join(texts), {"kind": "exec"}, {"exec": call}, known)
+    return Made(
+        "exec", f"exec {' '.join(texts)}", {"kind": "exec"}, {"exec": call}, known
+    )
 
 
 def read_tool(step: Reading) -> Made:

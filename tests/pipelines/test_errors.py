@@ -24,8 +24,8 @@ def problems_of(source: str) -> list[str]:
 @pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
 def test_error(case):
     lines = case.rstrip("\n").split("\n")
-    wanted = [line[4:] for line in lines if re.match(r"    \d+:\d+: ", line)]
-    source = [line for line in lines if not re.match(r"    \d+:\d+: ", line)]
+    wanted = [line[4:] for line in lines if re.match(r"    \d+:(\d+:)? ", line)]
+    source = [line for line in lines if not re.match(r"    \d+:(\d+:)? ", line)]
 
     assert problems_of("\n".join(source) + "\n") == wanted
 
