@@ -71,7 +71,7 @@ def run_command(
         argv,
         output,
         stdin=None,
-        env=_environment() | dict(env or {}),
+        env=environment() | dict(env or {}),
         folder=folder,
         deadline_s=deadline_s,
         should_stop=is_cancelled,
@@ -87,7 +87,7 @@ def run_command(
     )
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Our environment, without secrets and without traces of a session."""
     known = environment_for_a_client()
     return {name: value for name, value in known.items() if name not in _SECRETS}

@@ -17,6 +17,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from bridge.engine.family import Family
+from bridge.engine.long_steps import LongStep, do_in_background
 from bridge.engine.run_files import UnknownRun, folder_of, read
 from bridge.engine.run_ids import is_called
 from bridge.errors import BridgeError
@@ -39,11 +40,14 @@ def advance(
     act: Act | None = None,
     *,
     reached: set[str] | None = None,
+    long: list[LongStep] | None = None,
 ) -> Run:
     """Take a run, and those that it called or was called by, as far as they go now.
 
     `act` is what a person does with it first (`bridge.engine.by_hand`). To `reached`
-    are added the checkpoints that any of them has come to, by the ids of their visits.
+    are added the checkpoints that any of them has come to, by the ids of their visits,
+    and to `long` the steps that take long, for the caller to do. Without that a process
+    is started for them.
 
     Raises:
         UnknownRun: there is no such run.
@@ -65,6 +69,12 @@ def advance(
             reached |= family.reached
         if family.has_asked or family.reached:
             wakeups.wake(opened, live_sessions(opened))
+    if long is not None:
+        long += family.long
+        # Nothing to do but to advance it again.
+        long += [LongStep(root, "", "")] if family.is_unfinished else []
+    elif family.long or family.is_unfinished:
+        do_in_background(store.place, root)
     return found
 
 

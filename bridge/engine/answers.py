@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.engine.last_steps import words_of
-from bridge.engine.run_files import UnknownRun, folder_of, read
-from bridge.engine.run_ids import child_id, request_id
-from bridge.engine.step import REFUSED
+from bridge.engine.pipeline_scope import Lazy, plain, scope_of
+from bridge.engine.results import has_result, read_result
+from bridge.engine.run_files import UnknownRun, folder_of, read, read_plan
+from bridge.engine.run_ids import child_id, node_of, request_id
+from bridge.engine.step import MAX_QUESTIONS, REFUSED, UNANSWERED
 from bridge.errors import BridgeError, NewerSchema
 from bridge.flow.filling import as_text
-from bridge.policy.condition import decide
+from bridge.policy.condition import ConditionError, decide, evaluate
 from bridge.store.live_runs import RUNS
+from bridge.store.submit import FOLDERS_OF_IDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bridge.engine.run import Linked, Run, State
+    from bridge.engine.results import Result
+    from bridge.engine.run import Entry, Linked, Run, State
     from bridge.engine.step import Fact
-    from bridge.flow.plan import Code
+    from bridge.flow.plan import Code, Template
     from bridge.protocol.response import Response
     from bridge.store.state import State as StoreState
 
@@ -41,6 +45,8 @@ class Answers:
         self._state = state
         self._run = run
         self._known: dict[str, Any] = {}
+        # Has the result of a step back that is not there any more, if that is possible.
+        self.have_back: Callable[[str, str], None] = lambda _name, _asked: None
 
     def follow(self, run: Run) -> None:
         """Be about the run as it is now."""
@@ -48,13 +54,37 @@ class Answers:
 
     def is_any(self) -> bool:
         """Whether anything may have ended; a look at names, for the many who ask."""
-        state = self._state
+        state, run = self._state, self._run
+        if "form" in run:
+            return any(map(self._may_have_ended, run["open"]))
         return any(
-            asked in self._run["said"]
+            asked in run["said"]
             or state["responses"].has(f"{asked}.json")
             or state[RUNS].has(child_id(asked))
-            for asked in (request_id(self._run, name) for name in self._run["open"])
+            for asked in (request_id(run, name) for name in run["open"])
         )
+
+    def _may_have_ended(self, name: str) -> bool:
+        """Whether an open step of a pipeline may have ended; a look at names."""
+        state, run = self._state, self._run
+        entry, asked = run["nodes"][name], request_id(run, name)
+        if asked in run["said"] or self._is_past(entry, "deadline"):
+            return True
+        match entry.get("kind"):
+            case "wait":
+                awaits = entry.get("awaits", ())
+                return self._is_past(entry, "until") or (
+                    bool(awaits) and all(map(self._is_there, awaits))
+                )
+            case "call":
+                return state[RUNS].has(child_id(asked))
+            case "agent":
+                return state["responses"].has(f"{asked}.json")
+            case "background":
+                return self._is_submitted(asked)
+            case "tool" | "exec" | "worktree":
+                return has_result(state, run["run"], asked)
+        return False
 
     def facts(self, plan: Linked) -> dict[str, Fact]:
         """What has ended of what the run has open."""
@@ -66,17 +96,98 @@ class Answers:
                 found[asked] = fact
         return found
 
+    def _entry(self, asked: str) -> Entry:
+        return self._run["nodes"].get(node_of(asked), {})
+
+    def _is_past(self, entry: Entry, which: Literal["until", "deadline"]) -> bool:
+        return which in entry and self._state.now_ms() >= entry[which]
+
+    def _is_there(self, asked: str) -> bool:
+        """Whether something may have ended that is waited for; a look at names."""
+        state = self._state
+        return (
+            "-" not in asked
+            or state["responses"].has(f"{asked}.json")
+            or has_result(state, self._run["run"], asked)
+        )
+
+    def _is_submitted(self, asked: str) -> bool:
+        file = f"{asked}.json"
+        return any(self._state[folder].has(file) for folder in FOLDERS_OF_IDS)
+
     def of_agent(self, asked: str) -> Fact | None:
         """How a request has ended; None if it has not."""
+        entry = self._entry(asked)
+        if entry.get("kind") == "background":
+            return ("ok", "") if self._is_submitted(asked) else None
+        if "waits" in entry:
+            return ("answered", "") if asked in self._run["said"] else None
         response = self.response(asked)
-        return fact_of(response) if response else None
+        if response is None:
+            return None
+        if entry.get("questions", 0) < MAX_QUESTIONS and self.question_of(asked):
+            return "asks", ""
+        return fact_of(response)
+
+    def question_of(self, asked: str) -> str:
+        """What an agent that is blocked asks its person; empty if nothing."""
+        response = self.response(asked)
+        if response is None or response.error is None:
+            return ""
+        parsed = response.parsed_output
+        is_blocked = response.error.code == "agent_blocked"
+        if not (is_blocked and isinstance(parsed, dict)):
+            return ""
+        question = parsed.get("question")
+        if isinstance(question, list):
+            question = "\n".join(each for each in question if isinstance(each, str))
+        return question.strip() if isinstance(question, str) else ""
 
     def of_person(self, asked: str) -> Fact | None:
         """What a person has said."""
         said = self._run["said"].get(asked)
-        if said is None:
+        if said is not None:
+            return ("ok", "") if said["agreed"] else ("failed", REFUSED)
+        is_late = self._is_past(self._entry(asked), "deadline")
+        return ("failed", UNANSWERED) if is_late else None
+
+    def of_result(self, asked: str) -> Fact | None:
+        """How a tool, a program or a worktree has ended."""
+        result = self.result(asked)
+        return (result["how"], result["why"]) if result else None
+
+    def result(self, asked: str) -> Result | None:
+        """What a tool, a program or a worktree gave, if that is there."""
+        run = self._run["run"]
+        if not has_result(self._state, run, asked):
             return None
-        return ("ok", "") if said["agreed"] else ("failed", REFUSED)
+        result: Result | None = self._once(
+            f"{asked}.", lambda _: read_result(self._state, run, asked)
+        )
+        return result
+
+    def of_wait(self, asked: str) -> Fact | None:
+        """Whether what a wait waits for has ended, or its time is over."""
+        entry = self._entry(asked)
+        if awaits := entry.get("awaits"):
+            ends = [self._ended(each) for each in awaits]
+            known = [end for end in ends if end is not None]
+            worst = [end for end in known if end[0] != "ok"]
+            if len(known) == len(ends):
+                return worst[0] if worst else ("ok", "")
+        elif self._is_past(entry, "until"):
+            return "ok", ""
+        if self._is_past(entry, "deadline"):
+            took_s = (entry["deadline"] - entry["at"]) / 1000
+            return "error", f"it had not ended after {took_s:g} s"
+        return None
+
+    def _ended(self, asked: str) -> Fact | None:
+        """How anything that a step has begun has ended."""
+        if "-" not in asked:
+            return self.of_flow(asked)
+        response = self.response(asked)
+        return fact_of(response) if response else self.of_result(asked)
 
     def response(self, asked: str) -> Response | None:
         """The response to a request, if it is there."""
@@ -97,7 +208,7 @@ class Answers:
     def of_flow(self, asked: str) -> Fact | None:
         """How the run that was called has ended."""
         try:
-            called = self._child(child_id(asked))
+            called = self._child(child_id(asked) if "-" in asked else asked)
         except UnknownRun:
             # It is still to be begun.
             return None
@@ -122,15 +233,70 @@ class Answers:
         if said := self._run["said"].get(asked):
             return said["text"]
         if "-" not in asked:
-            child = self._child(asked)
-            of_child = Answers(self._state, child)
-            last = [of_child.whole(each) for each in child["out"]]
+            last = Answers(self._state, self._child(asked)).of_run()
             return last[0] if len(last) == 1 else last
         response = self.response(asked)
         if response is None:
+            return self._whole_here(asked) if "form" in self._run else None
+        return _said_by(response)
+
+    def answer_of_agent(self, asked: str) -> Any:
+        """What an agent answered, whatever a person said to that."""
+        response = self.response(asked)
+        return response and _said_by(response)
+
+    def _whole_here(self, asked: str) -> Any:
+        """What a step gave that asks nobody."""
+        awaits = self._entry(asked).get("awaits")
+        if awaits is None:
+            result = self.result(asked)
+            return result["output"] if result else None
+        if len(awaits) == 1:
+            return self.whole(awaits[0])
+        return {node_of(each) or each: self.whole(each) for each in awaits} or None
+
+    def of_run(self) -> list[Any]:
+        """The whole answers of the run: its last steps', or what it says it is."""
+        run = self._run
+        if run["status"] == "completed" and "form" in run:
+            with folder_of(self._state, run["run"]) as folder:
+                plan = read_plan(folder, run)
+            if "outputs" in plan:
+                return [self.evaluated(plan["outputs"])]
+        return [self.whole(each) for each in run["out"]]
+
+    def output(self, name: str) -> Any:
+        """What a step of a pipeline gave; null if it has not, or has failed."""
+        entry, run = self._run["nodes"].get(name, {}), self._run
+        if entry.get("state") not in ("ok", "failed"):
             return None
-        parsed = response.parsed_output
-        return response.raw_output if parsed is None else parsed
+        asked = request_id(run, name)
+        match entry.get("kind"):
+            case "background":
+                return {"request_id": asked, "run_id": asked}
+            case "call":
+                asked = child_id(asked)
+            case "tool" | "exec" | "worktree":
+                return self._kept(name, asked)["output"]
+        return self.whole(asked)
+
+    def _kept(self, name: str, asked: str) -> Result:
+        """The result of a step that has ended."""
+        result = self.result(asked)
+        if result is None:
+            self.have_back(name, asked)
+            result = self.result(asked)
+        if result is None:
+            raise ConditionError(0, f"the result of {name} is lost ({asked})")
+        return result
+
+    def evaluated(self, template: Template) -> Any:
+        """The value of a template of a pipeline.
+
+        Raises:
+            ConditionError: it cannot be decided.
+        """
+        return plain(evaluate(template, scope_of(self._run, self.output)))
 
     def value(self, asked: str) -> Any:
         """An answer as texts get it: the summary of a report, or all of it."""
@@ -141,11 +307,11 @@ class Answers:
 
     def variables(self, names: Mapping[str, str]) -> Mapping[str, Any]:
         """The variables of these names, as texts get them."""
-        return _Lazy(names, self.value)
+        return Lazy(names, self.value)
 
     def wholes(self, names: Mapping[str, str]) -> Mapping[str, Any]:
         """The whole answers behind the variables of these names."""
-        return _Lazy(names, self.whole)
+        return Lazy(names, self.whole)
 
     def truth(
         self, code: Code, steps: list[tuple[State, str]], names: Mapping[str, str]
@@ -159,9 +325,11 @@ class Answers:
             **{word: some[word] for word in words & {"failed", "issues"}},
             "all": every,
             "any": some,
-            "variables": _Lazy(names, lambda asked: _plain(self.value(asked))),
+            "variables": Lazy(names, lambda asked: _plain(self.value(asked))),
             "answers": self.wholes(names),
         }
+        if "form" in self._run:
+            scope |= scope_of(self._run, self.output)
         return decide(code, scope) == "yes"
 
     def _is(self, word: str, state: State, asked: str) -> bool:
@@ -177,21 +345,11 @@ ENDS: Mapping[str, Callable[[Answers, str], Fact | None]] = {
     "agent": Answers.of_agent,
     "call": Answers.of_flow,
     "approval": Answers.of_person,
+    "tool": Answers.of_result,
+    "exec": Answers.of_result,
+    "worktree": Answers.of_result,
+    "wait": Answers.of_wait,
 }
-
-
-class _Lazy(dict[str, Any]):
-    """A mapping whose values are read when somebody wants them."""
-
-    def __init__(self, names: Mapping[str, str], load: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._names = names
-        self._load = load
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The value of a name."""
-        asked = self._names.get(key)
-        return default if asked is None else self._load(asked)
 
 
 def fact_of(response: Response) -> Fact:
@@ -200,6 +358,11 @@ def fact_of(response: Response) -> Fact:
         return "ok", ""
     why = f"{response.error.code}: {response.error.message}"
     return ("failed" if response.error.code in _FAILED else "error"), why
+
+
+def _said_by(response: Response) -> Any:
+    parsed = response.parsed_output
+    return response.raw_output if parsed is None else parsed
 
 
 def _summary(whole: Any) -> Any:

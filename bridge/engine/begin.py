@@ -8,12 +8,12 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from bridge.engine.inputs import params_of
 from bridge.engine.kinds import KINDS
 from bridge.engine.link import link
 from bridge.engine.run_files import DETAILS, PLAN, put, write
 from bridge.engine.run_ids import VERSION
 from bridge.errors import InvalidRequest
-from bridge.protocol.record import printable
 from bridge.store import live_runs
 from bridge.store.lock import lock_in
 
@@ -33,7 +33,7 @@ class RunOptions(TypedDict, total=False):
     """How a run goes; what is missing is the default.
 
     Attributes:
-        params: what the flow is given.
+        params: what the flow is given: texts; a pipeline any JSON.
         ask: fields of every request.
         agents: how many agents may be asked, by runs that it calls, too.
         tokens: how many tokens these may use.
@@ -41,9 +41,10 @@ class RunOptions(TypedDict, total=False):
         policy: what becomes of it when a step fails and no condition looks at that.
         fan_out: how many requests may wait or run at once without a person's yes.
         source: the file of the flow.
+        settings: what the conditions of a pipeline call `settings`.
     """
 
-    params: Mapping[str, str]
+    params: Mapping[str, Any]
     ask: Mapping[str, Any]
     agents: int | None
     tokens: int | None
@@ -51,6 +52,7 @@ class RunOptions(TypedDict, total=False):
     policy: Policy
     fan_out: int | None
     source: str
+    settings: Mapping[str, Any]
 
 
 def new_run_id(now_us: int) -> str:
@@ -63,7 +65,8 @@ def begin(state: State, plan: Plan, **options: Unpack[RunOptions]) -> str:
     """Write a run of a plan, and return its id; `advance` starts it.
 
     Raises:
-        InvalidRequest: the plan has something that this version does not run.
+        InvalidRequest: the plan has something that this version does not run, or an
+            input of a pipeline is missing, unknown, or of another type.
     """
     run_id = new_run_id(state.clock.now_us())
     run = new_run(run_id, plan, options, now_ms=state.now_ms())
@@ -88,7 +91,8 @@ def begin_child(state: State, texts: Texts, *, node: str, child: str) -> None:
     if depth > MAX_DEPTH:
         raise InvalidRequest(f"flows call each other more than {MAX_DEPTH} deep")
     options: RunOptions = {
-        "params": texts.arguments(node),
+        "params": texts.given(node),
+        "settings": parent.get("settings", {}),
         "ask": parent["ask"],
         "policy": parent["policy"],
         "fan_out": parent["fanOut"],
@@ -102,10 +106,7 @@ def begin_child(state: State, texts: Texts, *, node: str, child: str) -> None:
 
 def new_run(run_id: str, plan: Plan, options: RunOptions, *, now_ms: int) -> Run:
     """A run that has not begun."""
-    params = options.get("params", {})
-    given = plan["params"].items()
-    defaults = {name: value for name, value in given if value is not None}
-    return {
+    run: Run = {
         "schemaVersion": VERSION,
         "run": run_id,
         "name": plan["name"],
@@ -133,7 +134,7 @@ def new_run(run_id: str, plan: Plan, options: RunOptions, *, now_ms: int) -> Run
         "root": run_id,
         "depth": 0,
         "resumed": 0,
-        "params": defaults | {n: printable(v) for n, v in params.items()},
+        "params": params_of(plan, options.get("params", {})),
         "ask": {**options.get("ask", {})},
         "fanOut": options.get("fan_out"),
         "out": [],
@@ -141,6 +142,9 @@ def new_run(run_id: str, plan: Plan, options: RunOptions, *, now_ms: int) -> Run
         "uptime": None,
         "createdAt": now_ms,
     }
+    if plan.get("form") == "pipeline":
+        run |= {"form": "pipeline", "settings": {**options.get("settings", {})}}
+    return run
 
 
 def _write(state: State, run: Run, plan: Plan) -> None:

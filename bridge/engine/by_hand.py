@@ -15,7 +15,7 @@ from bridge.protocol.record import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from bridge.engine.run import Linked, Policy, Run
+    from bridge.engine.run import LinkedNode, Policy, Run
     from bridge.engine.step import Step
 
 _NO = re.compile(r"no\b|n[\W_]*$", re.IGNORECASE)
@@ -76,11 +76,14 @@ def go_on(made: Step, *, resumed: int) -> None:
 def _go_on(made: Step) -> None:
     run = made.run
     run |= {"status": "running", "why": "", "out": []}
+    if "done" in run:
+        run["done"] = 0
     for name, entry in [*made.known.items()]:
         if entry.get("state") in ("stopped", "cancelled"):
             again = entry.copy()
             again.pop("state")
             again.pop("why", None)
+            again.pop("waits", None)
             made.known[name] = again
             # What was tried as often as it may be may be tried as often again.
             for back in made.nodes[name].get("back", ()):
@@ -134,7 +137,7 @@ def say(
     It is meant for the visit whose id is `asked`, if that is given.
     """
     run = made.run
-    ids = {name: request_id(run, name) for name in checkpoints(made, run["open"])}
+    ids = {name: request_id(run, name) for name in checkpoints(made.nodes, run)}
     waiting = {name: id_ for name, id_ in ids.items() if id_ not in run["said"]}
     named = [
         name
@@ -178,10 +181,14 @@ def refuse_late(run: Run, asked: str | None = None) -> None:
         )
 
 
-def checkpoints(made: Step | Linked, open_nodes: list[str]) -> list[str]:
+def checkpoints(nodes: Mapping[str, LinkedNode], run: Run) -> list[str]:
     """Those of the open nodes that wait for a person's answer."""
-    nodes = made["nodes"] if isinstance(made, dict) else made.nodes
-    return [name for name in open_nodes if nodes[name]["kind"] == "approval"]
+    known = run["nodes"]
+    return [
+        name
+        for name in run["open"]
+        if nodes[name]["kind"] == "approval" or "waits" in known[name]
+    ]
 
 
 def _check(made: Step, *wanted: str) -> None:

@@ -6,17 +6,22 @@ due is done.
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.engine import by_hand
 from bridge.engine.answers import Answers
+from bridge.engine.kinds import LONG
+from bridge.engine.long_steps import CANCELLED, LongStep, is_claimed
+from bridge.engine.results import put_result
 from bridge.engine.run_files import folder_of, read, read_details, read_plan, write
-from bridge.engine.run_ids import LIVE, request_id
+from bridge.engine.run_ids import LIVE, node_of, request_id
 from bridge.engine.step import Step, Used
 from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
+from bridge.policy.condition import ConditionError
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Uptime
 from bridge.protocol.response import failed
@@ -28,14 +33,19 @@ from bridge.store.state import file_of
 from bridge.store.submit import FOLDERS_OF_IDS, submit
 from bridge.store.switch import is_off
 
+# How long tools are called before the rest is left to a process of its own.
+_TOOLS_S = 5.0
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import ExitStack
 
+    from bridge.agents.definition import Definition
     from bridge.config import Settings
     from bridge.engine.asks import Definitions
-    from bridge.engine.run import Command, Details, Linked, Run
+    from bridge.engine.run import Command, Details, Entry, Linked, Run
     from bridge.engine.step import Fact
+    from bridge.protocol.request import RouteName
     from bridge.store.directory import Folder
     from bridge.store.state import State
     from bridge.store.store import Store
@@ -51,6 +61,8 @@ class Family:
         next: runs that were told of something, still to be advanced.
         has_asked: whether a session could take something new.
         reached: the checkpoints that a session may ask its person about since now.
+        long: what is to be done that takes long, and that nobody does.
+        is_unfinished: whether tools are left to be called, for want of time.
     """
 
     def __init__(
@@ -67,6 +79,9 @@ class Family:
         self.next: deque[str] = deque()
         self.has_asked = False
         self.reached: set[str] = set()
+        self.long: list[LongStep] = []
+        self.is_unfinished = False
+        self._until_s = time.monotonic() + _TOOLS_S
         self._folders = folders
         self._known: dict[str, HeldRun] = {}
         self._root_id = root
@@ -120,6 +135,14 @@ class Family:
 
         return Definitions(self.settings, self.store.place.project)
 
+    def note_asked(self) -> None:
+        """Note that a session could take something new."""
+        self.has_asked = True
+
+    def is_late(self) -> bool:
+        """Whether calling tools has taken as long as a hook may take."""
+        return time.monotonic() >= self._until_s
+
     def used_by_others(self, run: Run) -> Used:
         """What the budgets of a run have to do with besides what it has asked."""
         root = self.root.run
@@ -147,8 +170,10 @@ class HeldRun:
         self.folder = folder
         self.run = read(folder, run_id, family.state.key())
         self.answers = Answers(family.state, self.run)
+        self.answers.have_back = self._have_back
         # What could not be asked at all.
         self.refused: dict[str, Fact] = {}
+        self.is_unwritten = False
 
     @cached_property
     def plan(self) -> Linked:
@@ -162,14 +187,24 @@ class HeldRun:
 
     def advance(self, act: Act | None) -> None:
         """Take the run as far as it goes now."""
-        self._do_due()
-        while self._step(act):
-            act = None
+        try:
             self._do_due()
+            while self._step(act):
+                act = None
+                if self.is_unwritten and self.family.is_late():
+                    self.family.is_unfinished = True
+                    break
+                self._do_due()
+        finally:
+            # What tools have done since the last writing leads to the same again.
+            if self.is_unwritten:
+                self.write(self.run)
+        self._find_long()
 
     def _step(self, act: Act | None) -> bool:
         """Take a step, and write it; False if nothing has changed."""
         run, now_ms = self._bounded(), self.family.state.now_ms()
+        self.answers.follow(run)
         is_running = run["status"] == "running"
         facts = {**self.refused} if is_running else {}
         if is_running and self.answers.is_any():
@@ -179,11 +214,12 @@ class HeldRun:
             return False
         used = self.family.used_by_others(run)
         run |= {"at": now_ms, "uptime": uptime(self.family.state.clock).to_data()}
-        made = Step(self.plan, run, self.answers.truth, used)
+        made = Step(self.plan, run, self.answers.truth, used, self.answers.evaluated)
+        # Conditions are about the run as it becomes.
+        self.answers.follow(made.run)
         if act is not None:
             act(made)
             # What a person said is a fact, too.
-            self.answers.follow(made.run)
             facts = {**self.answers.facts(self.plan), **facts}
         if made.run["status"] == "running":
             made.hear(facts)
@@ -191,8 +227,12 @@ class HeldRun:
                 made.halt("failed", "its time is over (--timeout)")
             made.lead_on()
         self.refused = {}
-        # What a person has done cannot be found out again.
-        self.write(made.run, durable=act is not None)
+        if act is None and _leads_only_to_tools(made.run, run):
+            # A tool's call has a key: what it did is found out again by that.
+            self.run, self.is_unwritten = made.run, True
+        else:
+            # What a person has done cannot be found out again.
+            self.write(made.run, durable=act is not None)
         self.family.reached |= self._questions(made.run) - self._questions(run)
         return True
 
@@ -200,19 +240,21 @@ class HeldRun:
         """The checkpoints that a session may ask its person about."""
         if run["status"] != "running":
             return set()
-        names = by_hand.checkpoints(self.plan, run["open"])
+        names = by_hand.checkpoints(self.plan["nodes"], run)
         return {request_id(run, name) for name in names}
 
     def _bounded(self) -> Run:
         """The run, within what holds for all runs of the family."""
-        root = self.family.root.run
-        return {
-            **self.run,
+        root, state = self.family.root.run, self.family.state
+        bounds: dict[str, Any] = {
             "agents": root["agents"],
             "tokens": root["tokens"],
-            "until": _until(root, self.family.state),
+            "until": _until(root, state),
             "policy": root["policy"],
         }
+        if "form" in self.run:
+            bounds["nodes"] = _on_clock(self.run, state)
+        return {**self.run, **bounds}  # type: ignore[typeddict-item]
 
     def write(self, run: Run, *, durable: bool = False) -> None:
         """Write how far the run is."""
@@ -224,7 +266,7 @@ class HeldRun:
         write(self.folder, run, state.key(), durable=durable)
         if run["status"] != before["status"]:
             state.note(f"run {run['status']}", run["run"], why=run["why"] or None)
-        self.run = run
+        self.run, self.is_unwritten = run, False
         self.answers.follow(run)
 
     def _count(self, called: str, asked: int) -> None:
@@ -249,6 +291,10 @@ class HeldRun:
             DEEDS[act](self, id_, node)
         # While it was done, agents of a called run may have been counted.
         self.run = {**self.run, "due": left}
+        if may_ask and "form" in run:
+            for name in run["open"]:
+                if run["nodes"][name].get("kind") == "tool":
+                    self.tool(request_id(run, name), name)
 
     def ask(self, asked: str, node: str) -> None:
         """Submit the request of a node, unless that was done."""
@@ -268,6 +314,51 @@ class HeldRun:
             )
             submit(state, request, fan_out=self.run["fanOut"])
             family.has_asked |= request.route == "host"
+
+    def tool(self, asked: str, node: str) -> None:
+        """Call a tool, unless its result is there."""
+        if asked in self.refused or self.answers.result(asked):
+            return
+        with self._refusing(asked):
+            self._call_tool(asked, node)
+
+    def _call_tool(self, asked: str, node: str) -> None:
+        from bridge.engine.tool_steps import Caller, call_tool
+
+        family = self.family
+
+        def find(agent: str, route: RouteName) -> Definition | None:
+            return family.definitions.find(self.folder, self.plan, agent, route)
+
+        caller = Caller(
+            family.store,
+            family.settings,
+            family.state,
+            self.run,
+            self.details,
+            self.answers,
+            find,
+            family.note_asked,
+        )
+        call_tool(caller, asked, node)
+
+    def _have_back(self, node: str, asked: str) -> None:
+        """What a tool gave is known by the key of its call."""
+        if self.plan["nodes"][node]["kind"] == "tool":
+            with suppress(ConditionError, InvalidRequest):
+                self._call_tool(asked, node)
+
+    def _find_long(self) -> None:
+        """What is open that takes long, and that nobody does."""
+        run = self.run
+        if "form" not in run or run["status"] != "running" or self.family.is_off():
+            return
+        for name in run["open"]:
+            entry, asked = run["nodes"][name], request_id(run, name)
+            if entry.get("kind") not in LONG or self.answers.result(asked):
+                continue
+            if not is_claimed(self.folder, asked):
+                self.family.long.append(LongStep(run["run"], name, asked))
 
     def call(self, child: str, node: str) -> None:
         """See that a called run is there, and goes on if its caller was resumed."""
@@ -293,14 +384,21 @@ class HeldRun:
             yield
         except StateUnavailable:
             raise
+        except ConditionError as exc:
+            at = self.plan["nodes"][node_of(asked)].get("at", "")
+            where = f"{at}: " if at else ""
+            self.refused[asked] = ("error", f"{where}{exc.message}")
         except (BridgeError, ValueError) as exc:
             self.refused[asked] = ("error", f"{exc}")
 
-    def cancel(self, id_: str, _node: str) -> None:
-        """End a request, or a called run."""
+    def cancel(self, id_: str, node: str) -> None:
+        """End a request, a called run, or a program."""
         state = self.family.state
         if "-" not in id_:
             self.family.look(id_, by_hand.cancel)
+        elif self.plan["nodes"][node]["kind"] in LONG:
+            # Whoever does it sees that.
+            put_result(state, self.run["run"], id_, CANCELLED)
         elif request := find_unfinished(state, RequestId(id_)):
             why = "the flow that asked goes on without it"
             response = failed(request, "cancelled", why, now_ms=state.now_ms())
@@ -310,6 +408,38 @@ class HeldRun:
         """Have the run that called this one look at it."""
         if self.run["parent"]:
             self.family.next.append(self.run["parent"][0])
+
+
+def _leads_only_to_tools(run: Run, before: Run) -> bool:
+    """Whether a step has made nothing due, but calls of tools."""
+    if run["due"] or run["status"] != before["status"] or "form" not in run:
+        return False
+    new = [name for name in run["open"] if name not in before["open"]]
+    return bool(new) and all(run["nodes"][each].get("kind") == "tool" for each in new)
+
+
+def _on_clock(run: Run, state: State) -> dict[str, Entry]:
+    """What is known of the nodes, their times on the wall clock as it is now."""
+    then, known = run["uptime"], run["nodes"]
+    timed = [
+        name
+        for name in run["open"]
+        if "until" in known[name] or "deadline" in known[name]
+    ]
+    if then is None or not timed:
+        return known
+    now = uptime(state.clock)
+    set_ms = Uptime.model_validate(then).set_since(run["at"], state.now_ms(), now)
+    if not set_ms:
+        return known
+    moved: dict[str, Entry] = {}
+    for name in timed:
+        entry = moved[name] = known[name].copy()
+        if "until" in entry:
+            entry["until"] += set_ms
+        if "deadline" in entry:
+            entry["deadline"] += set_ms
+    return {**known, **moved}
 
 
 def _until(run: Run, state: State) -> int | None:

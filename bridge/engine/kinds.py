@@ -5,6 +5,14 @@
     call      a run of its own is begun              that run's end
     approval  nothing: a person is waited for        what the person says
     pass      nothing, it only leads on              at once
+    tool      one of our tools is called             its result
+    exec      a program is run                       its exit
+    worktree  a worktree is made, merged, removed    that it is done
+    wait      nothing                                a time, or the end of a step
+
+What a tool, a program or a worktree gave is in `results/`. Whoever looks does what is
+open and has no result: calls of tools at once, `LONG` ones in a process of their own. A
+tool's call has a key, by which what was done once is not done again.
 
 A new kind is a row of `KINDS`, besides its name in `bridge.flow.plan`. What it has done
 is a row of `DEEDS` in `bridge.engine.family`, what ends it one of `ENDS` in
@@ -19,5 +27,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What is due in the world when a node of this kind is reached; empty for nothing.
-KINDS: Mapping[str, str] = {"agent": "ask", "call": "call", "approval": "", "pass": ""}
+# What is due in the world when a node of this kind is reached; empty for nothing, or
+# for what is done as long as it has no result.
+KINDS: Mapping[str, str] = {
+    "agent": "ask", "call": "call", "approval": "", "pass": "", "tool": "", "exec": "",
+    "worktree": "", "wait": "",
+}  # fmt: skip
+# What takes longer than a hook may.
+LONG = frozenset({"exec", "worktree"})
+# What has a result in the folder of the run.
+DONE_HERE = LONG | {"tool"}

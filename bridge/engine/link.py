@@ -29,7 +29,12 @@ def link(plan: Plan) -> tuple[Linked, Details]:
         "flows": plan["flows"],
         "issues": asked_about_issues(plan),
     }
-    return {"schemaVersion": VERSION, "nodes": nodes, "out": out}, details
+    linked_plan: Linked = {"schemaVersion": VERSION, "nodes": nodes, "out": out}
+    if "form" in plan:
+        linked_plan["form"] = plan["form"]
+    if "outputs" in plan:
+        linked_plan["outputs"] = plan["outputs"]
+    return linked_plan, details
 
 
 def _said(plan: Plan, detail: Detail) -> Detail:

@@ -106,7 +106,7 @@ class Rehearsal:
             case "agent":
                 text = texts.prompt(node)
             case "call":
-                given = texts.arguments(node).items()
+                given = texts.given(node).items()
                 text = "\n".join(f"{name}={value}" for name, value in given)
             case _:
                 text = texts.question(node)

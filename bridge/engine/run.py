@@ -3,17 +3,18 @@
     runs/<run>/plan.json      the part of the plan that each step reads: `Linked`
     runs/<run>/details.json   prompts, temporary agents, sub-flows: read when it asks
     runs/<run>/run.json       `Run`
+    runs/<run>/results/       what tools, programs and worktrees gave: `results`
 
 Answers stay where they are, in the responses: `vars` names the requests.
 
 The states of a node in a run:
 
     (none)     not decided: it waits for its sources
-    open       asked: its request, person or called flow has not answered
+    open       asked: its request, person, called flow, program or time has not ended
     ok         a valid answer; of a checkpoint: agreed; of a called flow: completed
     failed     an answer that says failed or blocked, a refusal, a flow that failed
     error      no answer, and a condition looks at that
-    passed     a `pass`, which only leads on
+    passed     a `pass`, which only leads on; any other was left out by its condition
     skipped    nothing led to it
     cancelled  it was open, or about to be asked, when the run stopped
     stopped    it failed, and the run stopped by that
@@ -23,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
-from bridge.flow.plan import Code, Step
+from bridge.flow.plan import Code, Step, Template
 
 if TYPE_CHECKING:
     from bridge.flow.plan import Detail, Plan
@@ -53,12 +54,16 @@ class Linked(TypedDict):
         nodes: by id, in written order.
         out: the sources of its end.
         agents: the digests of its temporary agents.
+        form: what it was compiled from; a flow if it is missing.
+        outputs: of a pipeline: its answer.
     """
 
     schemaVersion: int
     nodes: dict[str, LinkedNode]
     out: list[str]
     agents: NotRequired[Digests]
+    form: NotRequired[Literal["flow", "pipeline"]]
+    outputs: NotRequired[Template]
 
 
 class Details(TypedDict):
@@ -79,7 +84,13 @@ class Entry(TypedDict, total=False):
         dead: the targets that it does not lead to, though it ran.
         forced: a jump reached it; it runs whatever its sources did.
         at: when it was asked, in milliseconds since 1970.
-        why: why it stopped the run.
+        why: why it stopped the run; in a pipeline, why it failed.
+        kind: of a step of a pipeline: its kind, or `background`.
+        until: of a wait: when it ends, in milliseconds since 1970, as `Run.until`.
+        deadline: when it fails, as `until`.
+        awaits: of a wait: what the steps have asked that it waits for.
+        waits: whether its agent has asked the person something, and waits for that.
+        questions: how often its agent has asked something at this visit.
     """
 
     state: State
@@ -89,6 +100,12 @@ class Entry(TypedDict, total=False):
     forced: bool
     at: int
     why: str
+    kind: str
+    until: int
+    deadline: int
+    awaits: list[str]
+    waits: bool
+    questions: int
 
 
 class Said(TypedDict):
@@ -100,8 +117,8 @@ class Said(TypedDict):
     by: str
 
 
-class Run(TypedDict):
-    """How far a run is.
+class _Run(TypedDict):
+    """How far a run of anything is.
 
     Attributes:
         schemaVersion: 1.
@@ -137,7 +154,7 @@ class Run(TypedDict):
         depth: how many runs are above it.
         resumed: how often it was resumed; of a called run, at which of these its caller
             had it go on.
-        params: what the flow was given.
+        params: what the flow was given: texts; of a pipeline, any JSON.
         ask: fields of every request, by their names on disk.
         fanOut: how many of its requests may wait or run at once without a person's yes.
         out: what its last steps asked, once it has completed: as in `vars`.
@@ -174,13 +191,28 @@ class Run(TypedDict):
     root: str
     depth: int
     resumed: int
-    params: dict[str, str]
+    params: dict[str, Any]
     ask: dict[str, Any]
     fanOut: int | None
     out: list[str]
     at: int
     uptime: dict[str, Any] | None
     createdAt: int
+
+
+class Run(_Run, total=False):
+    """How far a run is.
+
+    Attributes:
+        form: `pipeline` if it is one.
+        settings: of a pipeline: what its conditions call `settings`.
+        done: of a pipeline: how many tools, programs and worktrees it has had done
+            since it began or was resumed.
+    """
+
+    form: Literal["pipeline"]
+    settings: dict[str, Any]
+    done: int
 
 
 Command = tuple[Literal["ask", "call", "cancel", "tell"], str, str]

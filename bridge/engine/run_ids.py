@@ -12,6 +12,8 @@ VERSION = 1
 LIVE = ("running", "paused")
 # The end of a plan, among the targets of its nodes.
 OUT = ""
+# What begins the ids of requests that a tool of a run has made, after the run's.
+STARTED = "tool_"
 # How the id of a called run begins; that of another begins otherwise.
 _CALLED = "f"
 
@@ -21,6 +23,11 @@ def request_id(run: Run, node: str) -> str:
     entry = run["nodes"].get(node, {})
     visit, attempt = entry.get("visit", 1), entry.get("attempt", 1)
     return f"{run['run']}-{node}-{visit}-{attempt}"
+
+
+def node_of(asked: str) -> str:
+    """The node that has asked this."""
+    return asked.partition("-")[2].rsplit("-", 2)[0]
 
 
 def child_id(request: str) -> str:

@@ -13,29 +13,41 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bridge.engine.kinds import KINDS
+from bridge.engine.kinds import DONE_HERE, KINDS
 from bridge.engine.last_steps import last_steps
 from bridge.engine.run_ids import OUT, child_id, request_id
+from bridge.engine.waiting import awaited, milliseconds, moment
 from bridge.policy.condition import ConditionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from bridge.engine.run import Entry, Linked, Run, State
-    from bridge.flow.plan import Back, Code
+    from bridge.engine.run import Entry, Linked, LinkedNode, Run, State
+    from bridge.flow.plan import Back, Code, Template
 
     # How something that was asked has ended, and why, where it is no success. A called
-    # run that is `paused` has not ended.
-    Fact = tuple[Literal["ok", "failed", "error", "paused"], str]
+    # run that is `paused` has not ended, nor has an agent that `asks` its person
+    # something: once that is `answered`, it is asked again.
+    Fact = tuple[Literal["ok", "failed", "error", "paused", "asks", "answered"], str]
     # Whether a condition holds, of steps that ended so with these requests, and of
     # these variables.
     Truth = Callable[[Code, list[tuple[State, str]], Mapping[str, str]], bool]
+    # The value of a template.
+    Value = Callable[[Template], Any]
 
 _CAUGHT: Mapping[str, tuple[str, ...]] = {
     "": ("ok",), "failed": ("ok", "failed"), "any": ("ok", "failed", "error"),
 }  # fmt: skip
+_STILL_OPEN = ("paused", "asks")
 # Why a checkpoint has failed.
 REFUSED = "a person said no"
+UNANSWERED = "nobody said yes in time"
+# How often an agent may ask its person something at one visit.
+MAX_QUESTIONS = 3
+# How many steps of a pipeline may be done, whatever its loops say.
+MAX_DONE = 10_000
+# What an attempt does not have from the one before.
+_OF_ONE_ATTEMPT = ("why", "waits", "until", "deadline", "awaits")
 # Jumps back between two questions: more lead nowhere, and loops in loops multiply them.
 _MAX_IDLE_JUMPS = 1_000
 
@@ -67,11 +79,18 @@ class Step:
     """A run that is being changed; the one that it began with stays as it was."""
 
     def __init__(
-        self, plan: Linked, run: Run, truth: Truth, used: Used | None = None
+        self,
+        plan: Linked,
+        run: Run,
+        truth: Truth,
+        used: Used | None = None,
+        value: Value = lambda code: code,
     ) -> None:
         self.nodes = plan["nodes"]
         self.out = plan["out"]
+        self.is_pipeline = plan.get("form") == "pipeline"
         self.truth = truth
+        self.value = value
         self.used = used or Used()
         self.run: Run = {
             **run,
@@ -97,7 +116,7 @@ class Step:
         """Note all that has ended, before anything follows from it."""
         asked = {name: request_id(self.run, name) for name in self.run["open"]}
         heard = {name: facts[id_] for name, id_ in asked.items() if id_ in facts}
-        paused = {name for name, (how, _) in heard.items() if how == "paused"}
+        paused = {name for name, (how, _) in heard.items() if how in _STILL_OPEN}
         # First of all, so that a failure cancels only what has not ended.
         self.run["open"] = [n for n in asked if n not in heard or n in paused]
         for name, fact in heard.items():
@@ -110,17 +129,28 @@ class Step:
     def _hear(self, name: str, fact: Fact) -> None:
         node, entry = self.nodes[name], self.known[name]
         how, why = fact
+        if how == "asks":
+            asked = entry.get("questions", 0) + 1
+            self.known[name] = {**entry, "waits": True, "questions": asked}
+            return
         self.whys[name] = why
-        # Not even in a flow that it called: what follows may be what was refused.
-        may_skip = self.run["policy"] == "skip" and not why.endswith(REFUSED)
+        tries = entry.get("attempt", 1) - entry.get("questions", 0)
         if how == "paused":
             self.halt("paused", f"{name}: {why}")
-        elif how != "ok" and entry.get("attempt", 1) <= node.get("retry", 0):
+        elif how == "answered" or (how != "ok" and tries <= node.get("retry", 0)):
             self.ask(name)
-        elif how in _CAUGHT[node.get("caught", "")] or may_skip:
+        elif how in _CAUGHT[node.get("caught", "")] or self._may_skip(node, why):
             self.end(name, how)
         else:
             self.stop(name, why)
+
+    def _may_skip(self, node: LinkedNode, why: str) -> bool:
+        """Whether the run goes on though a node has failed."""
+        if on_failure := node.get("on_failure"):
+            return on_failure == "skip"
+        # Not even in a flow that it called: what follows may be what was refused.
+        is_refused = why.endswith((REFUSED, UNANSWERED))
+        return self.run["policy"] == "skip" and not is_refused
 
     def lead_on(self) -> None:
         """Decide nodes until what is left waits for others."""
@@ -134,7 +164,9 @@ class Step:
         try:
             act(name)
         except ConditionError as error:
-            self.stop(name, f"a condition cannot be decided: {error.message}")
+            at = self.nodes[name].get("at", "")
+            where = f"{at}: " if at else ""
+            self.stop(name, f"{where}a condition cannot be decided: {error.message}")
 
     def _complete(self) -> None:
         left = [name for name in self.nodes if "state" not in self.known.get(name, {})]
@@ -160,7 +192,7 @@ class Step:
         elif not self._holds(node.get("if"), lambda: self.last_steps(name)):
             is_dead = node.get("skip", "dead") == "dead"
             self.end(name, "skipped" if is_dead else "passed")
-        elif node["kind"] == "pass":
+        elif node["kind"] == "pass" or self._awaits_nobody(node):
             self.end(name, "passed")
         else:
             self.ask(name)
@@ -175,13 +207,21 @@ class Step:
             return None
         return state != "skipped" and target not in entry.get("dead", ())
 
+    def _awaits_nobody(self, node: LinkedNode) -> bool:
+        """Whether none of the steps that a node waits for has begun anything."""
+        names = awaited(node)
+        ends = [self.known.get(each, {}).get("state") for each in names]
+        return bool(names) and not any(end in ("open", "ok") for end in ends)
+
     def ask(self, name: str) -> None:
         """Ask what a node is there for; not if the run has stopped meanwhile."""
         entry: Entry = {**self.known.get(name, {})}
-        entry.pop("why", None)
+        for key in _OF_ONE_ATTEMPT:
+            entry.pop(key, None)  # type: ignore[misc]  # each is one of an entry's
         self.known[name] = entry
-        run, kind = self.run, self.nodes[name]["kind"]
-        if run["status"] == "running" and kind == "agent" and (spent := self._spent()):
+        run, node = self.run, self.nodes[name]
+        kind = node["kind"]
+        if run["status"] == "running" and (spent := self._spent(kind)):
             self.halt("paused", spent)
         if run["status"] != "running":
             entry["state"] = "cancelled"
@@ -190,11 +230,35 @@ class Step:
         entry["attempt"] = entry.get("attempt", 0) + 1
         run["open"].append(name)
         run["asked"] += kind == "agent"
+        if self.is_pipeline:
+            self._ask_in_pipeline(node, entry)
         if act := KINDS[kind]:
             self.do(act, self.asked(name), name)
 
-    def _spent(self) -> str:
+    def _ask_in_pipeline(self, node: LinkedNode, entry: Entry) -> None:
+        """Note what a step waits for, and until when."""
+        kind, at = node["kind"], self.run["at"]
+        entry["kind"] = "background" if "background" in node else kind
+        if kind in DONE_HERE:
+            self.run["done"] = self.run.get("done", 0) + 1
+        if kind == "wait":
+            known = (each for each in awaited(node) if "attempt" in self.known[each])
+            entry["awaits"] = [self.asked(each) for each in known]
+            if (seconds := node["wait"].get("seconds")) is not None:
+                entry["until"] = at + milliseconds(self.value(seconds))
+            if (until := node["wait"].get("until")) is not None:
+                entry["until"] = moment(self.value(until))
+        if (deadline_s := node.get("deadline_s")) is not None:
+            deadline_s = self.value(deadline_s)
+            if deadline_s is not None:
+                entry["deadline"] = at + milliseconds(deadline_s)
+
+    def _spent(self, kind: str) -> str:
         """Which budget is used up, or empty."""
+        if kind in DONE_HERE and self.run.get("done", 0) >= MAX_DONE:
+            return f"{MAX_DONE:,} of its steps were done; resume it for as many again"
+        if kind != "agent":
+            return ""
         run, tokens = self.run, self.used.tokens
         asked = run["asked"] + self.used.agents
         if run["agents"] is not None and asked >= run["agents"]:
@@ -208,6 +272,8 @@ class Step:
         node = self.nodes[name]
         entry: Entry = {**self.known.get(name, {}), "state": state}
         entry.pop("dead", None)
+        if self.is_pipeline and state in ("failed", "error"):
+            entry["why"] = self.whys.get(name, "")
         self.known[name] = entry
         if state in ("ok", "failed") and (var := node.get("var")):
             self.run["vars"][var] = self.asked(name)
@@ -335,6 +401,10 @@ class Step:
         for name in [*self.run["open"]] if status != "paused" else ():
             self._cancel(name)
             self.known[name] = {**self.known[name], "state": "cancelled"}
+        if self.is_pipeline and status != "paused":
+            for name, entry in self.known.items():
+                if entry.get("kind") == "background" and entry.get("state") == "ok":
+                    self.do("cancel", self.asked(name), name)
         self.do("tell", self.run["run"], "")
 
     def touch(self, names: Iterable[str]) -> None:

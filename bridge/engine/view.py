@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
 from bridge.engine.run_files import folder_of, read, read_details, read_plan
-from bridge.engine.run_ids import LIVE, child_id, request_id
+from bridge.engine.run_ids import LIVE, STARTED, child_id, request_id
 from bridge.errors import BridgeError
 from bridge.store.live_runs import FILE, RUNS
 
@@ -32,12 +32,17 @@ _BOUNDS = ("--max-agents", "--max-tokens", "--timeout")
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run, its plan, and the runs that it has called, by its nodes."""
+    """A run, its plan, and the runs that it has called, by its nodes.
+
+    `background` are the nodes whose agents have not answered, though their steps have
+    ended, and what they were asked.
+    """
 
     run: Run
     plan: Linked
     details: Details
     children: dict[str, RunView]
+    background: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_live(self) -> bool:
@@ -64,9 +69,11 @@ class RunView:
         """The node and the request of each agent that was asked, called flows' too."""
         for node in self.run["open"]:
             if self.kind(node) == "agent":
-                yield node, request_id(self.run, node)
+                if "waits" not in self.run["nodes"][node]:
+                    yield node, request_id(self.run, node)
             elif node in self.children:
                 yield from self.children[node].open_requests()
+        yield from self.background
 
     def requests(self) -> Iterator[str]:
         """The last request of each agent that was asked, called flows' too."""
@@ -80,7 +87,10 @@ class RunView:
         """The run, the node and this visit's id of each that waits for a person."""
         for node in self.run["open"]:
             asked = request_id(self.run, node)
-            if self.kind(node) == "approval" and asked not in self.run["said"]:
+            is_asked = (
+                self.kind(node) == "approval" or "waits" in self.run["nodes"][node]
+            )
+            if is_asked and asked not in self.run["said"]:
                 yield self.run["run"], node, asked
             elif node in self.children:
                 yield from self.children[node].checkpoints()
@@ -116,7 +126,21 @@ def view_in(state: State, run_id: str, before: RunView | None = None) -> RunView
             with suppress(BridgeError):
                 child = child_id(request_id(run, name))
                 children[name] = view_in(state, child, known)
-    return RunView(run, plan, details, children)
+    return RunView(run, plan, details, children, (*_background(state, run),))
+
+
+def _background(state: State, run: Run) -> Iterator[tuple[str, str]]:
+    for name, entry in run["nodes"].items() if "form" in run else ():
+        if entry.get("kind") == "background" and entry.get("state") == "ok":
+            asked = request_id(run, name)
+            if not state["responses"].has(f"{asked}.json"):
+                yield name, asked
+    if "form" in run:
+        begins = f"{run['run']}-{STARTED}"
+        for folder in ("requests", "processing"):
+            for asked in state[folder].names():
+                if asked.startswith(begins):
+                    yield STARTED, asked
 
 
 def all_runs(store: Store) -> Iterator[Run | tuple[str, BridgeError]]:

@@ -69,6 +69,7 @@ class Awaited(TypedDict, total=False):
     """What a `wait` waits for: one of these."""
 
     node: str
+    nodes: list[str]
     seconds: Template
     until: Template
 

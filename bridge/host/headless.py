@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -150,23 +149,11 @@ def _check_room(caller: Caller) -> None:
 def _start(place: Place, request_id: str, session_id: str = "") -> bool:
     """Start the process that serves the request; whether it could start.
 
-    It works until the session ends, if one is named. It leaves us at once: on Esc the
-    client ends its hooks with all their descendants.
+    It works until the session ends, if one is named.
     """
-    import subprocess
+    from bridge.process.detached import start_detached
 
-    words = [json.dumps(place.words()), request_id, session_id]
-    # -P and `cwd`: no `bridge` of the project's is imported.
-    started = subprocess.run(
-        [sys.executable, "-EP", str(_SCRIPT), *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        start_new_session=True,
-        check=False,
-    )
-    return started.returncode == 0
+    return start_detached(_SCRIPT, json.dumps(place.words()), request_id, session_id)
 
 
 def _wait(

@@ -116,8 +116,8 @@ def _checkpoints(state: State) -> Iterator[str]:
         with suppress(BridgeError), folder_of(state, run_id) as folder:
             run = read(folder, run_id, state.key())
             if run["open"] and _is_running(state, run):
-                plan = read_plan(folder, run)
-                for node in by_hand.checkpoints(plan, run["open"]):
+                nodes = read_plan(folder, run)["nodes"]
+                for node in by_hand.checkpoints(nodes, run):
                     yield request_id(run, node)
 
 

@@ -1,0 +1,78 @@
+"""Steps that take longer than a hook may: programs, and worktrees.
+
+Whoever advances a run finds them, and starts a process for them that leaves at once
+(`bridge.worker.background`), unless it does them itself. Who does one holds its claim,
+a lock that goes with its holder: a kill leaves the step to whoever looks next.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from bridge.process.detached import start_detached
+from bridge.store.lock import lock_in
+
+if TYPE_CHECKING:
+    from io import FileIO
+
+    from bridge.engine.results import Result
+    from bridge.store.directory import Folder
+    from bridge.store.location import Place
+
+_SCRIPT = Path(__file__).parents[1] / "worker" / "background.py"
+# A look at a claim takes a moment, in which its holder-to-be may come.
+_CLAIM_S = 1.0
+_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+CANCELLED: Final[Result] = {
+    "how": "error",
+    "why": "the pipeline goes on without it",
+    "output": None,
+}
+
+
+class LongStep(NamedTuple):
+    """A step that is to be done, and the id of what it does."""
+
+    run: str
+    node: str
+    asked: str
+
+
+def is_claimed(folder: Folder, asked: str) -> bool:
+    """Whether somebody does a step of the run in `folder`."""
+    try:
+        fd = os.open(_name(asked), _LOOK, dir_fd=folder.fd)
+    except OSError as exc:
+        if exc.errno == errno.ENOENT:
+            return False
+        raise
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def claim(folder: Folder, asked: str) -> FileIO:
+    """Claim a step until the file is closed.
+
+    Raises:
+        LockBusy: somebody else does it.
+    """
+    return lock_in(folder, _name(asked), wait_s=_CLAIM_S)
+
+
+def _name(asked: str) -> str:
+    return f"{asked}.claim"
+
+
+def do_in_background(place: Place, run: str) -> bool:
+    """Start a process that does the long steps of a run; whether it could start."""
+    return start_detached(_SCRIPT, json.dumps(place.words()), run)

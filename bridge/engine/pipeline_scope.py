@@ -1,0 +1,82 @@
+"""What the conditions and templates of a pipeline can name. Pure."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.engine.run import Entry, Run
+
+# How conditions call the states of a step.
+STATUSES: Mapping[str, str] = {
+    "": "pending",
+    "open": "running",
+    "ok": "completed",
+    "failed": "failed",
+    "error": "failed",
+    "stopped": "failed",
+    "passed": "skipped",
+    "skipped": "skipped",
+    "cancelled": "cancelled",
+}
+
+
+class Lazy(dict[str, Any]):
+    """A mapping whose values are read when somebody wants them."""
+
+    def __init__(self, names: Mapping[str, Any], load: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self._names = names
+        self._load = load
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a name."""
+        asked = self._names.get(key)
+        return default if asked is None else self._load(asked)
+
+    def read(self) -> dict[str, Any]:
+        """All of it."""
+        return {key: plain(self.get(key)) for key in self._names}
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON, with all that was not read yet."""
+    match value:
+        case Lazy():
+            return value.read()
+        case dict():
+            return {key: plain(each) for key, each in value.items()}
+        case list():
+            return [plain(each) for each in value]
+    return value
+
+
+def scope_of(run: Run, output: Callable[[str], Any]) -> dict[str, Any]:
+    """What a run is called in its conditions; `output` has what a step gave."""
+    known = run["nodes"]
+    return {
+        "inputs": run["params"],
+        "run": {"id": run["run"], "name": run["name"]},
+        "steps": Lazy(_Any(), partial(_step, known, output)),
+        "settings": run.get("settings", {}),
+    }
+
+
+def _step(known: Mapping[str, Entry], output: Callable[[str], Any], name: str) -> Lazy:
+    entry = known.get(name, {})
+    fields: dict[str, Callable[[], Any]] = {
+        "status": lambda: STATUSES[entry.get("state", "")],
+        "output": lambda: output(name),
+        "error": lambda: entry.get("why") or None,
+    }
+    return Lazy(fields, lambda field: field())
+
+
+class _Any(dict[str, str]):
+    """Every name stands for itself."""
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ARG002 - as a dict's
+        return key

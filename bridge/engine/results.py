@@ -1,0 +1,113 @@
+"""What tools, programs and worktrees gave: `runs/<run>/results/<asked>.json`.
+
+Each is written whole, sealed as run.json is, and never changes. One that is not there,
+or is not as it was written, is as good as none: what a tool gave is asked for again by
+its key, and a program that was to be run is run.
+"""
+
+from __future__ import annotations
+
+import hmac
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+import orjson
+
+from bridge.errors import InvalidRequest, NewerSchema
+from bridge.store.directory import NotAPlainFile
+from bridge.store.live_runs import RUNS
+
+if TYPE_CHECKING:
+    from bridge.store.directory import Folder
+    from bridge.store.state import State
+
+FOLDER = "results"
+MAX_BYTES = 16 * 1024 * 1024
+_VERSION = 1
+_SEAL = b',"seal":"'
+
+
+class Result(TypedDict):
+    """How something ended, as a `Fact`, and what it gave."""
+
+    how: Literal["ok", "failed", "error"]
+    why: str
+    output: Any
+
+
+def has_result(state: State, run: str, asked: str) -> bool:
+    """Whether there is a result; a look at its name."""
+    return state[RUNS].has(f"{run}/{FOLDER}/{asked}.json")
+
+
+def put_result(
+    state: State, run: str, asked: str, result: Result, *, durable: bool = True
+) -> bool:
+    """Write a result, unless there is one; False if there is.
+
+    Without `durable` a power cut may leave none.
+
+    Raises:
+        InvalidRequest: it is too long, or no JSON.
+    """
+    data = _written(asked, result, state.key())
+    with state[RUNS].folder(run, make=False) as above, above.folder(FOLDER) as folder:
+        if not durable:
+            if _read(folder, asked, state.key()) is not None:
+                return False
+            folder.rename(
+                folder.prepare(f"{asked}.json", data, durable=False), f"{asked}.json"
+            )
+            return True
+        if folder.has(f"{asked}.json") and _read(folder, asked, state.key()) is None:
+            folder.remove(f"{asked}.json")
+        try:
+            folder.create(f"{asked}.json", data)
+        except FileExistsError:
+            return False
+    return True
+
+
+def read_result(state: State, run: str, asked: str) -> Result | None:
+    """A result; None if there is none that we wrote."""
+    with (
+        state[RUNS].folder(run, make=False) as above,
+        above.folder(FOLDER, make=False) as folder,
+    ):
+        return _read(folder, asked, state.key())
+
+
+def _written(asked: str, result: Result, key: bytes) -> bytes:
+    try:
+        data = orjson.dumps({"schemaVersion": _VERSION, "asked": asked, **result})
+    except TypeError as exc:
+        raise InvalidRequest(f"its result has no JSON form: {exc}") from None
+    if len(data) > MAX_BYTES:
+        raise InvalidRequest(
+            f"its result has {len(data):,} bytes; {MAX_BYTES:,} is the limit"
+        )
+    body = data.removesuffix(b"}")
+    return body + _SEAL + _mac(body, key) + b'"}\n'
+
+
+def _read(folder: Folder, asked: str, key: bytes) -> Result | None:
+    try:
+        data = folder.read(f"{asked}.json", 2 * MAX_BYTES)
+    except NotAPlainFile:
+        return None
+    body, _, seal = (data or b"").rpartition(_SEAL)
+    if not hmac.compare_digest(seal, _mac(body, key) + b'"}\n'):
+        return None
+    value = orjson.loads(body + b"}")
+    if value["schemaVersion"] > _VERSION:
+        raise NewerSchema(
+            f"{folder.path}/{asked}.json: schemaVersion {value['schemaVersion']} is "
+            f"newer than {_VERSION}, the newest this hostbridge reads; update "
+            "hostbridge"
+        )
+    if value["asked"] != asked:
+        return None
+    return {"how": value["how"], "why": value["why"], "output": value["output"]}
+
+
+def _mac(body: bytes, key: bytes) -> bytes:
+    return hmac.digest(key, b"result\n" + body, "sha256").hex().encode()

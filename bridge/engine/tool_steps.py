@@ -1,0 +1,114 @@
+"""Tools of a pipeline: called under the key of their step, so that it counts once."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge.engine.results import Result, put_result
+from bridge.engine.run_ids import STARTED
+from bridge.errors import InvalidRequest
+from bridge.flow.filling import as_text
+from bridge.store.state import file_of
+from bridge.store.submit import FOLDERS_OF_IDS, submit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.agents.definition import Definition
+    from bridge.config import Settings
+    from bridge.engine.answers import Answers
+    from bridge.engine.run import Details, Run
+    from bridge.protocol.request import RouteName
+    from bridge.store.state import State
+    from bridge.store.store import Store
+
+
+class Caller(NamedTuple):
+    """A run that calls a tool.
+
+    `find` finds its agents' definitions; `on_asked` is called when a session could
+    take what a tool has asked.
+    """
+
+    store: Store
+    settings: Settings
+    state: State
+    run: Run
+    details: Details
+    answers: Answers
+    find: Callable[[str, RouteName], Definition | None]
+    on_asked: Callable[[], None]
+
+
+def call_tool(caller: Caller, asked: str, node: str) -> None:
+    """Call the tool of a step, and keep its result.
+
+    Raises:
+        ConditionError: its arguments cannot be decided.
+        BridgeError: it could not do it.
+    """
+    tool = caller.details["details"][node]["tool"]
+    arguments = caller.answers.evaluated(tool["arguments"])
+    name, is_durable = tool["name"], True
+    result: Result = {"how": "ok", "why": "", "output": arguments}
+    if name == "fail":
+        said = arguments.get("message") if isinstance(arguments, dict) else arguments
+        result = {"how": "error", "why": as_text(said) or "it was to", "output": None}
+    elif name != "set":
+        from bridge.tasks.tool_table import find_tool  # with SQLite
+
+        result["output"] = _called(caller, asked, name, arguments)
+        # What it changed is known by its key, and its result with it.
+        is_durable = not find_tool(name).changes
+    put_result(caller.state, caller.run["run"], asked, result, durable=is_durable)
+
+
+def _called(caller: Caller, asked: str, name: str, arguments: Any) -> Any:
+    from bridge.tasks.task import Holder
+    from bridge.tasks.tool_deeds import ToolContext
+    from bridge.tasks.tool_table import call
+
+    if not isinstance(arguments, dict):
+        raise InvalidRequest(f"{name}: arguments must be a mapping, got {arguments!r}")
+    run = caller.run["run"]
+    context = ToolContext(
+        caller.store,
+        caller.settings,
+        Holder(assignee=f"run {run}", run=run),
+        partial(_start_agent, caller),
+    )
+    return call(context, name, arguments, key=asked)
+
+
+def _start_agent(
+    caller: Caller,
+    *,
+    agent: str,
+    prompt: str,
+    schema: dict[str, Any] | None,
+    task_id: str | None,
+    dedup_key: str,
+) -> str:
+    """Ask an agent on behalf of a tool, once for each key; the id of its request."""
+    from bridge.engine.asks import own_request
+
+    state, run = caller.state, caller.run
+    mark = hashlib.sha256(dedup_key.encode()).hexdigest()[:16]
+    request_id = f"{run['run']}-{STARTED}{mark}"
+    if any(state[folder].has(file_of(request_id)) for folder in FOLDERS_OF_IDS):
+        return request_id
+    fields = {"prompt": prompt, "answer_schema": schema, "task_id": task_id}
+    request = own_request(
+        caller.store,
+        caller.find,
+        run,
+        request_id,
+        agent,
+        {**fields, "dedup_key": dedup_key},
+    )
+    done = submit(state, request, fan_out=run["fanOut"])
+    if request.route == "host":
+        caller.on_asked()
+    return str(done.request_id)

@@ -1,0 +1,59 @@
+"""What a wait waits for, and until when. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.policy.condition import ConditionError
+
+if TYPE_CHECKING:
+    from bridge.engine.run import LinkedNode
+
+_MOST_S = 366 * 86_400
+
+
+def awaited(node: LinkedNode) -> list[str]:
+    """The steps that a node waits for; none if it waits for a time, or is no wait."""
+    wait = node.get("wait", {})
+    return [wait["node"]] if "node" in wait else wait.get("nodes", [])
+
+
+def milliseconds(seconds: Any) -> int:
+    """A time in seconds, a number or a text, in milliseconds.
+
+    Raises:
+        ConditionError: it is none, or longer than a year.
+    """
+    found = _number(seconds)
+    if found is None or not 0 <= found <= _MOST_S:
+        raise ConditionError(
+            0, f"a time must be a number of seconds up to a year, got {seconds!r}"
+        )
+    return int(found * 1000)
+
+
+def moment(value: Any) -> int:
+    """A moment, in seconds since 1970 or as ISO 8601, in milliseconds since 1970.
+
+    Raises:
+        ConditionError: it is none.
+    """
+    from datetime import datetime
+
+    found = _number(value)
+    try:
+        if found is None:
+            found = datetime.fromisoformat(value).timestamp()
+        return int(found * 1000)
+    except (TypeError, ValueError, OverflowError):
+        message = f"`until` must be seconds since 1970 or ISO 8601, got {value!r}"
+        raise ConditionError(0, message) from None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None

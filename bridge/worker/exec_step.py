@@ -1,0 +1,171 @@
+"""Run the program of a pipeline's step: granted, without a shell, limited in time.
+
+Its output is bounded: the beginning and the end of it go into the result, and the log
+beside that has more. `bridge.process` ends its whole process group.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from bridge.agent_loop.command_tool import environment
+from bridge.engine.results import FOLDER, Result
+from bridge.engine.waiting import milliseconds
+from bridge.errors import InvalidRequest
+from bridge.flow.filling import as_text
+from bridge.policy.command_grants import refusal
+from bridge.process.run import run
+from bridge.store.live_runs import RUNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+    from bridge.engine.asks import Texts
+    from bridge.engine.long_steps import LongStep
+    from bridge.flow.plan import ExecCall
+    from bridge.store.location import Place
+
+USUAL_S = 600.0
+MAX_S = 86_400.0
+KEPT_CHARS = 64_000
+MAX_LOG_BYTES = 16 * 1024 * 1024
+
+
+def run_program(
+    place: Place,
+    texts: Texts,
+    call: ExecCall,
+    step: LongStep,
+    should_stop: Callable[[], bool],
+) -> Result | None:
+    """Run it to its end; None if it was stopped.
+
+    Raises:
+        InvalidRequest: it is not granted, or not to be run there.
+        ConditionError: a template of it cannot be decided.
+        OSError: the system starts no more processes.
+    """
+    argv = _texts("argv", texts.answers.evaluated(call["argv"]))
+    base, folder = _folder(place, texts, call)
+    why_not = refusal(argv, call["allow"], lambda path: _lies_in(folder / path, base))
+    if why_not:
+        raise InvalidRequest(
+            f"{why_not}. What a pipeline may run stands in its `allow`, such as "
+            "Bash(pytest [-q] *)"
+        )
+    env = texts.mapping(call["env"]) if "env" in call else {}
+    limit_s = _limit_s(texts, call)
+    log = place.state / RUNS / step.run / FOLDER / f"{step.asked}.log"
+    began_s = time.monotonic()
+    with _Log(log) as output:
+        ended = run(
+            argv,
+            output,
+            stdin=b"",
+            env=environment() | {str(k): as_text(v) for k, v in env.items()},
+            folder=folder,
+            deadline_s=began_s + limit_s,
+            should_stop=should_stop,
+            is_confined=True,
+        )
+    if ended.how == "stopped":
+        return None
+    is_late = ended.how == "deadline"
+    found = {
+        "exit_code": None if is_late else ended.exit_code,
+        "stdout": output.text(),
+        "stderr": ended.stderr[-KEPT_CHARS:],
+        "timed_out": is_late,
+        "log": str(log),
+    }
+    if is_late:
+        return _failed(f"it had not ended after {limit_s:g} s", found)
+    if ended.exit_code:
+        last = (ended.stderr.strip() or output.text().strip()).splitlines()[-1:]
+        said = f": {last[0][:200]}" if last else ""
+        return _failed(f"exit code {ended.exit_code}{said}", found)
+    return {"how": "ok", "why": "", "output": found}
+
+
+def _failed(why: str, output: dict[str, Any]) -> Result:
+    return {"how": "failed", "why": why, "output": output}
+
+
+def _texts(name: str, value: Any) -> list[str]:
+    if not (isinstance(value, list) and value):
+        raise InvalidRequest(f"`{name}` must be a list of texts, got {value!r:.80}")
+    return [as_text(each) for each in value]
+
+
+def _limit_s(texts: Texts, call: ExecCall) -> float:
+    given = texts.answers.evaluated(call.get("timeout_s"))
+    limit_s = USUAL_S if given is None else milliseconds(given) / 1000
+    until = texts.run["until"]
+    left_s = MAX_S if until is None else until / 1000 - time.time()
+    return max(1.0, min(limit_s, left_s, MAX_S))
+
+
+def _folder(place: Place, texts: Texts, call: ExecCall) -> tuple[Path, Path]:
+    """The tree in which a program may work, and the folder where it starts."""
+    project = Path(os.path.realpath(place.project))
+    given = texts.answers.evaluated(call.get("cwd"))
+    folder = Path(os.path.realpath(project / as_text(given)))
+    above = Path(os.path.realpath(place.state / "worktrees" / texts.run["root"]))
+    if folder.is_relative_to(above) and folder != above:
+        base = above / folder.relative_to(above).parts[0]
+    elif folder.is_relative_to(project):
+        base = project
+    else:
+        raise InvalidRequest(
+            f"`cwd` must be in the project or in a worktree of this run, got {folder}"
+        )
+    if not folder.is_dir():
+        raise InvalidRequest(f"`cwd`: there is no folder {folder}")
+    return base, folder
+
+
+def _lies_in(path: Path, base: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(base)
+
+
+class _Log:
+    """The output of a program: its ends, and a file with the first of it."""
+
+    # An output of any length is fine: only a part of it is kept.
+    is_full = False
+
+    def __init__(self, file: Path) -> None:
+        self._path = file
+        self._file: BinaryIO | None = None
+        self._size = 0
+        self._head = b""
+        self._tail = b""
+
+    def __enter__(self) -> Self:
+        self._path.parent.mkdir(mode=0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._file = os.fdopen(os.open(self._path, flags, 0o600), "wb", buffering=0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, data: bytes) -> None:
+        """Keep the next part."""
+        if self._file is not None and self._size < MAX_LOG_BYTES:
+            self._file.write(data[: MAX_LOG_BYTES - self._size])
+        self._size += len(data)
+        room = KEPT_CHARS // 2 - len(self._head)
+        self._head += data[:room]
+        self._tail = (self._tail + data[room:])[-KEPT_CHARS // 2 :]
+
+    def text(self) -> str:
+        """What was kept, and how many bytes are missing in between."""
+        gap = self._size - len(self._head) - len(self._tail)
+        middle = f"\n… {gap:,} bytes left out …\n".encode() if gap else b""
+        return (self._head + middle + self._tail).decode("utf-8", "replace")

@@ -1,0 +1,142 @@
+"""Do the long steps of pipelines: programs, and worktrees, each under its claim."""
+
+from __future__ import annotations
+
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from threading import Event
+from typing import TYPE_CHECKING, Self
+
+from bridge.engine.answers import Answers
+from bridge.engine.asks import Texts
+from bridge.engine.long_steps import claim
+from bridge.engine.results import Result, has_result, put_result
+from bridge.engine.run_files import folder_of, read, read_details, read_plan
+from bridge.engine.run_ids import request_id
+from bridge.errors import BridgeError, StateUnavailable
+from bridge.policy.condition import ConditionError
+from bridge.store.lock import LockBusy
+from bridge.store.switch import is_off
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bridge.config import Settings
+    from bridge.engine.long_steps import LongStep
+    from bridge.store.directory import Folder
+    from bridge.store.state import State
+    from bridge.store.store import Store
+
+_MOST_AT_ONCE = 8
+
+
+class LongWork:
+    """Does long steps, several at once. Use it as a context manager.
+
+    On leaving, what still runs is stopped, and left to whoever looks next.
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        self._is_left = Event()
+        self._doing: dict[LongStep, Future[bool]] = {}
+        self._pool = ThreadPoolExecutor(_MOST_AT_ONCE, "hostbridge-steps")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_left.set()
+        self._pool.shutdown(cancel_futures=True)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether any step is being done."""
+        return bool(self._doing)
+
+    def take(self, steps: Iterable[LongStep]) -> None:
+        """Begin to do steps, but for those that are being done."""
+        for step in steps:
+            if step not in self._doing:
+                self._doing[step] = self._pool.submit(self._do, step)
+
+    def wait(self, most_s: float) -> bool:
+        """Wait until a step has ended; False if none has by then.
+
+        Raises:
+            StateUnavailable: a result could not be written.
+        """
+        done, _ = wait([*self._doing.values()], most_s, FIRST_COMPLETED)
+        for step in [each for each, future in self._doing.items() if future in done]:
+            self._doing.pop(step).result()
+        return bool(done)
+
+    def _do(self, step: LongStep) -> bool:
+        return do_step(self._store, self._settings, step, is_left=self._is_left.is_set)
+
+
+def do_step(
+    store: Store,
+    settings: Settings,
+    step: LongStep,
+    *,
+    is_left: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Do a step to its end; False if it is done, or somebody else does it.
+
+    Raises:
+        StateUnavailable: its result could not be written.
+    """
+    with store.state() as state, folder_of(state, step.run) as folder:
+        try:
+            claimed = claim(folder, step.asked)
+        except LockBusy:
+            return False
+        with claimed:
+            if has_result(state, step.run, step.asked):
+                return False
+
+            def should_stop() -> bool:
+                is_cancelled = has_result(state, step.run, step.asked)
+                return is_left() or is_cancelled or settings.off or is_off(store)
+
+            result = _result(state, store, folder, step, should_stop)
+            if result is None:
+                return False
+            return put_result(state, step.run, step.asked, result)
+
+
+def _result(
+    state: State,
+    store: Store,
+    folder: Folder,
+    step: LongStep,
+    should_stop: Callable[[], bool],
+) -> Result | None:
+    """What a step comes to; None if it is not to be done any more, or was stopped."""
+    run = read(folder, step.run, state.key())
+    if step.node not in run["open"] or request_id(run, step.node) != step.asked:
+        return None
+    kind = read_plan(folder, run)["nodes"][step.node]["kind"]
+    details = read_details(folder, run)
+    texts = Texts(run, details, Answers(state, run))
+    detail = details["details"][step.node]
+    try:
+        if kind == "exec":
+            from bridge.worker.exec_step import run_program
+
+            return run_program(store.place, texts, detail["exec"], step, should_stop)
+        from bridge.worker.worktree_step import do_worktree
+
+        output = do_worktree(store.place, texts, detail["worktree"])
+    except StateUnavailable:
+        raise
+    except ConditionError as exc:
+        return _error(exc.message)
+    except (BridgeError, OSError, ValueError) as exc:
+        return _error(str(exc))
+    return {"how": "ok", "why": "", "output": output}
+
+
+def _error(why: str) -> Result:
+    return {"how": "error", "why": why, "output": None}

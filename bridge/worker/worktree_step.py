@@ -1,0 +1,110 @@
+"""What a pipeline does with its worktrees: `bridge.worktrees`, for steps.
+
+Those of a run lie in `worktrees/<run>/NAME` of the state, on the branch
+`hostbridge/<run>/NAME`; a pipeline that another called has those of that one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bridge import worktrees
+from bridge.errors import InvalidRequest
+from bridge.flow.filling import as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.engine.asks import Texts
+    from bridge.flow.plan import WorktreeCall
+    from bridge.store.location import Place
+    from bridge.worktrees import Worktree
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def do_worktree(place: Place, texts: Texts, call: WorktreeCall) -> dict[str, Any]:
+    """Do it, and say what it came to; done before, it comes to the same.
+
+    Raises:
+        WorktreeRefused: it cannot be done; nothing is lost.
+        InvalidRequest: an argument is not what it may be.
+        ConditionError: one cannot be decided.
+    """
+    return _ACTIONS[call["action"]](place, texts, texts.mapping(call["arguments"]))
+
+
+def _create(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
+    run = texts.run["root"]
+    # `#7` is a task's id.
+    name = as_text(given.get("name")).lstrip("#")
+    if not _NAME.fullmatch(name):
+        raise InvalidRequest(
+            "the name of a worktree must have letters, digits, `.`, `_`, `-` only, got "
+            f"{name!r}"
+        )
+    made = worktrees.create(
+        Path(place.project),
+        f"hostbridge/{run}/{name}",
+        worktrees.folder_of(place.state, run, name),
+        base=as_text(given.get("base")) or "HEAD",
+    )
+    return {"folder": str(made.folder), "branch": made.branch, "base": made.base}
+
+
+def _commit(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
+    message = as_text(given.get("message")) or "Work of a pipeline"
+    return {"commit": worktrees.commit(_found(place, texts, given), message)}
+
+
+def _merge(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
+    worktree = _found(place, texts, given)
+    into = as_text(given.get("into")) or worktree.base
+    done = worktrees.merge(
+        worktree.project,
+        worktree.branch,
+        into or worktrees.current_branch(worktree.project),
+        message=as_text(given.get("message")) or None,
+    )
+    if isinstance(done, worktrees.Conflict):
+        raise InvalidRequest(str(done))
+    return {"commit": done.commit, "how": done.how, "into": into}
+
+
+def _remove(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
+    folder = _folder(place, texts, given)
+    found = worktrees.find(folder)
+    if found is not None:
+        worktrees.remove(found, discard=given.get("discard") is True)
+    return {"folder": str(folder)}
+
+
+def _found(place: Place, texts: Texts, given: dict[str, Any]) -> Worktree:
+    folder = _folder(place, texts, given)
+    found = worktrees.find(folder)
+    if found is None:
+        raise worktrees.WorktreeGone(f"{folder}: there is no worktree of this run")
+    return found
+
+
+def _folder(place: Place, texts: Texts, given: dict[str, Any]) -> Path:
+    """The folder that is meant: a path, or the name that it was made by."""
+    above = place.state / "worktrees" / texts.run["root"]
+    said = as_text(given.get("worktree")).lstrip("#")
+    folder = Path(os.path.normpath(above / said))
+    if not said or folder.parent != above:
+        raise InvalidRequest(
+            f"`worktree` must be the folder of a worktree of this run, got {said!r}"
+        )
+    return folder
+
+
+_ACTIONS: Mapping[str, Callable[[Place, Texts, dict[str, Any]], dict[str, Any]]] = {
+    "create": _create,
+    "commit": _commit,
+    "merge": _merge,
+    "remove": _remove,
+}

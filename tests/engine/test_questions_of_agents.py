@@ -1,0 +1,116 @@
+"""An agent that cannot ask a person asks through its run, and goes on after that."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from engine.flowworld import World, child_of
+from engine.pipeworld import agent, pipeline
+from engine.test_called_flows import calling
+
+from bridge.engine import by_hand
+from bridge.engine.view import question, view
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def asks(world, question="Which one?", agent="a"):
+    world.answer(agent, "not clear", status="blocked", question=question)
+
+
+def say(world, run, text):
+    world.advance(run, partial(by_hand.say, node=None, text=text, by="approve"))
+
+
+def test_its_question_is_a_checkpoint_and_the_answer_has_it_go_on(world):
+    run = world.begin('a:"first":x -> b:"then {x}"')
+    asks(world)
+    world.advance(run)
+
+    seen = view(world.store, run)
+    assert [*seen.checkpoints()] == [(run, "node-0", f"{run}-node-0-1-1")]
+    assert (seen.run["status"], [*seen.open_requests()]) == ("running", [])
+    assert question(world.store, run, "node-0") == "Which one?"
+    say(world, run, "no, the ```second```")
+
+    (again,) = world.waiting().values()
+    assert again.request_id == f"{run}-node-0-1-2"
+    assert again.prompt.startswith("first\n\nYou were asked this before")
+    assert '"question": "Which one?"' in again.prompt
+    assert "````\nno, the ```second```\n````" in again.prompt
+    world.answer("a", "the second")
+    world.advance(run)
+    assert world.waiting()["b"].prompt == "then the second"
+
+
+def test_several_questions_are_one(world):
+    run = world.begin('a:"first"')
+    asks(world, ["One?", "Two?"])
+    world.advance(run)
+
+    assert question(world.store, run, "node-0") == "One?\nTwo?"
+
+
+@pytest.mark.parametrize("question", ["", "  ", [], None, 3, {"a": 1}])
+def test_blocked_without_a_question_is_a_failure(world, question):
+    run = world.begin('a:"first"')
+    asks(world, question)
+
+    assert world.advance(run)["status"] == "failed"
+
+
+def test_it_may_ask_three_times(world):
+    run = world.begin('a:"first"')
+    for number in range(3):
+        asks(world, f"Question {number}?")
+        world.advance(run)
+        say(world, run, f"answer {number}")
+    prompt = world.waiting()["a"].prompt
+    assert all(f"answer {number}" in prompt for number in range(3))
+
+    asks(world)
+
+    ended = world.advance(run)
+    assert ended["status"] == "failed"
+    assert ended["why"].startswith("node-0: agent_blocked")
+
+
+def test_its_questions_are_no_attempts(world):
+    """Retries count failures alone."""
+    run = world.begin(pipeline(only=agent("a", retry=1)))
+    asks(world)
+    world.advance(run)
+    say(world, run, "this")
+    world.answer("a", "host_gone")
+    world.advance(run)
+
+    (again,) = world.waiting().values()
+    assert again.request_id == f"{run}-only-1-3"
+    assert "this" in again.prompt
+    world.answer("a", "host_gone")
+    assert world.advance(run)["status"] == "failed"
+
+
+def test_who_resumes_a_run_that_was_cancelled_meanwhile_has_it_asked_again(world):
+    run = world.begin('a:"first"')
+    asks(world)
+    world.advance(run)
+    world.advance(run, by_hand.cancel)
+    world.advance(run, by_hand.resume)
+
+    assert world.waiting()["a"].prompt == "first"
+
+
+def test_an_agent_of_a_called_flow_asks_too(world):
+    run = world.begin(calling('a:"Make {{what}}"'))
+    asks(world)
+    child = child_of(world)
+    world.advance(child)
+
+    assert [*view(world.store, run).checkpoints()] == [
+        (child, "node-0", f"{child}-node-0-1-1")
+    ]
