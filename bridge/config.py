@@ -178,16 +178,16 @@ class Settings:
         "caller", "serve", default=1024, unit="MiB",
     )  # fmt: skip
     research_agent: str = setting(
-        "BRIDGE_RESEARCH_AGENT", TEXT, "the agent that looks around for a workflow",
+        "BRIDGE_RESEARCH_AGENT", TEXT, "the agent that looks around for workflows",
         "session", "caller", default="researcher",
     )  # fmt: skip
     research_timeout: int = setting(
-        "BRIDGE_RESEARCH_TIMEOUT", count(1), "how long it may take there", "session",
-        "caller", default=60, unit="seconds",
+        "BRIDGE_RESEARCH_TIMEOUT", count(1), "how long that agent may take, instead of "
+        "what its definition says", "session", "caller", default=60, unit="seconds",
     )  # fmt: skip
     research_max_turns: int = setting(
-        "BRIDGE_RESEARCH_MAX_TURNS", count(1), "how many turns it may take there",
-        "session", "caller", default=10, unit="turns",
+        "BRIDGE_RESEARCH_MAX_TURNS", count(1), "how many turns it has, instead of "
+        "what its definition says", "session", "caller", default=10, unit="turns",
     )  # fmt: skip
     validation_max_iterations: int = setting(
         "BRIDGE_VALIDATION_MAX_ITERATIONS", count(1), "how often a task may fail its "

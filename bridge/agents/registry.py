@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.agent_names import (
     ALL_LAYERS,
@@ -52,11 +53,16 @@ class Registry:
     """The definitions that a project sees. Reads files when asked, never before."""
 
     def __init__(
-        self, folders: Mapping[Layer, Path], home: Path, project: Path
+        self,
+        folders: Mapping[Layer, Path],
+        home: Path,
+        project: Path,
+        limits: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     ) -> None:
         self.folders = folders
         self.home = home
         self.project = project
+        self._limits = limits
 
     @classmethod
     def open(cls, settings: Settings, project: Path) -> Registry:
@@ -72,7 +78,8 @@ class Registry:
             "user": settings.home / "agents",
             "project": project.joinpath(*PROJECT_FOLDER),
         }
-        return cls(folders, settings.home, project)
+        limits = {settings.research_agent: _limits_of_research(settings)}
+        return cls(folders, settings.home, project, limits)
 
     def find(
         self, name: str, layers: Iterable[Layer] = ALL_LAYERS
@@ -180,9 +187,21 @@ class Registry:
             raise BadDefinition(name, loaded.errors)
         if trust is not None and not trust.covers(loaded):
             raise NotTrusted(name, file, is_changed=trust.knows(file))
-        return loaded.definition
+        limits = self._limits.get(name)
+        found = loaded.definition
+        return found.model_copy(update=dict(limits)) if limits else found
 
     def _trust(self) -> Trust:
         from bridge.agents.trust import Trust
 
         return Trust.read(self.home, self.project)
+
+
+def _limits_of_research(settings: Settings) -> dict[str, Any]:
+    """What the user's settings say of the research agent, instead of its definition."""
+    fields = {"research_timeout": "timeout_s", "research_max_turns": "max_turns"}
+    return {
+        field: getattr(settings, key)
+        for key, field in fields.items()
+        if key in settings.sources
+    }

@@ -10,19 +10,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.policy.permissions import command_specs
-from bridge.policy.tool_names import on_host
+from bridge.policy.tool_names import OWN_SERVER, on_host
 from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
 
 SEARCH = frozenset({"Grep", "Glob"})
-# The tools of our own agent; see agents/hostbridge-reader.md.
-READER_TOOLS = SEARCH | {"Read"}
+# The tools of our own agent; see agents/hostbridge-reader.md. With a list that names
+# tools of an MCP server an agent has them at once; with ToolSearch alone it would have
+# to look for them.
+OF_TASKS = frozenset(
+    f"{OWN_SERVER}__{name}"
+    for name in (
+        "get_task", "list_tasks", "list_ready_tasks", "search_memories",
+        "get_expansion_spec", "get_validation_status", "get_validation_context_smart",
+    )
+)  # fmt: skip
+READER_TOOLS = SEARCH | {"Read"} | OF_TASKS
 
 
 def only_reads(definition: Definition) -> bool:
-    """Whether Read, Grep and Glob are all the tools that the definition needs."""
+    """Whether reading, searching and looking at tasks is all that it needs."""
     tools = _tools(definition)
     return (
         definition.subagent_type in (None, GENERAL)

@@ -34,13 +34,13 @@ def check(
 ) -> tuple[M | None, M]:
     """Read the tree as `model`; None if that fails, with the problems in the tree.
 
-    With `at`, read only the `value` at that place.
+    With a `value`, read that: it is what stands `at` that place, or a part of it.
 
     The second value is always there, so that its fields can be checked, too: it has
     the fields that are valid, and defaults for the others. A field that is null counts
     as absent.
     """
-    value = value if at else tree.value
+    value = value if at or value is not None else tree.value
     if not isinstance(value, dict):
         if value is not None or at or not tree.problems:
             tree.error(at, f"expected a mapping of fields, got {describe(value)}")

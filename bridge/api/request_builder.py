@@ -84,7 +84,9 @@ class Draft(Checked):
         route = check_route(named)
         choice = self.definition and choose(self.definition, self.request.workflow)
         by_workflow = choice.mode if choice and choice.mode != "self" else None
-        wanted = mode or by_workflow
+        # With routes of its own a definition may still prefer a process of its own.
+        own = self.definition.mode if self.definition else None
+        wanted = mode or by_workflow or ("headless" if own == "headless" else None)
         if mode == "self":
             raise InvalidRequest(
                 "mode self acts on the conversation that calls, which a program has "

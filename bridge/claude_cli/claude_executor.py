@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -81,6 +81,7 @@ class ClaudeExecutor:
             request,
             definition,
             hook=hook_of(rules, definition),
+            server=server_of(rules, request),
             is_trusted=doubt is None,
         )
         output = run.WholeOutput(MAX_OUTPUT_BYTES)
@@ -130,6 +131,18 @@ def hook_of(rules: AgentRules, definition: Definition | None) -> list[str]:
     }
     words = orjson.dumps(agent).decode()
     return [sys.executable, "-I", "-S", str(_SCRIPT), words]
+
+
+def server_of(rules: AgentRules, request: Request) -> dict[str, Any]:
+    """How the client starts our MCP server: for this project, as this request's agent.
+
+    The client hands its servers only a part of its own environment.
+    """
+    env = {"BRIDGE_HOME": str(rules.settings.home), **parent_variables(request)}
+    if rules.settings.state_dir is not None:
+        env["BRIDGE_STATE_DIR"] = str(rules.settings.state_dir)
+    args = ["-I", "-m", "bridge", "mcp"]
+    return {"type": "stdio", "command": sys.executable, "args": args, "env": env}
 
 
 def _idle(definition: Definition) -> str | None:

@@ -9,7 +9,7 @@ Source: `claude --help`, 2.1.330; `--max-turns` is not listed there, but works.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -18,7 +18,7 @@ from bridge.agents.search_tools import search_note
 from bridge.host.gate import denial
 from bridge.host.hook_table import WAIT_S
 from bridge.policy.permissions import names_options
-from bridge.policy.tool_names import on_host
+from bridge.policy.tool_names import has_own_tools, on_host
 from bridge.protocol.contract import OUTPUT_NOTES, answer_schema, full_prompt
 from bridge.protocol.names import GENERAL, INHERIT, is_client_model
 from bridge.protocol.request import Request
@@ -46,6 +46,9 @@ _DENIAL = denial(
 # The API accepts no tool schema with one of these at its top.
 _COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "$ref", "$id"})
 
+# The name of our MCP server, by which definitions call its tools.
+OWN_NAME = "hostbridge"
+
 # With these only the user's own settings are used, and those of `--settings`: nothing
 # of the folder is read or run. (`--safe-mode` still runs the key helper.)
 WITHOUT_THE_FOLDER = ("--setting-sources", "user", "--strict-mcp-config")
@@ -57,12 +60,14 @@ def command_line(
     definition: Definition | None = None,
     *,
     hook: Sequence[str] = (),
+    server: Mapping[str, Any] | None = None,
     is_trusted: bool = True,
 ) -> list[str]:
     """The program and its arguments.
 
-    `hook` is the command of our hook; `is_trusted` is whether the folder's own files
-    are used.
+    `hook` is the command of our hook, `server` how the client starts our MCP server, if
+    the definition has tools of it; `is_trusted` is whether the folder's own files are
+    used.
     """
     command = [program, "-p", "--output-format", "json", "--verbose"]
     command += ["--permission-mode", "dontAsk"]
@@ -76,6 +81,9 @@ def command_line(
         command += ["--model", model]
     settings: dict[str, Any] = {"hooks": _hooks(hook)} if hook else {}
     if definition is not None:
+        if server is not None and has_own_tools(definition.tools or ()):
+            servers = {"mcpServers": {OWN_NAME: server}}
+            command += ["--mcp-config", orjson.dumps(servers).decode()]
         command += _of_definition(definition, settings)
     elif request.agent_type != GENERAL:
         command += ["--agent", request.agent_type]

@@ -51,6 +51,8 @@ _ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
 _OUTLASTING = frozenset({"CronCreate", "CronDelete", "RemoteTrigger", "ScheduleWakeup"})
 # They run commands, too: a skill those in its text, which no hook sees.
 _LIKE_BASH = frozenset({"Monitor", "PowerShell", "Skill"})
+# Our MCP server, as definitions name it, and as the plugin's is called.
+_OWN, _PLUGIN = "mcp__hostbridge__", "mcp__plugin_hostbridge_hostbridge__"
 _LIKE_AGENT = ("hostbridge__start_agent", "hostbridge__spawn_agent")
 # Modes in which the client asks about fewer calls, or none; and calls that it asks
 # about, in others.
@@ -279,6 +281,8 @@ def _meta(fields: Json, agent_id: str) -> Json | None:
 def permits(tools: Names, blocked: Names, tool: str) -> bool:
     """Whether an agent may call a tool; without `tools`, any that plans nothing."""
     tool = "Agent" if tool == "Task" else tool
+    if tool.startswith(_PLUGIN):
+        tool = _OWN + tool[len(_PLUGIN) :]
     if tool in _ALWAYS:
         return True
     if _names(blocked, tool) or (tool in _LIKE_BASH and _names(blocked, "Bash")):

@@ -36,7 +36,7 @@ from bridge.policy.command_options import (
 from bridge.policy.command_options import is_about as is_about_command
 from bridge.policy.globs import covers, fixed_part, from_root, stays_below
 from bridge.policy.shell_signs import shell_sign
-from bridge.policy.tool_names import rule_on_host
+from bridge.policy.tool_names import of_own_server, rule_on_host
 from bridge.policy.urls import host_of, is_domain
 
 if TYPE_CHECKING:
@@ -194,6 +194,7 @@ def why_not_by_options(
 
 def is_about(rule: Rule, tool: str) -> bool:
     """Whether a rule is about a tool, by the client's name, whatever it grants."""
+    tool = of_own_server(tool)
     if tool in _FAMILIES.get(rule.tool, {rule.tool}):
         return True
     prefix = rule.tool.rstrip("*").removesuffix("__") + "__"

@@ -55,6 +55,23 @@ _OTHERS = """
 KNOWN = frozenset({*LOCAL_NAMES, *HOST_NAMES, *_OTHERS.split()})
 
 
+# Our MCP server, as settings name it, and as the plugin's is called.
+OWN_SERVER = "mcp__hostbridge"
+PLUGIN_SERVER = "mcp__plugin_hostbridge_hostbridge"
+
+
+def of_own_server(name: str) -> str:
+    """A tool of the plugin's server by the name that definitions have for it."""
+    if name.startswith(PLUGIN_SERVER):
+        return OWN_SERVER + name[len(PLUGIN_SERVER) :]
+    return name
+
+
+def has_own_tools(names: tuple[str, ...]) -> bool:
+    """Whether one of these tools is our MCP server's."""
+    return any(each.startswith(OWN_SERVER) for each in names)
+
+
 def is_known(name: str) -> bool:
     """Whether a tool of this name may exist; those of MCP servers are not known."""
     return name in KNOWN or name.startswith("mcp__")

@@ -18,6 +18,8 @@ from bridge.agent_loop.script_tools import Sandbox
 from bridge.agent_loop.toolbox import Toolbox
 from bridge.agent_loop.workspace import Project
 from bridge.agents.load import Loaded, load
+from bridge.agents.registry import Registry
+from bridge.agents.search_tools import OF_TASKS as OF_READING
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
@@ -34,8 +36,13 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
 
 NAMES = (
+    "developer",
     "flow-designer",
+    "merge",
+    "qa-reviewer",
     "researcher",
+    "task-ops",
+    "task-validator",
     "validation-runner",
     "validator-integration",
     "validator-logic",
@@ -43,6 +50,8 @@ NAMES = (
     "validator-syntax",
 )
 PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+# They may write; each other one changes nothing.
+WRITERS = ("developer", "merge", "task-ops")
 JUDGES = ("validator-logic", "validator-security")
 
 
@@ -101,12 +110,14 @@ def test_its_examples_are_valid(name, tmp_path):
     assert set(problems) == {None}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted({*NAMES} - {*WRITERS}))
 def test_it_changes_nothing(name, tmp_path):
-    """None may write, and each command that it may run is listed."""
+    """It may not write, and each command that it may run is listed."""
     definition = definition_of(name)
 
-    assert set(definition.tools or ()) <= {"Read", "Grep", "Glob", "Bash"}
+    tools = set(definition.tools or ())
+    assert tools - OF_READING <= {"Read", "Grep", "Glob", "Bash"}
+    assert set(definition.allow) & tools <= OF_READING
     assert "Bash" not in definition.allow
     assert set(tools_of(definition, tmp_path)) <= {
         "read_file",
@@ -245,8 +256,15 @@ REFUSED = (
     "npm install",
     "make install",
 )  # fmt: skip
-# Granted to one agent only.
-EXTRA = {"validation-runner": ("ruff check",)}
+# The same checks as the one whose only work that is.
+CHECKS = ("developer", "merge", "qa-reviewer", "task-ops", "task-validator")
+GRANTED |= dict.fromkeys(CHECKS, GRANTED["validation-runner"])
+EXTRA = dict.fromkeys(("validation-runner", *CHECKS), ("ruff check",))
+OTHERS = {
+    "developer": {"Edit", "Write"},
+    "merge": {"Edit", "Write"},
+    "task-ops": {"Edit", "Write", "Agent", "mcp__hostbridge"},
+}
 
 
 def is_narrow(rule: str) -> bool:
@@ -254,12 +272,19 @@ def is_narrow(rule: str) -> bool:
     return "*" not in rule or "[" in rule
 
 
+def of_commands(rules: tuple[str, ...]) -> list[str]:
+    return [rule for rule in rules if rule.startswith("Bash")]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_it_may_run(name):
     """By both readers of the rules: the hooks' and the loop's."""
     allow = definition_of(name).allow
     grants = Grants(allow)
-    assert all(is_narrow(rule) for rule in allow)
+    assert all(map(is_narrow, of_commands(allow)))
+    # Not as a part of a workflow: what it may do beside running checks.
+    others = set(allow) - {*of_commands(allow)} - OF_READING
+    assert others <= OTHERS.get(name, set())
 
     for command in GRANTED.get(name, ()):
         assert granted(*allow, tool="Bash", command=command), command
@@ -285,9 +310,64 @@ def test_error_a_local_model_may_not_judge(name, tmp_path):
     assert bridge.overview().waiting == 0
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - set(JUDGES)))
+@pytest.mark.parametrize("name", sorted({*NAMES} - {*JUDGES, "task-ops"}))
 def test_the_others_take_every_route(name):
-    assert definition_of(name).routes == ("host", "claude", "local", "endpoint")
+    routes = definition_of(name).routes
+
+    assert sorted(routes) == ["claude", "endpoint", "host", "local"]
+
+
+def test_task_ops_is_the_one_of_the_seed():
+    """As its plan prints it: which workflows it has, and where they act."""
+    definition = definition_of("task-ops")
+
+    assert (definition.provider, definition.mode) == ("claude", "terminal")
+    assert definition.default_workflow == "expansion"
+    assert {key: dict(each) for key, each in definition.workflows.items()} == {
+        "expansion": {"file": "task-expansion.yaml", "mode": "self"},
+        "validation": {"file": "task-validation.yaml", "mode": "self"},
+    }
+    assert definition.takes("claude")
+
+
+def test_the_researcher_is_a_process_of_its_own():
+    """Read-only, a minute, ten turns; the settings say otherwise where they do."""
+    definition = definition_of("researcher")
+
+    assert (definition.provider, definition.mode) == ("claude", "headless")
+    assert (definition.timeout_s, definition.max_turns) == (60, 10)
+    assert {"Read", "Glob", "Grep"} <= {*(definition.tools or ())}
+    assert {"Edit", "Write", "NotebookEdit", "Agent"} <= {*definition.blocked_tools}
+
+
+def test_the_settings_limit_the_research_agent(tmp_path):
+    """Whichever it is; another agent keeps what its definition says."""
+    env = {
+        "HOME": str(tmp_path),
+        "BRIDGE_RESEARCH_AGENT": "merge",
+        "BRIDGE_RESEARCH_TIMEOUT": "90",
+        "BRIDGE_RESEARCH_MAX_TURNS": "12",
+    }
+    registry = Registry.open(Settings.from_environment(env), tmp_path)
+
+    merge, researcher = registry.find("merge"), registry.find("researcher")
+
+    assert merge is not None
+    assert researcher is not None
+    assert (merge.timeout_s, merge.max_turns) == (90, 12)
+    assert (researcher.timeout_s, researcher.max_turns) == (60, 10)
+
+
+QUESTIONS = ("developer", "merge", "qa-reviewer", "researcher", "task-ops")
+
+
+@pytest.mark.parametrize("name", [*QUESTIONS, "task-validator"])
+def test_it_can_ask_a_question(name):
+    """Where it cannot ask a person, a run does (a checkpoint with its words)."""
+    schema = definition_of(name).output_schema or {}
+
+    assert schema["properties"]["question"]["type"] == "string"
+    assert "question" not in schema["required"]
 
 
 SYNTAX_CHECKS = (

@@ -41,6 +41,7 @@ def test_every_option_reaches_the_request(tmp_path):
         timeout_s=timedelta(seconds=7.5),
         node="code.py::f",
         request_id="mine",
+        route="host",
         **ASKED,  # type: ignore[arg-type]
     )
 
