@@ -9,6 +9,7 @@ import json
 import os
 import re
 import time
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +77,14 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
         }
         write(f"{agents}{call_id}.bash", json.dumps(open_call), os.O_EXCL)
     return True
+
+
+def forget_call(agents: str, agent_id: str, call_id: str) -> None:
+    """Note that a call was refused after all: nothing runs, and it was a turn."""
+    line = json.dumps({"id": call_id, "refused": True})
+    write(f"{agents}{agent_id}.calls", line + "\n", os.O_APPEND)
+    with suppress(OSError):
+        os.unlink(f"{agents}{call_id}.bash")
 
 
 def after_bash(agents: str, fields: Json, agent_id: str, *, ok: bool) -> None:

@@ -74,10 +74,10 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
             # The answer is printed even if the log fails.
             with suppress(BridgeError, OSError):
                 log_answer(hook, output)
-    if output.later is None:
-        return output
-    # It is done by a process of its own, which opens the state anew.
-    return output.then(partial(output.later, replace(hook, store=store)))
+    if output.printed is not None or output.later is not None:
+        # Both open the state anew, the second in a process of its own.
+        output = output.bound_to(replace(hook, store=store))
+    return output
 
 
 def _answered(hook: HookContext) -> HookOutput:
@@ -89,18 +89,40 @@ def _answered(hook: HookContext) -> HookOutput:
     if hook.settings.off:
         return handler(hook)
     is_changed = refresh_rules(hook.settings, hook.store)
+    answered, is_stepped = handler, may_concern_steps(hook)
+    if is_stepped:
+        from bridge.host.active_steps import answer_with_steps
+
+        answered = partial(answer_with_steps, handler=handler)
     # The sign that the shell half looks for.
     if os.path.lexists(f"{hook.store.place.state}/{FOLDER}/{hook.event.name}"):
         from bridge.host.rule_effects import answer_with_rules
 
-        output = answer_with_rules(hook, handler)
+        output = answer_with_rules(hook, answered, is_always_asked=is_stepped)
     else:
-        output = handler(hook)
+        output = answered(hook)
     if is_changed and hook.event.name != "SessionStart":
         from bridge.host.rule_problems import with_problems
 
         output = with_problems(hook, output)
     return output
+
+
+def may_concern_steps(hook: HookContext) -> bool:
+    """Whether a step workflow is active in the session, or an agent is to begin one."""
+    state = str(hook.store.place.state)
+    if os.path.lexists(f"{state}/sessions/{hook.session.session_id}.steps"):
+        return True
+    if not hook.event.agent_id:
+        return False
+    from bridge.host.runs import find_run
+
+    run = find_run(hook.store, hook.event)
+    if run is None or run.workflow is None:
+        return False
+    from bridge.host.step_gate import begins
+
+    return begins(state, run.to_data())
 
 
 def go_on_with_flows(hook: HookContext) -> None:

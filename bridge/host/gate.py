@@ -43,7 +43,10 @@ TOKEN = b"bridge:"
 DESCRIBED = "hostbridge: "
 # How deeply agents may be nested here; the limit that a user may set is lower.
 _MAX_DEPTH = 20
-_UNREAD = "hostbridge could not read this call, and a rule may be about it. Leave it."
+_UNREAD = (
+    "hostbridge could not read this call, and a rule or a step may be about it. Leave "
+    "it."
+)
 _UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
 # Without these an agent could not answer, or not use its tools.
 _ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
@@ -70,8 +73,8 @@ def main(full: Full, event: str, state: str, kind: str = "", *tasks: str) -> Non
 
     `tasks` are what the library may have to do, apart from its agents' calls: "offer"
     if requests may wait for the main thread, "launch" for the hook that sees Agent
-    calls begin, "rules" if a rule may concern the event, "wait" if the turn may wait
-    for the agent of this call.
+    calls begin, "rules" if a rule may concern the event, "steps" if a step may, "wait"
+    if the turn may wait for the agent of this call.
     """
     data = read_all()
     if "wait" in tasks:
@@ -92,10 +95,11 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
     is_due = "offer" in tasks or (is_launch and TOKEN in data.lower())
     has_agent = b'"agent_id"' in data
     # The main thread's events name no agent: the common case, before any parsing.
-    fields = _parse(data) if has_agent or "rules" in tasks else {}
+    is_asked = has_agent or "rules" in tasks or "steps" in tasks
+    fields = _parse(data) if is_asked else {}
     agent_id, tool = fields.get("agent_id"), fields.get("tool_name", "")
     if not has_agent or agent_id is None or not isinstance(tool, str):
-        return is_due or _has_rule(event, state, fields, tasks)
+        return is_due or _is_bound(event, state, fields, tasks)
     if not call_notes.is_name(agent_id) or (not is_launch and tool in _NOT_HERE):
         return False
     agents = state + "/agents/"
@@ -105,12 +109,12 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         return False
     if event not in _ASKS:
         call_notes.after_bash(agents, fields, agent_id, ok=event == "PostToolUse")
-        return _has_rule(event, state, fields, tasks, run)
+        return _is_bound(event, state, fields, tasks, run)
     if run is None:
         has_token = is_launch and is_due
         if has_token or is_ours(agents, fields, agent_id):
             return True
-        return _has_rule(event, state, fields, tasks)
+        return _is_bound(event, state, fields, tasks)
     if event != "PreToolUse" or is_launch:
         return True
     return (
@@ -122,7 +126,7 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         or not permits(run.get("tools"), run.get("blockedTools"), tool)
         or tool == "SendMessage"
         or is_unasked(run, fields)
-        or _has_rule(event, state, fields, tasks, run)
+        or _is_bound(event, state, fields, tasks, run)
         or not call_notes.before_tool(agents, fields, run, agent_id, tool)
     )
 
@@ -135,6 +139,31 @@ def _waited(state: str, data: bytes) -> bytes:
 
     signal.alarm(MAX_WAIT_S + 10)
     return wait(state, _parse(data))
+
+
+def _is_bound(
+    event: str, state: str, fields: Json, tasks: Sequence[str], run: Json | None = None
+) -> bool:
+    """Whether a rule or a step has something to say about an event."""
+    return _has_rule(event, state, fields, tasks, run) or _has_step(
+        event, state, fields, tasks, run
+    )
+
+
+def _has_step(
+    event: str, state: str, fields: Json, tasks: Sequence[str], run: Json | None
+) -> bool:
+    """Whether the step of a workflow has something to say about an event."""
+    is_new = run is not None and bool(run.get("workflow"))
+    if not (is_new or "steps" in tasks) or is_off(state, fields):
+        return False
+    if event == "PreToolUse" and "hook_event_name" not in fields:
+        raise _Unread
+    from bridge.host import step_gate
+
+    if is_new and step_gate.begins(state, run):
+        return True
+    return "steps" in tasks and step_gate.has_say(event, state, fields, run)
 
 
 def _has_rule(
@@ -177,9 +206,14 @@ def last_word(event: str, state: str, data: bytes) -> bytes:
             from bridge.host.rule_gate import may_refuse
             from bridge.policy.rule_mending import UNRULED
 
-            is_ruled = event == "PreToolUse" and not is_off(state, fields)
-            is_refused = is_ruled and may_refuse(event, state, fields)
-            return denial(UNRULED) if is_refused else b""
+            if event != "PreToolUse" or is_off(state, fields):
+                return b""
+            if may_refuse(event, state, fields):
+                return denial(UNRULED)
+            from bridge.host.step_gate import refusal
+
+            refused = refusal(state, fields)
+            return b"" if refused is None else denial(refused)
     except Exception:  # noqa: BLE001 - what cannot be read at all is not ours
         return b""
     if event == "PreToolUse":

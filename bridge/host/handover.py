@@ -63,7 +63,9 @@ def hand_over(
         definition = caller.find_definition(spawn)
         if is_headless(definition):
             take_time()
-            return ask_headless(caller, spawn, definition, begin=partial(_count, hook))
+            return ask_headless(
+                caller, spawn, definition, begin=partial(count_agent, hook)
+            )
         if not spawn.is_handover:
             return _beside(caller, spawn, definition)
         # The hook of another entry may see the same call at the same time.
@@ -73,8 +75,12 @@ def hand_over(
         return not_started(spawn, error)
 
 
-def _count(hook: HookContext, request: Request) -> None:
-    """An agent that a process of its own runs is one of the session's, too."""
+def count_agent(hook: HookContext, request: Request) -> None:
+    """An agent that a process of its own runs is one of the session's, too.
+
+    Raises:
+        NotPossible: the session's budgets are spent.
+    """
     if limit := find_spent(session_now(hook), uptime(hook.store.clock)):
         raise NotPossible(f"{limit.why}; more now: {limit.cure}")
     left_ms = max(0, request.deadline_ms - hook.now_ms())
@@ -128,19 +134,21 @@ def _instead(
 def offer_to_caller(hook: HookContext, request: Request, key: str) -> None:
     """Submit a request that only who made the call of this event may start.
 
-    It is claimed at once, so that nobody else in the session is asked to start it.
+    It is claimed at once, so that nobody else in the session is asked to start it. One
+    that is there already, since a kill came in between, is gone on with.
 
     Raises:
         NotPossible: the session cannot take it; it has ended.
     """
-    hook.store.submit(request)
-    taken = hook.store.claim(
+    known = hook.store.find(RequestId(request.request_id))
+    if known is None:
+        hook.store.submit(request)
+    if not _is_claimed(hook, known) and not hook.store.claim(
         hook.claimant,
         hook.settings.slots,
         judge_for(hook),
         only=RequestId(request.request_id),
-    )
-    if not taken:
+    ):
         why = _why_not_taken(hook, request)
         give_up(hook.store, request, "cancelled", why)
         raise NotPossible(why)
@@ -150,6 +158,12 @@ def offer_to_caller(hook: HookContext, request: Request, key: str) -> None:
     )
     if not agent_id:
         mark_open(hook)
+
+
+def _is_claimed(hook: HookContext, known: Found | None) -> bool:
+    """Whether a request is with this session already."""
+    claim = known.request.claim if known and known.request else None
+    return claim is not None and claim.host == hook.session.host
 
 
 def can_start(agent_type: str | None, run: AgentRun | None, depth: int) -> bool:

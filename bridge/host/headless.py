@@ -23,6 +23,7 @@ from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_sta
 from bridge.policy.rule_decision import Spawn
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
+from bridge.routes import OWN
 from bridge.store.handovers import (
     BESIDE,
     HEADLESS,
@@ -36,6 +37,11 @@ from bridge.store.store import Store
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
+    from bridge.config import Settings
+    from bridge.protocol.request import RouteName
+
+# Called before an agent is started; raises if none may be.
+Begin = Callable[[Request], None]
 
 _SCRIPT = Path(__file__).parents[1] / "worker" / "one_request.py"
 _POLL_S = 0.05
@@ -54,6 +60,47 @@ def is_headless(definition: Definition | None) -> bool:
     )
 
 
+def own_route(definition: Definition | None, settings: Settings) -> RouteName:
+    """The route of an agent that no session runs.
+
+    Raises:
+        NotPossible: it takes none.
+    """
+    usual: RouteName = "claude"
+    for route in OWN:
+        if route == settings.cli_fallback:
+            usual = route
+    routes = definition.routes if definition else (usual,)
+    own = next((route for route in routes if route != "host"), None)
+    if own is None:
+        raise NotPossible("it is headless, and its routes name only the host")
+    return own
+
+
+def begin_beside(
+    caller: Caller, request: Request, key: str, *, begin: Begin = lambda _: None
+) -> None:
+    """Have an agent of a process of its own begin; nobody here waits for it.
+
+    The same again, after a kill, starts nothing twice.
+
+    Raises:
+        BridgeError: it may not run.
+    """
+    store, request_id = caller.store, RequestId(request.request_id)
+    with store.exclusive_if_free():
+        found = store.find(request_id)
+        if found is None:
+            _check_depth(caller)
+            _check_room(caller)
+            begin(request)
+            store.submit(request)
+        note_handover(store, caller.holder, BESIDE + key, request_id, caller.agent_id)
+    waiting = store.find_unfinished(request_id)
+    if waiting is not None and waiting.claim is None:
+        _start(store.place, request_id)
+
+
 def take_time() -> None:
     """Put a hook's own end off until after the wait; its entry allows for that."""
     most_s = MAX_WAIT_S + _REST_S
@@ -66,7 +113,7 @@ def ask_headless(
     spawn: Spawn,
     definition: Definition | None,
     *,
-    begin: Callable[[Request], None] = lambda _: None,
+    begin: Begin = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Told:
     """Have the agent do it, and wait for that if it takes the place of the call.
@@ -117,16 +164,18 @@ def _open_request(caller: Caller, key: str, *, is_answer_wanted: bool) -> str | 
 
 
 def _request(caller: Caller, spawn: Spawn, definition: Definition | None) -> Request:
+    _check_depth(caller)
+    return caller.request_of(
+        spawn, definition, route=own_route(definition, caller.settings)
+    )
+
+
+def _check_depth(caller: Caller) -> None:
     if caller.depth > caller.settings.max_depth:
         raise NotPossible(
             f"{caller.depth} agents stand above it; {caller.settings.max_depth} is the "
             "limit (max_depth)"
         )
-    routes = definition.routes if definition else ()
-    own = next((route for route in routes if route != "host"), None)
-    if own is None:
-        raise NotPossible("it is headless, and its routes name only the host")
-    return caller.request_of(spawn, definition, route=own)
 
 
 def _check_room(caller: Caller) -> None:

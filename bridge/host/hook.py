@@ -75,7 +75,9 @@ def _emit(output: HookOutput) -> None:
         view = memoryview(output.stdout)
         while view:
             view = view[os.write(1, view) :]
-    except OSError:
+        if output.printed is not None:
+            output.printed()
+    except Exception:  # noqa: BLE001, S110 - the answer is out, or nobody reads it
         pass
     if output.later is not None:
         _do_later(output.later)

@@ -148,6 +148,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         definition = found and agents.with_base(found, "host")
         request = resolve(definition, hook.store, request)
         folder = request.folder and str(check_folder(hook.store.place, request.folder))
+        workflow = _workflow(hook, request)
         if definition is not None:
             check_rule_set(definition, hook.settings, hook.store.place)
             request = hosted(request, definition, _carrier(hook, agents.registry))
@@ -170,6 +171,7 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         parent=hook.event.agent_id,
         variables=request.variables,
         above=agents_above(hook.store, request),
+        workflow=workflow,
         **limits_of(definition),
     )
     # First: a launch that is not noted could not be completed.
@@ -201,6 +203,26 @@ def _launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     with suppress(StateUnavailable):
         note_taken_up(hook)
     return with_news(hook, _rewrite(hook, mine))
+
+
+def _workflow(hook: HookContext, request: Request) -> str | None:
+    """What the agent's conversation works through; None for nothing.
+
+    It begins with the agent's first event: only then is it known which agent it is.
+
+    Raises:
+        BridgeError: it cannot be used.
+    """
+    if not request.works_through:
+        return None
+    from bridge.agents.workflow_choice import workflow_of
+    from bridge.host.conversations import compiled
+
+    wanted = workflow_of(request)
+    if wanted is None:
+        return None
+    compiled(hook.settings, hook.store.place.project, wanted)
+    return wanted.name
 
 
 def agents_above(store: Store, request: Request) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from bridge.protocol import plain_json
@@ -28,14 +29,28 @@ WAKES = 42
 class HookOutput(NamedTuple):
     """The output of one hook process, and its exit code.
 
-    `later` runs once the client has its answer, in a process that the client does not
-    wait for: a function of the hook's context. Nothing may depend on it.
+    `printed` runs as soon as the output is written, `later` once the client has its
+    answer, in a process that the client does not wait for: functions of the hook's
+    context. Nothing may depend on them.
     """
 
     stdout: bytes = b""
     stderr: str = ""
     exit_code: int = 0
     later: Callable[..., None] | None = None
+    printed: Callable[..., None] | None = None
+
+    def bound_to(self, hook: object) -> HookOutput:
+        """The same output, whose functions are called without a hook's context."""
+        later, printed = self.later, self.printed
+        return self._replace(
+            later=later and partial(later, hook),
+            printed=printed and partial(printed, hook),
+        )
+
+    def once_printed(self, printed: Callable[..., None]) -> HookOutput:
+        """The same output, with something to do as soon as it is written."""
+        return self._replace(printed=printed)
 
     def then(self, later: Callable[..., None]) -> HookOutput:
         """The same output, with something to do afterwards."""

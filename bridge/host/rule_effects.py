@@ -54,11 +54,18 @@ if TYPE_CHECKING:
 _WAY_OUT = f"`hostbridge rules check` compiles them, or says why not; {NOT_BLOCKED}"
 
 
-def answer_with_rules(hook: HookContext, handler: Handler) -> HookOutput:
-    """The answer of rules and of the event's handler, as one."""
+def answer_with_rules(
+    hook: HookContext, handler: Handler, *, is_always_asked: bool = False
+) -> HookOutput:
+    """The answer of rules and of the event's handler, as one.
+
+    The handler has no look at a call that is plainly not ours, unless it
+    `is_always_asked`.
+    """
     event = hook.event
     if event.name == "PreToolUse":
-        output = handler(hook) if _concerns_handler(event) else SILENT
+        is_asked = is_always_asked or _concerns_handler(event)
+        output = handler(hook) if is_asked else SILENT
         # It is refused, or turned into one of ours.
         is_decided = b'"permissionDecision"' in output.stdout
         if is_decided or event.tool == HANDBACK:

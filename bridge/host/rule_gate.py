@@ -110,6 +110,7 @@ def whose_of(state: str, fields: Json, run: Json | None, defaults: Json) -> Whos
             agent=other,
             depth=1 if agent_id else 0,
             above=(other,) if other else (),
+            workflow=_workflow(state, fields, run),
         )
     own = {**(run.get("variables") or {}), **_set(f"{state}/agents/{agent_id}.vars")}
     above = run.get("above") or ()
@@ -119,7 +120,23 @@ def whose_of(state: str, fields: Json, run: Json | None, defaults: Json) -> Whos
         depth=run.get("depth", 0) + 1,
         above=above,
         sets=run.get("ruleSets") or {},
+        workflow=_workflow(state, fields, run),
     )
+
+
+def _workflow(
+    state: str, fields: Json, run: Json | None
+) -> tuple[str | None, str | None]:
+    """The workflow that is active where an event happens, and its step."""
+    signs = (
+        f"{state}/{folder}/{fields.get(key)}.steps"
+        for folder, key in (("sessions", "session_id"), ("agents", "agent_id"))
+    )
+    if not any(map(os.path.lexists, signs)):
+        return None, None
+    from bridge.host.step_binding import place_of
+
+    return place_of(state, fields, run)
 
 
 def _set(path: str) -> Json:

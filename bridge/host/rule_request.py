@@ -110,20 +110,20 @@ class Caller(NamedTuple):
             fields["model"] = spawn.model
         now_us = self.store.clock.now_us()
         priority = fields.pop("priority", "high")
+        known = more.pop("request_id", None)
         request = Request(
-            request_id=new_request_id(now_us, priority),
+            request_id=known or new_request_id(now_us, priority),
             agent_type=spawn.agent,
             prompt=spawn.prompt,
             arguments=spawn.arguments,
             created_at=now_us // 1000,
             uptime=uptime(self.store.clock),
-            requester=f"rule {spawn.rule['name']}"[:60],
+            requester=more.pop("requester", f"rule {spawn.rule['name']}")[:60],
             parent_request_id=self.parent,
             depth=self.depth,
             priority=priority,
             answer_to_host=True,
-            **fields,
-            **more,
+            **{**fields, **more},
         )
         if definition is None:
             return request.with_(variables=dict(self.variables))

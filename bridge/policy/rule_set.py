@@ -62,9 +62,10 @@ class Whose:
         variables: its own, or the session's.
         sets: by layer, the name of the rule set that binds it; None for no rules of
             that layer. The usual set where a layer is not named.
+        workflow: the step workflow that binds it, and the step that this is in.
     """
 
-    __slots__ = ("above", "agent", "depth", "sets", "variables")
+    __slots__ = ("above", "agent", "depth", "sets", "variables", "workflow")
 
     def __init__(
         self,
@@ -74,12 +75,14 @@ class Whose:
         depth: int = 0,
         above: Sequence[str] = (),
         sets: Mapping[str, str | None] | None = None,
+        workflow: tuple[str | None, str | None] = (None, None),
     ) -> None:
         self.variables = variables
         self.agent = agent
         self.depth = depth
         self.above = above
         self.sets = sets or {}
+        self.workflow = workflow
 
 
 class Fired:
@@ -123,8 +126,8 @@ def scope_of(raw: Json, whose: Whose) -> Json:
         },
         "cwd": raw.get("cwd"),
         "variables": dict(whose.variables),
-        "workflow": None,
-        "current_step": None,
+        "workflow": whose.workflow[0],
+        "current_step": whose.workflow[1],
     }
 
 

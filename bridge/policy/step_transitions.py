@@ -54,6 +54,16 @@ _MAX_PROBLEMS = 20
 _NAMES = frozenset({*scope_of({}, Whose({})), "tool_failed", "vars", "settings"})
 
 
+class Said:
+    """The result of a deed, with a text that the model is told as it is."""
+
+    __slots__ = ("text", "value")
+
+    def __init__(self, value: Any, text: str) -> None:
+        self.value = value
+        self.text = text
+
+
 class Change:
     """What an event came to.
 
@@ -267,6 +277,9 @@ class _Event:
             if "prompt" in action:
                 given["prompt"] = self.deeds.render(action["prompt"], self.scope)
             result = self.deeds.act(action, given, self.key(place, given))
+            if isinstance(result, Said):
+                self.said.append(result.text)
+                result = result.value
             if action.get("into"):
                 self.set({action["into"]: result})
 

@@ -17,6 +17,10 @@ DEFAULT_TIMEOUT_MS = 120_000
 MAX_PROMPT_CHARS = 10_000_000
 # Two clocks of one machine drift apart by less than this.
 _MIN_CHANGE_MS = 1000
+_STEPS = """\
+You work through the step workflow {name}. With your first tool call hostbridge tells \
+you its step: what is to be done there, which tools it allows, and how it goes on. A \
+call that the step refuses says so."""
 _ASKED = ("request_id", "agent_type", "prompt", "arguments", "node", "task_id")
 
 
@@ -286,7 +290,20 @@ class Request(Record):
     def spoken(self) -> str:
         """The agent's whole prompt, without the contract."""
         text = self.asked if self.definition is None else self.definition.prompt
-        return text if self.folder is None else f"{text}\n\n{_in_folder(self.folder)}"
+        parts = [text]
+        if self.folder is not None:
+            parts.append(_in_folder(self.folder))
+        if self.works_through:
+            parts.append(_STEPS.format(name=self.works_through))
+        return "\n\n".join(parts)
+
+    @property
+    def works_through(self) -> str | None:
+        """The name of the step workflow of its agent's conversation."""
+        if self.definition is None:
+            return self.workflow
+        chosen = self.definition.workflow
+        return chosen.name if chosen else None
 
     @property
     def stage(self) -> Stage:

@@ -18,7 +18,7 @@ if they were done: see `bridge.store.variables`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -199,5 +199,21 @@ def remove_sign(state: State, session: str) -> None:
         with suppress(NotAPlainFile, plain_json.JSONDecodeError):
             record = plain_json.loads(agents.read(f"{name}{SIGN}", MAX_BYTES) or b"{}")
             if isinstance(record, Mapping) and record.get("session") == session:
+                return
+    state["sessions"].remove(f"{session}{SIGN}")
+
+
+def remove_stale(state: State, session: str, ids: Collection[str]) -> None:
+    """Remove the sign of a session without any workflow, under any of its ids.
+
+    After `/clear` the workflows of its agents name the earlier one.
+    """
+    if state["sessions"].has(f"{session}{SIGN}.json"):
+        return
+    agents = state["agents"]
+    for name in agents.names(SIGN):
+        with suppress(NotAPlainFile, plain_json.JSONDecodeError):
+            record = plain_json.loads(agents.read(f"{name}{SIGN}", MAX_BYTES) or b"{}")
+            if isinstance(record, Mapping) and record.get("session") in ids:
                 return
     state["sessions"].remove(f"{session}{SIGN}")

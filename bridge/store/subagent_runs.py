@@ -55,7 +55,8 @@ class AgentRun(Record):
 
     For rules: the `variables` it began with, whether they stand alone or over those of
     the rules files (`replaces_variables`), the names of the agents `above`, itself
-    first, and by layer the rule set that binds it (`rule_sets`).
+    first, and by layer the rule set that binds it (`rule_sets`). `workflow` is the name
+    of what its conversation works through, if it does.
     """
 
     request_id: str
@@ -88,6 +89,7 @@ class AgentRun(Record):
     replaces_variables: bool = False
     above: tuple[str, ...] = ()
     rule_sets: dict[str, Any] = field(default_factory=dict)
+    workflow: str | None = None
 
 
 def note_call(store: Store, run: AgentRun) -> None:

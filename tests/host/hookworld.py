@@ -113,6 +113,8 @@ class HookWorld:
     def fire(self, name: str, **fields: Any) -> HookOutput:
         """Answer one event, and do what follows the answer."""
         output = self.answer(name, **fields)
+        if output.printed is not None:
+            output.printed()
         if output.later is not None:
             output.later()
         return output

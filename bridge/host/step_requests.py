@@ -1,0 +1,161 @@
+"""The agents that a step asks: `spawn_agent`.
+
+The request has the key of the deed as its id, so that one that is done again after a
+kill asks nothing twice. In a session the agent is offered to the conversation whose
+step it is, which is told to start it; `mode: headless` has a process of its own, for
+whose answer the model may wait.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bridge.host.handover import can_start, offer_to_caller
+from bridge.host.headless import Begin, begin_beside, is_headless, own_route
+from bridge.host.request_tokens import instruction
+from bridge.host.rule_request import Caller, NotPossible
+from bridge.policy.rule_decision import Spawn
+from bridge.policy.step_transitions import Said
+from bridge.store.handovers import find_handover
+
+if TYPE_CHECKING:
+    from bridge.agents.definition import Definition
+    from bridge.host.context import HookContext
+    from bridge.protocol.request import Request, RouteName
+    from bridge.store.subagent_runs import AgentRun
+
+    Json = dict[str, Any]
+
+_NO_SESSION = "no session is here to start it in; with `mode: headless` it needs none"
+# What a request takes as it is written.
+_FIELDS = ("workflow", "task_id", "variables")
+
+
+def _begun(_request: Request) -> None:
+    """Count nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRequests:
+    """Asks agents for the workflow of one conversation.
+
+    Attributes:
+        caller: in whose name.
+        hook: the session that it is in; None for an agent that no session runs.
+        run: the record of the agent, if it is one of ours in a session.
+        agent_type: the client's name for that agent; None for the main thread.
+        begin: called before an agent of a process of its own is started.
+    """
+
+    caller: Caller
+    hook: HookContext | None = None
+    run: AgentRun | None = None
+    agent_type: str | None = None
+    begin: Begin = _begun
+
+    def act(self, action: Json, given: Json, key: str) -> Any:
+        """Do a `spawn_agent`, or a `call_tool`, once for one key.
+
+        Raises:
+            BridgeError: it cannot be done.
+        """
+        if action["do"] == "spawn_agent":
+            return self.spawn(given, key)
+        from bridge.tasks.task import Holder
+        from bridge.tasks.tool_deeds import ToolContext
+        from bridge.tasks.tool_table import call
+
+        caller = self.caller
+        texts: list[str] = []
+
+        def start_agent(*, dedup_key: str, **asked: Any) -> str:
+            said = self.spawn(asked, _id_of(dedup_key))
+            texts.append(said.text)
+            return str(said.value["request_id"])
+
+        who = caller.agent_id or caller.holder
+        context = ToolContext(caller.store, caller.settings, Holder(who), start_agent)
+        result = call(context, action["tool"], given, key)
+        return Said(result, "\n".join(texts)) if texts else result
+
+    def spawn(self, given: Json, key: str) -> Said:
+        """Ask an agent; the value names the request.
+
+        Raises:
+            BridgeError: it cannot be asked.
+        """
+        agent = str(given.get("agent"))
+        caller = self.caller
+        earlier = find_handover(caller.store, caller.holder, key)
+        if earlier is not None:
+            return _offered(agent, key)
+        spawn = _spawn_of(agent, given)
+        definition = caller.find_definition(spawn)
+        mode = given.get("mode") or ("headless" if is_headless(definition) else "")
+        if mode == "headless":
+            route = own_route(definition, caller.settings)
+            request = self._request(spawn, definition, given, key, route)
+            begin_beside(caller, request, key, begin=self.begin)
+            return _works(agent, key)
+        if self.hook is None:
+            raise NotPossible(_NO_SESSION)
+        if not can_start(self.agent_type, self.run, caller.depth):
+            raise NotPossible("this agent has no tool to start others")
+        request = self._request(spawn, definition, given, key, "host")
+        session = self.hook.session.session_id
+        offer_to_caller(self.hook, request.with_(session=session), key)
+        return _offered(agent, key)
+
+    def _request(
+        self,
+        spawn: Spawn,
+        definition: Definition | None,
+        given: Json,
+        key: str,
+        route: RouteName,
+    ) -> Request:
+        more = {name: given[name] for name in _FIELDS if given.get(name) is not None}
+        if given.get("schema") is not None:
+            more["answer_schema"] = given["schema"]
+        if given.get("timeout") is not None:
+            more["timeout"] = int(float(given["timeout"]) * 1000)
+        return self.caller.request_of(
+            spawn,
+            definition,
+            request_id=key,
+            requester="a step workflow",
+            route=route,
+            **more,
+        )
+
+
+def _works(agent: str, request_id: str) -> Said:
+    return Said(
+        {"request_id": request_id, "agent": agent},
+        f"hostbridge: {agent} works on this by itself, as request {request_id}: "
+        "the tool wait_for_agent gives its answer.",
+    )
+
+
+def _offered(agent: str, request_id: str) -> Said:
+    return Said(
+        {"request_id": request_id, "agent": agent},
+        f"{instruction([request_id])}\nGo on with its answer.",
+    )
+
+
+def _spawn_of(agent: str, given: Json) -> Spawn:
+    rule: Json = {"name": "step", "file": "", "line": 0}
+    rule["spawn_agent"] = {
+        "agent": agent,
+        "arguments": given.get("arguments") or {},
+        "model": given.get("model"),
+    }
+    return Spawn(rule, str(given.get("prompt") or ""), is_handover=False)
+
+
+def _id_of(dedup_key: str) -> str:
+    """The id of what is asked once for a key."""
+    return f"a-{hashlib.sha256(dedup_key.encode()).hexdigest()[:32]}"
