@@ -32,6 +32,9 @@ GROUPS = {
         "flow": "Which flows there are, what is wrong; design one.",
         "workflow": "Which pipelines and step workflows there are.",
     },
+    "Tasks": {
+        "task": "What is to be done: add, take, close; what is ready.",
+    },
     "Agents and models": {
         "agents": "Which agents there are, and what is wrong.",
         "trust": "Look at what this project brings; allow it.",

@@ -88,6 +88,13 @@ def _sessions(bridge: Bridge) -> Iterator[str]:
         yield from (session.session_id for session in live_sessions(bridge.store))
 
 
+def _tasks(bridge: Bridge) -> Iterator[str]:
+    """The numbers of those that are not closed, without the mark of a comment."""
+    if bridge.tasks.database.exists():
+        found = bridge.tasks.list(status=("open", "in_progress", "needs_review"))
+        yield from (str(task.number) for task in found)
+
+
 # What the script asks for.
 _NAMES: dict[str, Callable[[Bridge], Iterator[str]]] = {
     "agents": _agents,
@@ -97,6 +104,7 @@ _NAMES: dict[str, Callable[[Bridge], Iterator[str]]] = {
     "records": _records,
     "sessions": _sessions,
     "settings": _settings,
+    "tasks": _tasks,
 }
 
 USAGE = "|".join(_SHELLS)
