@@ -37,6 +37,7 @@ class AsyncTasks:
     list = _in_thread(Tasks.list)
     tree = _in_thread(Tasks.tree)
     ready = _in_thread(Tasks.ready)
+    counts = _in_thread(Tasks.counts)
     holder_of = _in_thread(Tasks.holder_of)
     create = _in_thread(Tasks.create)
     create_all = _in_thread(Tasks.create_all)

@@ -6,10 +6,12 @@ ten thousand the first few are read, the others counted. Takes no lock.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.config import Settings
 from bridge.errors import BridgeError, NewerSchema
@@ -112,9 +114,21 @@ class LiveRun(NamedTuple):
     ways: tuple[str, ...] = ()
 
 
+class TaskCounts(NamedTuple):
+    """How many tasks are in which status; `problem` is why they cannot be read."""
+
+    open: int = 0
+    in_progress: int = 0
+    needs_review: int = 0
+    escalated: int = 0
+    closed: int = 0
+    problem: str | None = None
+
+
 class Overview(NamedTuple):
     """The project at one moment; `requests` are those claimed and the first waiting.
 
+    `tasks` is None where there have never been any.
     `is_off` is set by `hostbridge off`, `off_s` seconds ago; `is_off_here` by the
     caller's environment.
     Without a state directory (`exists` False) nothing was ever asked here. `unreadable`
@@ -135,6 +149,7 @@ class Overview(NamedTuple):
     last: tuple[EndedRequest, ...] = ()
     off_s: float | None = None
     runs: tuple[LiveRun, ...] = ()
+    tasks: TaskCounts | None = None
 
 
 def overview(store: Store, settings: Settings) -> Overview:
@@ -148,6 +163,7 @@ def overview(store: Store, settings: Settings) -> Overview:
     off = switch.switched_off(store)
     hosts = [s for s in live if s.session_id not in off]
     now_ms = store.now_ms()
+    tasks = _tasks(store)
     with store.state() as state:
         ended = set(state["responses"].names())
 
@@ -178,7 +194,21 @@ def overview(store: Store, settings: Settings) -> Overview:
             last=tuple(islice(_last_ended(state), SHOWN_ENDED)),
             off_s=off.age_s(now_ms),
             runs=tuple(_live_runs(state)),
+            tasks=tasks,
         )
+
+
+def _tasks(store: Store) -> TaskCounts | None:
+    """Without tasks SQLite is not loaded; a lock is waited for only a moment."""
+    if not os.path.lexists(f"{store.place.state}/tasks.db"):
+        return None
+    from bridge.tasks.tasks import Tasks
+
+    try:
+        counts: dict[str, Any] = {**Tasks(store.until(-inf)).counts()}
+        return TaskCounts(**counts)
+    except BridgeError as exc:
+        return TaskCounts(problem=exc.what)
 
 
 def _live_runs(state: State) -> Iterator[LiveRun]:

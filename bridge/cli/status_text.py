@@ -85,6 +85,7 @@ def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[
         yield from table(_RUNS, map(_run, seen.runs), width)
         for way in (way for run in seen.runs for way in run.ways):
             yield from wrapped(f"waits for you: {way}", width, whole_words=True)
+    yield from _tasks(seen, width)
     yield ""
     if seen.last:
         yield from table(_ENDED, map(_ended, seen.last), width)
@@ -93,6 +94,21 @@ def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[
     else:
         text = f"nothing was ever asked here: there is no {seen.state}"
         yield from wrapped(text, width, whole_words=True)
+
+
+def _tasks(seen: Overview, width: int | None) -> Iterator[Line]:
+    """How many tasks there are, by status."""
+    if seen.tasks is None:
+        return
+    yield ""
+    *counts, why = seen.tasks
+    if why is not None:
+        text = f"the tasks cannot be read: {why}"
+        yield from wrapped(Styled(text, "yellow"), width, whole_words=True)
+        return
+    names = (name.replace("_", " ") for name in seen.tasks._fields)
+    told = (f"{n:,} {name}" for n, name in zip(counts, names, strict=False) if n)
+    yield from wrapped(f"tasks: {', '.join(told) or 'none'} (hostbridge task)", width)
 
 
 def _waiting(seen: Overview, width: int | None) -> Iterator[Line]:

@@ -19,7 +19,7 @@ _COLUMNS = (
     Column("TASK"),
     Column("STATUS"),
     Column("PRIORITY", spare=3),
-    Column("TITLE", least=12),
+    Column("TITLE", least=30),
     Column("PARTS", spare=2),
     Column("AFTER", least=6, spare=4),
     Column("BY", least=8, spare=1),
@@ -65,7 +65,9 @@ def tree_lines(branches: Iterable[Branch], width: int | None) -> list[Line]:
 
 def line_of(task: Task) -> str:
     """A task on one line."""
-    known = [task.status.value, *([_parts(task)] if task.children else [])]
+    known = [task.status.value]
+    if task.children:
+        known.append(f"{_parts(task)} closed")
     if task.status is Status.IN_PROGRESS and task.assignee:
         known.append(f"by {task.assignee}")
     return visible(f"{task.ref}  {task.title}  ({', '.join(known)})")
@@ -75,16 +77,16 @@ def task_lines(
     task: Task, holder: Holder | None, now_ms: int, width: int | None
 ) -> Iterator[Line]:
     """All that is known of one task."""
-    yield Styled(f"{task.ref} ", "bold"), Styled(visible(task.title), "bold")
-    status = _status(task.status)
+    heading = Styled(visible(f"{task.ref}  {task.title}"), "bold")
+    yield from wrapped(heading, width, below=_FURTHER)
     by = f" by {describe(holder)}" if holder else ""
-    yield "  status      ", status, visible(by)
     facts = {
+        "status": f"{task.status.value}{by}",
         "why": task.reason,
         "priority": task.priority.value,
         "category": task.category,
         "part of": "" if task.parent is None else f"#{task.parent}",
-        "parts": _parts(task),
+        "parts": f"{_parts(task)} closed" if task.children else "",
         "after": " ".join(f"#{number}" for number in task.depends_on),
         "created": ago((now_ms - task.created_ms) / 1000),
         "changed": ago((now_ms - task.updated_ms) / 1000),
@@ -144,7 +146,7 @@ def _parts(task: Task) -> str:
     """How far the parts of a task are."""
     if not task.children:
         return ""
-    return f"{task.closed_children} of {task.children} closed"
+    return f"{task.closed_children} of {task.children}"
 
 
 def _status(status: Status) -> str:

@@ -17,6 +17,7 @@ from bridge.doctor import (
     rules,
     searching,
     state,
+    tasks,
 )
 from bridge.doctor.finding import Finding, Verdict, problem
 from bridge.doctor.subject import Subject
@@ -48,6 +49,7 @@ CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("rules", rules.files),
     ("mcp", mcp.server),
     ("requests", requests.stuck),
+    ("tasks", tasks.database),
     (PAST, recent_failures.recent),
 )
 

@@ -208,12 +208,12 @@ class _Merge:
         for what, edges, take_out in (
             (
                 "depends on itself",
-                "SELECT task, depends_on FROM dependencies",
+                "SELECT task, depends_on FROM dependencies ORDER BY 1, 2",
                 "DELETE FROM dependencies WHERE task = ? AND depends_on = ?",
             ),
             (
                 "is part of itself",
-                "SELECT number, parent FROM tasks WHERE parent IS NOT NULL",
+                "SELECT number, parent FROM tasks WHERE parent IS NOT NULL ORDER BY 1",
                 "UPDATE tasks SET parent = NULL WHERE number = ? AND parent = ?",
             ),
         ):

@@ -77,6 +77,12 @@ def ready(connection: sqlite3.Connection, which: Filter = Filter()) -> list[Task
     return select(connection, f"WHERE {where}{_ORDER}", [*values, _limit(which.limit)])
 
 
+def counted(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many tasks there are of each status."""
+    found = connection.execute("SELECT status, count(*) FROM tasks GROUP BY status")
+    return {status.value: 0 for status in Status} | dict(found.fetchall())
+
+
 def tree(connection: sqlite3.Connection, root: Ref | None = None) -> list[Branch]:
     """A task and all below it, each after its parent; without `root`, all tasks."""
     if root is None:

@@ -28,6 +28,7 @@ COLUMNS = """
     (SELECT count(*) FROM tasks c WHERE c.parent = t.number),
     (SELECT count(*) FROM tasks c WHERE c.parent = t.number AND c.status = 'closed')
 """
+_LAST = "SELECT seq FROM sqlite_sequence WHERE name = 'tasks'"
 _STATUSES = {status.value: status for status in Status}
 _NUMBER = re.compile(r"#?([0-9]{1,15})\Z")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
@@ -102,12 +103,16 @@ def insert(connection: sqlite3.Connection, new: NewTask, now_ms: int) -> int:
     """
     parent = None if new.parent is None else number_of(connection, new.parent)
     before = [number_of(connection, ref) for ref in new.depends_on]
+    uuid = checked_uuid(new.uuid) if new.uuid else None
+    if uuid is None:
+        last = connection.execute(_LAST).fetchone()
+        uuid = new_uuid(now_ms, nth=last[0] + 1 if last else 1)
     made = connection.execute(
         "INSERT INTO tasks (uuid, title, description, priority, category, "
         "validation_criteria, parent, created_ms, updated_ms, revision) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
         [
-            checked_uuid(new.uuid) if new.uuid else new_uuid(now_ms),
+            uuid,
             checked_text("title", new.title),
             checked_text("description", new.description),
             rank_of(new.priority),
@@ -184,18 +189,17 @@ def checked_uuid(text: object) -> str:
     if isinstance(text, str) and _UUID.match(text.lower()):
         return text.lower()
     raise InvalidRequest(
-        f"uuid {quoted(text)}: expected 32 hexadecimal digits, 8-4-4-4-12"
+        f"uuid {quoted(text)}: expected digits 8-4-4-4-12, as in an export"
     )
 
 
-def new_uuid(now_ms: int) -> str:
-    """A new uuid, of version 7: they sort by creation.
+def new_uuid(now_ms: int, nth: int = 0) -> str:
+    """A new uuid, of version 7: they sort by creation, of one millisecond by `nth`.
 
-    Source: RFC 9562, "UUID Version 7".
+    Source: RFC 9562, "UUID Version 7" and 6.2, "Fixed Bit-Length Dedicated Counter".
     """
-    value = (now_ms & (1 << 48) - 1) << 80 | int.from_bytes(os.urandom(10))
-    value = value & ~(0xF << 76) | 7 << 76
-    value = value & ~(3 << 62) | 2 << 62
+    value = (now_ms & (1 << 48) - 1) << 80 | 7 << 76 | (nth & 0xFFF) << 64
+    value |= 2 << 62 | int.from_bytes(os.urandom(8)) >> 2
     digits = f"{value:032x}"
     ends = (0, 8, 12, 16, 20, 32)
     return "-".join(digits[a:b] for a, b in pairwise(ends))

@@ -96,6 +96,11 @@ class Tasks:
             claims.take_back(connection, self.store)
             return queries.ready(connection, wanted)
 
+    def counts(self) -> dict[str, int]:
+        """How many there are of each status."""
+        with self.database.read() as connection:
+            return queries.counted(connection)
+
     def holder_of(self, ref: Ref) -> Holder | None:
         """Who holds a task; None for nobody."""
         with self.database.read() as connection:

@@ -1,0 +1,249 @@
+"""`hostbridge task`: every verb, in a pipe, on a terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from screens import on_terminal, same_as_file
+
+from bridge.cli.task_options import VERBS
+from bridge.cli.task_text import task_lines, task_table, tree_lines
+from bridge.protocol.request import HostProcess
+from bridge.tasks.queries import Branch
+from bridge.tasks.task import Holder, Priority, Status, Task
+
+HOUR_MS = 3_600_000
+HOST = HostProcess(pid=4711, start_time="1", boot="b")
+
+
+def task(number, title, status="open", **more):
+    usual = {
+        "description": "", "priority": Priority.NORMAL, "category": "",
+        "validation_criteria": "", "parent": None, "assignee": None, "reason": "",
+        "is_expanded": False, "created_ms": 0, "updated_ms": HOUR_MS,
+        "closed_ms": None, "depends_on": (), "children": 0, "closed_children": 0,
+    }  # fmt: skip
+    uuid = f"01a20033-0780-7000-8000-{number:012}"
+    return Task(number, uuid, title, status=Status(status), **usual | more)
+
+
+EPIC = task(
+    40, "Uploads have a limit", priority=Priority.HIGH, children=5, closed_children=3,
+    is_expanded=True,
+)  # fmt: skip
+HELD = task(
+    42,
+    "Refuse uploads over 10 MB before any of their bytes are written to the disk",
+    "in_progress",
+    parent=40,
+    assignee="session 0c5e2a9e-6b0f-4c55-8a53-0f3f1d6b7c11",
+    category="backend",
+    description="In `upload`, before the file is read.\nThe limit is in config.toml.",
+    validation_criteria="A test uploads 11 MB, and is refused with 413.",
+)
+LATER = task(43, "Say the limit in the form", "needs_review", depends_on=(41, 42))
+STUCK = task(44, "Ask the lawyers", "escalated", reason="nobody answers")
+
+
+def test_screen_of_a_list():
+    same_as_file("task-list", lambda w: task_table([EPIC, HELD, LATER, STUCK], w))
+
+
+def test_screen_of_a_tree():
+    branches = [Branch(0, EPIC), Branch(1, HELD), Branch(2, LATER), Branch(0, STUCK)]
+    same_as_file("task-tree", lambda w: tree_lines(branches, w))
+
+
+def test_screen_of_one():
+    holder = Holder(HELD.assignee, HOST)
+    same_as_file("task-show", lambda w: task_lines(HELD, holder, 2 * HOUR_MS, w))
+
+
+def test_from_an_idea_to_the_end(project):
+    assert project.run("task", "create", "Uploads", "have", "a", "limit").out == "#1\n"
+    made = project.run(
+        "task", "create", "Refuse more", "--parent", "#1", "--priority", "high",
+        "--criteria", "A test.", "--description", "-", "--category", "ui",
+        stdin=b"two\nlines",
+    )  # fmt: skip
+    assert made.out == "#2\n"
+    project.run("task", "create", "Tell it", "--on", "2", "--parent", "1")
+
+    assert project.run("task", "ready").out.splitlines() == [
+        "TASK\tSTATUS\tPRIORITY\tTITLE\tPARTS\tAFTER\tBY",
+        "#2\topen\thigh\tRefuse more\t\t\t",
+    ]
+    claimed = project.run("task", "claim")
+    assert claimed.out == "#2  Refuse more  (in_progress, by person)\n"
+    shown = json.loads(project.run("task", "show", "2", "--json").out)
+    wanted = {
+        "id": "#2", "title": "Refuse more", "description": "two\nlines",
+        "status": "in_progress", "priority": "high", "category": "ui",
+        "validationCriteria": "A test.", "parent": "#1", "dependsOn": [],
+        "assignee": "person",
+    }  # fmt: skip
+    assert wanted.items() <= shown.items()
+
+    refused = project.run("task", "close", "2")
+    assert refused.code == 1
+    assert "task #2 cannot be closed" in refused.err
+    project.run("task", "close", "2", "--force", "--reason", "seen by eye")
+    both = project.run("task", "close", "3", "1")
+    assert both.out.splitlines() == [
+        "#3  Tell it  (closed)",
+        "#1  Uploads have a limit  (closed, 2 of 2 closed)",
+    ]
+    empty = project.run("task")
+    assert empty.out == 'no such task is here; hostbridge task create "…" adds one\n'
+    every = project.run("task", "list", "--all", "--json").out.splitlines()
+    assert [json.loads(line)["status"] for line in every] == ["closed"] * 3
+
+
+def test_verbs_of_its_life(project):
+    def run(*words):
+        ran = project.run("task", *words)
+        assert ran.code == 0, ran
+        return ran.out.strip()
+
+    for title in ("one", "two"):
+        run("create", title)
+    assert run("claim", "1", "--assignee", "Ada", "--keep").endswith("by Ada)")
+    assert run("review", "1", "--reason", "look") == "#1  one  (needs_review)"
+    assert run("escalate", "1", "--reason", "stuck") == "#1  one  (escalated)"
+    assert run("reopen", "1") == "#1  one  (open)"
+    assert run("claim", "1", "--keep") == "#1  one  (in_progress, by person)"
+    assert run("release", "1", "--force") == "#1  one  (open)"
+    run("depend", "2", "--on", "1")
+    assert json.loads(run("show", "2", "--json"))["dependsOn"] == ["#1"]
+    circle = project.run("task", "depend", "1", "--on", "2")
+    assert "#1 → #2 → #1" in circle.err
+    run("depend", "2", "--not-on", "1")
+    run("update", "2", "--title", "second", "--parent", "1")
+    assert run("tree") == "#1  one  (open, 0 of 1 closed)\n  #2  second  (open)"
+    (top,) = json.loads(run("tree", "--json"))
+    assert [each["id"] for each in top["tasks"]] == ["#2"]
+    run("update", "2", "--parent", "none")
+    assert run("delete", "1") == "deleted: #1  one  (open)"
+    assert run("list", "--search", "SEC", "--limit", "1", "--json").startswith("{")
+
+
+def test_what_is_done_before_a_refusal_is_told(project):
+    project.run("task", "create", "one")
+
+    ran = project.run("task", "close", "1", "9")
+
+    assert ran.out == "#1  one  (closed)\n"
+    assert "there is no task #9" in ran.err
+
+
+def test_nothing_to_claim(project):
+    ran = project.run("task", "claim")
+
+    assert ran.code == 1
+    assert ran.err == "hostbridge: nothing is ready; see: hostbridge task\n"
+
+
+def test_export_and_import(project, tmp_path):
+    project.run("task", "create", "one")
+    file = tmp_path / "tasks.jsonl"
+
+    written = project.run("task", "export", "--out", str(file))
+    assert written.err == f"hostbridge: 1 task in {file}\n"
+    data = file.read_text()
+    assert project.run("task", "export").out == data
+
+    same = project.run("task", "import", str(file))
+    assert same.out == "0 tasks added, 0 changed, 1 as they were\n"
+    project.run("task", "update", "1", "--title", "mine")
+    changed = json.loads(data) | {"title": "theirs", "versions": {"other": 1}}
+    theirs = json.dumps(changed).encode()
+    conflict = project.run("task", "import", "-", stdin=theirs)
+    assert conflict.code == 1
+    assert conflict.err.splitlines() == [
+        "hostbridge: #1 mine: changed on both sides: title",
+        "hostbridge: where both sides changed: --prefer ours, or --prefer theirs",
+    ]
+    done = project.run(
+        "task",
+        "import",
+        "-",
+        "--prefer",
+        "theirs",
+        "--json",
+        stdin=theirs,
+    )
+    assert json.loads(done.out) == {
+        "added": 0, "changed": 1, "unchanged": 0, "conflicts": [],
+    }  # fmt: skip
+    bad = project.run("task", "import", "-", stdin=b"{")
+    assert bad.err.startswith("hostbridge: stdin:1: not JSON")
+    missing = project.run("task", "export", "--out", str(tmp_path / "no" / "x"))
+    assert "no such file or directory" in missing.err
+
+
+WRONG = {
+    "other option": (
+        ("list", "--reason", "x"),
+        "task list takes no --reason; it takes --status, --parent, --under, --ca",
+    ),
+    "no option": (("reopen", "1", "--force"), "task reopen takes no --force; it "),
+    "no title": (
+        ("create",),
+        'task create expected a title: hostbridge task create "…"',
+    ),
+    "no task": (("show",), "task show expected a task; see: hostbridge task"),
+    "no file": (("import",), "task import expected a file, or - for stdin"),
+    "two": (("show", "1", "2"), "task show: one word too many: '2'"),
+    "no other": (("depend", "1"), "task depend expected --on TASK, or --not-on TASK"),
+    "near": (("shw",), "did you mean 'show'?"),
+    "unknown": (("show", "7"), "there is no task #7"),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG.values(), ids=WRONG)
+def test_error_in_a_command(project, words, said):
+    ran = project.run("task", *words)
+
+    assert said in ran.err
+    assert ran.code in (1, 2)
+
+
+def test_titles_cannot_control_a_terminal(project):
+    project.run("task", "create", "a\x1b[31mb", "--criteria", "\u202eodd")
+
+    shown = on_terminal(project, "task", "show", "1", columns=80)
+
+    assert "a\\u001b[31mb" in shown
+    assert "\\u202eodd" in shown
+
+
+def test_completion_offers_numbers(project):
+    assert project.run("completion", "tasks").out.strip() == ""
+    for title in ("one", "two"):
+        project.run("task", "create", title)
+    project.run("task", "close", "1")
+
+    assert project.run("completion", "tasks").out == "2\n"
+
+
+def test_status_counts_tasks(project):
+    assert "\ntasks: " not in project.run("status").out
+    for title in ("one", "two"):
+        project.run("task", "create", title)
+    project.run("task", "claim", "1", "--keep")
+
+    assert "tasks: 1 open, 1 in progress (hostbridge task)" in (
+        project.run("status").out
+    )
+    project.state.joinpath("tasks.db").write_bytes(b"no database" * 100)
+    seen = project.run("status")
+    assert seen.code == 0
+    assert "the tasks cannot be read: " in seen.out
+
+
+def test_every_verb_is_in_the_help():
+    from bridge.cli.task_options import TASK_OPTIONS
+
+    (what,) = (each for each in TASK_OPTIONS if each.names == ("what",))
+    assert [verb for verb in VERBS if verb not in what.settings["help"]] == []

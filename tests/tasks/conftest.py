@@ -1,0 +1,19 @@
+"""Tasks in a state of their own."""
+
+from __future__ import annotations
+
+import pytest
+from storeworld import FakeClock, store_in
+
+from bridge.tasks.tasks import Tasks
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    return Tasks(store_in(tmp_path, clock=FakeClock()))
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """The tasks of another place."""
+    return Tasks(store_in(tmp_path / "elsewhere", clock=FakeClock()))

@@ -1,0 +1,128 @@
+"""Claims: one holder, until it lets go or is gone."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from storeworld import dead_process, this_process
+
+from bridge.store.live_runs import mark, unmark
+from bridge.tasks.task import Holder, Status, TaskClaimed
+from bridge.tasks.tasks import Tasks
+
+MINE = Holder("me", this_process())
+
+
+@pytest.fixture
+def gone():
+    return Holder("somebody", dead_process())
+
+
+@pytest.fixture
+def task(tasks):
+    return tasks.create("a").ref
+
+
+def test_a_claim_is_this_process_by_default(tasks, task):
+    claimed = tasks.claim(task)
+
+    assert (claimed.status, claimed.assignee) == (Status.IN_PROGRESS, "a program")
+    holder = tasks.holder_of(task)
+    assert holder.process.pid == os.getpid()
+    assert tasks.claim(task) == claimed, "one's own again"
+
+
+def test_what_somebody_holds_is_refused(tasks, task):
+    tasks.claim(task, MINE)
+    other = MINE._replace(assignee="another")
+
+    with pytest.raises(TaskClaimed) as refused:
+        tasks.claim(task, other)
+    assert str(refused.value) == (
+        f"task #1 is claimed by me (pid {os.getpid()}). What to do: take another: "
+        "hostbridge task ready; hostbridge task release 1 --force"
+    )
+    with pytest.raises(TaskClaimed, match=r"is claimed by me .*, not by you"):
+        tasks.release(task, other)
+    assert tasks.release(task, other, force=True).assignee is None
+
+
+def test_what_the_dead_held_is_taken_back(tasks, task, gone):
+    tasks.claim(task, gone)
+
+    assert [each.ref for each in tasks.ready()] == [task]
+    assert tasks.get(task).assignee is None
+    assert tasks.holder_of(task) is None
+
+
+def test_anyone_may_claim_or_release_what_the_dead_held(tasks, task, gone):
+    tasks.claim(task, gone)
+    assert tasks.claim(task, MINE).assignee == "me"
+
+    tasks.release(task, MINE)
+    tasks.claim(task, gone)
+    assert tasks.release(task, MINE).status is Status.OPEN
+
+
+def test_the_claim_of_a_run_ends_with_it(tasks, task):
+    """Nobody's process lives as long as a run does."""
+    run = Holder("run r1", run="r1")
+    with tasks.store.state() as state:
+        mark(state, "r1")
+    tasks.claim(task, run)
+
+    assert tasks.ready() == []
+    with pytest.raises(TaskClaimed, match=r"claimed by the run r1 \(run r1\)"):
+        tasks.claim(task, MINE)
+    assert tasks.claim(task, run).status is Status.IN_PROGRESS
+
+    with tasks.store.state() as state:
+        unmark(state, "r1")
+    assert [each.ref for each in tasks.ready()] == [task]
+
+
+def test_a_claim_may_hold_until_it_is_released(tasks, task):
+    tasks.claim(task, Holder("Ada"))
+
+    assert tasks.ready() == []
+    with pytest.raises(TaskClaimed, match="task #1 is claimed by Ada, not by you"):
+        tasks.release(task, MINE)
+    assert tasks.release(task, Holder("Ada")).status is Status.OPEN
+
+
+def test_a_process_of_elsewhere_has_the_lease(tasks, task):
+    """In another container it cannot be seen: that is not the same as gone."""
+    unseen = this_process().with_(pid_namespace="pid:[1]")
+    tasks.claim(task, Holder("container", unseen, session="s"))
+
+    tasks.store.clock.go_on(tasks.store.lease_s - 1)
+    assert tasks.ready() == []
+    tasks.store.clock.go_on(2)
+    assert [each.ref for each in tasks.ready()] == [task]
+
+
+@pytest.mark.parametrize("end", ["close", "review", "escalate"])
+def test_what_is_done_is_let_go(tasks, task, end):
+    tasks.claim(task, MINE)
+
+    more = {"reason": "no key"} if end == "escalate" else {}
+    ended = getattr(tasks, end)(task, **more)
+
+    assert tasks.holder_of(task) is None
+    assert ended.assignee == "me", "who did it"
+
+
+def test_what_needs_review_can_be_claimed(tasks, task):
+    tasks.claim(task, MINE)
+    tasks.review(task, note="see the branch")
+
+    assert tasks.ready() == []
+    assert tasks.claim(task, Holder("reviewer")).reason == "see the branch"
+
+
+def test_tasks_have_a_holder_of_their_own(tasks, task):
+    mine = Tasks(tasks.store, MINE)
+
+    assert mine.claim(task).assignee == "me"
+    assert mine.release(task).status is Status.OPEN

@@ -1,0 +1,229 @@
+"""Export and import: by uuid, the newer wins, what both sides changed is named."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from storeworld import store_in
+
+from bridge.errors import InvalidRequest, NewerSchema
+from bridge.tasks.exchange import Conflict
+from bridge.tasks.task import Holder, NewTask, Status
+from bridge.tasks.tasks import Tasks
+
+TITLES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).filter(
+    lambda text: text.strip() and len(text.strip().splitlines()) == 1
+)
+
+
+@st.composite
+def plans(draw):
+    """Tasks, each below an earlier one and after some of these."""
+    found = []
+    for n in range(draw(st.integers(1, 8))):
+        earlier = st.integers(1, n) if n else st.nothing()
+        found.append(
+            NewTask(
+                draw(TITLES),
+                description=draw(st.text(st.characters(codec="utf-8"), max_size=30)),
+                priority=draw(st.sampled_from(["high", "normal", "low"])),
+                category=draw(st.sampled_from(["", "ui", "böse"])),
+                parent=draw(st.none() | earlier) if n else None,
+                depends_on=tuple(draw(st.sets(earlier, max_size=3))) if n else (),
+            )
+        )
+    return found, draw(st.lists(st.integers(1, len(found)), max_size=4))
+
+
+@settings(
+    deadline=None,
+    max_examples=30,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(plans())
+def test_what_is_exported_is_imported_whole(tmp_path_factory, plan):
+    """Export, import, export: the same bytes; and importing again changes nothing."""
+    here, there = (Tasks(store_in(tmp_path_factory.mktemp("t"))) for _ in range(2))
+    new, ended = plan
+    here.create_all(new)
+    for n in ended:
+        here.escalate(n, reason="stuck") if n % 2 else here.claim(n, Holder("me"))
+
+    data = here.export()
+    done = there.import_(data)
+
+    assert (done.added, done.conflicts) == (len(new), ())
+    assert there.export() == data
+    assert there.import_(data) == here.import_(data) == (0, 0, len(new), ())
+    titles = [task.title for task in there.list()]
+    assert titles == [task.title for task in here.list()]
+
+
+@pytest.fixture
+def shared(tasks, elsewhere):
+    """The same three tasks on both sides."""
+    tasks.create("epic")
+    tasks.create("one", parent=1)
+    tasks.create("two", parent=1, depends_on=2)
+    elsewhere.import_(tasks.export())
+    return tasks, elsewhere
+
+
+def test_the_newer_one_wins_whichever_way(shared):
+    ours, theirs = shared
+    theirs.close(2, reason="done there")
+    ours.update(3, title="two, and a half")
+
+    assert ours.import_(theirs.export()) == (0, 1, 2, ())
+    assert theirs.import_(ours.export()) == (0, 1, 2, ())
+
+    assert ours.export() == theirs.export()
+    assert ours.get(2).status is Status.CLOSED
+    assert ours.get(2).reason == "done there"
+    assert theirs.get(3).title == "two, and a half"
+
+
+def test_a_chain_through_others_is_no_conflict(shared, tmp_path):
+    """A change that came through a third place is still known for newer."""
+    ours, theirs = shared
+    third = Tasks(store_in(tmp_path / "third"))
+    theirs.update(1, title="second version")
+    third.import_(theirs.export())
+    third.update(1, title="third version")
+
+    assert ours.import_(third.export()) == (0, 1, 2, ())
+    assert ours.get(1).title == "third version"
+
+
+def test_what_both_sides_changed_is_named_and_left(shared):
+    ours, theirs = shared
+    ours.update(2, title="ours", description="x")
+    theirs.update(2, title="theirs")
+    before = ours.export()
+
+    done = ours.import_(theirs.export())
+
+    what = "changed on both sides: title, description"
+    assert done == (0, 0, 3, (Conflict(2, "ours", what),))
+    assert ours.export() == before
+
+
+@pytest.mark.parametrize("prefer", ["ours", "theirs"])
+def test_a_preference_ends_a_conflict_for_both(shared, prefer):
+    ours, theirs = shared
+    ours.update(2, title="ours")
+    theirs.update(2, title="theirs")
+
+    assert ours.import_(theirs.export(), prefer=prefer) == (0, 1, 2, ())
+    assert theirs.import_(ours.export()) == (0, 1, 2, ())
+
+    assert ours.get(2).title == theirs.get(2).title == prefer
+    assert ours.export() == theirs.export()
+
+
+def test_the_same_change_on_both_sides_is_none(shared):
+    ours, theirs = shared
+    for side in shared:
+        side.update(2, title="as agreed")
+
+    assert ours.import_(theirs.export()).conflicts == ()
+    assert theirs.import_(ours.export()).conflicts == ()
+    assert ours.export() == theirs.export()
+
+
+def test_a_circle_that_no_side_had_is_left_out(shared):
+    ours, theirs = shared
+    for side in shared:
+        side.depend_no_more(3, 2)
+    theirs.import_(ours.export())
+    ours.import_(theirs.export())
+    ours.depend(2, 3)
+    theirs.depend(3, 2)
+
+    done = ours.import_(theirs.export())
+
+    what = "left out: it depends on itself: #2 → #3 → #2"
+    assert done.conflicts == (Conflict(3, "two", what),)
+    assert [task.depends_on for task in ours.list()] == [(), (3,), ()]
+
+
+def test_parents_in_a_circle_are_left_out(tasks, elsewhere):
+    tasks.create("a")
+    tasks.create("b")
+    elsewhere.import_(tasks.export())
+    tasks.update(1, parent=2)
+    elsewhere.update(2, parent=1)
+
+    done = tasks.import_(elsewhere.export())
+
+    what = "left out: it is part of itself: #1 → #2 → #1"
+    assert done.conflicts == (Conflict(2, "b", what),)
+    assert [task.parent for task in tasks.list()] == [2, None]
+
+
+def test_what_is_not_there_is_named(shared, tmp_path):
+    ours, _ = shared
+    last = ours.export().splitlines()[-1]
+
+    third = Tasks(store_in(tmp_path / "third"))
+    done = third.import_(last)
+
+    uuids = (ours.get(2).uuid, ours.get(1).uuid)
+    what = f"left out: it names {', '.join(uuids)}, which is not here"
+    assert done == (1, 0, 0, (Conflict(1, "two", what),))
+
+
+def test_keys_of_a_later_version_survive(tasks, elsewhere):
+    tasks.create("a")
+    line = orjson.loads(tasks.export()) | {"colour": {"r": 1}}
+
+    elsewhere.import_(orjson.dumps(line))
+
+    assert orjson.loads(elsewhere.export())["colour"] == {"r": 1}
+
+
+def test_a_claim_stays_where_it_was_made(tasks, elsewhere):
+    """A process is of one machine."""
+    tasks.create("a")
+    tasks.claim(1, Holder("me"))
+
+    elsewhere.import_(tasks.export())
+
+    task = elsewhere.get(1)
+    assert (task.status, task.assignee) == (Status.IN_PROGRESS, "me")
+    assert elsewhere.holder_of(1) is None
+    assert elsewhere.release(1).status is Status.OPEN
+
+
+def line(**changes):
+    usual = {"uuid": "01a20033-0780-7000-8000-000000000001", "title": "a"}
+    return orjson.dumps(usual | changes) + b"\n"
+
+
+BAD = {
+    "no json": (b"{", "team.jsonl:1: not JSON: "),
+    "list": (b"[]", "team.jsonl:1: expected a JSON object, got list; nothing was"),
+    "second": (line() + b"\n" + line(), "team.jsonl:3: a second line of task 01a2"),
+    "status": (line(status="done"), "team.jsonl:1: status: must be "),
+    "title": (line(title="a\nb"), "team.jsonl:1: title: must be one line of text"),
+    "uuid": (line(uuid="../x"), "team.jsonl:1: uuid '../x': expected digits"),
+    "number": (line(createdAt="x"), "team.jsonl:1: createdAt: "),
+}
+
+
+@pytest.mark.parametrize(("data", "said"), BAD.values(), ids=BAD)
+def test_error_in_a_line(tasks, data, said):
+    with pytest.raises(InvalidRequest) as refused:
+        tasks.import_(line(uuid="01a20033-0780-7000-8000-000000000009")[:0] + data,
+                      name="team.jsonl")  # fmt: skip
+
+    assert str(refused.value).startswith(said), refused.value
+    assert "nothing was imported" in str(refused.value)
+    assert tasks.list() == []
+
+
+def test_a_newer_export_is_refused(tasks):
+    with pytest.raises(NewerSchema):
+        tasks.import_(line(schemaVersion=2))
