@@ -7,7 +7,7 @@ runs, or with --keep until you let it go. A task with children is closed after t
 `export` prints all of them as JSON lines, which `import` merges into another project.
 
 For example:
-  hostbridge task create "Refuse uploads over 10 MB" --priority high
+  hostbridge task create "Refuse uploads over 10 MB"
   hostbridge task ready
 """
 

@@ -36,7 +36,7 @@ TASK_OPTIONS = (
         nargs="?",
         choices=(*VERBS,),
         default="list",
-        help="list, the default, tree, ready, show, create, update, claim, release, "
+        help="What to do: list, the default, tree, ready, show, create, update, claim, release, "
         "review, escalate, close, reopen, delete, depend, export or import.",
     ),
     option(
@@ -88,8 +88,9 @@ TASK_OPTIONS = (
     option(
         "--status",
         action="append",
-        choices=("open", "in_progress", "needs_review", "closed", "escalated"),
-        help="For list: only these. May be repeated.",
+        metavar="STATUS",
+        help="For list: only what is open, in_progress, needs_review, closed or "
+        "escalated. May be repeated.",
     ),
     switch("--all", help="For list: also what is closed."),
     option(

@@ -115,6 +115,7 @@ def test_json_has_the_same_facts(project):
         "ended": 0,
         "last": [],
         "runs": [],
+        "tasks": None,
         "offS": None,
     }
     assert (request["requestId"], request["stage"]) == (request_id, "waiting")
