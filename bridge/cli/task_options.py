@@ -36,8 +36,8 @@ TASK_OPTIONS = (
         nargs="?",
         choices=(*VERBS,),
         default="list",
-        help="What to do: list, the default, tree, ready, show, create, update, claim, release, "
-        "review, escalate, close, reopen, delete, depend, export or import.",
+        help="What to do: list, the default, tree, ready, show, create, update, claim, "
+        "release, review, escalate, close, reopen, delete, depend, export or import.",
     ),
     option(
         "words",
