@@ -1,0 +1,218 @@
+"""What a step allows and refuses, and which events concern it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from stepworld import after, before, compiled, prompt
+
+from bridge.policy.rule_set import Whose
+from bridge.policy.step_workflow import (
+    concerns,
+    mcp_name,
+    refusal,
+    step_of,
+    stop_refusal,
+    warnings,
+)
+
+OURS = "mcp__hostbridge__"
+PLUGINS = "mcp__plugin_hostbridge_hostbridge__"
+
+
+def record(step: str = "", **more: Any) -> dict[str, Any]:
+    text = f"""
+        variables: {{ready: false}}
+        steps:
+          - name: one
+            {step}
+            transitions: [{{to: two, when: ready}}]
+          - name: two
+        exit_condition: current_step == 'two'
+    """
+    return {"code": compiled(text), "step": "one", "status": "active", **more}
+
+
+def never() -> Whose:
+    raise AssertionError("no condition is to be asked")
+
+
+def refused(kept: dict[str, Any], tool: str, **tool_input: Any) -> str | None:
+    return refusal(kept, before(tool, **tool_input), never)
+
+
+@pytest.mark.parametrize(
+    ("step", "allowed", "denied"),
+    [
+        ("allowed_tools: all", ["Edit", "mcp__x__y"], []),
+        ("", ["Edit", "mcp__x__y"], []),
+        ("allowed_tools: [Read, Grep]", ["Read", "Grep"], ["Edit", "mcp__x__y"]),
+        ("allowed_tools: []", [], ["Read", "Edit", "mcp__x__y"]),
+        ("allowed_tools: ['mcp__x__*']", ["mcp__x__y"], ["mcp__z__y", "Read"]),
+        ("allowed_tools: ['*Edit']", ["Edit", "NotebookEdit"], ["Write"]),
+        ("blocked_tools: [Edit, 'mcp__x__*']", ["Read"], ["Edit", "mcp__x__y"]),
+        ("blocked_tools: all", [], ["Read", "mcp__x__y"]),
+        ("allowed_mcp_tools: ['x:y']", ["Read", "mcp__x__y"], ["mcp__x__z"]),
+        ("allowed_mcp_tools: ['x:*']", ["mcp__x__z"], ["mcp__z__x"]),
+        (
+            "{allowed_tools: [Read], allowed_mcp_tools: ['x:y']}",
+            ["Read", "mcp__x__y"],
+            ["mcp__x__z", "Edit"],
+        ),
+        ("blocked_mcp_tools: ['x:*']", ["mcp__z__y", "Read"], ["mcp__x__y"]),
+        # Our own tools, however the server is installed.
+        ("allowed_tools: [Read]", [f"{OURS}get_task", f"{PLUGINS}close_task"], []),
+        (
+            "allowed_mcp_tools: ['x-tasks:get_task']",
+            [f"{OURS}get_task", f"{PLUGINS}get_task", f"{OURS}set_variables"],
+            [f"{OURS}close_task", f"{PLUGINS}close_task"],
+        ),
+        (
+            "blocked_mcp_tools: ['hostbridge:*']",
+            [f"{OURS}set_variables", f"{PLUGINS}workflow_status"],
+            [f"{OURS}close_task"],
+        ),
+    ],
+)
+def test_lists_of_tools(step, allowed, denied):
+    lines = step[1:-1].replace(", allowed_mcp", "\n            allowed_mcp")
+    kept = record(lines if step.startswith("{") else step)
+
+    assert [tool for tool in allowed if refused(kept, tool)] == []
+    assert [tool for tool in denied if not refused(kept, tool)] == []
+
+
+@pytest.mark.parametrize("tool", ["ToolSearch", "SubagentHandback", "StructuredOutput"])
+def test_what_a_model_needs_is_always_allowed(tool):
+    assert refused(record("allowed_tools: []"), tool) is None
+    assert refused(record("blocked_tools: all"), tool) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "passes"),
+    [
+        ("hostbridge vars set ready:=true", True),
+        ("hostbridge workflow status", True),
+        ("hostbridge ask developer 'x'", False),
+        ("hostbridge vars set a=b; rm -rf x", False),
+        ("hostbridge vars set a=$(rm x)", False),
+        ("hostbridge", False),
+        ("ls", False),
+    ],
+)
+def test_the_command_that_sets_variables_passes(command, passes):
+    kept = record("allowed_tools: [Read]")
+
+    assert (refused(kept, "Bash", command=command) is None) is passes
+
+
+def test_a_refusal_says_where_and_how_to_go_on():
+    said = refused(record("allowed_tools: [Read]"), "Edit")
+
+    assert said == (
+        "hostbridge: step one of the workflow one does not allow Edit; it allows Read."
+        "\nIt goes on to two when ready. You set variables with the tool set_variables "
+        "of hostbridge, or with `hostbridge vars set NAME:=VALUE`."
+    )
+
+
+def test_a_rule_refuses_by_its_condition():
+    kept = record("rules: [{when: \"command == 'x'\", message: not x}]")
+    ask = lambda: Whose({})  # noqa: E731 - short
+
+    said = refusal(kept, before("Bash", command="x"), ask)
+    assert said is not None
+    assert "step one of the workflow one refuses this call: not x" in said
+    assert refusal(kept, before("Bash", command="y"), ask) is None
+
+
+def test_a_rule_that_cannot_be_asked_refuses():
+    kept = record('rules: [{when: "len(tool_input.x) > 1", message: not}]')
+
+    said = refusal(kept, before("Edit", x=1), lambda: Whose({}))
+
+    assert said is not None
+    assert "'len(tool_input.x) > 1' (/w/one.yaml:5) cannot be asked" in said
+
+
+def test_a_rule_that_warns_lets_the_call_pass():
+    rule = "rules: [{when: true, action: warn, message: run the tests, tools: [Edit]}]"
+    kept = record(rule)
+    ask = lambda: Whose({})  # noqa: E731 - short
+
+    assert refusal(kept, before("Edit"), ask) is None
+    assert warnings(kept, before("Edit"), ask) == ["run the tests"]
+    assert warnings(kept, before("Read"), ask) == []
+
+
+def test_blocked_commands_are_refused_wherever_they_stand():
+    kept = record('blocked_commands: [{pattern: "git push *", reason: ask first}]')
+    from bridge.policy.shell_functions import shell
+
+    def said(command: str) -> str | None:
+        fields = before("Bash", command=command)
+        return refusal(kept, fields, lambda: Whose({}), lambda: shell(lambda: 0.0))
+
+    assert "ask first" in str(said("cd x && git push origin"))
+    assert said("git status") is None
+    assert said("echo git push") is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        ("mcp__x__y", "x:y"),
+        ("mcp__x__y__z", "x:y__z"),
+        (f"{OURS}get_task", "hostbridge:get_task"),
+        (f"{PLUGINS}get_task", "hostbridge:get_task"),
+        ("Read", None),
+        ("mcp__x", None),
+    ],
+)
+def test_a_tool_of_mcp_by_server(tool, name):
+    assert mcp_name(tool) == name
+
+
+def concerned(kept: dict[str, Any], fields: dict[str, Any], **variables: Any) -> bool:
+    return concerns(kept, fields, lambda: Whose(variables))
+
+
+def test_only_what_does_something_concerns_a_step():
+    kept = record("on_tool: {Bash: {set_variable: {ready: true}}}")
+
+    assert not concerned(kept, after("Read"))
+    assert not concerned(kept, prompt())
+    assert concerned(kept, after("Bash"))
+    assert not concerned(kept, after("Bash", hook_event_name="PostToolUseFailure"))
+    assert concerned(kept, after("Read"), ready=True)
+    assert concerned(kept, prompt(), ready=True)
+    assert concerned({**kept, "untold": [[1, "x"]]}, prompt())
+    assert concerned({**kept, "pending": {"call": "x"}}, prompt())
+    assert concerned({**kept, "entering": True}, prompt())
+
+
+def test_an_event_that_was_seen_concerns_nobody_again():
+    kept = record("on_tool: {Bash: {set_variable: {ready: true}}}")
+    seen = {**kept, "applied": ["PostToolUse t-1"]}
+
+    assert not concerned(seen, after("Bash", call="t-1"))
+    assert concerned(seen, after("Bash", call="t-2"))
+
+
+def test_what_has_ended_or_is_broken_binds_nobody():
+    kept = record("blocked_tools: all")
+
+    for other in ({**kept, "status": "ended"}, {**kept, "step": "x"}, {}, {"code": 1}):
+        assert step_of(other) is None
+        assert refusal(other, before("Edit"), never) is None
+        assert not concerned(other, after("Edit"))
+        assert stop_refusal(other) is None
+
+
+def test_a_premature_stop_is_refused_so_often():
+    kept = record("on_premature_stop: {message: go on, max: 2}")
+
+    assert stop_refusal({**kept, "stops": 1}) == {"message": "go on", "max": 2}
+    assert stop_refusal({**kept, "stops": 2}) is None
+    assert stop_refusal(record()) is None
