@@ -12,7 +12,7 @@ session: there its actions can be done, and the model is told.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,7 @@ class ActiveWorkflow:
     holder: Holder
     record: Json
     problem: str = ""
-    variables: Mapping[str, Any] = MappingProxyType({})
+    variables: Mapping[str, Any] = field(default_factory=dict)
     is_changed: bool = False
 
     @property

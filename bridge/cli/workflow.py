@@ -6,11 +6,13 @@ each with its place, and `show` says what a workflow takes and what its steps do
 `graph` draws what a pipeline would run. Exit code 1: a workflow has errors.
 
 A pipeline is run with `hostbridge run NAME`; in a step workflow an agent goes from step
-to step.
+to step. `activate` begins one in the session or agent that this runs in, or in
+`--session`, which has one at a time; `status` says what is active, what its step allows
+and what it waits for. `end` ends it before its time: only you can, in a terminal.
 
 For example:
   hostbridge workflow
-  hostbridge workflow list --json
+  hostbridge workflow activate task-validation --param target_task_id=#42
 """
 
 import sys
@@ -32,15 +34,18 @@ from bridge.flow.graph import graph_of
 from bridge.pipelines.compiler import compile_pipeline
 from bridge.pipelines.problems import InvalidWorkflow
 
-_WHAT = ("list", "check", "show", "graph")
+_OF_FILES = ("list", "check", "show", "graph")
+_OF_ACTIVE = ("status", "activate", "end")
+_WHAT = (*_OF_FILES, *_OF_ACTIVE)
+_ACTIVE = "For status, activate and end"
 OPTIONS = (
     option(
         "what",
-        metavar="|".join(_WHAT),
+        metavar="WHAT",
         nargs="?",
         choices=_WHAT,
         default="list",
-        help="What to do; list by default.",
+        help=f"{', '.join(_WHAT[:-1])} or {_WHAT[-1]}; list by default.",
     ),
     option(
         "workflows",
@@ -48,6 +53,26 @@ OPTIONS = (
         nargs="*",
         completes="file",
         help="The workflows.",
+    ),
+    option(
+        "--param",
+        metavar="NAME=VALUE",
+        action="append",
+        heading=_ACTIVE,
+        help="For activate: what a variable begins with; NAME:=JSON for no text.",
+    ),
+    option(
+        "--session",
+        metavar="ID",
+        completes="sessions",
+        heading=_ACTIVE,
+        help="Which session; the beginning of its id is enough.",
+    ),
+    option(
+        "--agent",
+        metavar="ID",
+        heading=_ACTIVE,
+        help="For end: the workflow of this agent.",
     ),
     AS_JSON,
     switch(
@@ -57,14 +82,15 @@ OPTIONS = (
 
 
 def command(options: Namespace) -> int:
-    """List, check, show or draw; returns the exit code."""
+    """Look at workflows, or at what is active; returns the exit code."""
     what, words = options.what, options.workflows
+    _check_options(options)
+    if what in _OF_ACTIVE:
+        return _active(what, words, options)
     if bool(words) == (what == "list"):
         wrong = f"list takes no {words[0]!r}" if words else f"{what} needs a workflow"
         way = f"{options.prog} {'check' if words else what} FILE|NAME"
         raise InvalidRequest(f"{wrong}; try: {way}")
-    if options.mermaid and what != "graph":
-        raise InvalidRequest(f"--mermaid: try: {options.prog} graph --mermaid FILE")
     bridge = Bridge.open()
     workflows = Workflows(bridge.settings, bridge.store.place.project)
     if what == "list":
@@ -79,6 +105,32 @@ def command(options: Namespace) -> int:
         else:
             _draw(each, options)
     return Exit.OK
+
+
+def _check_options(options: Namespace) -> None:
+    what = options.what
+    if options.mermaid and what != "graph":
+        raise InvalidRequest(f"--mermaid: try: {options.prog} graph --mermaid FILE")
+    for name, whose in (
+        ("param", ("activate",)),
+        ("session", _OF_ACTIVE),
+        ("agent", ("end",)),
+    ):
+        if getattr(options, name) and what not in whose:
+            raise InvalidRequest(f"--{name} is for: {options.prog} {'|'.join(whose)}")
+
+
+def _active(what: str, words: list[str], options: Namespace) -> int:
+    """What is active in conversations; returns the exit code."""
+    from bridge.cli import workflow_active
+
+    bridge = Bridge.open()
+    if what == "activate":
+        return workflow_active.activate(bridge, words, options)
+    if words:
+        raise InvalidRequest(f"{what} takes no {words[0]!r}; try --session ID")
+    act = workflow_active.status if what == "status" else workflow_active.end
+    return act(bridge, options)
 
 
 def _file(workflows: Workflows, word: str) -> Path:

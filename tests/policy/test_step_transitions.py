@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stepworld import LOOP, Deeds, after, compiled, prompt
+from stepflows import LOOP, Deeds, after, compiled, prompt
 
 from bridge.policy.rule_set import Whose
 from bridge.policy.step_transitions import Change, begin, happen, introduction

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stepworld import after, before, compiled, prompt
+from stepflows import after, before, compiled, prompt
 
 from bridge.policy.rule_set import Whose
 from bridge.policy.step_workflow import (
@@ -133,7 +133,7 @@ def test_a_rule_that_cannot_be_asked_refuses():
     said = refusal(kept, before("Edit", x=1), lambda: Whose({}))
 
     assert said is not None
-    assert "'len(tool_input.x) > 1' (/w/one.yaml:5) cannot be asked" in said
+    assert "'len(tool_input.x) > 1' (/w/one.yaml:4) cannot be asked" in said
 
 
 def test_a_rule_that_warns_lets_the_call_pass():

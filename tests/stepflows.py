@@ -33,7 +33,7 @@ LOOP = """
         on_enter:
           - inject_message: "Validate {{ target_task_id }}."
           - increment_variable: validation_iteration
-          - set_variable: {fixed: false}
+          - set_variable: {fixed: false, validation_passed: null}
         on_tool:
           check: &result
             set_variable: {validation_passed: tool_output.is_valid}
