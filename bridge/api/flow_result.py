@@ -68,7 +68,9 @@ def result_of(store: Store, settings: Settings, seen: RunView) -> FlowResult:
         answers = Answers(state, run)
         last = [answers.response(each) for each in run["out"] if "-" in each]
         texts = [as_text(answers.value(each)) for each in run["out"]]
-        wholes = [answers.whole(each) for each in run["out"]]
+        wholes = answers.of_run()
+        if "outputs" in seen.plan:
+            texts = [as_text(each) for each in wholes]
         made = [node["var"] for node in seen.plan["nodes"].values() if "var" in node]
         values = answers.variables(run["vars"])
         variables = {name: values.get(name) for name in made}

@@ -24,6 +24,7 @@ from bridge.errors import CannotWaitHere, InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import ignore
 from bridge.routes import OWN
+from bridge.worker.long_work import LongWork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from bridge.api.flow_result import FlowResult
     from bridge.config import Settings
+    from bridge.engine.long_steps import LongStep
     from bridge.engine.view import RunView
     from bridge.protocol.status import Stage
     from bridge.routes import OwnRoute
@@ -69,6 +71,8 @@ class Follower:
         self.session = session
         self.room: AbstractContextManager[object] = nullcontext()
         self._seen: RunView | None = None
+        self._work: LongWork | None = None
+        self._is_unfinished = False
 
     def follow(self, run_id: str, given: Mapping[str, Any]) -> FlowResult:
         """See a run to its end, or until it is paused.
@@ -77,19 +81,37 @@ class Follower:
             CannotWaitHere: it goes on, but the only session would wait for itself.
         """
         on_change = given.get("on_change", ignore)
-        route = self.look(run_id).run["ask"].get("route", "host")
-        if route in OWN:
-            self._serve(run_id, route, on_change)
-        else:
-            self._watch(run_id, on_change)
+        with LongWork(self.store, self.settings) as self._work:
+            route = self.look(run_id).run["ask"].get("route", "host")
+            if route in OWN:
+                self._serve(run_id, route, on_change)
+            else:
+                self._watch(run_id, on_change)
         return result_of_run(self.store, self.settings, run_id)
 
     def look(self, run_id: str) -> RunView:
         """Take a run as far as it goes now, and look at it."""
         with suppress(StateUnavailable):
-            advance(self.quick, self.settings, run_id)
+            self._advance(run_id)
         self._seen = view(self.store, run_id, self._seen)
         return self._seen
+
+    def _advance(self, run_id: str) -> None:
+        """Take a run as far as it goes now, and begin what takes long."""
+        found: list[LongStep] = []
+        advance(self.quick, self.settings, run_id, long=found)
+        if self._work is not None:
+            self._work.take(each for each in found if each.node)
+        self._is_unfinished = any(not each.node for each in found)
+
+    def _long_has_ended(self, wait_s: float) -> bool:
+        """Wait until a step that takes long has ended; False if none has by then."""
+        if self._is_unfinished:
+            return True
+        if self._work is not None and self._work.is_busy:
+            return self._work.wait(wait_s)
+        time.sleep(wait_s)
+        return False
 
     # In an open session
 
@@ -120,17 +142,19 @@ class Follower:
         def look() -> None:
             on_change(seen)
             is_due = time.monotonic() - began_s > _ANYHOW_S
+            is_due |= self._long_has_ended(0)
             if self._sign(seen) != before or is_due:
                 tend()
                 raise _Changed
 
         while not ids:
-            time.sleep(_LOOK_S)
+            if self._long_has_ended(_LOOK_S):
+                raise _Changed
             look()
         for response in self.store.wait(ids, timeout_s=_ANYHOW_S, tend=look):
             known = response.request_id.partition("-")[0]
             with suppress(StateUnavailable):
-                advance(self.quick, self.settings, known)
+                self._advance(known)
             return
 
     def _sign(self, seen: RunView) -> list[tuple[int, int]]:
@@ -196,8 +220,10 @@ class Follower:
     def _settle(self, serving: dict[str, Future[bool]], seen: RunView) -> None:
         """Wait until something has been served, and have its run advanced."""
         if not serving:
-            time.sleep(_LOOK_S)
-            self.store.sweep()
+            if not self._long_has_ended(_LOOK_S):
+                self.store.sweep()
+            return
+        if self._long_has_ended(0):
             return
         if len(serving) > self.settings.slots:
             # There is enough to do for now: several are heard of at once.
@@ -210,7 +236,7 @@ class Follower:
                 self.store.sweep()
             known = asked.partition("-")[0]
             if known != seen.run["run"]:
-                advance(self.quick, self.settings, known)
+                self._advance(known)
 
     def _serve_one(self, free: SimpleQueue[Worker], asked: str) -> bool:
         worker = free.get()

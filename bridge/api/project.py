@@ -19,7 +19,7 @@ from bridge.store import Found, wakeups
 from bridge.store.clock import Clock
 from bridge.store.config_file import settings_at
 from bridge.store.lease import is_abandoned
-from bridge.store.live_runs import run_of
+from bridge.store.live_runs import run_of, some_live
 from bridge.store.location import locate
 from bridge.store.store import Store
 
@@ -128,6 +128,11 @@ class Project:
         """Open sessions and requests of this project, at one moment."""
         from bridge.api.project_status import overview
 
+        if some_live(self.store.place):
+            from bridge.engine.advance import advance_all
+
+            # What a deadline has ended is part of how far they are.
+            advance_all(self.quick, self.settings)
         seen = overview(self.store, self.settings)
         due = [
             each

@@ -27,6 +27,7 @@ from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import complain, record, say_result
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
+from bridge.store.live_runs import some_live
 from bridge.worker.executors import open_workers
 from bridge.worker.serve_loop import serve, waiting_for_others
 
@@ -66,6 +67,13 @@ def command(options: Namespace) -> int:
     def on_trouble(exc: StateUnavailable) -> None:
         complain(f"cannot serve just now, trying again: {exc}")
 
+    def look() -> None:
+        # A deadline of a run may have passed, or a program of it have to be run.
+        if some_live(bridge.store.place):
+            from bridge.engine.advance import advance_all
+
+            advance_all(bridge.store, bridge.settings)
+
     served = serve(
         bridge.store,
         workers,
@@ -73,6 +81,7 @@ def command(options: Namespace) -> int:
         once=options.once,
         on_bug=on_bug,
         on_trouble=on_trouble,
+        on_look=look,
     )
     for response in served:
         go_on_after(bridge.store, bridge.settings, response.request_id)

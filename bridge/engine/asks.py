@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.known_agents import Agents
+from bridge.agents.workflow_choice import choose, mode_of
 from bridge.engine.run_ids import request_id
 from bridge.engine.waiting import milliseconds
 from bridge.errors import InvalidRequest
@@ -13,6 +14,7 @@ from bridge.flow.filling import as_text, filled
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.protocol.request import Request
 from bridge.store.clock import uptime
+from bridge.store.work_folder import check_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from bridge.engine.run import Details, Linked, Run
     from bridge.flow.plan import Part, Template
     from bridge.protocol.request import RouteName
+    from bridge.routes import OwnRoute
     from bridge.store.directory import Folder
+    from bridge.store.location import Place
     from bridge.store.store import Store
 
 # What a step may take that has no time of its own. On the host's route it may wait for
@@ -100,9 +104,9 @@ class Texts(NamedTuple):
         text = self.filled(detail.get("text", []))
         if "call" in detail:
             text = as_text(self.call(node).get("prompt"))
-            if "task_id" in detail["call"] and (not text or text.isspace()):
-                # Its task says it.
-                return ""
+            task_id = as_text(self.call(node).get("task_id"))
+            if task_id and (not text or text.isspace()):
+                text = f"Task {task_id}"
         if not text or text.isspace():
             text = _UNSAID.format(name=self.run["name"] or "that you are a step of")
         is_asked = node in self.details["issues"] and has_issues(schema) is None
@@ -184,8 +188,10 @@ def request_of(
     fields = {
         "prompt": texts.prompt(node, schema),
         "max_attempts": 1 if is_retried else None,
-        **_of_call(call, run["ask"]),
+        **_of_call(call, run["ask"], store.place),
     }
+    if call and route == "host" and (own := _own_route(definition, call)):
+        fields["route"] = own
     return own_request(store, find, run, request_id, agent, fields)
 
 
@@ -202,7 +208,7 @@ def own_request(
     Raises:
         BridgeError, ValueError: as `request_of`.
     """
-    route = run["ask"].get("route", "host")
+    route = fields.get("route") or run["ask"].get("route", "host")
     definition = find(agent, route)
     fields = {"agent_type": agent, **run["ask"], **fields}
     fields = {name: value for name, value in fields.items() if value is not None}
@@ -229,7 +235,7 @@ def own_request(
     return applied(definition, request, request.variables)
 
 
-def _of_call(call: dict[str, Any], ask: dict[str, Any]) -> dict[str, Any]:
+def _of_call(call: dict[str, Any], ask: dict[str, Any], place: Place) -> dict[str, Any]:
     """The fields of a request that a pipeline's step sets."""
     found: dict[str, Any] = {
         "model": call.get("model"),
@@ -243,7 +249,20 @@ def _of_call(call: dict[str, Any], ask: dict[str, Any]) -> dict[str, Any]:
         found["variables"] = {**ask.get("variables", {}), **given}
     if (timeout_s := call.get("timeout_s")) is not None:
         found["timeout"] = max(_LEAST_MS, milliseconds(timeout_s))
+    if folder := as_text(call.get("cwd")):
+        found["folder"] = str(check_folder(place, folder))
     return found
+
+
+def _own_route(definition: Definition | None, call: dict[str, Any]) -> OwnRoute | None:
+    """The route of an agent that a pipeline has run in a process of its own."""
+    mode, asked = call.get("mode"), call.get("workflow")
+    if definition is None:
+        return "claude" if mode == "headless" else None
+    choice = choose(definition, None if asked is None else as_text(asked))
+    if mode_of(definition, choice, mode) != "headless":
+        return None
+    return next((route for route in definition.routes if route != "host"), None)
 
 
 def _fenced(text: str) -> str:

@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, Any
 from bridge.engine import by_hand
 from bridge.engine.answers import Answers
 from bridge.engine.kinds import LONG
-from bridge.engine.long_steps import CANCELLED, LongStep, is_claimed
+from bridge.engine.long_steps import (
+    CANCELLED,
+    LongStep,
+    headless_sign,
+    is_claimed,
+)
 from bridge.engine.results import put_result
 from bridge.engine.run_files import folder_of, read, read_details, read_plan, write
 from bridge.engine.run_ids import LIVE, node_of, request_id
@@ -312,6 +317,9 @@ class HeldRun:
                 request_id=asked,
                 is_retried="retry" in self.plan["nodes"][node],
             )
+            if request.route != self.run["ask"].get("route", "host"):
+                # Whoever looks has it served in a process of its own.
+                self.folder.touch(headless_sign(asked))
             submit(state, request, fan_out=self.run["fanOut"])
             family.has_asked |= request.route == "host"
 
@@ -353,12 +361,20 @@ class HeldRun:
         run = self.run
         if "form" not in run or run["status"] != "running" or self.family.is_off():
             return
-        for name in run["open"]:
-            entry, asked = run["nodes"][name], request_id(run, name)
-            if entry.get("kind") not in LONG or self.answers.result(asked):
-                continue
-            if not is_claimed(self.folder, asked):
+        for name, entry in run["nodes"].items():
+            asked = request_id(run, name)
+            if self._is_to_be_done(entry, asked) and not is_claimed(self.folder, asked):
                 self.family.long.append(LongStep(run["run"], name, asked))
+
+    def _is_to_be_done(self, entry: Entry, asked: str) -> bool:
+        """Whether a step takes long, and has not ended."""
+        kind, state = entry.get("kind"), entry.get("state")
+        if kind in LONG:
+            return state == "open" and self.answers.result(asked) is None
+        if (kind, state) not in (("agent", "open"), ("background", "ok")):
+            return False
+        is_waiting = self.family.state["requests"].has(file_of(asked))
+        return is_waiting and self.folder.has(headless_sign(asked))
 
     def call(self, child: str, node: str) -> None:
         """See that a called run is there, and goes on if its caller was resumed."""

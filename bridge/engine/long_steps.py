@@ -1,4 +1,4 @@
-"""Steps that take longer than a hook may: programs, and worktrees.
+"""Steps that take longer than a hook may: programs, worktrees, headless agents.
 
 Whoever advances a run finds them, and starts a process for them that leaves at once
 (`bridge.worker.background`), unless it does them itself. Who does one holds its claim,
@@ -58,6 +58,11 @@ def is_claimed(folder: Folder, asked: str) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def headless_sign(asked: str) -> str:
+    """The file that says that nobody's session is to take a request of the run."""
+    return f"{asked}.headless"
 
 
 def claim(folder: Folder, asked: str) -> FileIO:

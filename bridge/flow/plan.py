@@ -148,6 +148,7 @@ class AgentCall(TypedDict, total=False):
         mode: how it runs, if not as its workflow and its agent say.
         model: only where the pipeline says one.
         timeout_s: how long it may take.
+        cwd: the folder where it works, if not the project: a worktree.
     """
 
     agent: Template
@@ -158,6 +159,7 @@ class AgentCall(TypedDict, total=False):
     mode: Template
     model: Template
     timeout_s: Template
+    cwd: Template
 
 
 class ToolCall(TypedDict):

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Self
 
 from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
-from bridge.engine.long_steps import claim
+from bridge.engine.long_steps import claim, headless_sign
 from bridge.engine.results import Result, has_result, put_result
 from bridge.engine.run_files import folder_of, read, read_details, read_plan
 from bridge.engine.run_ids import request_id
 from bridge.errors import BridgeError, StateUnavailable
 from bridge.policy.condition import ConditionError
+from bridge.protocol.failure_codes import code_of
+from bridge.protocol.ids import RequestId
+from bridge.protocol.response import failed
 from bridge.store.lock import LockBusy
 from bridge.store.switch import is_off
 
@@ -93,6 +96,8 @@ def do_step(
         except LockBusy:
             return False
         with claimed:
+            if folder.has(headless_sign(step.asked)):
+                return _serve(store, settings, step)
             if has_result(state, step.run, step.asked):
                 return False
 
@@ -104,6 +109,25 @@ def do_step(
             if result is None:
                 return False
             return put_result(state, step.run, step.asked, result)
+
+
+def _serve(store: Store, settings: Settings, step: LongStep) -> bool:
+    """Have a headless agent answer."""
+    from bridge.routes import check_own
+    from bridge.worker.executors import open_worker
+
+    known = RequestId(step.asked)
+    request = store.find_unfinished(known)
+    if request is None:
+        return False
+    try:
+        return open_worker(store, settings, check_own(request.route)).serve(known)
+    except StateUnavailable:
+        raise
+    except BridgeError as exc:
+        end = failed(request, code_of(exc), exc.what, now_ms=store.now_ms())
+        store.publish(end, source="pipeline")
+        return True
 
 
 def _result(

@@ -34,6 +34,7 @@ def serve(
     once: bool = False,
     on_bug: Callable[[RequestId, Exception], None],
     on_trouble: Callable[[StateUnavailable], None],
+    on_look: Callable[[], None] = lambda: None,
 ) -> Iterator[Response]:
     """Yield the response of each request that was served, or found overdue.
 
@@ -44,7 +45,7 @@ def serve(
     An interrupt gives back the request that is being served. A bug ends the request
     that met it and no other: `on_bug` is called inside the `except` block, and the
     request is not tried again. While the state cannot be used, this keeps trying, and
-    calls `on_trouble` once per outage.
+    calls `on_trouble` once per outage. `on_look` is called with each sweep.
 
     Raises:
         StateUnavailable: with `once`, the state cannot be used; the remaining requests
@@ -58,6 +59,7 @@ def serve(
             began_s = time.monotonic()
             if began_s >= sweep_at_s:
                 yield from _overdue(store, workers)
+                on_look()
                 took_s = time.monotonic() - began_s
                 sweep_at_s = began_s + max(_SWEEP_S, took_s / _SHARE)
                 queue.forget()

@@ -1,0 +1,108 @@
+"""Tools of a pipeline: what was done once is not done again."""
+
+from __future__ import annotations
+
+import pytest
+from engine.pipeworld import PipeWorld, pipeline, program, tool
+
+from bridge.engine.view import view
+from bridge.tasks.tasks import Tasks
+from bridge.worker.long_work import do_step
+
+MADE = {
+    "make": tool("create_task", {"title": "${{ inputs.title }}"}),
+    "look": tool("get_task", {"task_id": "${{ steps.make.output.id }}"}),
+    "after": tool("set", "${{ steps.look.output.title }}"),
+}
+
+
+@pytest.fixture
+def world(tmp_path):
+    return PipeWorld(tmp_path)
+
+
+def titles(world):
+    return [each.title for each in Tasks(world.store).list()]
+
+
+def test_a_tool_changes_and_another_sees_it(world):
+    plan = pipeline(**MADE, _inputs={"title": {}})
+
+    run = world.begin(plan, params={"title": "Limit ${{ uploads }}"})
+
+    assert world.run(run)["status"] == "completed", world.run(run)["why"]
+    assert world.output(run, "after") == "Limit ${{ uploads }}"
+    assert titles(world) == ["Limit ${{ uploads }}"]
+
+
+def test_a_result_that_is_lost_is_had_back_by_its_key(world):
+    """A power cut takes files that were not on the disk yet."""
+    plan = pipeline(
+        make=MADE["make"],
+        wait=program("true"),
+        after=tool("set", "${{ steps.make.output.id }}"),
+        _inputs={"title": {"default": "One"}},
+    )
+    run = world.begin(plan)
+    (result,) = world.store.place.state.glob(f"runs/{run}/results/*make*.json")
+    for lost in (b"", None):
+        if lost is None:
+            result.unlink()
+        else:
+            result.write_bytes(lost)
+        world.advance(run)
+
+    assert world.do_all(run)["status"] == "completed"
+    assert world.output(run, "after").startswith("#")
+    assert titles(world) == ["One"]
+
+
+def test_a_result_of_a_program_that_is_lost_stops_the_run(world):
+    plan = pipeline(
+        only=program("true"),
+        wait=program("true"),
+        after=tool("set", "${{ steps.only.output.exit_code }}"),
+    )
+    run = world.begin(plan)
+    with_first = [*world.long]
+    assert do_step(world.store, world.settings, with_first[0])
+    world.advance(run)
+    for file in world.store.place.state.glob(f"runs/{run}/results/*only*.json"):
+        file.unlink()
+
+    why = world.do_all(run)["why"]
+    assert why == (f"after: test.yaml:3:1: the result of only is lost ({run}-only-1-1)")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "why"),
+    [
+        ("get_task", {"task_id": "#99"}, "#99"),
+        ("get_taks", {}, "get_task"),
+        ("create_task", {"titel": "x"}, "titel"),
+        ("create_task", "a text", "create_task: arguments must be a mapping"),
+    ],
+)
+def test_a_call_that_is_refused_fails_its_step(world, name, given, why):
+    run = world.begin(pipeline(only=tool(name, given)))
+
+    ended = world.run(run)
+    assert ended["status"] == "failed"
+    assert why in ended["why"]
+
+
+def test_a_tool_may_have_an_agent_started(world):
+    task = tool("create_task", {"title": "One", "validation_criteria": "It works."})
+    check = tool("validate_task", {"task_id": "${{ steps.make.output.id }}"})
+    (world.settings.claude_dir / "agents" / "task-validator.md").write_text(
+        "---\nname: task-validator\ndescription: Validates.\n---\nValidate.\n"
+    )
+    run = world.begin(pipeline(make=task, check=check, wait=program("true")))
+
+    assert world.states(run)["check"] == "ok", world.run(run)["why"]
+    (waiting,) = world.waiting().values()
+    assert waiting.agent_type == "task-validator"
+    assert waiting.request_id.startswith(f"{run}-tool_")
+    assert waiting.request_id in [
+        each for _, each in view(world.store, run).open_requests()
+    ]

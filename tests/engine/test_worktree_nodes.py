@@ -1,0 +1,100 @@
+"""Worktrees of a pipeline: made, committed, merged and removed, each once."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from engine.pipeworld import PipeWorld, pipeline, program, tool, worktree
+
+
+def git(folder, *words):
+    done = subprocess.run(
+        ["git", "-c", "user.name=A", "-c", "user.email=a@b", *words],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout
+
+
+@pytest.fixture
+def world(tmp_path):
+    world = PipeWorld(tmp_path)
+    project = world.store.place.project
+    git(project, "init", "-q", "-b", "main")
+    git(project, "config", "user.name", "A")
+    git(project, "config", "user.email", "a@b")
+    (Path(project) / "file").write_text("one\n")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "first")
+    return world
+
+
+FOLDER = "${{ steps.clone.output.folder }}"
+WRITE = "import sys; open('file', 'a').write(sys.argv[1])"
+
+
+def work(text="two\n", **more):
+    return pipeline(
+        clone=worktree("create", name="#7"),
+        dev=program("python3", "-c", WRITE, text, cwd=FOLDER),
+        commit=worktree("commit", worktree=FOLDER, message="work on #7"),
+        **more,
+        merge=worktree("merge", worktree=FOLDER),
+        cleanup=worktree("remove", worktree=FOLDER),
+        after=tool("set", "${{ steps.merge.output.how }}"),
+    )
+
+
+def test_what_is_made_in_a_worktree_comes_into_the_branch(world):
+    run = world.begin(work())
+
+    ended = world.do_all(run)
+
+    project = world.store.place.project
+    assert (ended["status"], ended["why"]) == ("completed", "")
+    assert (Path(project) / "file").read_text() == "one\ntwo\n"
+    assert git(project, "log", "--format=%s").startswith("work on #7")
+    assert git(project, "branch", "--format=%(refname:short)").split() == ["main"]
+    clone = world.output(run, "clone")
+    assert clone["branch"] == f"hostbridge/{run}/7"
+    assert not Path(clone["folder"]).exists()
+
+
+def test_a_merge_that_conflicts_names_the_files_and_loses_nothing(world):
+    project = world.store.place.project
+    change = "open('file','w').write('other\\n')"
+    steps = {
+        "other": program("python3", "-c", change),
+        "told": program("git", "commit", "-qam", "other"),
+    }
+    run = world.begin(work(**steps))
+
+    ended = world.do_all(run)
+
+    assert ended["status"] == "failed"
+    assert ended["why"].startswith("merge: ")
+    assert "file" in ended["why"]
+    branch = f"hostbridge/{run}/7"
+    assert git(project, "show", f"{branch}:file") == "one\ntwo\n"
+    assert (Path(world.output(run, "clone")["folder"]) / "file").exists()
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", ".git"])
+def test_a_worktree_has_a_plain_name(world, name):
+    run = world.begin(pipeline(clone=worktree("create", name=name)))
+    assert "the name of a worktree" in world.do_all(run)["why"]
+
+
+@pytest.mark.parametrize("folder", ["", "/", "../other", "a/b"])
+def test_only_a_worktree_of_the_run_is_touched(world, folder):
+    run = world.begin(pipeline(gone=worktree("remove", worktree=folder)))
+    assert "a worktree of this run" in world.do_all(run)["why"]
+
+
+def test_a_worktree_that_is_gone_is_named(world):
+    run = world.begin(pipeline(merge=worktree("merge", worktree="nine")))
+    assert "there is no worktree" in world.do_all(run)["why"]
