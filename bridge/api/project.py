@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from math import inf
 from pathlib import Path
@@ -167,6 +167,28 @@ class Project:
         from bridge.api.variables import Variables
 
         return Variables.open(self.store, self.settings, session, "tool")
+
+    def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+    ) -> Any:
+        """Call one of the tools on tasks that agents have, such as `get_task`.
+
+        The result is JSON values, the same as over MCP and in pipelines. With a `key`,
+        a call that changes something is done once: repeated, it returns the first
+        result.
+
+        Raises:
+            InvalidRequest: there is no such tool, or an argument is not what it must
+                be; nothing was done.
+            TaskRefused, TasksBusy: as the verbs of `tasks`.
+        """
+        from bridge.api.task_tools import call_tool
+
+        return call_tool(self, name, arguments or {}, key=key)
 
     @property
     def workflows(self) -> Workflows:

@@ -209,7 +209,7 @@ def draft(
 
     check(prompt=prompt, agent=agent)
     if not prompt.strip():
-        prompt = _prompt_of_task(options.get("task_id"))
+        prompt = _prompt_of_task(store, options.get("task_id"))
     fields = {
         name: value
         for name, value in options.items()
@@ -286,7 +286,7 @@ def draft(
     )
 
 
-def _prompt_of_task(task_id: str | None) -> str:
+def _prompt_of_task(store: Store, task_id: str | None) -> str:
     """What a task says, for an agent that is told nothing else.
 
     Raises:
@@ -294,7 +294,9 @@ def _prompt_of_task(task_id: str | None) -> str:
     """
     if task_id is None:
         raise InvalidRequest("the prompt is empty")
-    return f"Task {task_id}"
+    from bridge.tasks.task_prompt import prompt_of
+
+    return prompt_of(store, task_id)
 
 
 def _default_requester() -> str:

@@ -24,6 +24,7 @@ from pydantic import ValidationError
 
 from bridge.api.bridge import Bridge
 from bridge.errors import BridgeError, InvalidRequest
+from bridge.mcp import task_tools
 from bridge.mcp.flow_tools import FlowTools
 from bridge.mcp.records import (
     JSON,
@@ -36,6 +37,7 @@ from bridge.mcp.records import (
 from bridge.mcp.results import refused
 from bridge.mcp.serving import Serving
 from bridge.protocol.record import first_problem
+from bridge.tasks.tool_table import TOOLS
 
 INSTRUCTIONS = """\
 hostbridge starts agents and returns their typed, checked answers. In Claude Code these
@@ -43,8 +45,9 @@ tools are deferred: load them with ToolSearch ("select:start_agent" or "hostbrid
 before you call them. start_agent(prompt=…) asks a general-purpose agent of the open
 session; mode "headless" runs one in a process of its own. If a result has `next`, do
 exactly that: the agent starts only then. run_flow runs agents one after the other or
-side by side, as a flow says: a text, or a name. Variables that belong to a person, a
-rule or a tool cannot be changed here."""
+side by side, as a flow says: a text, or a name. Tasks are what is to be done in this
+project: list_ready_tasks, claim_task, close_task and others work on them. Variables
+that belong to a person, a rule or a tool cannot be changed here."""
 _READS = mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _STARTS = mcp_types.ToolAnnotations(read_only_hint=False, destructive_hint=False)
 _ENDS = mcp_types.ToolAnnotations(read_only_hint=False, idempotent_hint=True)
@@ -115,6 +118,8 @@ class Server(MCPServer[None]):
     ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
         """Call a tool; what we refuse is a result that says why."""
         try:
+            if name in TOOLS:
+                return await self._call_on_tasks(name, arguments, context)
             await self._check_names(name, arguments)
             return await super().call_tool(name, arguments, context)
         except BridgeError as exc:
@@ -132,7 +137,25 @@ class Server(MCPServer[None]):
         tools = await super().list_tools()
         for tool in tools:
             tool.input_schema["additionalProperties"] = False
-        return tools
+        return [*tools, *task_tools.listed()]
+
+    async def _call_on_tasks(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: Context[None, Any] | None,
+    ) -> mcp_types.CallToolResult:
+        assert context is not None  # noqa: S101 - the SDK's calls have one
+        params = context.session.client_params
+        return await asyncio.to_thread(
+            task_tools.call,
+            self.folder,
+            self.serving,
+            name,
+            arguments,
+            context.request_context.meta,
+            params.client_info.name if params else "a program",
+        )
 
     async def _check_names(self, name: str, arguments: dict[str, Any]) -> None:
         """Check that a tool has these arguments: the SDK would drop one misspelt."""

@@ -76,6 +76,9 @@ def start(
         request = begun.on(route)
         timeout_s = request.timeout / 1000
         request_id = RequestId(request.request_id)
+        same = store.find_same(request, routes=(route,))
+        if same is not None and same.request is not None:
+            return Started(RequestId(same.request.request_id), timeout_s)
         hosts = Hosts(store, settings)
         if hosts.is_off or (route == "host" and not hosts.of(request)):
             raise _no_host(hosts, request)

@@ -188,6 +188,7 @@ class Store:
     approve = _in_state(fan_out.approve, hold=True)
     held_requests = _in_state(fan_out.held_requests, make=False)
 
+    find_same = _if_there(dedup_keys.find_same)
     answer_of_key = _if_there(dedup_keys.answer_of_key)
     find = _if_there(queries.find)
     find_unfinished = _if_there(queries.find_unfinished)

@@ -12,7 +12,7 @@ from typing import Any
 
 from bridge.protocol.request import HostProcess
 from bridge.store.lease import host_is_gone
-from bridge.store.live_runs import is_marked
+from bridge.store.live_runs import is_marked, run_of
 from bridge.store.state import State
 from bridge.store.store import Store
 from bridge.tasks.records import Ref, checked_text, get, set_columns
@@ -23,6 +23,15 @@ _COLUMNS = (
     "t.assignee, c.at_ms, c.pid, c.start_time, c.boot, c.pid_namespace, c.run, "
     "c.session"
 )
+
+
+def holder_of_run(store: Store, request_id: str | None) -> Holder | None:
+    """As whom the agent of a request acts that a run has asked; None: of no run.
+
+    What the run has claimed is its agents' to work on and to close.
+    """
+    run = run_of(store.place, request_id) if request_id else None
+    return Holder(f"run {run}", run=run) if run else None
 
 
 def claim(

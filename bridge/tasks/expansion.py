@@ -14,7 +14,15 @@ from bridge.protocol.plain_json import dumps, loads
 from bridge.tasks import expansion_spec
 from bridge.tasks.dependencies import path
 from bridge.tasks.expansion_spec import BadSpec, Spec
-from bridge.tasks.records import Ref, get, new_uuid, rank_of, set_columns
+from bridge.tasks.records import (
+    NEW_ROW,
+    Ref,
+    get,
+    new_uuid,
+    next_number,
+    rank_of,
+    set_columns,
+)
 from bridge.tasks.task import Status, Task, TaskRefused
 from bridge.tasks.task_data import refs_of
 
@@ -131,20 +139,14 @@ def _insert(
     connection: sqlite3.Connection, task: Task, spec: Spec, now_ms: int
 ) -> list[int]:
     """Add all of a checked spec at once."""
-    # AUTOINCREMENT: no number is ever used again.
-    row = connection.execute(
-        "SELECT seq FROM sqlite_sequence WHERE name = 'tasks'"
-    ).fetchone()
-    first = row[0] + 1
+    first = next_number(connection)
     connection.executemany(
-        "INSERT INTO tasks (number, uuid, title, description, priority, category, "
-        "validation_criteria, parent, created_ms, updated_ms) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        NEW_ROW,
         [
             (
-                first + n, new_uuid(now_ms), each.title, each.description,
-                rank_of(each.priority), each.category, each.validation_criteria,
-                task.number, now_ms, now_ms,
+                first + n, new_uuid(now_ms, nth=first + n), each.title,
+                each.description, rank_of(each.priority), each.category,
+                each.validation_criteria, task.number, now_ms, now_ms,
             )
             for n, each in enumerate(spec.subtasks)
         ],

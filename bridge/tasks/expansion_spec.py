@@ -18,7 +18,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.plain_json import dumps, loads
 from bridge.protocol.wording import quoted, shortened
-from bridge.tasks.dependencies import path
+from bridge.tasks.dependencies import find_circle
 from bridge.tasks.records import checked_text, rank_of
 from bridge.tasks.task import RANKS
 
@@ -231,24 +231,10 @@ def _unknown(name: str, known: Sequence[str], place: str) -> str:
 
 def _circle(spec: Spec) -> list[str]:
     """The first circle that is found, drawn."""
-    before = [set(each.depends_on) for each in spec.subtasks]
-    free = [number for number, left in enumerate(before) if not left]
-    after: dict[int, list[int]] = {}
-    for number, each in enumerate(spec.subtasks):
-        for one in each.depends_on:
-            after.setdefault(one, []).append(number)
-    while free:
-        done = free.pop()
-        for number in after.get(done, ()):
-            before[number].discard(done)
-            if not before[number]:
-                free.append(number)
-    for number, left in enumerate(before):
-        for one in sorted(left):
-            if way := path(one, number, lambda at: before[at]):
-                drawn = " → ".join(_said(spec, each) for each in (number, *way))
-                return [f"subtasks[{number}].depends_on: a circle: {drawn}"]
-    return []
+    before = {number: each.depends_on for number, each in enumerate(spec.subtasks)}
+    found = find_circle(before)
+    drawn = " → ".join(_said(spec, each) for each in found)
+    return [f"subtasks[{found[0]}].depends_on: a circle: {drawn}"] if found else []
 
 
 def _said(spec: Spec, number: int) -> str:

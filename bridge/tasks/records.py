@@ -29,6 +29,12 @@ COLUMNS = """
     (SELECT count(*) FROM tasks c WHERE c.parent = t.number AND c.status = 'closed')
 """
 _LAST = "SELECT seq FROM sqlite_sequence WHERE name = 'tasks'"
+# Without a number it gets the next one.
+NEW_ROW = (
+    "INSERT INTO tasks (number, uuid, title, description, priority, category, "
+    "validation_criteria, parent, created_ms, updated_ms, revision) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)"
+)
 _STATUSES = {status.value: status for status in Status}
 _NUMBER = re.compile(r"#?([0-9]{1,15})\Z")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
@@ -105,13 +111,11 @@ def insert(connection: sqlite3.Connection, new: NewTask, now_ms: int) -> int:
     before = [number_of(connection, ref) for ref in new.depends_on]
     uuid = checked_uuid(new.uuid) if new.uuid else None
     if uuid is None:
-        last = connection.execute(_LAST).fetchone()
-        uuid = new_uuid(now_ms, nth=last[0] + 1 if last else 1)
+        uuid = new_uuid(now_ms, nth=next_number(connection))
     made = connection.execute(
-        "INSERT INTO tasks (uuid, title, description, priority, category, "
-        "validation_criteria, parent, created_ms, updated_ms, revision) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+        NEW_ROW,
         [
+            None,
             uuid,
             checked_text("title", new.title),
             checked_text("description", new.description),
@@ -129,6 +133,12 @@ def insert(connection: sqlite3.Connection, new: NewTask, now_ms: int) -> int:
         [(number, each) for each in before],
     )
     return number
+
+
+def next_number(connection: sqlite3.Connection) -> int:
+    """The number of the next task: none is ever used again."""
+    last = connection.execute(_LAST).fetchone()
+    return last[0] + 1 if last else 1
 
 
 def set_columns(

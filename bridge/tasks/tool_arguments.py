@@ -13,11 +13,9 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    GetJsonSchemaHandler,
+    WithJsonSchema,
     model_validator,
 )
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
 
 # Taken and not looked at.
 IGNORED = ("session_id", "project")
@@ -97,7 +95,7 @@ class CreateTask(Arguments):
     title: Title
     description: str = ""
     priority: Priority = "normal"
-    category: str = ""
+    category: str = Field("", validation_alias=AliasChoices("category", "task_type"))
     validation_criteria: Criteria = ""
     parent: TaskRef | None = Field(
         None,
@@ -146,7 +144,11 @@ class Escalate(OfTask):
 class Close(OfTask):
     """A task that is done."""
 
-    reason: str = Field("", description="What was done, or why by force.")
+    reason: str = Field(
+        "",
+        validation_alias=AliasChoices("reason", "changes_summary"),
+        description="What was done, or why by force.",
+    )
     force: bool = Field(
         default=False,
         description="Close it without a validation that passed. Needs a reason, which "
@@ -172,30 +174,22 @@ class Subtask(BaseModel):
     )
 
 
-class SpecOf(BaseModel):
-    """A spec, for the schema alone."""
-
-    model_config = ConfigDict(extra="allow")
-
-    subtasks: list[Subtask]
-
-
-class ShownAs:
-    """A field that is checked elsewhere, and whose schema is a model's."""
-
-    def __init__(self, model: type[BaseModel]) -> None:
-        self._model = model
-
-    def __get_pydantic_json_schema__(
-        self, _: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return handler(self._model.__pydantic_core_schema__)
+Spec = Annotated[
+    dict[str, Any],
+    WithJsonSchema({
+        "type": "object",
+        "required": ["subtasks"],
+        "properties": {
+            "subtasks": {"type": "array", "items": Subtask.model_json_schema()}
+        },
+    }),
+]  # fmt: skip
 
 
 class SaveSpec(OfTask):
     """How a task is to be divided."""
 
-    spec: Annotated[dict[str, Any], ShownAs(SpecOf)]
+    spec: Spec
 
 
 class Execute(Arguments):
@@ -221,7 +215,11 @@ class Orchestrate(Arguments):
         description="Only tasks below this one.",
     )
     max_concurrent: int | None = Field(
-        None, ge=1, le=100, description="How many are worked on at once; or 'slots'."
+        None,
+        ge=1,
+        le=100,
+        description="How many are worked on at once; by default as many agents as a "
+        "session runs.",
     )
     claim: bool = Field(default=False, description="Claim those that are handed out.")
 

@@ -26,6 +26,8 @@ from bridge.tasks.tool_deeds import Deed, ToolContext
 if TYPE_CHECKING:
     import sqlite3
 
+__all__ = ["TOOLS", "Tool", "ToolContext", "UnknownTool", "call", "find_tool"]
+
 
 class UnknownTool(InvalidRequest):
     """There is no tool of this name."""
@@ -91,6 +93,12 @@ _ROWS = (
     _changes(deeds.orchestrate_ready_tasks, given.Orchestrate),
     _by_itself(deeds.search_memories, given.Search),
 )
+# What others call it.
+_ELSEWHERE = {
+    "suggest_next_task": "list_ready_tasks",
+    "suggest_next_tasks": "list_ready_tasks",
+    "validate_expansion_spec": "save_expansion_spec",
+}
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in _ROWS}
 
 
@@ -102,7 +110,8 @@ def find_tool(name: str) -> Tool:
     """
     if name in TOOLS:
         return TOOLS[name]
-    near = get_close_matches(str(name), TOOLS, n=1)
+    near = get_close_matches(str(name), TOOLS, n=1, cutoff=0.75)
+    near = [_ELSEWHERE[name]] if name in _ELSEWHERE else near
     hint = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(TOOLS)}"
     raise UnknownTool(f"there is no tool {quoted(name)}{hint}")
 

@@ -1,5 +1,7 @@
 """Have a task validated by an agent, and read its verdict. One validator at a time.
 
+The agent is `task-validator`; it answers {"passed": true, "feedback": ["…"]}.
+
     write down that a look begins  ->  ask the agent  ->  write down by which request
 
 The request has a dedup key of its own, so whoever comes after a kill asks the same
@@ -24,22 +26,6 @@ if TYPE_CHECKING:
     from bridge.tasks.database import Database
 
 VALIDATOR = "task-validator"
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "passed": {
-            "type": "boolean",
-            "description": "Whether all criteria are met, as far as you have seen.",
-        },
-        "feedback": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "What is missing or wrong, each with its file; empty if "
-            "all is well.",
-        },
-    },
-    "required": ["passed", "feedback"],
-}
 _TASK = """\
 Validate task {ref}: look whether what it asks for has been done in this project. Change
 nothing.
@@ -180,7 +166,7 @@ def _ask(database: Database, begun: Look, start: StartAgent) -> Look:
         request = start(
             agent=VALIDATOR,
             prompt=_prompt(begun, turn),
-            schema=SCHEMA,
+            schema=None,
             task_id=task.ref,
             dedup_key=f"validate {task.uuid} {turn.digest[:16]} {turn.turn}",
         )

@@ -49,11 +49,14 @@ def own_tools(
 
 
 def _on_tasks(store: Store, settings: Settings, request: Request) -> Iterator[Tool]:
+    from bridge.tasks.claims import holder_of_run
     from bridge.tasks.task import Holder as TaskHolder
     from bridge.tasks.tool_deeds import ToolContext
     from bridge.tasks.tool_table import TOOLS, call
 
-    holder = TaskHolder(f"agent {request.request_id}", identify(os.getpid()))
+    holder = holder_of_run(store, request.request_id) or TaskHolder(
+        f"agent {request.request_id}", identify(os.getpid())
+    )
     context = ToolContext(store, settings, holder)
     for name, tool in TOOLS.items():
         run = partial(call, context, name)

@@ -9,6 +9,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcpworld import call_from, run
 
+from bridge.tasks.tool_table import TOOLS
+
 if TYPE_CHECKING:
     from hookworld import HookWorld
     from mcp.client import Client
@@ -40,6 +42,7 @@ def test_tools_say_what_they_take_and_return(world: HookWorld):
         }
         assert reads == {
             "wait_for_agent", "wait_for_flow", "status", "get_variables",
+            *(tool.name for tool in TOOLS.values() if not tool.changes),
         }  # fmt: skip
         assert "ToolSearch" in str(client.instructions)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from storeworld import FakeClock, store_in
+from toolworld import ToolWorld
 
 from bridge.tasks.tasks import Tasks
 
@@ -17,3 +18,9 @@ def tasks(tmp_path):
 def elsewhere(tmp_path):
     """The tasks of another place."""
     return Tasks(store_in(tmp_path / "elsewhere", clock=FakeClock()))
+
+
+@pytest.fixture
+def tools(tmp_path):
+    """The tools on tasks, on a state of their own."""
+    return ToolWorld(tmp_path)

@@ -1,0 +1,54 @@
+"""The tools on tasks, for programs: who calls, and how an agent is started for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bridge.api.submission import Submitter
+from bridge.api.task_holder import program_here
+from bridge.tasks.tool_table import ToolContext, call
+
+if TYPE_CHECKING:
+    from bridge.api.project import Project
+    from bridge.tasks.task import Holder
+    from bridge.tasks.validation import StartAgent
+
+
+def call_tool(
+    project: Project,
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    key: str | None = None,
+    holder: Holder | None = None,
+    start: StartAgent | None = None,
+) -> Any:
+    """Call a tool for whoever this is, by default for this program.
+
+    Raises:
+        BridgeError: as `bridge.tasks.tool_table.call`.
+    """
+    store, settings = project.store, project.settings
+    holder = holder or program_here(store, settings)
+    context = ToolContext(store, settings, holder, start or starter(project))
+    return call(context, name, arguments, key)
+
+
+def starter(project: Project) -> StartAgent:
+    """How a program starts an agent that nobody waits for: it submits a request."""
+    submitter = Submitter(project.store, project.settings)
+
+    def start(
+        *,
+        agent: str,
+        prompt: str,
+        schema: dict[str, Any] | None,
+        task_id: str,
+        dedup_key: str,
+    ) -> str:
+        return submitter.submit(
+            prompt, agent, schema, {"task_id": task_id, "dedup_key": dedup_key}
+        )
+
+    return start

@@ -1,0 +1,121 @@
+"""The tools on tasks: names, schemas and deeds are those of one table.
+
+A claim over MCP belongs to the session that calls, or to its agent, and ends with the
+session's process; an agent of a run acts for the run. Export and import are not here.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mcp_types
+import orjson
+
+from bridge.api.bridge import Bridge
+from bridge.api.task_tools import call_tool
+from bridge.mcp.caller import identify
+from bridge.mcp.results import MAX_TEXT_CHARS
+from bridge.mcp.starting import Wanted, next_step, start
+from bridge.protocol.ids import RequestId
+from bridge.store.host_process import identify as process_of
+from bridge.tasks.claims import holder_of_run
+from bridge.tasks.task import Holder
+from bridge.tasks.tool_table import TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.api.project import Project
+    from bridge.mcp.caller import Caller
+    from bridge.mcp.serving import Serving
+
+
+def listed() -> list[mcp_types.Tool]:
+    """The tools, as a client sees them."""
+    return [
+        mcp_types.Tool(
+            name=tool.name,
+            description=tool.about,
+            input_schema=tool.schema,
+            output_schema={"type": "object"},
+            annotations=mcp_types.ToolAnnotations(
+                read_only_hint=not tool.changes,
+                destructive_hint=False,
+                open_world_hint=False,
+            ),
+        )
+        for tool in TOOLS.values()
+    ]
+
+
+def call(
+    folder: Path | None,
+    serving: Serving,
+    name: str,
+    arguments: dict[str, Any],
+    meta: Mapping[str, Any] | None,
+    client: str,
+) -> mcp_types.CallToolResult:
+    """Call one of them for who makes this call.
+
+    Raises:
+        BridgeError: it is refused.
+    """
+    bridge = Bridge.open(folder)
+    caller = identify(bridge, meta, client)
+    agents = _Agents(bridge, caller, serving)
+    found = call_tool(
+        bridge, name, arguments, holder=holder_of(bridge, caller), start=agents.start
+    )
+    if request_id := found.get("request_id"):
+        # A session that calls has to start its own agent.
+        asked = bridge.store.find(RequestId(request_id))
+        found["next"] = next_step(bridge, asked, caller) if asked else None
+    text = orjson.dumps(found).decode()
+    is_cut = len(text) > MAX_TEXT_CHARS
+    return mcp_types.CallToolResult(
+        content=[
+            mcp_types.TextContent(
+                type="text", text=text[:MAX_TEXT_CHARS] + ("…" if is_cut else "")
+            )
+        ],
+        structured_content=found,
+    )
+
+
+class _Agents:
+    """Starts agents as start_agent does, in the name of who calls."""
+
+    def __init__(self, project: Project, caller: Caller, serving: Serving) -> None:
+        self.project = project
+        self.caller = caller
+        self.serving = serving
+
+    def start(
+        self,
+        *,
+        agent: str,
+        prompt: str,
+        schema: dict[str, Any] | None,
+        task_id: str,
+        dedup_key: str,
+    ) -> str:
+        """Start it, unless that was done under this key."""
+        options = {"task_id": task_id, "dedup_key": dedup_key}
+        wanted = Wanted(prompt, agent, None, schema, options)
+        return start(self.project, self.caller, wanted, self.serving).request_id
+
+
+def holder_of(project: Project, caller: Caller) -> Holder:
+    """As whom a caller claims."""
+    if found := holder_of_run(project.store, caller.asking.parent):
+        return found
+    session = caller.session
+    if session is None:
+        # The server ends with its client.
+        return Holder(caller.asking.requester or "a program", process_of(os.getpid()))
+    name = f"agent {caller.agent_id}" if caller.agent_id else ""
+    name = name or f"session {session.session_id}"
+    return Holder(name, session.host, session=session.session_id)

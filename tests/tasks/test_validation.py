@@ -1,0 +1,301 @@
+"""A task is looked at by an agent, once at a time, and only for what it says now."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.errors import InvalidRequest, NoHost
+from bridge.tasks.task import TaskRefused
+from bridge.tasks.tasks import Tasks
+from bridge.tasks.validation import CannotStart
+
+
+def status(tools):
+    return tools("get_validation_status", task_id="#1")
+
+
+@pytest.fixture
+def begun(tools):
+    """A task that is being looked at."""
+    tools.task("Limit uploads", description="To 10 MB.", validation_criteria="tested")
+    tools("validate_task", task_id="#1", changes_summary="I added a limit.")
+    return tools
+
+
+def test_nothing_is_known_of_a_task_that_nobody_looked_at(tools):
+    tools.task("one", validation_criteria="it runs")
+
+    assert status(tools) | {"task_id": 0} == {
+        "task_id": 0, "state": "none", "is_valid": None, "iteration": 0,
+        "max_iterations": 3, "feedback": [], "void": "", "request_id": None,
+        "validation_criteria": "it runs", "status": "open", "history": [],
+    }  # fmt: skip
+
+
+def test_the_validator_is_told_all_of_it(begun):
+    (asked,) = begun.validators.asked
+
+    assert asked["agent"] == "task-validator"
+    assert asked["task_id"] == "#1"
+    for words in ("Limit uploads", "To 10 MB.", "tested", "I added a limit."):
+        assert words in asked["prompt"]
+    assert status(begun)["state"] == "running"
+    assert begun.store.find(begun.request(status(begun))) is not None
+
+
+def test_one_that_passed_can_be_closed(begun):
+    with pytest.raises(TaskRefused, match="its validation has not ended"):
+        begun("close_task", task_id="#1")
+
+    begun.validators.answer(passed=True, feedback=[])
+
+    # Nobody has looked: closing does.
+    assert begun("close_task", task_id="#1")["status"] == "closed"
+    now = status(begun)
+    assert (now["state"], now["is_valid"], now["iteration"]) == ("passed", True, 1)
+
+
+def test_a_verdict_counts_also_for_a_person_who_closes(begun):
+    begun.validators.answer(passed=True, feedback=[])
+
+    assert Tasks(begun.store).close("#1").status == "closed"
+
+
+def test_error_one_that_failed_is_not_closed(begun):
+    begun.validators.answer(passed=False, feedback=["no test"])
+
+    now = status(begun)
+    assert (now["state"], now["is_valid"]) == ("failed", False)
+    assert now["feedback"] == ["no test"]
+    with pytest.raises(TaskRefused, match="its validation failed: no test"):
+        begun("close_task", task_id="#1")
+
+
+def test_the_next_look_is_told_what_the_last_found(begun):
+    begun.validators.answer(passed=False, feedback=["no test"])
+    again = begun("validate_task", task_id="#1")
+
+    assert (again["state"], again["iteration"]) == ("running", 2)
+    assert "- no test" in begun.validators.asked[1]["prompt"]
+    begun.validators.answer(passed=True, feedback=[])
+    assert [each["state"] for each in status(begun)["history"]] == ["failed", "passed"]
+
+
+def test_one_validator_at_a_time(begun):
+    first = status(begun)
+
+    again = begun.as_("another")("validate_task", task_id="#1", changes_summary="more")
+
+    assert again["request_id"] == first["request_id"]
+    assert len(begun.validators.asked) == 1
+    assert again["iteration"] == 1
+
+
+@pytest.mark.parametrize("change", [
+    {"title": "other"}, {"description": "other"}, {"validation_criteria": "other"},
+])  # fmt: skip
+def test_a_task_that_is_changed_meanwhile_voids_the_verdict(begun, change):
+    begun("update_task", task_id="#1", **change)
+    begun.validators.answer(passed=True, feedback=[])
+
+    now = status(begun)
+
+    assert (now["state"], now["is_valid"], now["iteration"]) == ("none", None, 0)
+    assert now["void"] == "the task was changed after validation 1 had begun"
+    with pytest.raises(TaskRefused, match="has to be validated again: the task was"):
+        begun("close_task", task_id="#1")
+    assert begun("validate_task", task_id="#1")["state"] == "running"
+    assert len(begun.validators.asked) == 2
+
+
+def test_other_changes_void_nothing(begun):
+    begun("update_task", task_id="#1", priority="high", category="code")
+    begun.validators.answer(passed=True, feedback=[])
+
+    assert status(begun)["state"] == "passed"
+
+
+def test_a_change_after_the_verdict_counts_too(begun):
+    begun.validators.answer(passed=True, feedback=[])
+    assert status(begun)["state"] == "passed"
+
+    begun("update_task", task_id="#1", title="other")
+    assert status(begun)["state"] == "none"
+
+    # What it said before was validated.
+    begun("update_task", task_id="#1", title="Limit uploads")
+    assert status(begun)["state"] == "passed"
+
+
+def test_a_task_that_is_opened_again_is_looked_at_again(begun):
+    begun.validators.answer(passed=True, feedback=[])
+    begun("close_task", task_id="#1")
+    begun("reopen_task", task_id="#1")
+
+    assert status(begun)["void"] == "the task was opened again"
+    with pytest.raises(TaskRefused, match="the task was opened again"):
+        begun("close_task", task_id="#1")
+
+
+def test_a_validator_without_a_verdict_is_no_pass(begun):
+    begun.validators.answer(summary="all is well")
+
+    now = status(begun)
+
+    assert now["state"] == "failed"
+    assert now["feedback"] == ["the validator did not answer: it gave no verdict"]
+
+
+def test_a_validator_that_was_cancelled_is_no_pass(begun):
+    from bridge.api.wait import cancel
+
+    cancel(begun.store, begun.request(status(begun)))
+
+    assert status(begun)["feedback"][0].startswith(
+        "the validator did not answer: cancelled: "
+    )
+
+
+def test_feedback_may_be_anything(begun):
+    begun.validators.answer(passed=False, feedback=[{"file": "a.py"}, "b"])
+
+    assert status(begun)["feedback"] == ['{"file":"a.py"}', "b"]
+
+
+def test_a_request_that_is_gone_says_nothing(begun):
+    now = status(begun)
+    begun.validators.answer(passed=True, feedback=[])
+    for folder in ("responses", "done"):
+        (begun.store.place.state / folder / f"{now['request_id']}.json").unlink()
+
+    assert status(begun)["void"] == "its request is not there any more"
+
+
+def test_an_escalated_task_says_so(begun):
+    begun("escalate_task", task_id="#1", reason="three times")
+
+    assert status(begun)["state"] == "escalated"
+
+
+def test_error_a_closed_task_needs_no_validation(tools):
+    tools.task("one")
+    tools("close_task", task_id="#1")
+
+    with pytest.raises(TaskRefused, match="is closed, and needs no validation"):
+        tools("validate_task", task_id="#1")
+
+
+def test_error_nobody_can_be_started(tools):
+    tools.task("one")
+    tools.context = tools.context._replace(start_agent=None)
+
+    with pytest.raises(CannotStart, match="no agent can be started from here"):
+        tools("validate_task", task_id="#1")
+    assert status(tools)["state"] == "none"
+
+
+def test_error_nobody_could_be_asked(tools):
+    """Then nothing has begun."""
+
+    def refuse(**_):
+        raise NoHost("no open session")
+
+    tools.task("one")
+    tools.context = tools.context._replace(start_agent=refuse)
+
+    with pytest.raises(NoHost):
+        tools("validate_task", task_id="#1")
+    assert status(tools)["state"] == "none"
+
+
+def test_who_comes_after_a_kill_asks_the_same(tools):
+    """It was written down that a look begins, and nobody was asked."""
+
+    class Killed(BaseException):
+        pass
+
+    def kill(**_):
+        raise Killed
+
+    tools.task("one")
+    able = tools.context
+    tools.context = able._replace(start_agent=kill)
+    with pytest.raises(Killed):
+        tools("validate_task", task_id="#1")
+    tools.context = able
+
+    now = status(tools)
+
+    assert now["state"] == "running"
+    (asked,) = tools.validators.asked
+    assert tools.store.find(tools.request(now)) is not None
+    assert tools("validate_task", task_id="#1")["request_id"] == now["request_id"]
+    assert asked["dedup_key"].startswith("validate ")
+
+
+def test_who_comes_after_a_kill_finds_what_was_asked(tools):
+    """The agent was asked, and it was not written down by which request."""
+
+    class Killed(BaseException):
+        pass
+
+    def ask_and_die(**asked):
+        tools.validators(**asked)
+        raise Killed
+
+    tools.task("one")
+    able = tools.context
+    tools.context = able._replace(start_agent=ask_and_die)
+    with pytest.raises(Killed):
+        tools("validate_task", task_id="#1")
+    tools.context = able
+
+    now = tools("validate_task", task_id="#1")
+
+    first, second = tools.validators.asked
+    assert first["dedup_key"] == second["dedup_key"]
+    assert tools.store.waiting() == [now["request_id"]]
+
+
+def test_a_look_that_cannot_be_made_is_given_up_by_who_looks(tools):
+    class Killed(BaseException):
+        pass
+
+    def kill(**_):
+        raise Killed
+
+    def refuse(**_):
+        raise NoHost("no open session")
+
+    tools.task("one")
+    tools.context = tools.context._replace(start_agent=kill)
+    with pytest.raises(Killed):
+        tools("validate_task", task_id="#1")
+    tools.context = tools.context._replace(start_agent=refuse)
+
+    assert status(tools)["state"] == "none"
+
+
+def test_all_that_a_validator_needs(tools):
+    tools.expanded({"title": "part"})
+    tools("update_task", task_id="#1", validation_criteria="it runs")
+    tools("validate_task", task_id="#1", changes_summary="done so")
+    tools.validators.answer(passed=False, feedback=["no"])
+
+    found = tools("get_validation_context_smart", task_id="#1")
+
+    assert found["task"]["title"] == "Epic"
+    assert found["validation_criteria"] == "it runs"
+    assert found["parts"] == [
+        {"id": "#2", "title": "part", "status": "open", "reason": ""}
+    ]
+    assert (found["iteration"], found["feedback"]) == (1, ["no"])
+    assert found["changes_summary"] == "done so"
+    assert found["notes"]
+
+
+def test_error_a_summary_has_a_bound(tools):
+    tools.task("one")
+
+    with pytest.raises(InvalidRequest, match="changes_summary: "):
+        tools("validate_task", task_id="#1", changes_summary="x" * 20_001)
