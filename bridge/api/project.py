@@ -188,7 +188,7 @@ class Project:
         """
         from bridge.api.task_tools import call_tool
 
-        return call_tool(self, name, arguments or {}, key=key)
+        return call_tool(self.store, self.settings, name, arguments or {}, key=key)
 
     @property
     def workflows(self) -> Workflows:

@@ -10,13 +10,15 @@ from bridge.api.task_holder import program_here
 from bridge.tasks.tool_table import ToolContext, call
 
 if TYPE_CHECKING:
-    from bridge.api.project import Project
+    from bridge.config import Settings
+    from bridge.store.store import Store
     from bridge.tasks.task import Holder
     from bridge.tasks.validation import StartAgent
 
 
 def call_tool(
-    project: Project,
+    store: Store,
+    settings: Settings,
     name: str,
     arguments: Mapping[str, Any],
     *,
@@ -29,15 +31,14 @@ def call_tool(
     Raises:
         BridgeError: as `bridge.tasks.tool_table.call`.
     """
-    store, settings = project.store, project.settings
     holder = holder or program_here(store, settings)
-    context = ToolContext(store, settings, holder, start or starter(project))
+    context = ToolContext(store, settings, holder, start or starter(store, settings))
     return call(context, name, arguments, key)
 
 
-def starter(project: Project) -> StartAgent:
+def starter(store: Store, settings: Settings) -> StartAgent:
     """How a program starts an agent that nobody waits for: it submits a request."""
-    submitter = Submitter(project.store, project.settings)
+    submitter = Submitter(store, settings)
 
     def start(
         *,

@@ -67,8 +67,9 @@ def call(
     caller = identify(bridge, meta, client)
     agents = _Agents(bridge, caller, serving)
     found = call_tool(
-        bridge, name, arguments, holder=holder_of(bridge, caller), start=agents.start
-    )
+        bridge.store, bridge.settings, name, arguments,
+        holder=holder_of(bridge, caller), start=agents.start,
+    )  # fmt: skip
     if request_id := found.get("request_id"):
         # A session that calls has to start its own agent.
         asked = bridge.store.find(RequestId(request_id))
