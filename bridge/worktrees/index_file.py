@@ -10,8 +10,6 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.worktrees.refused import WorktreeRefused
-
 if TYPE_CHECKING:
     import pygit2
 
@@ -34,26 +32,13 @@ class IndexCopy:
     """A copy of the index of a git folder, to be changed and then put in its place."""
 
     def __init__(self, git: Git, folder: Path, stage: Path) -> None:
-        """Copy the index of a git folder to `stage`; an absent one is empty.
-
-        Raises:
-            WorktreeRefused: it is one that libgit2 does not read.
-        """
+        """Copy the index of a git folder to `stage`; an absent one is empty."""
         self._git = git
         self._path = stage / "index"
         if (folder / "index").exists():
             shutil.copyfile(folder / "index", self._path, follow_symlinks=False)
-        try:
-            self._index: pygit2.Index = git.lib.Index(str(self._path))
-            self._index.read()
-        except git.lib.GitError as exc:
-            raise WorktreeRefused(
-                f"{folder / 'index'}: {exc}",
-                ways=(
-                    "git update-index --no-split-index",
-                    "git sparse-checkout disable",
-                ),
-            ) from None
+        self._index: pygit2.Index = git.lib.Index(str(self._path))
+        self._index.read()
 
     def __getitem__(self, path: str) -> Entry | None:
         try:

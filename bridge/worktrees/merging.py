@@ -157,7 +157,7 @@ def _update(git: Git, into: str, old: CommitId, new: CommitId, why: str) -> None
             raise refs.moved(git, into)
         index = IndexCopy(git, git.folder, stage)
         _refuse_dirty(git, index, planned, into)
-        publish(git, planned, stage / "files")
+        publish(git, planned, stage / "file")
         for change in planned:
             index.put(change.path, change.new)
         lock.replace(index.data())

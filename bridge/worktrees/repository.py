@@ -15,6 +15,7 @@ before it has its name (`git_locks`). `git clean` does not go there.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -107,7 +108,7 @@ def told(project: Path) -> Iterator[None]:
     except Exception as exc:
         if not _is_of_libgit2(exc):
             raise
-        raise WorktreeRefused(f"{project}: {_words(exc)}") from exc
+        raise WorktreeRefused(f"{project}: {_words(exc)}", ways=_ways(exc)) from exc
 
 
 def open_tree(lib: Any, tree: Path) -> pygit2.Repository:
@@ -188,9 +189,10 @@ def _refuse_bare(project: Path) -> None:
 
 def _not_opened(tree: Path, why: str) -> NoRepository:
     ways: tuple[str, ...] = ()
+    why = why.removeprefix(f"{tree}: ")
     if "not owned by current user" in why:
         ways = (f"git config --global --add safe.directory {tree}",)
-    elif "extension" in why:
+    elif "extension" in why or "format" in why:
         ways = ("work in a clone without it: libgit2 does not read such repositories",)
     return NoRepository(f"{tree}: {why}", ways=ways)
 
@@ -206,10 +208,17 @@ def _is_of_libgit2(exc: Exception) -> bool:
 
 
 def _is_object_id(exc: KeyError) -> bool:
-    return bool(exc.args) and len(str(exc.args[0])) in (40, 64)
+    return bool(exc.args) and re.fullmatch("[0-9a-f]{40}", str(exc.args[0])) is not None
+
+
+def _ways(exc: Exception) -> tuple[str, ...]:
+    """What helps, where that is known: libgit2 reads no split and no sparse index."""
+    if "mandatory extension" not in str(exc):
+        return ()
+    return ("git update-index --no-split-index", "git sparse-checkout disable")
 
 
 def _words(exc: Exception) -> str:
-    if isinstance(exc, KeyError):
+    if isinstance(exc, KeyError) and _is_object_id(exc):
         return f"this clone lacks the object {exc.args[0]}"
     return str(exc)

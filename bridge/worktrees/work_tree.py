@@ -11,12 +11,13 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.worktrees.index_file import LINK, SUBMODULE, Entry, mode_of
+from bridge.worktrees.refused import WorktreeRefused
 
 if TYPE_CHECKING:
     import pygit2
@@ -35,17 +36,23 @@ class Change(NamedTuple):
 
 
 def changes(old: pygit2.Tree, new: pygit2.Tree) -> list[Change]:
-    """The files in which two trees differ, by path."""
+    """The files in which two trees differ, by path.
+
+    Raises:
+        WorktreeRefused: one of them is where none may be.
+    """
     found = {}
     for delta in old.diff_to_tree(new).deltas:
         before, after = _entry(delta.old_file), _entry(delta.new_file)
         path = os.fsdecode(delta.new_file.raw_path)
+        _parts(path)
         found[path] = Change(path, before, after)
     return [found[path] for path in sorted(found)]
 
 
 def _entry(file: pygit2.DiffFile) -> Entry | None:
-    return Entry(str(file.id), int(file.mode)) if file.mode else None
+    is_there = file.mode and str(file.id).strip("0")
+    return Entry(str(file.id), int(file.mode)) if is_there else None
 
 
 def dirty(git: Git, planned: Sequence[Change]) -> tuple[str, ...]:
@@ -127,44 +134,66 @@ class _Look:
 
 
 def publish(git: Git, planned: Sequence[Change], stage: Path) -> None:
-    """Bring the work tree from the old files to the new ones.
+    """Bring the work tree from the old files to the new ones, through the file `stage`.
 
     What is not `dirty` may be done again, from any place on the way.
     """
-    _write_stage(git, planned, stage)
     root = os.open(git.project, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for change in planned:
             if change.new is None:
                 _remove(root, change.path)
-        for change in planned:
+        # The others are written as these say; git sees to that, too.
+        first = [one for one in planned if _is_about_attributes(one.path)]
+        for change in (*first, *(one for one in planned if one not in first)):
             if change.new is not None:
-                _put(root, change, stage)
+                _put(git, root, change, stage)
         os.fsync(root)
     finally:
         os.close(root)
 
 
-def _write_stage(git: Git, planned: Iterable[Change], stage: Path) -> None:
-    """Have libgit2 write the new files, with line ends and modes as configured."""
-    lib = git.lib
-    index = lib.Index()
-    for path, _old, new in planned:
-        if new is not None and new.mode != SUBMODULE:
-            mode = lib.enums.FileMode(new.mode)
-            index.add(lib.IndexEntry(path, lib.Oid(hex=new.id), mode))
-    how = lib.enums.CheckoutStrategy
-    git.repo.checkout_tree(  # type: ignore[no-untyped-call] # pygit2 leaves it so
-        git.repo[index.write_tree(git.repo)],
-        directory=str(stage),
-        strategy=how.FORCE | how.DONT_UPDATE_INDEX | how.DONT_WRITE_INDEX,
-    )
+def _is_about_attributes(path: str) -> bool:
+    return path.rpartition("/")[2] == ".gitattributes"
+
+
+def _stage(git: Git, path: str, entry: Entry, stage: Path) -> None:
+    """Write a file of the repository as git would write it at `path`."""
+    blob = git.repo[entry.id].peel(git.lib.Blob)
+    stage.unlink(missing_ok=True)
+    if entry.mode == LINK:
+        os.symlink(blob.data, os.fsencode(stage))
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    # Attributes look at a path; one that is not UTF-8 cannot be asked about as it is.
+    name = os.fsencode(path).decode("utf-8", "replace")
+    mode = git.lib.enums.FilterMode.TO_WORKTREE
+    with open(os.open(stage, flags, entry.mode & 0o777 | 0o222), "wb") as file:
+        if git.repo.load_filter_list(name, mode) is None:
+            file.write(blob.data)
+        else:
+            with git.lib.BlobIO(blob, as_path=name) as source:
+                shutil.copyfileobj(source, file)
+
+
+def _parts(path: str) -> list[str]:
+    """The parts of a path in a tree, which anybody may have written.
+
+    Raises:
+        WorktreeRefused: it would lead out of the work tree, or into `.git`.
+    """
+    parts = path.split("/")
+    # Some file systems leave characters out of a name, and take any case.
+    plain = {"".join(filter(str.isprintable, part)).casefold() for part in parts}
+    if {"", ".", ".."} & {*parts} or {".git", "git~1"} & plain:
+        raise WorktreeRefused(f"{path!r} is no path that a commit may hold")
+    return parts
 
 
 @contextmanager
 def _folder_of(root: int, path: str, *, make: bool) -> Iterator[tuple[int, str]]:
     """The folder of a path, opened part by part without following a link."""
-    *above, name = path.split("/")
+    *above, name = _parts(path)
     fd = os.dup(root)
     try:
         for part in above:
@@ -197,16 +226,18 @@ def _remove(root: int, path: str) -> None:
             above = above.rpartition("/")[0]
 
 
-def _put(root: int, change: Change, stage: Path) -> None:
+def _put(git: Git, root: int, change: Change, stage: Path) -> None:
     with _folder_of(root, change.path, make=True) as (fd, name):
-        if change.new is not None and change.new.mode == SUBMODULE:
+        new = change.new
+        if new is None or new.mode == SUBMODULE:
             with suppress(FileExistsError):
                 os.mkdir(name, dir_fd=fd)
             return
+        _stage(git, change.path, new, stage)
         if _is_folder(fd, name):
             # Empty by now, but for empty folders.
             shutil.rmtree(name, dir_fd=fd)
-        _move(stage / change.path, fd, name)
+        _move(stage, fd, name)
 
 
 def _move(source: Path, fd: int, name: str) -> None:

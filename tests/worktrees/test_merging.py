@@ -1,0 +1,449 @@
+"""Merges: into a branch, and into the work tree where it is checked out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+from gitworld import Repository
+
+from bridge import worktrees
+from bridge.worktrees import Conflict, DirtyFiles, Merged, WorktreeRefused
+
+BRANCH = "hostbridge/run1/dev"
+
+
+def done(repository, worktree, **files):
+    """Commit files in the worktree; None removes one."""
+    for name, text in files.items():
+        if text is None:
+            (worktree.folder / name).unlink()
+        else:
+            repository.write(name, text, cwd=worktree.folder)
+    return worktrees.commit(worktree, "work")
+
+
+def merge(repository, into="main"):
+    return worktrees.merge(repository.folder, BRANCH, into)
+
+
+def everything(folder):
+    """All that lies in a project, but for what git makes on its way."""
+    return {
+        path.relative_to(folder): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and "hostbridge" not in path.parts
+        and "objects" not in path.parts
+    }
+
+
+def test_fast_forward(repository, worktree):
+    made = done(repository, worktree, new="new\n", a="one\nTWO\nthree\n")
+    (worktree.folder / "folder/b").unlink()
+    made = worktrees.commit(worktree, "more")
+
+    assert merge(repository) == Merged(made, "fast-forward")
+    assert repository.tip("main") == made
+    assert repository.status() == []
+    assert (repository.folder / "a").read_text() == "one\nTWO\nthree\n"
+    assert not (repository.folder / "folder").exists()
+    assert merge(repository) == Merged(made, "already")
+
+
+def test_both_sides_changed(repository, worktree):
+    """Texts are merged by lines, as git does it; one commit has both parents."""
+    made = done(repository, worktree, a="one\ntwo\nTHREE\n")
+    repository.write("a", "ONE\ntwo\nthree\n")
+    ours = repository.commit("ours")
+
+    merged = merge(repository)
+
+    assert isinstance(merged, Merged)
+    assert merged.how == "merged"
+    assert repository.git("log", "-1", "--format=%P%n%s", "main").splitlines() == [
+        f"{ours} {made}",
+        f"Merge branch '{BRANCH}' into main",
+    ]
+    assert (repository.folder / "a").read_text() == "ONE\ntwo\nTHREE\n"
+    assert repository.status() == []
+    assert not repository.git("fsck", "--no-dangling").strip()
+
+
+def test_work_that_the_merge_does_not_touch_stays(repository, worktree):
+    """Changed, staged, new and ignored files of the person's own."""
+    done(repository, worktree, a="changed\n", new="n\n")
+    repository.write("folder/b", "mine\n")
+    repository.write("staged", "mine\n")
+    repository.git("add", "staged")
+    repository.write("loose", "mine\n")
+    repository.write("x.log", "mine\n")
+
+    assert isinstance(merge(repository), Merged)
+    assert sorted(repository.status()) == [" M folder/b", "?? loose", "A  staged"]
+    assert (repository.folder / "x.log").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "named"),
+    [
+        (lambda r: r.write("a", "mine\n"), "a"),
+        (lambda r: (r.write("a", "mine\n"), r.git("add", "a")), "a"),
+        (
+            lambda r: (
+                r.write("a", "mine\n"),
+                r.git("add", "a"),
+                r.write("a", "one\ntwo\nthree\n"),
+            ),
+            "a",
+        ),
+        (lambda r: r.write("new", "mine\n"), "new"),
+        (lambda r: r.write("new/mine", "mine\n"), "new/mine"),
+        (lambda r: r.write("x.log", "mine\n"), "x.log"),
+        (lambda r: r.write("deep", "mine\n"), "deep"),
+        (lambda r: (r.folder / "deep").symlink_to("/tmp"), "deep"),
+        (lambda r: (r.folder / "new").symlink_to("a"), "new"),
+        (lambda r: os.mkfifo(r.folder / "new"), "new"),
+        (lambda r: (r.folder / "a").chmod(0o755), "a"),
+        (
+            lambda r: (
+                (r.folder / "link").unlink(),
+                (r.folder / "link").symlink_to("folder"),
+            ),
+            "link",
+        ),
+        (lambda r: r.write("folder/b", "mine\n"), "folder/b"),
+    ],
+    ids=[
+        "changed", "staged", "staged only", "untracked", "untracked folder", "ignored",
+        "a file for a folder", "a link for a folder", "a link", "a pipe", "mode",
+        "another link", "removed by the merge",
+    ],
+)  # fmt: skip
+def test_error_what_is_not_committed_is_never_overwritten(
+    repository, worktree, spoil, named
+):
+    """It is refused by name; nothing has changed, and it works once that is gone."""
+    (worktree.folder / "link").unlink()
+    (worktree.folder / "link").symlink_to("new")
+    (worktree.folder / "folder/b").unlink()
+    repository.write("x.log", "theirs\n", cwd=worktree.folder)
+    repository.git("add", "-f", "x.log", cwd=worktree.folder)
+    done(repository, worktree, a="theirs\n", new="n\n", **{"deep/er": "x"})
+    spoil(repository)
+    before, status = everything(repository.folder), repository.status()
+
+    with pytest.raises(DirtyFiles) as caught:
+        merge(repository)
+
+    assert caught.value.files == (named,)
+    assert str(caught.value) == (
+        f"{repository.folder}: merging into 'main' would overwrite what is not "
+        f"committed: {named}. What to do: commit them, or move them away, and merge "
+        "again"
+    )
+    assert everything(repository.folder) == before
+    assert repository.status() == status
+    repository.git("reset", "-q", "--hard")
+    repository.git("clean", "-ffdxq")
+    # Git does not see pipes.
+    (repository.folder / "new").unlink(missing_ok=True)
+    assert isinstance(merge(repository), Merged)
+    assert repository.status() == []
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "file"),
+    [
+        ({"a": "theirs\n"}, {"a": "ours\n"}, "a"),
+        ({"a": None}, {"a": "ours\n"}, "a"),
+        ({"new": "theirs\n"}, {"new": "ours\n"}, "new"),
+        ({"new": "\0theirs"}, {"new": "\0ours"}, "new"),
+    ],
+    ids=["text", "removed", "added", "binary"],
+)
+def test_a_conflict_is_named_and_changes_nothing(
+    repository, worktree, theirs, ours, file
+):
+    """The branch and its worktree are kept, for a person or an agent to resolve."""
+    made = done(repository, worktree, **theirs)
+    for name, text in ours.items():
+        repository.write(name, text)
+    repository.commit("ours")
+    before = everything(repository.folder)
+
+    found = merge(repository)
+
+    assert found == Conflict(BRANCH, "main", (file,))
+    assert str(found) == (
+        f"'{BRANCH}' does not merge into 'main': both change {file}. Nothing was "
+        "merged, and the branch is kept. What to do: in its worktree, git merge main, "
+        "resolve, commit, and merge again"
+    )
+    assert everything(repository.folder) == before
+    assert repository.tip(BRANCH) == made
+    assert worktrees.status(worktree).exists
+
+
+def test_a_conflict_is_resolved_in_the_worktree(repository, worktree):
+    """As its message says."""
+    done(repository, worktree, a="theirs\n")
+    repository.write("a", "ours\n")
+    repository.commit("ours")
+    repository.git("merge", "main", cwd=worktree.folder, ok=False)
+    repository.write("a", "both\n", cwd=worktree.folder)
+    repository.commit("resolved", cwd=worktree.folder)
+
+    assert isinstance(merge(repository), Merged)
+    assert (repository.folder / "a").read_text() == "both\n"
+
+
+def test_a_branch_that_is_not_checked_out_moves_alone(repository, worktree):
+    """As when the person has switched the branch during the run."""
+    made = done(repository, worktree, a="theirs\n")
+    repository.git("switch", "-qc", "mine")
+    repository.write("a", "mine\n")
+
+    assert merge(repository) == Merged(str(made), "fast-forward")
+    assert repository.tip("main") == made
+    assert repository.status() == [" M a"]
+
+
+def test_error_a_branch_that_is_checked_out_elsewhere(repository, worktree, tmp_path):
+    done(repository, worktree, a="theirs\n")
+    repository.git("switch", "-qc", "mine")
+    repository.git("worktree", "add", "-q", str(tmp_path / "other"), "main")
+
+    with pytest.raises(WorktreeRefused, match=r"is checked out in .*/other"):
+        merge(repository)
+
+
+def test_error_a_branch_in_the_middle_of_a_rebase(repository, worktree):
+    """Git would overwrite what was merged when the rebase ends."""
+    repository.git("switch", "-qc", "side")
+    repository.write("a", "side\n")
+    repository.commit("side")
+    repository.git("switch", "-q", "main")
+    repository.write("a", "main\n")
+    repository.commit("main")
+    repository.git("rebase", "-q", "side", ok=False)
+    done(repository, worktree, new="x")
+
+    with pytest.raises(WorktreeRefused, match="'main' is being rebased in"):
+        merge(repository)
+
+
+def test_error_in_the_middle_of_a_merge(repository, worktree):
+    done(repository, worktree, new="x")
+    repository.git("switch", "-qc", "side")
+    repository.write("a", "side\n")
+    repository.commit("side")
+    repository.git("switch", "-q", "main")
+    repository.write("a", "main\n")
+    repository.commit("main")
+    repository.git("merge", "side", ok=False)
+
+    with pytest.raises(WorktreeRefused, match="is in the middle of a merge"):
+        merge(repository)
+
+
+@pytest.mark.usefixtures("worktree")
+def test_error_branches_that_are_not_there(repository):
+    with pytest.raises(WorktreeRefused, match="has no branch 'nowhere'"):
+        merge(repository, "nowhere")
+    with pytest.raises(WorktreeRefused, match="has no branch 'x'"):
+        worktrees.merge(repository.folder, "x", "main")
+
+
+@pytest.mark.usefixtures("worktree")
+def test_error_nothing_in_common(repository):
+    repository.git("switch", "-q", "--orphan", "other")
+    repository.write("z", "z")
+    repository.commit("z")
+
+    with pytest.raises(WorktreeRefused, match="have no commit in common"):
+        merge(repository, "other")
+
+
+def test_error_a_sparse_checkout(repository, worktree):
+    done(repository, worktree, a="theirs\n")
+    repository.git("sparse-checkout", "set", "folder")
+
+    with pytest.raises(WorktreeRefused, match="is a sparse checkout"):
+        merge(repository)
+
+
+def test_error_a_split_index(repository, worktree):
+    done(repository, worktree, a="theirs\n")
+    repository.git("update-index", "--split-index")
+
+    with pytest.raises(WorktreeRefused, match="--no-split-index"):
+        merge(repository)
+
+
+def test_error_a_filtered_file_in_the_work_tree(repository, worktree):
+    """It would be written as the pointer that it is in the repository."""
+    repository.write(".gitattributes", "*.bin filter=lfs\n")
+    repository.commit("lfs")
+    repository.git("merge", "-q", "main", cwd=worktree.folder)
+    repository.write("x.bin", "pointer", cwd=worktree.folder)
+    repository.git("-c", "filter.lfs.clean=cat", "add", "-A", cwd=worktree.folder)
+    repository.git("commit", "-qm", "bin", cwd=worktree.folder)
+
+    with pytest.raises(WorktreeRefused, match="it will not write it"):
+        merge(repository)
+
+    repository.git("switch", "-qc", "mine")
+    assert isinstance(merge(repository), Merged)
+
+
+@pytest.mark.parametrize("attribute", ["merge=ours", "filter=git-crypt"])
+def test_a_file_with_its_own_merge_driver_is_a_conflict(
+    repository, worktree, attribute
+):
+    """No program is run, and nothing is merged in another way than the project's."""
+    done(repository, worktree, a="one\ntwo\nTHREE\n")
+    repository.write("a", "ONE\ntwo\nthree\n")
+    repository.write(".gitattributes", f"a {attribute}\n")
+    repository.commit("ours")
+
+    assert merge(repository) == Conflict(BRANCH, "main", ("a",))
+
+
+def test_a_file_and_a_folder_change_places(repository, worktree):
+    tree = worktree.folder
+    (tree / "a").unlink()
+    repository.write("a/x", "x", cwd=tree)
+    shutil.rmtree(tree / "folder")
+    repository.write("folder", "now a file", cwd=tree)
+    made = worktrees.commit(worktree, "change")
+
+    assert merge(repository) == Merged(str(made), "fast-forward")
+    assert repository.status() == []
+    assert (repository.folder / "a/x").read_text() == "x"
+    assert (repository.folder / "folder").read_text() == "now a file"
+
+
+def test_a_link_in_the_tree_is_not_followed(repository, worktree, tmp_path):
+    """A folder that the person has replaced by a link leads elsewhere."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    done(repository, worktree, **{"folder/new": "x"})
+    repository.git("rm", "-q", "--cached", "folder/b")
+    shutil.rmtree(repository.folder / "folder")
+    (repository.folder / "folder").symlink_to(elsewhere)
+
+    with pytest.raises(DirtyFiles):
+        merge(repository)
+
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_modes_line_ends_and_odd_names(repository, worktree):
+    tree = worktree.folder
+    repository.write(".gitattributes", "*.txt eol=crlf\n", cwd=tree)
+    repository.write("x.txt", "one\r\n", cwd=tree)
+    repository.write("run", "#!/bin/sh\n", cwd=tree)
+    (tree / "run").chmod(0o755)
+    (tree / "a").chmod(0o755)
+    repository.write("[a]*", "glob", cwd=tree)
+    with open(os.fsencode(tree) + b"/\xff", "w") as odd:
+        odd.write("odd")
+    worktrees.commit(worktree, "odd")
+
+    merge(repository)
+
+    assert repository.status() == []
+    assert os.access(repository.folder / "run", os.X_OK)
+    assert os.access(repository.folder / "a", os.X_OK)
+    assert (repository.folder / "x.txt").read_bytes() == b"one\r\n"
+
+
+def test_a_submodule_is_merged_as_a_pointer(repository, worktree, tmp_path):
+    """Its own files are its own affair, as with git."""
+    other = Repository(tmp_path / "other")
+    repository.git(
+        "-c", "protocol.file.allow=always", "submodule", "add", "-q",
+        str(other.folder), "sub", cwd=worktree.folder,
+    )  # fmt: skip
+    made = repository.commit("sub", cwd=worktree.folder)
+
+    assert merge(repository) == Merged(made, "fast-forward")
+    assert (repository.folder / "sub").is_dir()
+    assert repository.status() == []
+
+
+def test_a_branch_that_git_has_packed(repository, worktree):
+    done(repository, worktree, new="x")
+    repository.git("pack-refs", "--all")
+    repository.git("gc", "-q")
+
+    assert isinstance(merge(repository), Merged)
+    assert repository.status() == []
+
+
+def test_the_logs_say_what_was_done(repository, worktree):
+    """`git reflog` is the way back."""
+    done(repository, worktree, new="x")
+    merge(repository)
+
+    assert f"merge {BRANCH}: Fast-forward" in repository.git("reflog", "main")
+    assert f"merge {BRANCH}: Fast-forward" in repository.git("reflog", "HEAD")
+    assert repository.tip("HEAD@{1}") == worktree.start
+
+
+def test_error_a_lock_of_others(repository, worktree, monkeypatch):
+    """Somebody's git is at work, or was killed: nothing is done, nothing removed."""
+    monkeypatch.setattr("bridge.worktrees.git_locks.WAIT_S", 0.1)
+    done(repository, worktree, new="x")
+    lock = repository.folder / ".git/index.lock"
+    lock.touch()
+
+    with pytest.raises(worktrees.RepositoryBusy, match=r"index\.lock is there"):
+        merge(repository)
+
+    assert lock.exists()
+    assert not (repository.folder / "new").exists()
+    lock.unlink()
+    assert isinstance(merge(repository), Merged)
+
+
+def test_unusual_settings_are_obeyed(repository, worktree):
+    repository.git("config", "core.fileMode", "false")
+    (repository.folder / "a").chmod(0o755)
+    done(repository, worktree, a="changed\n")
+
+    assert isinstance(merge(repository), Merged)
+    assert repository.status() == []
+
+
+@pytest.mark.parametrize("name", [".git", ".GIT", ".g\u200cit", "git~1"], ids=ascii)
+def test_error_a_commit_that_would_write_into_the_git_folder(
+    repository, worktree, name
+):
+    """Git makes no such tree, but anybody can, and push it."""
+    blob = repository.git("hash-object", "-w", "a").strip()
+    inner = mktree(repository, f"100644 blob {blob}\tconfig\n")
+    tree = mktree(repository, f"040000 tree {inner}\t{name}\n")
+    made = repository.git("commit-tree", "-p", "main", "-m", "x", tree).strip()
+    repository.git("update-ref", f"refs/heads/{worktree.branch}", made)
+    config = (repository.folder / ".git/config").read_bytes()
+
+    with pytest.raises(WorktreeRefused, match="is no path that a commit may hold"):
+        merge(repository)
+
+    assert (repository.folder / ".git/config").read_bytes() == config
+    assert repository.status() == []
+
+
+def mktree(repository, line):
+    """A tree of one entry, without git's checks of names."""
+    mode, kind, rest = line.split(" ", 2)
+    sha, name = rest.rstrip("\n").split("\t")
+    data = f"{mode.lstrip('0')} {name}\0".encode() + bytes.fromhex(sha)
+    assert kind in ("blob", "tree")
+    file = repository.folder / ".git/raw"
+    file.write_bytes(data)
+    made = repository.git("hash-object", "-w", "-t", "tree", "--literally", str(file))
+    return made.strip()

@@ -1,0 +1,144 @@
+"""A worktree is removed with its branch, never with work that is nowhere else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from bridge import worktrees
+from bridge.worktrees import UnsavedWork, WorktreeRefused
+
+
+def test_nothing_is_left(repository, worktree, state):
+    repository.write("x.log", "ignored", cwd=worktree.folder)
+
+    worktrees.remove(worktree)
+    worktrees.remove(worktree)
+
+    assert not worktree.folder.exists()
+    assert list((state / "worktrees").iterdir()) == []
+    assert not repository.tip(worktree.branch)
+    assert repository.git("worktree", "list").count("\n") == 1
+    assert os.listdir(repository.folder / ".git/refs/heads") == ["main"]
+    assert worktrees.find(worktree.folder) is None
+
+
+def test_after_a_merge(repository, worktree):
+    repository.write("new", "x", cwd=worktree.folder)
+    made = worktrees.commit(worktree, "work")
+    repository.git("pack-refs", "--all")
+    worktrees.merge(repository.folder, worktree.branch, "main")
+
+    worktrees.remove(worktree)
+
+    assert repository.tip("main") == made
+    assert not repository.tip(worktree.branch)
+    assert "main" in repository.git("branch")
+    assert not repository.git("fsck", "--no-dangling").strip()
+
+
+def test_error_what_is_not_committed(repository, worktree):
+    repository.write("new", "x", cwd=worktree.folder)
+    repository.write("a", "x", cwd=worktree.folder)
+
+    with pytest.raises(UnsavedWork) as caught:
+        worktrees.remove(worktree)
+
+    assert caught.value.files == ("a", "new")
+    assert str(caught.value) == (
+        f"{worktree.folder} holds a, new not committed. What to do: commit and merge "
+        "it; or remove the worktree with `discard`, which drops that work"
+    )
+    assert worktrees.status(worktree).changed == ("a", "new")
+    worktrees.remove(worktree, discard=True)
+    assert not worktree.folder.exists()
+
+
+def test_error_what_is_not_merged(repository, worktree):
+    repository.write("new", "x", cwd=worktree.folder)
+    worktrees.commit(worktree, "one")
+
+    with pytest.raises(UnsavedWork, match="1 commits that are in no other branch"):
+        worktrees.remove(worktree)
+
+    shutil.rmtree(worktree.folder)
+    with pytest.raises(UnsavedWork, match="1 commits that are in no other branch"):
+        worktrees.remove(worktree)
+    repository.git("branch", "kept", worktree.branch)
+    worktrees.remove(worktree)
+    assert repository.tip("kept")
+
+
+def test_error_commits_on_no_branch(repository, worktree):
+    """An agent that works on a detached HEAD has work that no branch has."""
+    repository.git("switch", "-q", "--detach", cwd=worktree.folder)
+    repository.write("new", "x", cwd=worktree.folder)
+    repository.commit("loose", cwd=worktree.folder)
+
+    with pytest.raises(UnsavedWork, match="in no other branch"):
+        worktrees.remove(worktree)
+
+
+def test_error_a_folder_that_is_not_ours(worktree, state):
+    """Without its record, nobody knows whose it is."""
+    (state / "worktrees/run1/dev.json").unlink()
+
+    with pytest.raises(WorktreeRefused, match="is no worktree of ours: it has no"):
+        worktrees.remove(worktree, discard=True)
+
+    assert (worktree.folder / "a").exists()
+
+
+def test_a_link_in_its_place_is_not_followed(worktree, tmp_path):
+    mine = tmp_path / "mine"
+    shutil.move(worktree.folder, mine)
+    worktree.folder.symlink_to(mine)
+
+    worktrees.remove(worktree)
+
+    assert (mine / "a").exists()
+    assert not os.path.lexists(worktree.folder)
+
+
+def test_links_in_it_are_not_followed(worktree, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "kept").touch()
+    (worktree.folder / "x.log").symlink_to(mine)
+
+    worktrees.remove(worktree)
+
+    assert (mine / "kept").exists()
+
+
+def test_a_worktree_of_the_persons_own_is_left(repository, worktree, tmp_path):
+    repository.git("worktree", "add", "-q", "-b", "mine", str(tmp_path / "mine"))
+
+    worktrees.remove(worktree)
+
+    assert repository.status(cwd=tmp_path / "mine") == []
+
+
+def test_the_same_names_may_be_used_again(repository, worktree):
+    worktrees.remove(worktree)
+
+    again = worktrees.create(repository.folder, worktree.branch, worktree.folder)
+
+    assert again == worktree
+
+
+def test_status(repository, worktree):
+    repository.write("a", "x", cwd=worktree.folder)
+
+    assert worktrees.status(worktree) == worktrees.Status(
+        exists=True, branch=worktree.branch, changed=("a",), ahead=0, is_merged=True
+    )
+
+    worktrees.commit(worktree, "one")
+    shutil.rmtree(worktree.folder)
+
+    assert worktrees.status(worktree) == worktrees.Status(
+        exists=False, branch=None, changed=(), ahead=1, is_merged=False
+    )
