@@ -107,6 +107,8 @@ class _Event:
         if event.tool == HANDBACK:
             held = self.held_back(deny) if self.bound.is_own else None
             return held or self.handler(self.hook)
+        if self.bound.is_own and record.get("entering"):
+            record = self.entered(record)
         is_plain_agent = event.is_agent_call and not _names_token(event.raw)
         if is_plain_agent and (why := self.refusal(record)) is not None:
             return self.refused(why, is_noted=False)
@@ -123,6 +125,14 @@ class _Event:
         if self.bound.is_own and record.get("untold"):
             return self.told(output, _standing(record))
         return output
+
+    def entered(self, record: Json) -> Json:
+        """The record once the first step is entered, which was left to a hook."""
+        with suppress(BridgeError, OSError):
+            conversation = conversation_of(self.hook, self.run)
+            found = progress.advance(self.hook.store, conversation, self.bound.fields)
+            return found.record if found else record
+        return record
 
     def refusal(self, record: Json) -> str | None:
         return step_workflow.refusal(

@@ -51,15 +51,16 @@ def register(
             carrier=before.carrier if before else carrier,
             limits=limits,
         )
-        sessions.save(store, session)
         off = switch.switched_off(store).since
-        for old in known:
-            if old.session_id == session_id:
-                continue
+        earlier = [old for old in known if old.session_id != session_id]
+        # First: once it is on record, nobody would look for what it had before.
+        for old in earlier:
             # Switched off by the user: `/clear` does not switch it on.
             if old.session_id in off:
                 switch.switch_off(store, session)
             sessions.take_over(store, old.session_id, session_id)
+        sessions.save(store, session)
+        for old in earlier:
             forget(store, old)
     return session
 

@@ -71,7 +71,7 @@ def _has_word(record: Json, bound: Bound) -> bool:
     return (
         step_workflow.refusal(record, fields, whose, shell) is not None
         or bool(step_workflow.warnings(record, fields, whose, shell))
-        or (bound.is_own and bool(record.get("untold")))
+        or (bound.is_own and bool(record.get("untold") or record.get("entering")))
     )
 
 

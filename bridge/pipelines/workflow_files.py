@@ -47,7 +47,8 @@ def kind_of(value: Any) -> Kind:
     if isinstance(named, str):
         return "pipeline" if named.lower() == "pipeline" else "steps"
     steps = value.get("steps")
-    found = [each for each in steps or () if isinstance(each, dict)] if steps else []
+    listed = steps if isinstance(steps, list) else ()
+    found = [each for each in listed if isinstance(each, dict)]
     if any("name" in each and "id" not in each for each in found):
         return "steps"
     is_pipeline = any("id" in each or each.keys() & _PIPELINE_KEYS for each in found)

@@ -12,6 +12,7 @@
     sessions/<id>.handovers.json  calls that rules made requests of (store/handovers.py)
     sessions/<id>.callers.json  who called our MCP tools (bridge/store/callers.py)
     sessions/<id>.vars.json  its variables, which outlive it (bridge/store/variables.py)
+    sessions/<id>.steps.json  its step workflow, likewise (bridge/store/step_states.py)
 
 A session lives as long as its process. `/clear` gives the process a new session id;
 what was meant for the old id is then meant for the new one. If a session is resumed
@@ -39,6 +40,9 @@ from bridge.store.store import Store
 # of the file system's clock would not show.
 _SETTLED_MS = 2_000
 _ENDED = ".ended"
+# The sign comes before what it stands for.
+_STEPS = ".steps"
+_OF_STEPS = (".steps.json", ".steps-ended.json")
 _OF_RULES = (".vars.json", ".handovers.json", ".notes")
 _SUFFIXES = (
     ".json", ".beat", ".looked", ".passed", ".offer", ".off", ".notes",
@@ -189,12 +193,18 @@ def remove(store: Store, session: Session) -> None:
 
 
 def take_over(store: Store, former: str, session_id: str) -> None:
-    """After `/clear` the session has another id: what rules noted goes with it."""
+    """After `/clear` the session has another id: what rules noted goes with it.
+
+    So does its step workflow, with the variables that it reads.
+    """
     with store.folder("sessions") as folder:
-        for suffix in _OF_RULES:
+        if folder.has(former + _STEPS):
+            folder.touch(session_id + _STEPS)
+        for suffix in (*_OF_RULES, *_OF_STEPS):
             name = session_id + suffix
             if folder.has(former + suffix) and not folder.has(name):
                 folder.move(former + suffix, folder, name)
+        folder.remove(former + _STEPS)
 
 
 def note_launch(store: Store, session: Session, call: str, *, left_ms: int) -> None:
