@@ -118,7 +118,7 @@ def applied(
         prompt=render_request(definition, request).whole,
         subagent_type=definition.subagent_type,
         base=definition.base if request.is_temporary else None,
-        workflow=_workflow(definition, request),
+        workflow=workflow_for(definition, request.workflow),
     )
     return request.with_(definition=note)
 
@@ -149,13 +149,15 @@ def check_route(definition: Definition, route: RouteName) -> None:
         )
 
 
-def _workflow(definition: Definition, request: Request) -> WorkflowOf | None:
+def workflow_for(definition: Definition, asked: str | None) -> WorkflowOf | None:
     """The workflow that the agent works through; it is read when that begins.
+
+    `asked` is what the call names.
 
     Raises:
         InvalidRequest: the agent has no such workflow.
     """
-    choice = choose(definition, request.workflow)
+    choice = choose(definition, asked)
     if choice is None:
         return None
     layer = definition.source.layer

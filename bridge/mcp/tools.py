@@ -23,6 +23,7 @@ from bridge.mcp import results
 from bridge.mcp.caller import Caller, identify, variables_for
 from bridge.mcp.serving import Serving
 from bridge.mcp.starting import Mode, Wanted, next_step, start
+from bridge.mcp.working_here import begin_here
 from bridge.protocol.names import GENERAL
 from bridge.protocol.response import RequestFailed
 from bridge.protocol.status import Stage, Status
@@ -122,6 +123,9 @@ class Tools:
         }
         wanted = Wanted(prompt, agent, mode, schema, options)
         bridge, caller = await asyncio.to_thread(self._open, ctx)
+        here = await asyncio.to_thread(begin_here, bridge, caller, wanted)
+        if here is not None:
+            return _result(here)
         # A cancelled call has its agent cancelled as soon as there is one.
         with anyio.CancelScope(shield=True):
             started = await asyncio.to_thread(

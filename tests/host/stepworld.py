@@ -34,11 +34,26 @@ exit_condition: current_step == 'complete'
 """
 
 
+WORKER = """\
+name: worker
+description: works in steps
+prompt: Work.
+"""
+
+
 def write(world: HookWorld, text: str, name: str = "two") -> None:
     """Make this a workflow of the user."""
     folder = world.bridge.settings.home / "workflows"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     (folder / f"{name}.yaml").write_text(text)
+
+
+def define(world: HookWorld, text: str = TWO, more: str = "workflow: two\n") -> None:
+    """Make an agent `worker` of the user that works through a workflow."""
+    write(world, text)
+    folder = world.bridge.settings.home / "agents"
+    folder.mkdir(exist_ok=True)
+    (folder / "worker.yaml").write_text(WORKER + more)
 
 
 def activate(

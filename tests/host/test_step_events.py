@@ -12,13 +12,13 @@ from stepworld import (
     activate,
     after,
     call,
+    define,
     of_server,
     prompt,
     record,
     say,
     step,
     variables,
-    write,
 )
 
 from bridge.store import step_states
@@ -277,20 +277,6 @@ def test_a_new_session_has_none(world: HookWorld, monkeypatch: pytest.MonkeyPatc
 
 
 # Agents of ours
-
-WORKER = """
-name: worker
-description: works in steps
-prompt: 'Work.'
-workflow: two
-"""
-
-
-def define(world: HookWorld, text: str = TWO) -> None:
-    write(world, text)
-    folder = world.bridge.settings.home / "agents"
-    folder.mkdir(exist_ok=True)
-    (folder / "worker.yaml").write_text(WORKER)
 
 
 def test_an_agent_begins_its_workflow_at_its_first_call(world: HookWorld):
