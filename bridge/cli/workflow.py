@@ -12,7 +12,7 @@ and what it waits for. `end` ends it before its time: only you can, in a termina
 
 For example:
   hostbridge workflow
-  hostbridge workflow activate task-validation --param target_task_id=#42
+  hostbridge workflow status
 """
 
 import sys
@@ -45,7 +45,7 @@ OPTIONS = (
         nargs="?",
         choices=_WHAT,
         default="list",
-        help=f"{', '.join(_WHAT[:-1])} or {_WHAT[-1]}; list by default.",
+        help=f"What to do: {', '.join(_WHAT[:-1])} or {_WHAT[-1]}; list by default.",
     ),
     option(
         "workflows",

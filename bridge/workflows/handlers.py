@@ -152,10 +152,8 @@ class HandlerReader:
                 return None
         if is_own_server(str(server)) and str(tool) not in own_tools():
             hint = did_you_mean(str(tool), own_tools())
-            self.tree.error(
-                (*place, "tool"), f"hostbridge has no tool {tool!r}{hint}: this never "
-                "happens",
-            )  # fmt: skip
+            why = f"this never happens: hostbridge has no tool {tool!r}{hint}"
+            self.tree.error((*place, "tool"), why)
         name = OWN_SERVER if is_own_server(str(server)) else server
         rest = {k: v for k, v in value.items() if k not in ("server", "tool", "when")}
         action = self.actions.one(place, rest)

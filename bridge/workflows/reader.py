@@ -229,11 +229,11 @@ class _Reader:
             if step is None:
                 continue
             line = self.tree.line_of(place)
-            first = self.names.setdefault(step.name, line)
-            if first != line:
-                message = f"line {first} has a step of this name"
+            if step.name in self.names:
+                message = f"line {self.names[step.name]} has a step of this name"
                 self.tree.error((*place, "name"), message)
                 continue
+            self.names[step.name] = line
             found.append((place, step))
         return found
 
