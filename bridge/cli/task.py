@@ -4,6 +4,7 @@ A task is named by its number: 42, or '#42' in quotes. `list` leaves out what is
 `ready` shows what can be begun: open, nothing that it waits for, no child that is not
 closed. `claim` takes one, or the first that is ready: it is yours while this shell
 runs, or with --keep until you let it go. A task with children is closed after them.
+`validate` has an agent look whether one is done, and waits for what it says.
 `export` prints all of them as JSON lines, which `import` merges into another project.
 
 For example:
@@ -32,6 +33,7 @@ from bridge.cli.task_text import (
     tree_lines,
     tree_value,
 )
+from bridge.cli.task_validate import validate
 from bridge.errors import InvalidRequest
 from bridge.tasks.task import FilterOptions, Task, TaskFields, TaskOptions
 from bridge.tasks.tasks import Tasks
@@ -52,6 +54,8 @@ def command(options: Namespace) -> int:
         return Exit.OK
     if verb in ("export", "import"):
         return (export if verb == "export" else import_)(tasks, options)
+    if verb == "validate":
+        return validate(bridge, options)
     is_any = False
     # Each is done, and told, before the next: one that is refused undoes none.
     for task in _change(tasks, verb, options):

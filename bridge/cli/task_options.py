@@ -20,6 +20,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "claim": ("assignee", "keep", "under"),
     "release": ("force",),
     "review": ("reason",),
+    "validate": ("reason", "route"),
     "escalate": ("reason",),
     "close": ("reason", "force"),
     "reopen": (),
@@ -37,7 +38,8 @@ TASK_OPTIONS = (
         choices=(*VERBS,),
         default="list",
         help="What to do: list, the default, tree, ready, show, create, update, claim, "
-        "release, review, escalate, close, reopen, delete, depend, export or import.",
+        "release, review, validate, escalate, close, reopen, delete, depend, export or "
+        "import.",
     ),
     option(
         "words",
@@ -107,7 +109,18 @@ TASK_OPTIONS = (
         help="For claim: who takes it; for list: only what this one has taken.",
     ),
     switch("--keep", help="For claim: until it is released, whatever ends before."),
-    option("--reason", metavar="TEXT", help="For close, review, escalate: why."),
+    option(
+        "--reason",
+        metavar="TEXT",
+        help="For close, review, escalate: why; for validate: what was changed.",
+    ),
+    option(
+        "--route",
+        metavar="ROUTE",
+        completes="routes",
+        help="For validate: host (an open session), claude, local or endpoint; by "
+        "default an open session, or what BRIDGE_CLI_FALLBACK says.",
+    ),
     switch(
         "--force",
         help="For release: though somebody else holds it; for close: though it was not "
