@@ -1,0 +1,486 @@
+"""Row 42: tasks under kills and errors at every system call, and by two at once.
+
+Each time: the tasks as they were before or as they are after, and nothing between; who
+opens them next completes that.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sqlite3
+import subprocess
+import time
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import needs
+import pytest
+from faultlab import Operation, prepared, tell
+from storeworld import FakeClock, store_in
+from test_runs import IMMORTAL
+
+from bridge.api.bridge import Bridge
+from bridge.config import Settings
+from bridge.errors import NewerSchema, StateRefused, StateUnavailable
+from bridge.store.host_process import identify
+from bridge.tasks.database import TasksBusy, TasksDamaged
+from bridge.tasks.schema import APPLICATION_ID, STEPS
+from bridge.tasks.task import Holder, NewTask, Status
+from bridge.tasks.tasks import Tasks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.store.store import Store
+
+pytestmark = pytest.mark.faults
+
+ME = Holder("me")
+ERRORS = {
+    "openat": ("EMFILE", "ENOSPC", "EIO"),
+    "pwrite64": ("ENOSPC", "EIO", "EDQUOT"),
+    "pread64": ("EIO",),
+    "fsync": ("EIO", "ENOSPC"),
+    "fdatasync": ("EIO", "ENOSPC"),
+    "ftruncate": ("EIO",),
+    "unlink": ("EIO", "EROFS"),
+    "fcntl": ("EIO", "ENOLCK"),
+}
+# So many of one call and error: the first ones tell the most.
+MOST = 12
+
+
+def one(store: Store) -> None:
+    Tasks(store).create_all([NewTask("epic"), NewTask("part", parent=1)])
+
+
+def held(store: Store) -> None:
+    one(store)
+    Tasks(store).claim(2, ME)
+
+
+def exported(store: Store) -> bytes:
+    """What another place has, which has changed one of these and added one."""
+    there = Tasks(store_in(store.place.guard.parent / "there", clock=FakeClock()))
+    if there.database.exists():
+        return there.export()
+    there.import_(Tasks(store).export())
+    there.close(2, reason="done there")
+    there.create("more", parent=1, depends_on=2)
+    return there.export()
+
+
+def before_import(store: Store) -> None:
+    one(store)
+    exported(store)
+
+
+def create(store: Store) -> object:
+    return Tasks(store).create("new", parent=1, depends_on=(1, 2)).number
+
+
+def create_first(store: Store) -> object:
+    return Tasks(store).create("new").number
+
+
+def claim(store: Store) -> object:
+    return Tasks(store).claim(2, ME).number
+
+
+def close(store: Store) -> object:
+    return Tasks(store).close(2, reason="done").number
+
+
+def import_(store: Store) -> object:
+    return Tasks(store).import_(exported(store)).conflicts
+
+
+OPERATIONS = [
+    Operation("create", one, create, frozenset()),
+    Operation("first create", lambda _: None, create_first, frozenset()),
+    Operation("claim", one, claim, frozenset()),
+    Operation("close", held, close, frozenset()),
+    Operation("import", before_import, import_, frozenset()),
+]
+
+
+def facts(store: Store) -> list[Any]:
+    """Everything that is there; reading it also undoes what was begun."""
+    tasks = Tasks(store)
+    with tasks.database.read() as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        holders = connection.execute("SELECT task FROM claims").fetchall()
+    found = [task._replace(uuid="", created_ms=0, updated_ms=0, closed_ms=0)
+             for task in tasks.list()]  # fmt: skip
+    return [found, holders]
+
+
+def check(state: Any, store: Store, outcome: Any, ends: list[Any], place: Any) -> None:
+    before, after = ends
+    found = facts(store)
+    assert found in (before, after), place
+    if outcome.status == "returned":
+        assert found == after, place
+    operation = state.operation
+    if found == before:
+        operation.act(store)
+        assert facts(store) == after, place
+    elif operation.act not in (create, create_first):
+        operation.act(store)
+        assert facts(store) == after, (place, "once more")
+    Tasks(store).create("another")
+    # A journal that says nothing stays until somebody writes.
+    assert not list(store.place.state.glob("tasks.db-*")), place
+
+
+@contextmanager
+def broken(operation: Operation):
+    with prepared(operation) as state:
+        whole = state.fresh()
+        before = facts(whole)
+        operation.act(whole)
+        yield state, [before, facts(whole)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_a_kill_at_any_system_call_leaves_all_or_nothing(operation, record_property):
+    cases = 0
+    with broken(operation) as (state, ends):
+        for call in state.calls():
+            if call in IMMORTAL:
+                continue
+            for number in range(1, 1000):
+                kill = f"inject={call}:signal=KILL:when={number}"
+                store, outcome = state.broken(kill)
+                check(state, store, outcome, ends, kill)
+                cases += 1
+                if outcome.status != "died":
+                    break
+    record_property("cases", cases)
+    tell("42", f"{operation.name}: {cases} kill points")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_a_call_that_fails_leaves_all_or_nothing(operation, record_property):
+    """A full disk, too many files, a bad disk: an error of ours that names the file."""
+    cases = 0
+    with broken(operation) as (state, ends):
+        calls = state.calls()
+        for call, errors in ERRORS.items():
+            for error in errors:
+                for number in range(1, min(calls.get(call, 0), MOST) + 1):
+                    fault = f"inject={call}:error={error}:when={number}"
+                    store, outcome = state.broken(fault)
+                    assert outcome.status in ("returned", "raised"), fault
+                    if outcome.status == "raised":
+                        assert outcome.is_ours, (fault, outcome.message)
+                        assert "/srv/app/@" in outcome.message or "/home" in (
+                            outcome.message
+                        ), fault
+                    check(state, store, outcome, ends, fault)
+                    cases += 1
+    record_property("cases", cases)
+    tell("42", f"{operation.name}: {cases} failing calls")
+
+
+def test_a_killed_transaction_is_undone_by_the_next_reader(tmp_path):
+    """Its journal is hot: it holds what the file said before."""
+    store = store_in(tmp_path)
+    tasks = Tasks(store)
+    tasks.create_all([NewTask(f"task {n}" * 50) for n in range(2000)])
+    before = tasks.export()
+    ready, told = os.pipe()
+
+    def change_and_hang() -> None:
+        with closing(sqlite3.connect(tasks.database.path)) as connection:
+            # Too little room for the changes: they are written before the commit.
+            connection.execute("PRAGMA cache_size = 5")
+            connection.execute("UPDATE tasks SET title = 'half'")
+            os.write(told, b"!")
+            time.sleep(600)
+
+    child = multiprocessing.get_context("fork").Process(target=change_and_hang)
+    child.start()
+    os.read(ready, 1)
+    child.kill()
+    child.join()
+    assert store.place.state.joinpath("tasks.db-journal").stat().st_size > 1_000
+    assert b"half" in tasks.database.path.read_bytes()
+
+    assert tasks.export() == before
+    assert not store.place.state.joinpath("tasks.db-journal").exists()
+
+
+def _claim_all(folder: Path, name: str, won: Any) -> None:
+    tasks = Tasks(store_in(folder, lock_wait_s=60), Holder(name, identify(os.getpid())))
+    mine = []
+    while task := tasks.claim_next():
+        mine.append(task.number)
+    won.put((name, mine))
+    # Until the other is done: the claims of who is gone are taken back.
+    won.join()
+
+
+@pytest.mark.slow
+def test_two_who_claim_a_thousand_at_once_share_them(tmp_path):
+    folder = tmp_path / "tasks"
+    tasks = Tasks(store_in(folder))
+    tasks.create_all([NewTask(f"task {n}") for n in range(1000)])
+    fork = multiprocessing.get_context("fork")
+    won = fork.JoinableQueue()
+    pair = [fork.Process(target=_claim_all, args=(folder, name, won)) for name in "ab"]
+    for each in pair:
+        each.start()
+
+    first, second = won.get(timeout=300), won.get(timeout=300)
+
+    assert sorted([*first[1], *second[1]]) == [*range(1, 1001)]
+    assert {task.status for task in tasks.list()} == {Status.IN_PROGRESS}
+    for name, numbers in (first, second):
+        assert [t.number for t in tasks.list(assignee=name)] == numbers
+    for _ in pair:
+        won.task_done()
+    for each in pair:
+        each.join()
+    assert len(tasks.ready()) == 1000, "they are gone"
+
+
+_HOLD = """
+import sqlite3, sys, time
+held = sqlite3.connect(sys.argv[1], isolation_level=None)
+held.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+@contextmanager
+def locked(path: Path):
+    """Another program that holds the lock, and its pid."""
+    with subprocess.Popen(
+        [
+            needs.tool("python3"),
+            "-c",
+            _HOLD,
+            str(path),
+        ],
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process.pid
+        process.kill()
+
+
+@pytest.mark.parametrize("verb", ["list", "create"])
+def test_a_lock_is_waited_for_only_so_long(tmp_path, verb):
+    tasks = Tasks(store_in(tmp_path, lock_wait_s=0.3))
+    tasks.create("one")
+    act = tasks.list if verb == "list" else partial(tasks.create, "two")
+
+    with locked(tasks.database.path) as pid, pytest.raises(TasksBusy) as busy:
+        act()
+
+    path = tasks.database.path
+    assert str(busy.value) == (
+        f"{path} is in use by pid {pid} (python3); waited 0.3 s. What to do: try "
+        "again; end that program, if it hangs"
+    )
+    act()
+
+
+def test_a_newer_version_is_refused_and_not_touched(tmp_path):
+    tasks = Tasks(store_in(tmp_path))
+    tasks.create("one")
+    newer = len(STEPS) + 1
+    with closing(sqlite3.connect(tasks.database.path)) as connection:
+        connection.execute(f"PRAGMA user_version = {newer}")
+    path = tasks.database.path
+    before = path.read_bytes(), path.stat().st_mtime_ns
+
+    for act in (tasks.list, partial(tasks.create, "two"), partial(tasks.import_, b"")):
+        with pytest.raises(NewerSchema) as refused:
+            act()
+        assert str(refused.value) == (
+            f"{path}: version {newer} is newer than {len(STEPS)}, the newest this "
+            "hostbridge reads; update hostbridge"
+        )
+
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+
+
+@pytest.mark.parametrize("taken", range(len(STEPS)))
+def test_an_older_version_takes_the_steps_it_lacks(tmp_path, taken):
+    """Also an empty file, which a kill has left."""
+    store = store_in(tmp_path)
+    with store.state():
+        path = store.place.state / "tasks.db"
+    with closing(sqlite3.connect(path)) as connection:
+        for step in STEPS[:taken]:
+            connection.executescript(step)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {taken}")
+
+    tasks = Tasks(store)
+    assert tasks.list() == []
+    assert tasks.create("one").number == 1
+    with tasks.database.read() as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
+
+
+DAMAGE = {
+    "other bytes": lambda data: b"no database at all " * 500,  # noqa: ARG005
+    "cut": lambda data: data[: len(data) // 2],
+    "a page of zeros": lambda data: data[:4096] + bytes(4096 * 4) + data[4096 * 5 :],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_file_is_named_and_left(tmp_path, damage):
+    tasks = Tasks(store_in(tmp_path))
+    tasks.create_all([NewTask(f"task {n}") for n in range(300)])
+    path = tasks.database.path
+    path.write_bytes(damage(path.read_bytes()))
+    before = path.read_bytes()
+
+    with pytest.raises(TasksDamaged) as refused:
+        tasks.list()
+
+    assert str(path) in str(refused.value)
+    assert "hostbridge task import" in str(refused.value)
+    assert path.read_bytes() == before
+
+
+def test_the_database_of_another_program_is_refused(tmp_path):
+    tasks = Tasks(store_in(tmp_path))
+    tasks.create("one")
+    path = tasks.database.path
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA application_id = 7")
+
+    with pytest.raises(TasksDamaged, match="a database, but not one of hostbridge's"):
+        tasks.list()
+
+
+@pytest.mark.parametrize("name", ["tasks.db", "tasks.db-journal"])
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_what_is_no_plain_file_is_refused(tmp_path, name, kind):
+    store = store_in(tmp_path)
+    tasks = Tasks(store)
+    if name != "tasks.db":
+        tasks.create("one")
+    target = tmp_path / "mine"
+    target.write_text("mine")
+    with store.state():
+        pass
+    wrong = store.place.state / name
+    if kind == "link":
+        wrong.symlink_to(target)
+    elif kind == "pipe":
+        os.mkfifo(wrong)
+    else:
+        wrong.mkdir()
+
+    for act in (tasks.list, partial(tasks.create, "two")):
+        with pytest.raises(StateRefused) as refused:
+            act()
+        assert str(refused.value) == f"{wrong}: not a plain file; move it away"
+    assert target.read_text() == "mine"
+
+
+def test_a_link_to_nowhere_is_not_followed(tmp_path):
+    store = store_in(tmp_path)
+    with store.state():
+        pass
+    store.place.state.joinpath("tasks.db").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(StateRefused):
+        Tasks(store).create("one")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_threads_share_the_tasks(tmp_path):
+    """A file that one thread closes does not drop the locks of another."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    tasks = Tasks(store_in(tmp_path, lock_wait_s=60))
+    tasks.create("epic")
+
+    def add(n: int) -> int:
+        tasks.list()
+        return tasks.create(f"task {n}", parent=1).number
+
+    with ThreadPoolExecutor(8) as pool:
+        numbers = [*pool.map(add, range(100))]
+    assert sorted(numbers) == [*range(2, 102)]
+    assert tasks.get(1).children == 100
+
+
+def git(folder: Path, *words: str) -> None:
+    mine = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=m")
+    subprocess.run(
+        [needs.tool("git"), *mine, *words], cwd=folder, check=True, capture_output=True
+    )
+
+
+def test_what_git_does_loses_no_task(tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    git(project, "init")
+    project.joinpath("a").write_text("a")
+    git(project, "add", "a")
+    git(project, "commit", "-m", "a")
+    settings = Settings(home=tmp_path / "home", claude_dir=tmp_path / "none")
+    tasks = Bridge(settings, project).tasks
+    tasks.create("one")
+    before = tasks.export()
+
+    git(project, "clean", "-fdx")
+    git(project, "checkout", "-b", "other")
+    assert Bridge(settings, project).tasks.export() == before
+    git(project, "worktree", "add", str(tmp_path / "linked"))
+    there = Bridge(settings, tmp_path / "linked").tasks
+    assert there.export() == before
+    there.close(1)
+    assert tasks.get(1).status is Status.CLOSED
+
+
+def test_prune_leaves_tasks(tmp_path):
+    store = store_in(tmp_path)
+    tasks = Tasks(store)
+    tasks.create("one")
+    tasks.close(1)
+
+    store.prune(older_than_days=0)
+
+    assert tasks.get(1).status is Status.CLOSED
+
+
+def test_a_full_disk_is_named(tmp_path):
+    """By the limit of a process, as a quota has it."""
+    import resource
+    import signal
+
+    tasks = Tasks(store_in(tmp_path))
+    tasks.create("one")
+
+    def fill() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        size = tasks.database.path.stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        try:
+            tasks.create("two", description="x" * 100_000)
+        except StateUnavailable as exc:
+            os._exit(7 if str(tasks.database.path) in str(exc) else 1)
+        os._exit(2)
+
+    child = multiprocessing.get_context("fork").Process(target=fill)
+    child.start()
+    child.join()
+    assert child.exitcode == 7
+    assert len(tasks.list()) == 1
