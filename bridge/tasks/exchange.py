@@ -19,8 +19,8 @@ from typing import Literal, NamedTuple
 from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
 from bridge.protocol.record import Unparsable, parse
+from bridge.tasks.circles import find_circle
 from bridge.tasks.claims import let_go
-from bridge.tasks.dependencies import find_circle
 from bridge.tasks.records import checked_text, checked_uuid, rank_of, set_columns
 from bridge.tasks.task import Status
 from bridge.tasks.task_record import CONTENT, TaskRecord, all_records, place_of
@@ -205,31 +205,40 @@ class _Merge:
     def _break_circles(self) -> None:
         """Take imported links out of circles that no side had alone."""
         came = {self.numbers[record.uuid] for record in self.taken}
-        for what, edges, take_out in (
-            (
-                "depends on itself",
-                "SELECT task, depends_on FROM dependencies ORDER BY 1, 2",
-                "DELETE FROM dependencies WHERE task = ? AND depends_on = ?",
-            ),
-            (
-                "is part of itself",
-                "SELECT number, parent FROM tasks WHERE parent IS NOT NULL ORDER BY 1",
-                "UPDATE tasks SET parent = NULL WHERE number = ? AND parent = ?",
-            ),
-        ):
-            graph: dict[int, list[int]] = {}
-            for task, other in self.connection.execute(edges):
-                graph.setdefault(task, []).append(other)
-            while circle := find_circle(graph):
-                pairs = pairwise(circle)
-                task, other = next(pair for pair in pairs if pair[0] in came)
-                self.connection.execute(take_out, [task, other])
-                graph[task].remove(other)
-                drawn = " → ".join(f"#{number}" for number in circle)
-                (title,) = self.connection.execute(
-                    "SELECT title FROM tasks WHERE number = ?", [task]
-                ).fetchone()
-                self._left_out(task, title, f"left out: it {what}: {drawn}")
+        after = {*self.connection.execute("SELECT task, depends_on FROM dependencies")}
+        parts = self.connection.execute(
+            "SELECT parent, number FROM tasks WHERE parent IS NOT NULL"
+        )
+        graph: dict[int, list[int]] = {}
+        for task, other in sorted({*after, *parts}):
+            graph.setdefault(task, []).append(other)
+        while circle := find_circle(graph):
+            task, other = next(
+                (one, two)
+                for one, two in pairwise(circle)
+                if (one if (one, two) in after else two) in came
+            )
+            graph[task].remove(other)
+            self._take_out(task, other, circle, is_part=(task, other) not in after)
+
+    def _take_out(
+        self, task: int, other: int, circle: tuple[int, ...], *, is_part: bool
+    ) -> None:
+        """Take one link out: that `task` waits for `other`."""
+        drawn = " → ".join(f"#{number}" for number in circle)
+        if is_part:
+            delete = "UPDATE tasks SET parent = NULL WHERE parent = ? AND number = ?"
+            number, what = other, f"that it is part of #{task}"
+        else:
+            delete = "DELETE FROM dependencies WHERE task = ? AND depends_on = ?"
+            number, what = task, f"that it depends on #{other}"
+        self.connection.execute(delete, [task, other])
+        (title,) = self.connection.execute(
+            "SELECT title FROM tasks WHERE number = ?", [number]
+        ).fetchone()
+        self._left_out(
+            number, title, f"left out {what}, which closes a circle: {drawn}"
+        )
 
     def _left_out(self, number: int, title: str, what: str) -> None:
         # It is not what was exported there, from now on.

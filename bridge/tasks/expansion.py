@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bridge.protocol.plain_json import dumps, loads
 from bridge.tasks import expansion_spec
-from bridge.tasks.dependencies import path
+from bridge.tasks.circles import path, waits_for
 from bridge.tasks.expansion_spec import BadSpec, Spec
 from bridge.tasks.records import (
     NEW_ROW,
@@ -188,22 +188,12 @@ def _why_not(connection: sqlite3.Connection, task: Task, number: int) -> str:
     row = connection.execute("SELECT 1 FROM tasks WHERE number = ?", [number])
     if row.fetchone() is None:
         return f"there is no task #{number}"
-    if way := path(number, task.number, lambda each: _waits_for(connection, each)):
+    if way := path(number, task.number, lambda each: waits_for(connection, each)):
         drawn = " → ".join(refs_of(way))
         if number == task.number:
             return f"a part of {task.ref} cannot wait for {task.ref} as a whole"
         return f"#{number} is closed only after {task.ref}: {drawn}"
     return ""
-
-
-def _waits_for(connection: sqlite3.Connection, number: int) -> list[int]:
-    """What must be closed before a task is: what it depends on, and its parts."""
-    rows = connection.execute(
-        "SELECT depends_on FROM dependencies WHERE task = ? "
-        "UNION SELECT number FROM tasks WHERE parent = ? ORDER BY 1",
-        [number, number],
-    )
-    return [row[0] for row in rows]
 
 
 def _another(before: Expansion) -> AlreadyExpanded:

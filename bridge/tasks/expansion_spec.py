@@ -18,7 +18,7 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.plain_json import dumps, loads
 from bridge.protocol.wording import quoted, shortened
-from bridge.tasks.dependencies import find_circle
+from bridge.tasks.circles import find_circle
 from bridge.tasks.records import checked_text, rank_of
 from bridge.tasks.task import RANKS
 

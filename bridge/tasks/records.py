@@ -16,6 +16,7 @@ from typing import Any
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import quoted
+from bridge.tasks.circles import Circle, path, waited_for_by
 from bridge.tasks.task import RANKS, NewTask, Priority, Status, Task, UnknownTask
 
 Ref = str | int
@@ -101,14 +102,15 @@ def get(connection: sqlite3.Connection, ref: Ref) -> Task:
 def insert(connection: sqlite3.Connection, new: NewTask, now_ms: int) -> int:
     """Add a task whose parent and dependencies are there; its number.
 
-    A new task cannot close a circle: nothing leads to it yet.
-
     Raises:
+        Circle: it depends on its parent, or on one that waits for that.
         InvalidRequest: a field is not what it must be.
         UnknownTask: the parent, or one that it depends on, is not there.
     """
     parent = None if new.parent is None else number_of(connection, new.parent)
     before = [number_of(connection, ref) for ref in new.depends_on]
+    if parent is not None and before:
+        _refuse_waiting_parent(connection, parent, before)
     uuid = checked_uuid(new.uuid) if new.uuid else None
     if uuid is None:
         uuid = new_uuid(now_ms, nth=next_number(connection))
@@ -133,6 +135,19 @@ def insert(connection: sqlite3.Connection, new: NewTask, now_ms: int) -> int:
         [(number, each) for each in before],
     )
     return number
+
+
+def _refuse_waiting_parent(
+    connection: sqlite3.Connection, parent: int, before: list[int]
+) -> None:
+    """A part cannot wait for what is closed only after the part."""
+    # From the parent up: what waits for it is little, what it waits for may be much.
+    for each in before:
+        above = path(parent, each, lambda n: waited_for_by(connection, n))
+        if above:
+            new = next_number(connection)
+            what = "a task cannot depend on one that waits for it"
+            raise Circle((new, *reversed(above), new), what=what)
 
 
 def next_number(connection: sqlite3.Connection) -> int:

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
+from bridge.errors import StateUnavailable
 from bridge.store.host_process import identify
 from bridge.tasks import changes, claims, dependencies, lifecycle, queries, records
 from bridge.tasks.database import Database
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from bridge.tasks.exchange import Imported, Prefer
 
 
+_PROGRAM = "a program"
 # In the class below, `list` is one of its verbs.
 Found: TypeAlias = list[Task]
 Branches: TypeAlias = list[Branch]
@@ -59,7 +61,20 @@ class Tasks:
     @property
     def holder(self) -> Holder:
         """Who claims here."""
-        return self._holder or Holder("a program", identify(os.getpid()))
+        if self._holder is not None:
+            return self._holder
+        try:
+            return Holder(_PROGRAM, identify(os.getpid()))
+        except OSError as exc:
+            raise StateUnavailable(
+                f"{self.database.path}: {os.strerror(exc.errno or 0)}; nothing was "
+                "changed"
+            ) from exc
+
+    @property
+    def who(self) -> str:
+        """Who acts here, for people."""
+        return self._holder.assignee if self._holder else _PROGRAM
 
     # Looking
 
@@ -203,7 +218,7 @@ class Tasks:
             TaskRefused: a child is not closed, or it has validation criteria and did
                 not pass, and it is not forced.
         """
-        now_ms, who = self.store.now_ms(), self.holder.assignee
+        now_ms, who = self.store.now_ms(), self.who
         with self.database.write() as connection:
             # The verdict may be there, and nobody has looked.
             settle(connection, self.store, records.get(connection, ref))

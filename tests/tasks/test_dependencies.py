@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.tasks.dependencies import Circle, find_circle, path
+from bridge.tasks.circles import Circle, find_circle, path
 
 NODES = st.integers(1, 8)
 GRAPHS = st.dictionaries(NODES, st.sets(NODES, max_size=4), max_size=8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from storeworld import store_in
 
 from bridge.errors import InvalidRequest, NewerSchema
+from bridge.tasks.circles import Circle
 from bridge.tasks.exchange import Conflict
 from bridge.tasks.task import Holder, NewTask, Status
 from bridge.tasks.tasks import Tasks
@@ -47,7 +50,11 @@ def test_what_is_exported_is_imported_whole(tmp_path_factory, plan):
     """Export, import, export: the same bytes; and importing again changes nothing."""
     here, there = (Tasks(store_in(tmp_path_factory.mktemp("t"))) for _ in range(2))
     new, ended = plan
-    here.create_all(new)
+    for each in new:
+        with suppress(Circle):  # its parent waits for it
+            here.create_all([each])
+            continue
+        here.create_all([each._replace(depends_on=())])
     for n in ended:
         here.escalate(n, reason="stuck") if n % 2 else here.claim(n, Holder("me"))
 
@@ -144,7 +151,7 @@ def test_a_circle_that_no_side_had_is_left_out(shared):
 
     done = ours.import_(theirs.export())
 
-    what = "left out: it depends on itself: #2 → #3 → #2"
+    what = "left out that it depends on #2, which closes a circle: #2 → #3 → #2"
     assert done.conflicts == (Conflict(3, "two", what),)
     assert [task.depends_on for task in ours.list()] == [(), (3,), ()]
 
@@ -158,7 +165,7 @@ def test_parents_in_a_circle_are_left_out(tasks, elsewhere):
 
     done = tasks.import_(elsewhere.export())
 
-    what = "left out: it is part of itself: #1 → #2 → #1"
+    what = "left out that it is part of #1, which closes a circle: #1 → #2 → #1"
     assert done.conflicts == (Conflict(2, "b", what),)
     assert [task.parent for task in tasks.list()] == [2, None]
 

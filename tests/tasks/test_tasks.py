@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from bridge.errors import InvalidRequest
-from bridge.tasks.dependencies import Circle
+from bridge.tasks.circles import Circle
 from bridge.tasks.records import new_uuid
 from bridge.tasks.task import NewTask, Priority, Status, TaskRefused, UnknownTask
 
@@ -75,8 +75,11 @@ def test_many_are_added_or_none(tasks):
         tasks.create_all(new)
     assert tasks.list() == []
 
-    made = tasks.create_all([new[0], new[1]._replace(depends_on=(first,))])
-    assert [(task.parent, task.depends_on) for task in made] == [(None, ()), (1, (1,))]
+    third = NewTask("c", depends_on=(first,))
+    made = tasks.create_all([new[0], new[1]._replace(depends_on=()), third])
+    assert [(task.parent, task.depends_on) for task in made] == [
+        (None, ()), (1, ()), (None, (1,)),
+    ]  # fmt: skip
 
 
 def test_looking_makes_nothing(tasks):
@@ -263,17 +266,36 @@ def test_circles_are_drawn(tasks):
     with pytest.raises(Circle) as circle:
         tasks.depend(1, 4)
     assert str(circle.value) == (
-        "a task cannot depend on one that depends on it: #1 → #4 → #3 → #2 → #1"
+        "a task cannot depend on one that waits for it: #1 → #4 → #3 → #2 → #1"
     )
     assert circle.value.numbers == (1, 4, 3, 2, 1)
     with pytest.raises(Circle, match="#2 → #2"):
         tasks.depend(2, 2)
 
-    tasks.update(2, parent=1)
-    tasks.update(3, parent=2)
-    with pytest.raises(Circle, match="be a part of its own part: #1 → #3 → #2 → #1"):
-        tasks.update(1, parent=3)
-    assert tasks.get(1).parent is None
+    tasks.create("epic")
+    tasks.create("part", parent=5)
+    tasks.create("piece", parent=6)
+    said = "cannot be a part of one that it waits for: #7 → #5 → #6 → #7"
+    with pytest.raises(Circle, match=said):
+        tasks.update(5, parent=7)
+    assert tasks.get(5).parent is None
+
+
+def test_a_part_does_not_wait_for_its_whole(tasks):
+    """Neither could ever be closed."""
+    tasks.create("epic")
+    tasks.create("part", parent=1)
+    tasks.create("after the epic", depends_on=1)
+
+    with pytest.raises(Circle, match="depend on one that waits for it: #2 → #1 → #2"):
+        tasks.depend(2, 1)
+    with pytest.raises(Circle, match="#2 → #3 → #1 → #2"):
+        tasks.depend(2, 3)
+    with pytest.raises(Circle, match="a part of one that it waits for: #1 → #3 → #1"):
+        tasks.update(3, parent=1)
+    with pytest.raises(Circle, match="depend on one that waits for it: #4 → #3 → #1"):
+        tasks.create("part", parent=1, depends_on=3)
+    assert len(tasks.list()) == 3
 
 
 def test_uuids_sort_by_time():
