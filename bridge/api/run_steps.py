@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.api.hosts import Hosts
 from bridge.api.upkeep import stage_of
 from bridge.engine.answers import fact_of
 from bridge.engine.reasons import Reasons
 from bridge.engine.run_ids import request_id
+from bridge.engine.waiting import awaited
 from bridge.flow.drawing import shown_as
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage
@@ -142,7 +143,7 @@ class _Looked(NamedTuple):
         """The state of a step in a word or two; of a guard which way it went."""
         state = entry.get("state", "")
         shows = self.seen.details["details"].get(name, {}).get("shows")
-        for back in node.get("back", ()):
+        for back in node.get("back", ()) if node["kind"] == "pass" else ():
             if taken := self.seen.run["loops"].get(f"{name}>{back['to']}"):
                 return f"{taken} of {back['max']}"
         if not state and self.seen.is_live:
@@ -151,14 +152,36 @@ class _Looked(NamedTuple):
                 f"after {first}" + (f" +{len(more)}" if more else "") if first else ""
             )
         if state == "open":
-            if node["kind"] == "approval":
-                return _YOU
-            return self._stage(found) if node["kind"] == "agent" else "running"
+            return self._open(node, entry, found)
+        if name in dict(self.seen.background):
+            return f"background: {self._stage(found)}"
+        if state == "passed" and node["kind"] != "pass":
+            return "left out"
         if state == "passed" and shows == "condition":
             return "no" if node["to"][0][0] in entry.get("dead", ()) else "yes"
         if state == "passed":
             return "" if shows == "label" else "done"
         return "failed" if state == "stopped" else state
+
+    def _open(self, node: LinkedNode, entry: Entry, found: Found | None) -> str:
+        """What an open step does, or waits for."""
+        kind = node["kind"]
+        if kind == "approval" or "waits" in entry:
+            return _YOU + self._left("deadline", entry)
+        if kind == "agent":
+            return self._stage(found)
+        if kind != "wait":
+            return "running"
+        names = awaited(node)
+        what = f"waits for {', '.join(names)}" if names else "waits"
+        return what + self._left("until" if "until" in entry else "deadline", entry)
+
+    def _left(self, which: Literal["until", "deadline"], entry: Entry) -> str:
+        """How long a step may wait."""
+        if which not in entry:
+            return ""
+        left_s = max(0, entry[which] - self.store.now_ms()) // 1000
+        return f", {left_s} s left"
 
     def _before(self, name: str) -> Iterator[str]:
         """The steps that a step waits for; what only joins them is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.known_agents import Agents
@@ -98,15 +99,24 @@ class Texts(NamedTuple):
             params=self.run["params"],
         )
 
-    def prompt(self, node: str, schema: dict[str, Any] | None = None) -> str:
-        """What is asked beside the prompt of a definition, whose `schema` counts."""
+    def prompt(
+        self,
+        node: str,
+        schema: dict[str, Any] | None = None,
+        words_of: Callable[[str], str] = "Task {}".format,
+    ) -> str:
+        """What is asked beside the prompt of a definition, whose `schema` counts.
+
+        `words_of` says what a task says, for a step that says nothing else.
+        """
         detail = self.details["details"][node]
         text = self.filled(detail.get("text", []))
         if "call" in detail:
-            text = as_text(self.call(node).get("prompt"))
-            task_id = as_text(self.call(node).get("task_id"))
+            call = self.call(node)
+            text = as_text(call.get("prompt"))
+            task_id = as_text(call.get("task_id"))
             if task_id and (not text or text.isspace()):
-                text = f"Task {task_id}"
+                text = words_of(task_id)
         if not text or text.isspace():
             text = _UNSAID.format(name=self.run["name"] or "that you are a step of")
         is_asked = node in self.details["issues"] and has_issues(schema) is None
@@ -186,13 +196,19 @@ def request_of(
     definition = find(agent, route)
     schema = definition.output_schema if definition else None
     fields = {
-        "prompt": texts.prompt(node, schema),
+        "prompt": texts.prompt(node, schema, partial(_words_of_task, store)),
         "max_attempts": 1 if is_retried else None,
         **_of_call(call, run["ask"], store.place),
     }
     if call and route == "host" and (own := _own_route(definition, call)):
         fields["route"] = own
     return own_request(store, find, run, request_id, agent, fields)
+
+
+def _words_of_task(store: Store, task_id: str) -> str:
+    from bridge.tasks.task_prompt import prompt_of  # with SQLite
+
+    return prompt_of(store, task_id)
 
 
 def own_request(

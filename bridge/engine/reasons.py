@@ -13,6 +13,7 @@ from bridge.engine.answers import Answers, fact_of
 from bridge.engine.by_hand import BY
 from bridge.engine.run_ids import request_id
 from bridge.engine.step import Step
+from bridge.engine.waiting import awaited
 from bridge.flow.condition import read_condition
 from bridge.flow.filling import as_text
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.engine.view import RunView
-    from bridge.flow.plan import Code
+    from bridge.flow.plan import Code, Detail
     from bridge.store.state import State
 
 _MOST = 60
@@ -42,6 +43,8 @@ class Reasons:
         detail = self._seen.details["details"].get(node, {})
         if why := entry.get("why"):
             return why
+        if "waits" in entry:
+            return self._answers.question_of(request_id(self._run, node))
         asked = request_id(self._run, node)
         if said := self._run["said"].get(asked):
             by = BY.get(said["by"], said["by"])
@@ -52,10 +55,19 @@ class Reasons:
             return fact_of(response)[1] if response else ""
         if state == "skipped":
             return ", ".join(self._closed(node))
+        if state == "passed" and "form" in self._run:
+            return self._left_out(node, detail)
         if state == "passed" and "condition" in detail:
             code = read_condition(detail["condition"]).code
             return ", ".join(dict.fromkeys(self._values(code, node)))
         return ""
+
+    def _left_out(self, node: str, detail: Detail) -> str:
+        """Why a step of a pipeline was left out."""
+        if "condition" in detail:
+            return f"not so: {detail['condition']}"
+        names = awaited(self._seen.plan["nodes"][node])
+        return f"{', '.join(names)} began nothing" if names else ""
 
     def _closed(self, node: str) -> Iterator[str]:
         """The conditions that cut a node off."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine.pipeworld import PipeWorld, pipeline, program, tool
+from engine.pipeworld import PipeWorld, agent, pipeline, program, tool
 
 from bridge.engine.view import view
 from bridge.tasks.tasks import Tasks
@@ -106,3 +106,13 @@ def test_a_tool_may_have_an_agent_started(world):
     assert waiting.request_id in [
         each for _, each in view(world.store, run).open_requests()
     ]
+
+
+def test_an_agent_that_is_told_nothing_is_told_its_task(world):
+    task = tool("create_task", {"title": "One", "description": "All of it."})
+    asked = agent("a", "", task_id="${{ steps.make.output.id }}")
+    world.begin(pipeline(make=task, dev=asked))
+
+    request = world.waiting()["a"]
+    assert request.prompt == "Task #1: One\n\nAll of it."
+    assert request.task_id == "#1"

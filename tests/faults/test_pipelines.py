@@ -1,0 +1,209 @@
+"""Row 51: steps of pipelines under kills and errors at system calls.
+
+Each time: the same end, each tool's change made once, no finished program run again.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from engine.pipeworld import agent, pipeline, program, tool, wait, worktree
+from faultlab import Operation, prepared, tell
+from faults.test_runs import IMMORTAL, MOST, answer_all, only_run, settings
+from test_error_points import ERRORS
+
+from bridge.engine.advance import advance
+from bridge.engine.begin import begin
+from bridge.engine.view import view
+from bridge.tasks.tasks import Tasks
+from bridge.worker.long_work import do_step
+
+if TYPE_CHECKING:
+    from bridge.store.store import Store
+
+pytestmark = pytest.mark.faults
+
+G = "general-purpose"
+FOLDER = "${{ steps.clone.output.folder }}"
+TOOLS = pipeline(
+    first=tool("create_task", {"title": "one"}),
+    ready=tool("list_ready_tasks", {}),
+    claim=tool("claim_task", {"task_id": "${{ steps.ready.output.tasks[0].id }}"}),
+    second=tool("create_task", {"title": "two: ${{ steps.claim.output.id }}"}),
+)
+PROGRAM = pipeline(
+    only=program("sh", "-c", "echo x >> ran"),
+    after=tool("create_task", {"title": "code ${{ steps.only.output.exit_code }}"}),
+)
+WAITING = pipeline(
+    spawn=agent(G, "inner", background=True),
+    awaited=wait(node="spawn", deadline_s=3600),
+    after=tool("create_task", {"title": "${{ steps.awaited.output.summary }}"}),
+)
+LATE = pipeline(
+    pause=wait(seconds=0), after=tool("create_task", {"title": "${{ run.name }}"})
+)
+WORKTREE = pipeline(
+    clone=worktree("create", name="one"),
+    after=tool("create_task", {"title": "${{ steps.clone.output.base }}"}),
+)
+
+
+def go_on(store: Store) -> None:
+    """Advance, and do what takes long; nothing else but what is broken."""
+    found: list[Any] = []
+    run = only_run(store)
+    advance(store, settings(store), run, long=found)
+    for step in found:
+        do_step(store, settings(store), step)
+    if found:
+        advance(store, settings(store), run, long=found)
+
+
+def begun(plan: Any) -> Any:
+    def prepare(store: Store) -> None:
+        project = store.place.project
+        project.mkdir(parents=True, exist_ok=True)
+        Tasks(store).create("a task of before")
+        with store.state() as state:
+            begin(state, plan)
+
+    return prepare
+
+
+def with_repository(store: Store) -> None:
+    begun(WORKTREE)(store)
+    for words in (
+        ["init", "-q", "-b", "main"],
+        ["-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "--allow-empty",
+         "-m", "first"],
+    ):  # fmt: skip
+        subprocess.run(["git", *words], cwd=store.place.project, check=True)
+
+
+def open_program(store: Store) -> None:
+    begun(PROGRAM)(store)
+    advance(store, settings(store), only_run(store), long=[])
+
+
+def answered(store: Store) -> None:
+    begun(WAITING)(store)
+    advance(store, settings(store), only_run(store), long=[])
+    answer_all(store)
+
+
+def do_first(store: Store) -> None:
+    found: list[Any] = []
+    advance(store, settings(store), only_run(store), long=found)
+    do_step(store, settings(store), found[0])
+
+
+OPERATIONS = [
+    Operation("tools", begun(TOOLS), go_on, frozenset()),
+    Operation("program", open_program, do_first, frozenset()),
+    Operation("after a wait", answered, go_on, frozenset()),
+    Operation("time", begun(LATE), go_on, frozenset()),
+    Operation("worktree", with_repository, go_on, frozenset()),
+]
+
+
+def ended(store: Store) -> dict[str, Any]:
+    """Everything that is left once all is done that there was to do."""
+    for _ in range(20):
+        go_on(store)
+        answer_all(store)
+    run = view(store, only_run(store)).run
+    tasks = [(task.title, task.status) for task in Tasks(store).list()]
+    known = {name: entry["state"] for name, entry in run["nodes"].items()}
+    results = {}
+    for file in store.place.state.glob("runs/*/results/[!.]*.json"):
+        result = json.loads(file.read_text())
+        results[file.name] = (result["how"], result["why"])
+    ran = store.place.project / "ran"
+    return {
+        "run": (run["status"], run["why"], run["done"] > 0),
+        "tasks": sorted(tasks),
+        "nodes": known,
+        "results": results,
+        "ran": ran.exists(),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_a_kill_at_any_system_call_changes_nothing(operation, record_property):
+    cases = 0
+    with prepared(operation) as state:
+        whole = state.fresh()
+        operation.act(whole)
+        expected = ended(whole)
+        assert expected["run"][0] == "completed", expected
+        for call in state.calls():
+            if call in IMMORTAL:
+                continue
+            for number in range(1, 1000):
+                kill = f"inject={call}:signal=KILL:when={number}"
+                store, outcome = state.broken(kill)
+                found = ended(store)
+                if "exit code 137" in found["run"][1]:
+                    # Not we, but the program was killed.
+                    assert operation.name == "program"
+                    assert {*found["tasks"]} < {*expected["tasks"]}
+                else:
+                    assert found == expected, (call, number)
+                cases += 1
+                if outcome.status != "died" or number >= MOST_KILLS:
+                    break
+    record_property("cases", cases)
+    tell("51", f"{operation.name}: {cases} kill points")
+
+
+# Of calls that a program under way makes again and again.
+MOST_KILLS = 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_a_call_that_fails_changes_nothing(operation, record_property):
+    """A full disk, and others: whoever looks when it works again goes on."""
+    cases = 0
+    with prepared(operation) as state:
+        whole = state.fresh()
+        operation.act(whole)
+        expected = ended(whole)
+        calls = state.calls()
+        for call, errors in ERRORS.items():
+            for error in errors:
+                for number in range(1, min(calls.get(call, 0), MOST) + 1):
+                    fault = f"inject={call}:error={error}:when={number}"
+                    store, outcome = state.broken(fault)
+                    assert outcome.status in ("returned", "raised"), fault
+                    assert outcome.is_ours, (fault, outcome.message)
+                    found = ended(store)
+                    if found["run"][0] == "failed":
+                        # A step may fail by that, and says so; nothing is done twice.
+                        assert any(sign in found["run"][1] for sign in SAID), found
+                        assert {*found["tasks"]} <= {*expected["tasks"]}
+                    else:
+                        assert found == expected, fault
+                    cases += 1
+    record_property("cases", cases)
+    tell("51", f"{operation.name}: {cases} failing calls")
+
+
+SAID = ("No space left", "Input/output error", "Read-only", "disk", "cannot")
+
+
+def test_a_finished_program_is_not_run_again():
+    operation = Operation("program", open_program, do_first, frozenset())
+    with prepared(operation) as state:
+        store = state.fresh()
+        do_first(store)
+        for _ in range(3):
+            go_on(store)
+        ran = Path(store.place.project) / "ran"
+        assert ran.read_text() == "x\n"
