@@ -65,6 +65,7 @@ class Job:
         is_cancelled: called often: between steps, for each file of a search, and while
             a model or a command is at work.
         ask_rules: what rules say of an event, named and told as the client's.
+        steps: what the model is told of its step workflow; empty without one.
         clock: the wall clock and the monotonic clock.
     """
 
@@ -81,6 +82,7 @@ class Job:
     log: Callable[[dict[str, Any]], None] = ignore
     is_cancelled: Callable[[], bool] = lambda: False
     ask_rules: Callable[..., Ruling] = no_rules
+    steps: str = ""
     clock: Clock = field(default_factory=SystemClock)
 
     @property
@@ -94,6 +96,10 @@ class Job:
         own = (t.parameters for t in self.definition.script_tools if t.name == SUBMIT)
         found = (self.request.answer_schema, self.definition.output_schema, *own)
         return next((schema for schema in found if schema is not None), None)
+
+    def with_steps(self, task: str) -> str:
+        """The task, with what is said of the step workflow."""
+        return f"{task}\n\n{self.steps}" if self.steps else task
 
     def is_over(self) -> bool:
         """Whether the run was cancelled, or its deadline has passed."""

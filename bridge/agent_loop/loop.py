@@ -71,7 +71,7 @@ class _Run:
             self._toolbox.tools,
             self._submit,
             schema=self._schema,
-            task=str(job.prompt) if is_rendered else job.request.asked,
+            task=job.with_steps(str(job.prompt) if is_rendered else job.request.asked),
             instructions=instructions,
             policy=self._policy,
         )
@@ -235,6 +235,8 @@ class _Run:
             field = "tool_response" if result.ok else "error"
             after = self._job.ask_rules(event, **asked, **{field: result.text})
             texts.append(after.context)
+            if after.told is not None:
+                after.told()
         return replace(result, text="\n\n".join(filter(None, [result.text, *texts])))
 
     # The answer

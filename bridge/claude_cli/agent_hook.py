@@ -22,12 +22,15 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     Json = dict[str, Any]
 
 # The tool by which the client takes an answer of a form: the agent ends with it.
 _ANSWER = "StructuredOutput"
+# The conversation was compacted: only a step has something to say of it.
+_ANEW = "SessionStart"
 # Below the client's own limit, which would let the call through; a wait takes more.
 _TIME_LIMIT_S = 25
 
@@ -36,7 +39,7 @@ def main(argument: str) -> None:
     """Answer one event."""
     from bridge.host.gate import denial, read_all
 
-    before = True
+    before, told = True, None
     try:
         agent = json.loads(argument)
         fields = json.loads(read_all().decode("utf-8", "replace"))
@@ -48,13 +51,15 @@ def main(argument: str) -> None:
             import site
 
             site.main()
-            said = ruled(agent, fields)
+            said, told = ruled(agent, fields)
         else:
             said = decision(fields, agent["place"][0], agent["options"])
     except Exception:  # noqa: BLE001 - the call waits for an answer
         said = denial("hostbridge could not look at this call. Leave it; go on.")
         said = said if before else b""
     os.write(1, said)
+    if told is not None:
+        told()
 
 
 def refusal(agent: Json, fields: Json) -> str | None:
@@ -77,7 +82,11 @@ def refusal(agent: Json, fields: Json) -> str | None:
 
 
 def _is_concerned(agent: Json, fields: Json) -> bool:
-    """Whether a rule has something to say, or the rules must be read first."""
+    """Whether a step or a rule has something to say, or rules must be read first."""
+    if _has_step(agent, fields):
+        return True
+    if fields.get("hook_event_name") == _ANEW:
+        return False
     from bridge.rules.freshness import FOLDER, is_fresh
 
     if not is_fresh(_Files(agent), _Files(agent)):  # type: ignore[arg-type]
@@ -96,6 +105,24 @@ def _is_concerned(agent: Json, fields: Json) -> bool:
         run |= {"above": [inside, *run["above"]], "depth": run["depth"] + 1}
     seen = {**fields, "hook_event_name": event, "agent_id": agent["requestId"]}
     return fires(event, agent["place"][1], seen, run)
+
+
+def _has_step(agent: Json, fields: Json) -> bool:
+    """Whether the step of the agent's workflow has something to say."""
+    state, request_id = agent["place"][1], agent["requestId"]
+    if not os.path.lexists(f"{state}/agents/{request_id}.steps"):
+        return False
+    event = _event(fields)
+    if event not in ("PreToolUse", "PostToolUse", "PostToolUseFailure"):
+        return True
+    from bridge.host.call_notes import load
+    from bridge.host.step_gate import has_say
+
+    request = load(_record(agent)) or {}
+    run = {**agent["run"], "variables": request.get("variables")}
+    run["nested"] = bool(fields.get("agent_id"))
+    seen = {**fields, "hook_event_name": event, "agent_id": request_id}
+    return has_say(event, state, seen, run)
 
 
 class _Files:
@@ -131,8 +158,8 @@ def _inside(fields: Json) -> str:
     return str(fields.get("agent_type", "")) if fields.get("agent_id") else ""
 
 
-def ruled(agent: Json, fields: Json) -> bytes:
-    """What rules make of an event."""
+def ruled(agent: Json, fields: Json) -> tuple[bytes, Callable[[], None] | None]:
+    """What step and rules make of an event, and what to call once that is out."""
     from pathlib import Path
 
     from bridge.config import Settings
@@ -149,7 +176,7 @@ def ruled(agent: Json, fields: Json) -> bytes:
     store = Store(place, lock_wait_s=2.0, lease_s=settings.lease_s)
     request = store.find_unfinished(check_id(agent["requestId"]))
     if request is None:
-        return b""
+        return b"", None
     run = {**agent["run"], "variables": request.variables}
     rules = AgentRules(settings, store, request.request_id, run)
     event = _event(fields)
@@ -163,7 +190,7 @@ def ruled(agent: Json, fields: Json) -> bytes:
         output = HookOutput(own)
     if ruling.context:
         output = with_context(output, str(fields["hook_event_name"]), ruling.context)
-    return output.stdout
+    return output.stdout, ruling.told
 
 
 def decision(event: Json, project: str, rules: list[str]) -> bytes:

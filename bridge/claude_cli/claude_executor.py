@@ -84,11 +84,13 @@ class ClaudeExecutor:
             server=server_of(rules, request),
             is_trusted=doubt is None,
         )
+        steps = rules.begin_steps(request)
+        prompt = "\n\n".join(filter(None, (prompt_of(request, definition), steps)))
         output = run.WholeOutput(MAX_OUTPUT_BYTES)
         ended = run.run(
             command,
             output,
-            stdin=prompt_of(request, definition).encode("utf-8", "replace"),
+            stdin=prompt.encode("utf-8", "replace"),
             env={**self.env, **parent_variables(request)},
             folder=rules.store.place.project,
             deadline_s=control.deadline_s,

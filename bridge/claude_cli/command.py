@@ -152,4 +152,7 @@ def _hooks(hook: Sequence[str]) -> dict[str, Any]:
         return [{"hooks": [{"type": "command", **command, "timeout": WAIT_S}]}]
 
     denied = entry("/bin/sh", "-c", _OR_DENY, _DENIAL, *hook)
-    return {event: entry(*hook) for event in _HOOKED} | {_HOOKED[0]: denied}
+    # The step that the agent is in is said again.
+    compacted = [{"matcher": "compact", **each} for each in entry(*hook)]
+    hooked = {event: entry(*hook) for event in _HOOKED}
+    return {**hooked, _HOOKED[0]: denied, "SessionStart": compacted}

@@ -6,6 +6,7 @@ not do is written into the log of the run, for the user to read.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ from bridge.store.work_folder import working_in
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
+    from bridge.host.agent_steps import AgentSteps
 
     Json = dict[str, Any]
 
@@ -84,6 +86,7 @@ class AgentRules:
             check_rule_set(definition, settings, store.place)
         limits = limits_of(definition)
         run = {
+            "agentId": request.request_id,
             "depth": request.depth,
             "above": agents_above(store, request),
             "variables": request.variables,
@@ -92,11 +95,47 @@ class AgentRules:
         }
         return cls(settings, store, request.request_id, run)
 
+    def begin_steps(self, request: Request) -> str:
+        """Begin the agent's step workflow; what its prompt says of that.
+
+        Raises:
+            BridgeError: it cannot be begun.
+        """
+        return self._steps().begin(request)
+
     def ask(self, event: str, *, inside: str = "", **fields: Any) -> Ruling:
-        """Ask about an event of the client's, and do what the rules say.
+        """Ask about an event of the client's, and do what step and rules say.
 
         `inside` is the agent that this one has started, if it happens in that one.
         """
+        stem = f"{self.store.place.state}/agents/{self.request_id}.steps"
+        if not os.path.lexists(stem):
+            return self._ask_rules(event, inside=inside, **fields)
+        raw = {
+            "session_id": self.request_id,
+            "cwd": str(self.store.place.project),
+            **fields,
+            "hook_event_name": event,
+            "agent_id": self.request_id,
+        }
+        before = event in ("PreToolUse", "SubagentStop", "SessionStart")
+        said = self._steps().ask(event, raw, inside=inside) if before else None
+        if said is not None and (said.block is not None or event == "SessionStart"):
+            return Ruling(said.block, said.context)
+        ruling = self._ask_rules(event, inside=inside, **fields)
+        if said is None:
+            said = self._steps().ask(event, raw, inside=inside)
+        for note in said.notes:
+            self._note(note)
+        texts = filter(None, (said.context, ruling.context))
+        return Ruling(ruling.block, "\n\n".join(texts), said.told)
+
+    def _steps(self) -> AgentSteps:
+        from bridge.host.agent_steps import AgentSteps
+
+        return AgentSteps(self.settings, self.store, self.request_id, self.run)
+
+    def _ask_rules(self, event: str, *, inside: str = "", **fields: Any) -> Ruling:
         refresh_rules(self.settings, self.store)
         project = str(self.store.place.project)
         raw = {
@@ -201,11 +240,12 @@ def nested(run: Json, inside: str) -> Json:
 
 
 class Ruling(NamedTuple):
-    """What rules say about an event.
+    """What step and rules say about an event.
 
     `block` is why it is refused, None if it is not; `context` is what the model is
-    told beside it.
+    told beside it, and `told` is to be called once it has been.
     """
 
     block: str | None = None
     context: str = ""
+    told: Callable[[], None] | None = None

@@ -63,6 +63,7 @@ class ModelExecutor:
                 self.open_model(request, definition, control) as opened,
                 self.store.open() as state,
             ):
+                steps = rules.begin_steps(request)
                 prompt = instructions = None
                 if definition is not None:
                     prompt = prompt_of(definition, request)
@@ -81,6 +82,7 @@ class ModelExecutor:
                         log=TurnLog(state, request.request_id),
                         is_cancelled=control.should_stop,
                         ask_rules=rules.ask,
+                        steps=steps,
                         own_tools=self.own_tools(request, definition),
                         clock=self.store.clock,
                     )

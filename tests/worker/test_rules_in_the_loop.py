@@ -4,84 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from fakeclaude import fake_claude, printing, result, trust_folder
-from runworld import ScriptedModel, call, submit
-from servingworld import bridge_in
+from loopworld import AGENT, ECHO
+from runworld import call, submit
 
 from bridge.host.agent_rules import AgentRules
-from bridge.worker import executors
-from bridge.worker.model_executor import ModelExecutor, OpenModel
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.api.bridge import Bridge
-    from bridge.protocol.response import Response
-
-AGENT = """\
-name: checker
-routes: [endpoint]
-prompt: '{{ task }}'
-allow: ["Bash(echo *)"]
-"""
 RUNNER = "name: runner\nmode: headless\nprompt: '{{ task }}'\n"
-ECHO = call("run_command", command="echo hi")
-
-
-class Loop:
-    """A project, its rules, and an agent whose model says what it is told to."""
-
-    def __init__(self, bridge: Bridge, patch: pytest.MonkeyPatch) -> None:
-        self.bridge = bridge
-        self.home = bridge.settings.home
-        self.patch = patch
-        self.model = ScriptedModel([])
-        (self.home / "agents").mkdir(parents=True, mode=0o700)
-        self.define("checker", AGENT)
-
-    def define(self, name: str, text: str) -> None:
-        (self.home / "agents" / f"{name}.yaml").write_text(text)
-
-    def rules(self, text: str, file: str = "rules.yaml") -> None:
-        (self.home / file).parent.mkdir(exist_ok=True)
-        (self.home / file).write_text(text)
-
-    def run(self, *replies: str, agent: str = "checker") -> Response:
-        self.model = ScriptedModel(list(replies))
-
-        @contextmanager
-        def opened(*_: object) -> Iterator[OpenModel]:
-            yield OpenModel(self.model, degraded=False)
-
-        store, settings = self.bridge.store, self.bridge.settings
-        bound = partial(AgentRules.of, settings, store)
-        executor = ModelExecutor(store, opened, bound)
-        self.patch.setitem(executors._EXECUTORS, "endpoint", lambda *_: executor)
-        return self.bridge.ask("Look.", agent, route="endpoint").response
-
-    def log(self, response: Response, event: str) -> list[dict[str, Any]]:
-        lines = self.bridge.store.run_log(response.request_id)
-        return [line for line in lines if line["event"] == event]
-
-    def claude(self, **answer: Any) -> None:
-        lines = printing(result(structured_output=answer))
-        program = fake_claude(self.home / "fake", lines)
-        trust_folder(self.home.parent, self.bridge.store.place.project)
-        self.patch.setenv("BRIDGE_CLAUDE", str(program))
-
-
-@pytest.fixture
-def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loop:
-    bridge = bridge_in(tmp_path)
-    monkeypatch.setenv("HOME", str(bridge.settings.home.parent))
-    monkeypatch.setenv("BRIDGE_HOME", str(bridge.settings.home))
-    return Loop(bridge, monkeypatch)
 
 
 BLOCK = """

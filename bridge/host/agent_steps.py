@@ -1,0 +1,146 @@
+"""The step workflow of an agent that no session runs: by `claude -p`, or our own loop.
+
+It begins before the agent does, whose prompt has the first step's words. The gate and
+the moves are those of a session. A request that is served again, since the process was
+killed, goes on in its step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridge.agents.workflow_choice import workflow_settings
+from bridge.errors import BridgeError
+from bridge.host.conversations import begin_for
+from bridge.host.rule_request import Caller
+from bridge.host.step_gate import Bound, shell
+from bridge.host.step_requests import StepRequests
+from bridge.policy import step_workflow
+from bridge.policy.step_transitions import introduction
+from bridge.rules.compiled import kept_variables
+from bridge.store import step_states
+from bridge.store.variables import Holder
+from bridge.workflows import progress
+from bridge.workflows.conversation import Conversation
+
+if TYPE_CHECKING:
+    from bridge.config import Settings
+    from bridge.protocol.request import Request
+    from bridge.store.store import Store
+
+    Json = dict[str, Any]
+
+_MOVES = frozenset({"PostToolUse", "PostToolUseFailure"})
+_LOST = "hostbridge: the workflow of this agent binds it, and is lost: {why}"
+
+
+class Said(NamedTuple):
+    """What a step says about an event.
+
+    `block` is why it is refused, `context` what the agent is told beside it; `told` is
+    to be called once it has been.
+    """
+
+    block: str | None = None
+    context: str = ""
+    notes: tuple[str, ...] = ()
+    told: Callable[[], None] | None = None
+
+
+class AgentSteps(NamedTuple):
+    """The workflow of the agent of one request; `run` is what rules know of it."""
+
+    settings: Settings
+    store: Store
+    request_id: str
+    run: Json
+
+    def begin(self, request: Request) -> str:
+        """Begin what the agent works through; what its prompt says of that.
+
+        Raises:
+            BridgeError: it cannot be begun.
+        """
+        if not request.works_through:
+            return ""
+        with self.store.open() as store:
+            here = self._conversation(store, {})
+            try:
+                found = begin_for(store, self.settings, here, request)
+            except step_states.WorkflowActive:
+                record = step_states.find(store, here.holder)
+                return introduction(record) if record else ""
+            if found is None:
+                return ""
+            progress.told(store, here.holder, found.rev)
+            return "\n\n".join(found.messages)
+
+    def ask(self, event: str, raw: Json, *, inside: str) -> Said:
+        """What the step says about an event, done.
+
+        `inside` is the agent that this one has started, if it happens in that one.
+        """
+        bound = Bound(str(self.store.place.state), raw, self.run)
+        try:
+            record = bound.record()
+        except ValueError as error:
+            why = _LOST.format(why=error)
+            return Said(block=why) if event == "PreToolUse" else Said()
+        if record is None:
+            return Said()
+        if event == "PreToolUse":
+            refused = step_workflow.refusal(record, bound.fields, bound.whose, shell)
+            said = step_workflow.warnings(record, bound.fields, bound.whose, shell)
+            return Said(refused, "\n".join(said))
+        if inside:
+            return Said()
+        if event == "SessionStart":
+            return Said(context=introduction(record))
+        try:
+            with self.store.open() as store:
+                return self._moved(store, event, raw)
+        except (BridgeError, OSError) as error:
+            return Said(notes=(f"the workflow does not go on: {error}",))
+
+    def _moved(self, store: Store, event: str, raw: Json) -> Said:
+        here = self._conversation(store, raw)
+        if event == "SubagentStop":
+            return Said(block=progress.stop(store, here, raw))
+        found = progress.advance(store, here, raw) if event in _MOVES else None
+        if found is None:
+            return Said()
+
+        def told() -> None:
+            with suppress(BridgeError, OSError), self.store.open() as again:
+                progress.told(again, here.holder, found.rev)
+
+        return Said(
+            context="\n\n".join(found.messages),
+            notes=found.problems,
+            told=told if found.messages else None,
+        )
+
+    def _conversation(self, store: Store, raw: Json) -> Conversation:
+        fields = {"agent_id": self.request_id, **raw}
+        bound = Bound(str(store.place.state), fields, self.run)
+        whose = bound.whose()
+        caller = Caller(
+            self.settings,
+            store,
+            self.request_id,
+            agent_id="",
+            depth=whose.depth,
+            parent=self.request_id,
+            variables=whose.variables,
+        )
+        return Conversation(
+            Holder.agent(self.request_id),
+            "",
+            bound.whose,
+            kept=kept_variables(self.settings, store),
+            settings=workflow_settings(self.settings),
+            act=StepRequests(caller).act,
+            shell=shell(),
+        )

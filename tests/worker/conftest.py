@@ -1,0 +1,21 @@
+"""A project with an agent of our own loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from loopworld import Loop
+from servingworld import bridge_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loop:
+    """It asks for the route endpoint, where a scripted model answers."""
+    bridge = bridge_in(tmp_path)
+    monkeypatch.setenv("HOME", str(bridge.settings.home.parent))
+    monkeypatch.setenv("BRIDGE_HOME", str(bridge.settings.home))
+    return Loop(bridge, monkeypatch)
