@@ -1,0 +1,224 @@
+"""Row 42: the tools on tasks under kills and errors at every system call.
+
+Each time: as it was before or as it is after; and whoever calls again, under the same
+key, ends where a call without a fault does.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from faultlab import Operation, prepared, tell
+from storeworld import answer, claim_all, request, store_in
+from test_runs import IMMORTAL
+
+from bridge.config import Settings
+from bridge.tasks.task import Holder
+from bridge.tasks.tasks import Tasks
+from bridge.tasks.tool_table import ToolContext, call
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.store.store import Store
+
+pytestmark = pytest.mark.faults
+
+ERRORS = {
+    "openat": ("EMFILE", "ENOSPC", "EIO"),
+    "pwrite64": ("ENOSPC", "EIO"),
+    "pread64": ("EIO",),
+    "fdatasync": ("EIO", "ENOSPC"),
+    "fsync": ("EIO",),
+    "write": ("ENOSPC",),
+    "linkat": ("ENOSPC",),
+}
+# So many of one call and error: the first ones tell the most.
+MOST = 10
+SPEC = {"subtasks": ["a", {"title": "b", "depends_on": [0]}, {"title": "c"}]}
+
+
+def ask(store: Store, **asked: Any) -> str:
+    """Start a validator, as an API does: by a request with that key."""
+    asking = request(
+        prompt=asked["prompt"],
+        agent_type=asked["agent"],
+        task_id=asked["task_id"],
+        dedup_key=asked["dedup_key"],
+    )
+    return store.submit(asking).request_id
+
+
+def use(store: Store, name: str, key: str | None = None, **arguments: Any) -> Any:
+    settings = Settings(home=store.place.guard.parent / "nowhere")
+    context = ToolContext(store, settings, Holder("me"), partial(ask, store))
+    return call(context, name, arguments, key)
+
+
+def saved(store: Store) -> None:
+    use(store, "create_task", title="Epic", validation_criteria="it runs")
+    use(store, "save_expansion_spec", task_id="#1", spec=SPEC)
+
+
+def execute(store: Store) -> object:
+    return use(store, "execute_expansion", "run-execute-1-1", task_id="#1")["created"]
+
+
+def create(store: Store) -> object:
+    return use(store, "create_task", "run-create-1-1", title="new", claim=True)["id"]
+
+
+def validate(store: Store) -> object:
+    return use(store, "validate_task", task_id="#1")["state"]
+
+
+def answered(store: Store) -> None:
+    """The validator has answered, and nobody has looked."""
+    saved(store)
+    validate(store)
+    for mine in claim_all(store):
+        verdict = {"passed": True, "feedback": []}
+        store.publish(answer(mine).with_(parsed_output=verdict), source="test")
+
+
+def close(store: Store) -> object:
+    return use(store, "close_task", "run-close-1-1", task_id="#1")["status"]
+
+
+def search(store: Store) -> object:
+    return use(store, "search_memories", query="it is so")["count"]
+
+
+OPERATIONS = [
+    Operation("execute", saved, execute, frozenset()),
+    Operation("create by key", saved, create, frozenset()),
+    Operation("validate", saved, validate, frozenset()),
+    Operation("close what passed", answered, close, frozenset()),
+    Operation("search", answered, search, frozenset()),
+]
+IDS = [each.name for each in OPERATIONS]
+
+
+def facts(store: Store) -> list[Any]:
+    """All that is there, but for what is new each time."""
+    tasks = Tasks(store)
+    with tasks.database.read() as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        keys = connection.execute("SELECT key, tool FROM calls").fetchall()
+        looks = connection.execute("SELECT task, turn, state FROM validations")
+        found = [*looks.fetchall()]
+    listed = [
+        (t.number, t.title, t.status, t.parent, t.depends_on, t.is_expanded)
+        for t in tasks.list()
+    ]
+    return [listed, keys, found, len(store.waiting())]
+
+
+def check(operation: Operation, store: Store, before: Any, after: Any) -> None:
+    """As before or as after; and called again, as after."""
+    is_two_steps = operation.name == "validate"
+    assert is_two_steps or facts(store) in (before, after)
+    operation.act(store)
+    assert facts(store) == after
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
+def test_a_kill_at_any_call_leaves_all_or_nothing(operation):
+    cases = 0
+    with prepared(operation) as state:
+        before = facts(state.fresh())
+        whole = state.fresh()
+        operation.act(whole)
+        after = facts(whole)
+        for name in state.calls():
+            if name in IMMORTAL:
+                continue
+            for number in range(1, 1000):
+                kill = f"inject={name}:signal=KILL:when={number}"
+                store, outcome = state.broken(kill)
+                if outcome.status != "died":
+                    break
+                check(operation, store, before, after)
+                cases += 1
+    assert cases
+    tell("42", f"{operation.name}: {cases} kill points")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
+def test_a_call_that_fails_is_told_and_changes_nothing(operation, record_property):
+    cases = 0
+    with prepared(operation) as state:
+        before = facts(state.fresh())
+        whole = state.fresh()
+        operation.act(whole)
+        after = facts(whole)
+        calls = state.calls()
+        for name, errors in ERRORS.items():
+            for error in errors:
+                for number in range(1, min(calls.get(name, 0), MOST) + 1):
+                    fault = f"inject={name}:error={error}:when={number}"
+                    store, outcome = state.broken(fault)
+                    assert outcome.status in ("returned", "raised")
+                    assert outcome.is_ours, f"{fault}: {outcome.message}"
+                    check(operation, store, before, after)
+                    cases += 1
+    record_property("cases", cases)
+    tell("42", f"{operation.name}: {cases} failing calls")
+
+
+def _execute(folder: Path, start: Any, ends: Any) -> None:
+    store = store_in(folder)
+    start.wait()
+    done = use(store, "execute_expansion", task_id="#1")
+    ends.put((done["created"], done["was_done"]))
+
+
+def test_many_that_execute_at_once_make_one_set_of_tasks(tmp_path):
+    """Two coordinators on one epic."""
+    store = store_in(tmp_path)
+    saved(store)
+    context = multiprocessing.get_context("fork")
+    start, ends = context.Barrier(6), context.Queue()
+    family = [
+        context.Process(target=_execute, args=(tmp_path, start, ends)) for _ in range(6)
+    ]
+    for each in family:
+        each.start()
+    told = [ends.get(timeout=60) for _ in family]
+    for each in family:
+        each.join()
+
+    assert {tuple(created) for created, _ in told} == {("#2", "#3", "#4")}
+    assert [was_done for _, was_done in told].count(False) == 1
+    assert use(store, "list_tasks")["count"] == 4
+
+
+def _validate(folder: Path, start: Any, ends: Any) -> None:
+    store = store_in(folder)
+    start.wait()
+    ends.put(use(store, "validate_task", task_id="#1")["request_id"])
+
+
+def test_many_that_validate_at_once_start_one_validator(tmp_path):
+    store = store_in(tmp_path)
+    saved(store)
+    context = multiprocessing.get_context("fork")
+    start, ends = context.Barrier(6), context.Queue()
+    family = [
+        context.Process(target=_validate, args=(tmp_path, start, ends))
+        for _ in range(6)
+    ]
+    for each in family:
+        each.start()
+    asked = {ends.get(timeout=60) for _ in family}
+    for each in family:
+        each.join()
+
+    assert len(asked) == 1
+    assert store.waiting() == [*asked]
