@@ -141,7 +141,7 @@ class Validation:
             raise CannotWaitHere(
                 f"submitted {request_id}; this runs inside the only open session, "
                 "which answers when its turn comes. Read the verdict with: "
-                f"hostbridge task validate {request.task_id}",
+                f"hostbridge task validate '{request.task_id}'",
                 request_id=request_id,
             )
         waiter.one(request_id, left_s)

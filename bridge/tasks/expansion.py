@@ -178,7 +178,7 @@ def _unclosed(task: Task) -> Task:
     if task.status is Status.CLOSED:
         raise TaskRefused(
             f"task {task.ref} is closed, and cannot be divided",
-            ways=(f"hostbridge task reopen {task.ref}",),
+            ways=(f"hostbridge task reopen {task.number}",),
         )
     return task
 

@@ -97,14 +97,14 @@ def validate(
     if start is None:
         raise CannotStart(
             "no agent can be started from here",
-            ways=(f"hostbridge task validate {ref}",),
+            ways=(f"hostbridge task validate {str(ref).lstrip('#')}",),
         )
     with database.write() as connection:
         task = get(connection, ref)
         if task.status is Status.CLOSED:
             raise TaskRefused(
                 f"task {task.ref} is closed, and needs no validation",
-                ways=(f"hostbridge task reopen {task.ref}",),
+                ways=(f"hostbridge task reopen {task.number}",),
             )
         state.settle(connection, database.store, task)
         if state.standing(connection, task).state != "running":

@@ -1,0 +1,77 @@
+"""The tools on tasks, called by the model of the real client."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hostworld import host_world
+from mcpstage import calling, register, results
+from polling import wait_until
+from stage.models import obedient_model
+from stage.replies import reply
+
+from bridge.tasks.tasks import Tasks
+
+pytestmark = pytest.mark.host
+
+SPEC = {"subtasks": [{"title": "part", "validation_criteria": "it runs"}]}
+
+
+def passes(_prompt, _request):
+    """The validator finds nothing wrong."""
+    return reply(json.dumps({"passed": True, "feedback": []}))
+
+
+def test_a_session_divides_validates_and_closes(tmp_path):
+    """It starts the validator that it asked for, whose verdict lets the task close."""
+    main = calling(
+        ("save_expansion_spec", {"task_id": "#1", "spec": SPEC}),
+        ("execute_expansion", {"task_id": "#1"}),
+        ("claim_task", {"task_id": "#2"}),
+        ("close_task", {"task_id": "#2"}),
+        ("validate_task", {"task_id": "#2"}),
+    )
+    with host_world(tmp_path, obedient_model(passes, main=main)) as world:
+        tasks = Tasks(world.bridge.store)
+        tasks.create("Epic")
+        register(world)
+        world.allow("mcp__hostbridge")
+
+        def verdict():
+            call = {"task_id": "#2"}
+            return world.bridge.call_tool("get_validation_status", call)
+
+        with world.stream(greet=False) as session:
+            session.ask("please", timeout_s=90)
+            wait_until(
+                lambda: verdict()["state"] == "passed", timeout_s=60, what="a verdict"
+            )
+            (live,) = world.live()
+            holder = tasks.holder_of("#2")
+            assert holder is not None
+            assert holder.process == live.host
+            closed = world.bridge.call_tool("close_task", {"task_id": "#2"})
+        saved, done, claimed, refused, begun, *_ = results(world)
+
+    assert json.loads(saved)["subtask_count"] == 1
+    assert json.loads(done)["created"] == ["#2"]
+    assert json.loads(claimed)["assignee"] == f"session {live.session_id}"
+    assert "task #2 cannot be closed: it has not been validated" in refused
+    assert json.loads(begun)["state"] == "running"
+    assert '"bridge:' in json.loads(begun)["next"]
+    assert closed["status"] == "closed"
+
+
+def test_a_task_of_a_session_that_is_gone_is_free(tmp_path):
+    main = calling(("claim_task", {"task_id": "#1"}))
+    with host_world(tmp_path, obedient_model(main=main)) as world:
+        tasks = Tasks(world.bridge.store)
+        tasks.create("one")
+        register(world)
+        world.allow("mcp__hostbridge")
+        assert world.print("please").exit_code == 0
+        (claimed,) = results(world)
+
+        assert json.loads(claimed)["status"] == "in_progress"
+        assert [task.ref for task in tasks.ready()] == ["#1"]
