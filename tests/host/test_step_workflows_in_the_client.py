@@ -1,0 +1,245 @@
+"""Step workflows in the real client: what its model is told, and what runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from hostworld import host_world
+from mcpstage import calling as calling_ours
+from mcpstage import register
+from polling import wait_until
+from stage.models import launch, new_tokens, obedient_model
+from stage.oneshot import run_print
+from stage.replies import reply, tool_use
+from stage.terminal import TerminalSession
+
+pytestmark = pytest.mark.host
+
+STEPS = """
+name: two
+variables: {seen: false, done: false}
+steps:
+  - name: look
+    allowed_tools: [Read, Bash, Agent]
+    on_enter: [{inject_message: Look around first.}]
+    transitions: [{to: work, when: seen}]
+  - name: work
+    on_enter: [{inject_message: Now change it.}]
+    transitions: [{to: complete, when: done}]
+  - name: complete
+exit_condition: current_step == 'complete'
+"""
+NAGS = f"{STEPS}on_premature_stop: {{message: Set seen., max: 2}}\n"
+BRIDGE = f"{sys.executable} -m bridge"
+ACTIVATE = f"{BRIDGE} workflow activate two"
+SEEN = f"{BRIDGE} vars set seen:=true"
+DONE = f"{BRIDGE} vars set done:=true"
+REFUSED = "step look of the workflow two does not allow Write"
+LOOK, WORK = "Look around first.", "Now change it."
+
+
+def define(world, text=STEPS):
+    folder = world.bridge.settings.home / "workflows"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / "two.yaml").write_text(text)
+
+
+def shell(command):
+    return tool_use("Bash", {"command": command})
+
+
+def write(world, name="made"):
+    path = str(world.stage.project / name)
+    return tool_use("Write", {"file_path": path, "content": "x"})
+
+
+def doing(calls, *, word="go"):
+    """A main thread that makes these calls, one a turn, once it is told `word`."""
+
+    def script(request):
+        if tokens := new_tokens(request):
+            return reply(*map(launch, tokens))
+        if calls and word in json.dumps(request.messages):
+            return reply(calls.pop(0))
+        return reply("ok")
+
+    return script
+
+
+def made(world, name="made"):
+    return (world.stage.project / name).exists()
+
+
+@pytest.mark.parametrize("how", ["one-shot", "stream", "terminal"])
+def test_a_step_refuses_says_why_and_its_transition_opens(tmp_path, how):
+    calls = []
+    with host_world(tmp_path, obedient_model(main=doing(calls))) as world:
+        define(world)
+        world.allow("Bash", "Write")
+        calls += [shell(ACTIVATE), write(world, "early"), shell(SEEN), write(world)]
+        calls += [shell(DONE)]
+        if how == "one-shot":
+            assert world.print("go").exit_code == 0
+        elif how == "stream":
+            with world.stream(greet=False) as session:
+                session.ask("go", timeout_s=90)
+        else:
+            with world.terminal() as terminal:
+                terminal.submit("go")
+                wait_until(lambda: "has ended" in world.main_words(), what="its end")
+        words = world.main_words()
+        left = [*(world.store.place.state / "sessions").glob("*.steps*")]
+
+    assert (made(world, "early"), made(world)) == (False, True)
+    assert REFUSED in words
+    assert "to work when seen" in words
+    assert words.index(LOOK) < words.index(WORK)
+    assert "The workflow two has ended" in words
+    assert [each.name for each in left if "ended" not in each.name] == []
+    assert world.complaints() == ""
+
+
+def test_clear_compaction_and_resume_keep_the_step(tmp_path):
+    """It is said again each time, and binds on."""
+    calls = []
+    with host_world(
+        tmp_path, obedient_model(main=doing(calls)), record=["SessionStart"]
+    ) as world:
+        define(world)
+        world.allow("Bash", "Write")
+        with world.terminal() as terminal:
+            calls.append(shell(ACTIVATE))
+            terminal.submit("go")
+            wait_until(lambda: LOOK in world.main_words(), what="the step")
+            for command, source in (("/compact", "compact"), ("/clear", "clear")):
+                terminal.submit(command)
+                wait_until(
+                    lambda source=source: world.events[-1]["source"] == source,
+                    what=source,
+                )
+                before = len(world.api.turns("main"))
+                calls.append(write(world))
+                terminal.submit("go on")
+                wait_until(
+                    lambda before=before: any(
+                        REFUSED in json.dumps(turn.body["messages"])
+                        for turn in world.api.turns("main")[before:]
+                    ),
+                    what="the refusal",
+                )
+                last = json.dumps(world.api.turns("main")[-1].body["messages"])
+                assert LOOK in last
+            (session,) = world.live()
+        calls += [write(world), shell(SEEN), write(world, "late")]
+        args = ["--resume", session.session_id]
+        before = len(world.api.turns("main"))
+        assert run_print(world.stage, "go", args=args).exit_code == 0
+        resumed = json.dumps(world.api.turns("main")[-1].body["messages"])
+
+    assert (made(world), made(world, "late")) == (False, True)
+    assert LOOK in resumed
+    assert WORK in resumed
+
+
+def test_a_client_that_was_killed_goes_on_when_it_is_resumed(tmp_path):
+    calls = []
+    with host_world(tmp_path, obedient_model(main=doing(calls))) as world:
+        define(world)
+        world.allow("Bash", "Write")
+        with world.terminal() as terminal:
+            calls.append(shell(ACTIVATE))
+            terminal.submit("go")
+            wait_until(lambda: LOOK in world.main_words(), what="the step")
+            (dead,) = world.live()
+            terminal.kill()
+            calls += [write(world), shell(SEEN), write(world, "late")]
+            args = ["--resume", dead.session_id]
+            with TerminalSession(world.stage, args=args) as resumed:
+                resumed.submit("go on")
+                wait_until(lambda: made(world, "late"), what="the second step")
+        words = world.main_words()
+
+    assert not made(world)
+    assert words.count(REFUSED) >= 1
+    assert WORK in words
+
+
+@pytest.mark.parametrize("how", ["one-shot", "stream"])
+def test_a_turn_that_ends_early_is_told_to_go_on(tmp_path, how):
+    calls = []
+    with host_world(tmp_path, obedient_model(main=doing(calls))) as world:
+        define(world, NAGS)
+        world.allow("Bash")
+        calls.append(shell(ACTIVATE))
+        if how == "one-shot":
+            assert world.print("go").exit_code == 0
+        else:
+            with world.stream(greet=False) as session:
+                session.ask("go", timeout_s=90)
+        last = json.dumps(world.api.turns("main")[-1].body["messages"])
+
+    assert last.count("step look of the workflow two is not done. Set seen.") == 2
+    assert world.complaints() == ""
+
+
+def test_an_agent_that_is_not_ours_is_bound(tmp_path):
+    calls = []
+
+    def answers(_prompt, request):
+        return reply("finished") if request.own_calls else reply(write(world))
+
+    with host_world(tmp_path, obedient_model(answers, main=doing(calls))) as world:
+        define(world)
+        world.allow("Bash", "Write")
+        inner = {"description": "d", "prompt": "write", "run_in_background": False}
+        calls += [shell(ACTIVATE), tool_use("Agent", inner)]
+        assert world.print("go").exit_code == 0
+        words = world.subagent_words()
+
+    assert not made(world)
+    assert REFUSED in words
+
+
+WORKER = "prompt: 'Task: {{ task }}'\nallow: [Bash, Write]\nworkflow: two\n"
+OUTPUT = '{"status": "success", "summary": "s", "evidence": []}'
+
+
+@pytest.mark.parametrize("how", ["one-shot", "stream"])
+def test_an_agent_of_ours_works_through_its_own(tmp_path, how):
+    """And the session that it runs in is free."""
+    left = []
+
+    def answers(_prompt, _request):
+        return reply(left.pop(0)) if left else reply(OUTPUT)
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        define(world, NAGS)
+        world.allow("Bash", "Write")
+        world.define("worker", WORKER)
+        left += [shell("ls"), write(world, "early"), shell(SEEN), write(world)]
+        left += [shell(DONE)]
+        response = world.serve(how, agent="worker")
+        words, main = world.subagent_words(), world.main_words()
+
+    assert response.success
+    assert (made(world, "early"), made(world)) == (False, True)
+    assert "You work through the step workflow two." in words
+    assert REFUSED in words
+    assert words.index(LOOK) < words.index(WORK)
+    assert LOOK not in main
+
+
+def test_mode_self_binds_who_calls_over_mcp(tmp_path):
+    arguments = {"workflow": "two", "mode": "self"}
+    main = calling_ours(("start_agent", arguments), ("status", {}))
+    with host_world(tmp_path, obedient_model(main=main)) as world:
+        define(world)
+        register(world)
+        world.allow("mcp__hostbridge")
+        assert world.print("please").exit_code == 0
+        words = world.main_words()
+
+    assert "The workflow two binds you now, in step look." in words
+    assert LOOK in words
