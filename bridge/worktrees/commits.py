@@ -16,7 +16,7 @@ from bridge.worktrees.attributes import check_unfiltered, listed
 from bridge.worktrees.entries import check_branch, open_worktree
 from bridge.worktrees.index_file import LINK, SUBMODULE, Entry, IndexCopy, mode_of
 from bridge.worktrees.refused import WorktreeRefused
-from bridge.worktrees.repository import Git, opened
+from bridge.worktrees.repository import Git, bounded, opened
 
 if TYPE_CHECKING:
     import pygit2
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bridge.worktrees.worktree import CommitId, Worktree
 
 
+@bounded
 def commit(worktree: Worktree, message: str) -> CommitId | None:
     """Commit all that is not committed in a worktree; None if there is nothing.
 

@@ -23,13 +23,14 @@ from bridge.worktrees.git_locks import sync
 from bridge.worktrees.index_file import IndexCopy
 from bridge.worktrees.refused import WorktreeGone, WorktreeRefused
 from bridge.worktrees.removal import remove_all
-from bridge.worktrees.repository import Git, open_tree, opened
+from bridge.worktrees.repository import Git, bounded, open_tree, opened
 from bridge.worktrees.worktree import Worktree, find, write
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]+")
 _MAX_ENTRIES = 1000
 
 
+@bounded
 def create(project: Path, branch: str, folder: Path, *, base: str = "HEAD") -> Worktree:
     """Make a worktree of `project` in `folder`, on the new branch `branch`.
 

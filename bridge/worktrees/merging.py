@@ -19,7 +19,7 @@ from bridge.worktrees.attributes import check_unfiltered, driven, listed
 from bridge.worktrees.entries import entries, first_line, folder_named
 from bridge.worktrees.index_file import IndexCopy, conflicts_of
 from bridge.worktrees.refused import DirtyFiles, WorktreeRefused
-from bridge.worktrees.repository import Git, opened
+from bridge.worktrees.repository import Git, bounded, opened
 from bridge.worktrees.work_tree import Change, changes, dirty, publish
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Conflict:
         )
 
 
+@bounded
 def merge(
     project: Path, branch: str, into: str, *, message: str | None = None
 ) -> Merged | Conflict:
@@ -90,6 +91,7 @@ def merge(
         return Merged(str(made), "merged")
 
 
+@bounded
 def current_branch(project: Path) -> str:
     """The branch that is checked out in a project.
 

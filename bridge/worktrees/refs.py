@@ -73,9 +73,9 @@ def move(
         if tip(git, branch) != old:
             raise moved(git, branch)
         line = _log_line(git, old, new, why)
-        _log(git.common / "logs" / HEADS / branch, line)
+        _log(git.common, f"logs/{HEADS}{branch}", line)
         if is_checked_out(git, branch):
-            _log(git.folder / "logs" / "HEAD", line)
+            _log(git.folder, "logs/HEAD", line)
         lock.replace(f"{new}\n".encode())
 
 
@@ -102,7 +102,7 @@ def delete(git: Git, branch: str) -> None:
     path = _path(git, branch)
     with git.locks.held(path) as lock:
         _unpack(git, HEADS + branch)
-        log = git.common / "logs" / HEADS / branch
+        log = _beneath(git.common, f"logs/{HEADS}{branch}")
         log.unlink(missing_ok=True)
         lock.remove()
     for one in (log, path):
@@ -134,13 +134,19 @@ def signature(git: Git) -> pygit2.Signature:
 
 
 def _path(git: Git, branch: str) -> Path:
-    path = git.common / HEADS / branch
-    below = path.parent.relative_to(git.common)
-    real = os.path.realpath(path.parent)
-    if real != os.path.join(os.path.realpath(git.common), below):
-        raise WorktreeRefused(f"{path.parent} leads to {real}")
-    if path.is_symlink():
-        raise WorktreeRefused(f"{path} is a link", ways=("git pack-refs --all",))
+    return _beneath(git.common, HEADS + branch)
+
+
+def _beneath(folder: Path, name: str) -> Path:
+    """A path in a git folder, to which no link leads.
+
+    Raises:
+        WorktreeRefused: a part of it is a link.
+    """
+    path = folder / name
+    real = os.path.realpath(path)
+    if real != os.path.join(os.path.realpath(folder), name):
+        raise WorktreeRefused(f"{path} leads to {real}", ways=("move that link away",))
     return path
 
 
@@ -193,8 +199,9 @@ def _log_line(git: Git, old: CommitId | None, new: CommitId, why: str) -> str:
     return f"{old or _NONE} {new} {name} <{email}> {who.time} {zone}\t{why}\n"
 
 
-def _log(path: Path, line: str) -> None:
+def _log(folder: Path, name: str, line: str) -> None:
     """Add a line to a log of git's; one that is no plain file is left alone."""
+    path = _beneath(folder, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     fd = os.open(path, _LOG | os.O_CLOEXEC, 0o666)
     try:

@@ -17,7 +17,7 @@ from bridge.worktrees import refs
 from bridge.worktrees.attributes import listed
 from bridge.worktrees.entries import entry_of
 from bridge.worktrees.refused import UnsavedWork, WorktreeRefused
-from bridge.worktrees.repository import Git, opened
+from bridge.worktrees.repository import Git, bounded, opened
 from bridge.worktrees.standing import look
 from bridge.worktrees.worktree import Worktree, find, forget, write
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bridge.worktrees.standing import Status
 
 
+@bounded
 def remove(worktree: Worktree, *, discard: bool = False) -> None:
     """Remove a worktree and its branch; again, it does nothing.
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from bridge.change.repository import Unreadable, check_inside, own_folders
 from bridge.errors import StateRefused
@@ -30,10 +30,14 @@ from bridge.store.linked_worktree import find_linked
 from bridge.store.lock import LockBusy, lock_in
 from bridge.worktrees.git_locks import GitLocks
 from bridge.worktrees.refused import NoRepository, RepositoryBusy, WorktreeRefused
+from bridge.worktrees.worktree import Worktree
 
 if TYPE_CHECKING:
     import pygit2
 
+_First = TypeVar("_First", Path, Worktree)
+_Rest = ParamSpec("_Rest")
+_Result = TypeVar("_Result")
 # How long one call may take, and how long it waits for another of ours.
 LIMIT_S = 300.0
 WAIT_S = 60.0
@@ -63,26 +67,42 @@ class Git(NamedTuple):
 
 @contextmanager
 def opened(project: Path) -> Iterator[Git]:
-    """Open the repository of a project, alone; what fails inside is a named error.
+    """Open the repository of a project, alone.
 
     Raises:
         NoRepository: there is none that can be worked in.
-        RepositoryBusy: another process of ours works in it.
+    """
+    project, folder, common = _folders(project)
+    lib = load_pygit2()
+    with Folder.open(str(common)) as above, above.folder(_OURS) as ours:
+        with lock_in(ours, "lock", wait_s=WAIT_S):
+            locks = GitLocks(common, Path(ours.path))
+            locks.recover()
+            repo = open_tree(lib, project)
+            yield Git(lib, repo, project, folder, common, locks)
+
+
+def bounded(
+    work: Callable[Concatenate[_First, _Rest], _Result],
+) -> Callable[Concatenate[_First, _Rest], _Result]:
+    """Limit the time of a function about a project, and name what fails in it.
+
+    Raises:
+        RepositoryBusy: another process of ours works in the repository.
         WorktreeRefused: it cannot be read or written, or takes too long.
     """
-    with told(project), within(LIMIT_S):
-        project, folder, common = _folders(project)
-        lib = load_pygit2()
-        with Folder.open(str(common)) as above, above.folder(_OURS) as ours:
-            with lock_in(ours, "lock", wait_s=WAIT_S):
-                locks = GitLocks(common, Path(ours.path))
-                locks.recover()
-                repo = open_tree(lib, project)
-                yield Git(lib, repo, project, folder, common, locks)
+
+    @wraps(work)
+    def limited(first: _First, /, *rest: _Rest.args, **named: _Rest.kwargs) -> _Result:
+        project = first if isinstance(first, Path) else first.project
+        with _told(project), within(LIMIT_S):
+            return work(first, *rest, **named)
+
+    return limited
 
 
 @contextmanager
-def told(project: Path) -> Iterator[None]:
+def _told(project: Path) -> Iterator[None]:
     """Name what fails inside: the repository, and the reason.
 
     Raises:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bridge.worktrees import refs
 from bridge.worktrees.entries import open_worktree
 from bridge.worktrees.refused import WorktreeGone
-from bridge.worktrees.repository import Git, opened
+from bridge.worktrees.repository import Git, bounded, opened
 
 if TYPE_CHECKING:
     from bridge.worktrees.worktree import CommitId, Worktree
@@ -33,6 +33,7 @@ class Status:
     is_merged: bool
 
 
+@bounded
 def status(worktree: Worktree) -> Status:
     """Look at a worktree.
 

@@ -78,14 +78,23 @@ def write(worktree: Worktree) -> None:
     data = json.dumps({"schemaVersion": SCHEMA_VERSION, **said}).encode() + b"\n"
     worktree.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with Folder.open(str(worktree.folder.parent)) as above:
+        _clear(above, worktree.folder)
         above.replace(_record_name(worktree.folder), data)
 
 
 def forget(folder: Path) -> None:
     """Remove the record of a worktree that is gone."""
     with Folder.open(str(folder.parent)) as above:
+        _clear(above, folder)
         above.remove(_record_name(folder))
         above.sync()
+
+
+def _clear(above: Folder, folder: Path) -> None:
+    """Remove what a killed process has left of writing a record."""
+    for entry in list(above.entries()):
+        if entry.name.startswith(f".{_record_name(folder)}."):
+            above.remove(entry.name)
 
 
 def _record_name(folder: Path) -> str:

@@ -1,0 +1,314 @@
+"""Worktrees: killed at every step, two at once, a full disk; then again, and whole.
+
+Killed before every system call that changes anything, and after the last: between two
+of those nothing differs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from faultlab import run_broken, scratch, system_calls, tell
+from gitworld import Repository
+
+from bridge import worktrees
+from bridge.worktrees import Conflict, Merged, WorktreeRefused
+from bridge.worktrees.repository import load_pygit2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.faults
+
+BRANCH = "hostbridge/run1/dev"
+# What changes files.
+CHANGING = {
+    "open", "openat", "creat", "mkdir", "mkdirat", "write", "pwrite64", "writev",
+    "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat",
+    "unlink", "unlinkat", "rmdir", "chmod", "fchmod", "fchmodat", "ftruncate",
+    "fsync", "fdatasync", "flock", "utimensat", "copy_file_range", "sendfile",
+}  # fmt: skip
+
+
+class World:
+    """A repository, a state, and what is done in them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.app = folder / "app"
+        self.tree = worktrees.folder_of(folder / "state", "run1", "dev")
+
+    @property
+    def repository(self) -> Repository:
+        return Repository(self.app, is_empty=True)
+
+    def create(self) -> worktrees.Worktree:
+        return worktrees.create(self.app, BRANCH, self.tree)
+
+    def found(self) -> worktrees.Worktree:
+        made = worktrees.find(self.tree)
+        assert made is not None
+        return made
+
+    def commit(self) -> str | None:
+        return worktrees.commit(self.found(), "work")
+
+    def merge(self) -> Merged | Conflict:
+        return worktrees.merge(self.app, BRANCH, "main")
+
+    def remove(self) -> None:
+        made = worktrees.find(self.tree)
+        if made is not None:
+            worktrees.remove(made)
+
+
+def begun(world: World) -> None:
+    Repository(world.app)
+
+
+def created(world: World) -> None:
+    begun(world)
+    world.create()
+    repository = world.repository
+    repository.write("a", "one\ntwo\nTHREE\n", cwd=world.tree)
+    repository.write("deep/er/new", "new\n", cwd=world.tree)
+    (world.tree / "folder/b").unlink()
+
+
+def committed(world: World) -> None:
+    created(world)
+    world.commit()
+    repository = world.repository
+    repository.write("a", "ONE\ntwo\nthree\n")
+    repository.commit("ours")
+    repository.write("loose", "mine\n")
+
+
+def merged(world: World) -> None:
+    committed(world)
+    world.repository.git("pack-refs", "--all")
+    world.merge()
+
+
+CASES = {
+    "create": (begun, World.create),
+    "commit": (created, World.commit),
+    "merge": (committed, World.merge),
+    "remove": (merged, World.remove),
+}
+
+
+def whole(world: World) -> dict[str, object]:
+    """What must be the same after every way to the end."""
+    repository = world.repository
+    assert not repository.git("fsck", "--no-dangling", "--no-reflogs").strip()
+    locks = [
+        str(path)
+        for path in world.folder.rglob("*")
+        if path.suffix in (".lock", ".mark") or ".tmp" in path.name
+    ]
+    assert [one for one in locks if "/objects/" not in one] == []
+    has_tree = world.tree.exists()
+    return {
+        "main": repository.git("ls-tree", "-r", "main"),
+        "branch": repository.git("ls-tree", "-r", BRANCH, ok=False),
+        "history": repository.git("log", "--all", "--format=%s", "--topo-order"),
+        "status": repository.status(),
+        "worktrees": repository.git("worktree", "list").count("\n"),
+        "inside": repository.status(cwd=world.tree) if has_tree else None,
+        "record": worktrees.find(world.tree),
+        "files": sorted(
+            str(path.relative_to(world.app))
+            for path in world.app.rglob("*")
+            if ".git" not in path.relative_to(world.app).parts
+        ),
+    }
+
+
+@pytest.fixture
+def copies() -> Iterator[Callable[[Callable[[World], object]], Callable[[], World]]]:
+    """Makes a state once, and copies of it at the same place."""
+    home = scratch()
+    load_pygit2()
+
+    def prepare(make: Callable[[World], object]) -> Callable[[], World]:
+        place = home / "case"
+        make(World(place))
+        place.rename(home / "prepared")
+
+        def fresh() -> World:
+            if place.exists():
+                shutil.rmtree(place)
+            shutil.copytree(home / "prepared", place, symlinks=True)
+            return World(place)
+
+        return fresh
+
+    yield prepare
+    shutil.rmtree(home)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_a_kill_at_any_system_call_and_the_same_again(name, copies, record_property):
+    make, act = CASES[name]
+    fresh = copies(make)
+    world = fresh()
+    act(world)
+    wanted = whole(world)
+    world = fresh()
+    calls = system_calls(lambda: act(world))
+    cases = 0
+    for call in sorted(CHANGING & calls.keys()):
+        for number in range(1, calls[call] + 2):
+            world = fresh()
+            fault = f"inject={call}:signal=KILL:when={number}"
+            outcome = run_broken(lambda: act(world), "-e", fault)  # noqa: B023
+            again = act(world)
+            assert whole(world) == wanted, (fault, again)
+            if name == "merge":
+                assert isinstance(again, Merged)
+            cases += 1
+            if outcome.status != "died":
+                break
+    record_property("cases", cases)
+    tell("43", f"worktrees, {name}: {cases} kill points")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("error", ["ENOSPC", "EIO", "EACCES"])
+@pytest.mark.parametrize("name", CASES)
+def test_an_error_of_the_disk_is_named_and_the_same_again_works(name, error, copies):
+    """Every write, and every new name, fails once."""
+    make, act = CASES[name]
+    fresh = copies(make)
+    world = fresh()
+    act(world)
+    wanted = whole(world)
+    world = fresh()
+    calls = system_calls(lambda: act(world))
+    failing = {"write", "mkdir", "rename", "link", "linkat", "fsync", "mkdirat"}
+    for call in sorted(failing & calls.keys()):
+        for number in range(1, calls[call] + 1):
+            world = fresh()
+            fault = f"inject={call}:error={error}:when={number}"
+            outcome = run_broken(lambda: act(world), "-e", fault)  # noqa: B023
+            assert outcome.status == "returned" or outcome.is_ours, outcome.message
+            act(world)
+            assert whole(world) == wanted, (fault, outcome)
+
+
+BESIDE = """
+import sys
+from pathlib import Path
+from bridge import worktrees
+
+app, state, name, rounds = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], 4
+for number in range(rounds):
+    one = worktrees.create(
+        app, f"b/{name}{number}", worktrees.folder_of(state, "run", f"{name}{number}")
+    )
+    (one.folder / f"{name}{number}").write_text(name)
+    worktrees.commit(one, "work")
+    merged = worktrees.merge(app, one.branch, "main")
+    assert isinstance(merged, worktrees.Merged), merged
+    worktrees.remove(one)
+"""
+
+
+def test_processes_side_by_side(tmp_path):
+    """Each makes, commits, merges and removes its own; git commits in between."""
+    repository = Repository(tmp_path / "app")
+    words = [sys.executable, "-c", BESIDE, str(repository.folder), str(tmp_path / "s")]
+    beside = [
+        subprocess.Popen([*words, name], stderr=subprocess.PIPE, text=True)
+        for name in "xyz"
+    ]
+
+    ended = [(one.communicate(timeout=120)[1], one.returncode) for one in beside]
+
+    assert [code for _, code in ended] == [0, 0, 0], ended
+    assert sorted(repository.files("main")) == sorted(
+        [".gitignore", "a", "folder/b", "link"]
+        + [f"{name}{number}" for name in "xyz" for number in range(4)]
+    )
+    assert repository.status() == []
+    assert repository.git("branch").split() == ["*", "main"]
+    assert not repository.git("fsck", "--no-dangling").strip()
+
+
+def test_two_make_the_same_worktree_at_once(tmp_path):
+    """Two lookers at one run: both get it."""
+    repository = Repository(tmp_path / "app")
+    code = textwrap.dedent(
+        """
+        import sys
+        from pathlib import Path
+        from bridge import worktrees
+        print(worktrees.create(Path(sys.argv[1]), "b", Path(sys.argv[2])))
+        """
+    )
+    words = [sys.executable, "-c", code, str(repository.folder), str(tmp_path / "s/w")]
+    beside = [
+        subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
+
+    said = {one.communicate(timeout=120)[0] for one in beside}
+
+    assert len(said) == 1
+    assert "stage='made'" in said.pop()
+    assert repository.git("worktree", "list").count("\n") == 2
+
+
+def test_error_a_small_disk_is_full(tmp_path):
+    """Named, and done once there is room."""
+    small = Path("/dev/shm") if os.path.isdir("/dev/shm") else tmp_path
+    folder = Path(tempfile.mkdtemp(dir=small))
+    try:
+        world = World(folder)
+        begun(world)
+        outcome = run_broken(
+            world.create, "-e", "inject=write,pwrite64:error=ENOSPC:when=3+"
+        )
+        assert outcome.status == "raised"
+        assert outcome.is_ours
+        assert "No space left on device" in outcome.message
+        assert world.create().stage == "made"
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_error_a_newer_record_is_not_touched(tmp_path):
+    world = World(tmp_path)
+    begun(world)
+    world.create()
+    record = world.tree.with_name("dev.json")
+    newer = record.read_text().replace('"schemaVersion": 1', '"schemaVersion": 2')
+    record.write_text(newer)
+
+    for act in (world.create, world.remove):
+        with pytest.raises(Exception, match="was written by a newer hostbridge"):
+            act()
+
+    assert record.read_text() == newer
+    assert world.tree.exists()
+
+
+@pytest.mark.parametrize("data", ["", "{", "[]", '{"schemaVersion": 1}', "null"])
+def test_error_a_record_that_cannot_be_read(tmp_path, data):
+    world = World(tmp_path)
+    begun(world)
+    world.create()
+    world.tree.with_name("dev.json").write_text(data)
+
+    with pytest.raises(WorktreeRefused, match="is no record of a worktree"):
+        world.create()
+    assert (world.tree / "a").exists()
