@@ -16,7 +16,13 @@ from bridge.api.routing import RouteChoice, check_route, on_route
 from bridge.config import LONGEST_S, Settings
 from bridge.errors import DepthExceeded, InvalidRequest
 from bridge.host.output import one_line
-from bridge.protocol.ids import PRIORITIES, check_id, new_request_id
+from bridge.protocol.ids import (
+    PRIORITIES,
+    RequestId,
+    check_id,
+    is_id,
+    new_request_id,
+)
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Node, Request, RouteName
 from bridge.protocol.type_checks import check
@@ -267,6 +273,7 @@ def draft(
             requester=settings.requester or asking.requester or _default_requester(),
             asker=None if asking.is_seen or above is None else above.session.session_id,
             parent_request_id=asking.parent,
+            folder=_folder_of(store, asking.parent),
             depth=depth,
             **fields,
         )
@@ -284,6 +291,14 @@ def draft(
         fan_out,
         asking.variables,
     )
+
+
+def _folder_of(store: Store, parent: str | None) -> str | None:
+    """Where the agent that asks works, if not in the project: there for its own, too."""
+    if parent is None or not is_id(parent):
+        return None
+    found = store.find(RequestId(parent))
+    return found.request.folder if found and found.request else None
 
 
 def _prompt_of_task(store: Store, task_id: str | None) -> str:

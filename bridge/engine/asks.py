@@ -227,6 +227,10 @@ def own_request(
     route = fields.get("route") or run["ask"].get("route", "host")
     definition = find(agent, route)
     fields = {"agent_type": agent, **run["ask"], **fields}
+    if not fields["prompt"].strip() and fields.get("task_id"):
+        from bridge.tasks.task_prompt import prompt_of  # with SQLite
+
+        fields["prompt"] = prompt_of(store, fields["task_id"])
     fields = {name: value for name, value in fields.items() if value is not None}
     if definition is not None:
         from bridge.agents.apply import choices
