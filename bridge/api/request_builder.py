@@ -252,9 +252,7 @@ def draft(
             "limit (max_depth)",
             ways=(CURES["depth"],),
         )
-    if depth:
-        # Its parent holds a slot while it waits.
-        fields["priority"] = "high"
+    fields |= _of_asker(store, asking)
     now_us = store.clock.now_us()
     request_id = options.get("request_id")
     if request_id is not None:
@@ -273,7 +271,6 @@ def draft(
             requester=settings.requester or asking.requester or _default_requester(),
             asker=None if asking.is_seen or above is None else above.session.session_id,
             parent_request_id=asking.parent,
-            folder=_folder_of(store, asking.parent),
             depth=depth,
             **fields,
         )
@@ -293,12 +290,18 @@ def draft(
     )
 
 
-def _folder_of(store: Store, parent: str | None) -> str | None:
-    """Where the agent that asks works, if not in the project: there for its own, too."""
-    if parent is None or not is_id(parent):
-        return None
-    found = store.find(RequestId(parent))
-    return found.request.folder if found and found.request else None
+def _of_asker(store: Store, asking: Asking) -> dict[str, Any]:
+    """What a request has of the agent that asks, if one does."""
+    if not asking.depth:
+        return {}
+    # The agent holds a slot while it waits.
+    fields: dict[str, Any] = {"priority": "high"}
+    parent = asking.parent
+    found = store.find(RequestId(parent)) if parent and is_id(parent) else None
+    if found and found.request and found.request.folder:
+        # Where it works, if not in the project, is where its own agents work.
+        fields["folder"] = found.request.folder
+    return fields
 
 
 def _prompt_of_task(store: Store, task_id: str | None) -> str:

@@ -187,8 +187,8 @@ QUESTION = (
         "--mode",
         heading=WHO,
         choices=("terminal", "headless"),
-        help="terminal: an agent of an open session; headless: a process of its own. "
-        "By default as its workflow or its definition says.",
+        help="As an agent of an open session (terminal), or as a process of its own "
+        "(headless); by default as its workflow or its definition says.",
     ),
     option(
         "--workflow",

@@ -104,6 +104,7 @@ def written(annotation: str) -> str:
     named: dict[str, Any] = {
         "Priority": '`"high"`, `"normal"`, `"low"`',
         "RouteChoice": '`"auto"`, `"host"`, `"claude"`, `"local"`, `"endpoint"`',
+        "Mode": '`"terminal"`, `"headless"`, `"self"`',
         "OwnRoute": '`"claude"`, `"local"`, `"endpoint"`',
         "Policy": '`"abort"`, `"skip"`, `"ask"`',
     }
