@@ -49,17 +49,26 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Node
     from bridge.protocol.response import RequestFailed, Response
     from bridge.protocol.status import Stage
+    from bridge.tasks.circles import TaskCircle
+    from bridge.tasks.database import TasksBusy, TasksDamaged
+    from bridge.tasks.task import (
+        NewTask,
+        Task,
+        TaskClaimed,
+        TaskRefused,
+        UnknownTask,
+    )
 
 __all__ = [
     "AgentOutput", "AskOptions", "AsyncBridge", "BadDefinition", "BadSetting", "Bridge",
     "BridgeError", "CannotWaitHere", "DepthExceeded", "Evidence", "ExtraMissing",
-    "FlowResult", "InvalidFlow", "InvalidRequest", "InvalidWorkflow", "NewerSchema",
-    "NoHost", "NoRoute", "Node", "NotTrusted", "Progress", "RequestFailed", "Response",
-    "Result",
-    "RunOptions", "Stage", "StateRefused", "StateUnavailable", "StateVanished",
-    "SubagentDefinition", "SubmitOptions", "UnknownAgent", "UnknownRequest",
-    "WaitOptions", "WaitTimeout", "ask", "load_subagent_definition", "spawn_agent",
-    "start_agent",
+    "FlowResult", "InvalidFlow", "InvalidRequest", "InvalidWorkflow", "NewTask",
+    "NewerSchema", "NoHost", "NoRoute", "Node", "NotTrusted", "Progress",
+    "RequestFailed", "Response", "Result", "RunOptions", "Stage", "StateRefused",
+    "StateUnavailable", "StateVanished", "SubagentDefinition", "SubmitOptions", "Task",
+    "TaskCircle", "TaskClaimed", "TaskRefused", "TasksBusy", "TasksDamaged",
+    "UnknownAgent", "UnknownRequest", "UnknownTask", "WaitOptions", "WaitTimeout",
+    "ask", "load_subagent_definition", "spawn_agent", "start_agent",
 ]  # fmt: skip
 
 # All others are in `errors`.
@@ -78,6 +87,9 @@ _MODULES = {
         "protocol.response": "RequestFailed Response",
         "api.result": "Result",
         "protocol.status": "Stage",
+        "tasks.circles": "TaskCircle",
+        "tasks.database": "TasksBusy TasksDamaged",
+        "tasks.task": "NewTask Task TaskClaimed TaskRefused UnknownTask",
         "agents.subagent_definition": "SubagentDefinition load_subagent_definition",
     }.items()
     for name in names.split()

@@ -43,7 +43,7 @@ def update(
 
     Raises:
         InvalidRequest: a field cannot be changed, or not to this.
-        Circle: the parent is below the task.
+        TaskCircle: the parent is below the task.
         UnknownTask: the task or its parent is not there.
     """
     number = number_of(connection, ref)

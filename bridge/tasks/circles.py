@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Mapping
 from bridge.errors import InvalidRequest
 
 
-class Circle(InvalidRequest):
+class TaskCircle(InvalidRequest):
     """A task would have to wait for itself, or be part of itself; nothing was done.
 
     Attributes:
         numbers: the tasks in the circle, the first again at its end.
     """
 
+    __module__ = "bridge"
     code = "task_circle"
 
     def __init__(self, numbers: tuple[int, ...], *, what: str) -> None:

@@ -30,12 +30,14 @@ _BEGIN = "BEGIN IMMEDIATE"
 class TasksBusy(StateUnavailable):
     """Another program held `tasks.db` for the whole waiting time; nothing was done."""
 
+    __module__ = "bridge"
     code = "tasks_busy"
 
 
 class TasksDamaged(StateUnavailable):
     """`tasks.db` is not what hostbridge wrote there."""
 
+    __module__ = "bridge"
     code = "tasks_damaged"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from bridge.tasks.circles import Circle, path, waits_for
+from bridge.tasks.circles import TaskCircle, path, waits_for
 from bridge.tasks.records import Ref, get, number_of, set_columns
 from bridge.tasks.task import Task
 
@@ -13,12 +13,12 @@ def depend(connection: sqlite3.Connection, ref: Ref, on: Ref, now_ms: int) -> Ta
     """Have a task wait until another is closed; again is no error.
 
     Raises:
-        Circle: that one waits for this one, by whatever way.
+        TaskCircle: that one waits for this one, by whatever way.
         UnknownTask: one of them is not there.
     """
     task, before = number_of(connection, ref), number_of(connection, on)
     if found := path(before, task, lambda each: waits_for(connection, each)):
-        raise Circle(
+        raise TaskCircle(
             (task, *found), what="a task cannot depend on one that waits for it"
         )
     made = connection.execute(
@@ -48,7 +48,7 @@ def move_under(
     """Make a task part of another, or of none.
 
     Raises:
-        Circle: this one waits for that one, or has it as a part.
+        TaskCircle: this one waits for that one, or has it as a part.
         UnknownTask: one of them is not there.
     """
     task = number_of(connection, ref)
@@ -57,5 +57,5 @@ def move_under(
         found := path(task, above, lambda each: waits_for(connection, each))
     ):
         what = "a task cannot be a part of one that it waits for"
-        raise Circle((above, *found), what=what)
+        raise TaskCircle((above, *found), what=what)
     set_columns(connection, task, now_ms, {"parent": above})

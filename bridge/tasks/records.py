@@ -16,7 +16,7 @@ from typing import Any
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import quoted
-from bridge.tasks.circles import Circle, path, waited_for_by
+from bridge.tasks.circles import TaskCircle, path, waited_for_by
 from bridge.tasks.task import RANKS, NewTask, Priority, Status, Task, UnknownTask
 
 Ref = str | int
@@ -103,7 +103,7 @@ def insert(connection: sqlite3.Connection, new: NewTask, now_ms: int) -> int:
     """Add a task whose parent and dependencies are there; its number.
 
     Raises:
-        Circle: it depends on its parent, or on one that waits for that.
+        TaskCircle: it depends on its parent, or on one that waits for that.
         InvalidRequest: a field is not what it must be.
         UnknownTask: the parent, or one that it depends on, is not there.
     """
@@ -147,7 +147,7 @@ def _refuse_waiting_parent(
         if above:
             new = next_number(connection)
             what = "a task cannot depend on one that waits for it"
-            raise Circle((new, *reversed(above), new), what=what)
+            raise TaskCircle((new, *reversed(above), new), what=what)
 
 
 def next_number(connection: sqlite3.Connection) -> int:

@@ -153,6 +153,7 @@ class FilterOptions(TypedDict, total=False):
 class UnknownTask(InvalidRequest):
     """There is no such task."""
 
+    __module__ = "bridge"
     code = "unknown_task"
 
     def __init__(self, ref: object) -> None:
@@ -165,10 +166,12 @@ class UnknownTask(InvalidRequest):
 class TaskRefused(InvalidRequest):
     """A task is not in a state in which this can be done; nothing was done."""
 
+    __module__ = "bridge"
     code = "task_refused"
 
 
 class TaskClaimed(TaskRefused):
     """Somebody else holds the task, and is still there."""
 
+    __module__ = "bridge"
     code = "task_claimed"

@@ -153,7 +153,7 @@ class Tasks:
         """Have a task wait until another is closed.
 
         Raises:
-            Circle: that one waits for this one.
+            TaskCircle: that one waits for this one.
         """
         with self.database.write() as connection:
             return dependencies.depend(connection, ref, on, self.store.now_ms())

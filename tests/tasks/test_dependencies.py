@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.tasks.circles import Circle, find_circle, path
+from bridge.tasks.circles import TaskCircle, find_circle, path
 
 NODES = st.integers(1, 8)
 GRAPHS = st.dictionaries(NODES, st.sets(NODES, max_size=4), max_size=8)
@@ -75,7 +75,7 @@ def test_no_sequence_of_edges_closes_a_circle(eight, edges):
             assert on in eight.depend(task, on).depends_on
             graph = wanted
         else:
-            with pytest.raises(Circle) as refused:
+            with pytest.raises(TaskCircle) as refused:
                 eight.depend(task, on)
             circle = refused.value.numbers
             assert circle[:2] == (task, on)

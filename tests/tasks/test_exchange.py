@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from storeworld import store_in
 
 from bridge.errors import InvalidRequest, NewerSchema
-from bridge.tasks.circles import Circle
+from bridge.tasks.circles import TaskCircle
 from bridge.tasks.exchange import Conflict
 from bridge.tasks.task import Holder, NewTask, Status
 from bridge.tasks.tasks import Tasks
@@ -51,7 +51,7 @@ def test_what_is_exported_is_imported_whole(tmp_path_factory, plan):
     here, there = (Tasks(store_in(tmp_path_factory.mktemp("t"))) for _ in range(2))
     new, ended = plan
     for each in new:
-        with suppress(Circle):  # its parent waits for it
+        with suppress(TaskCircle):  # its parent waits for it
             here.create_all([each])
             continue
         here.create_all([each._replace(depends_on=())])
