@@ -127,19 +127,26 @@ class Workflows:
         with self.store.folder(holder.folder) as folder:
             return step_states.earlier(folder, holder)
 
-    def end(self, *, session: str | None = None, agent: str | None = None) -> Progress:
+    def end(
+        self, *, session: str | None = None, agent: str | None = None
+    ) -> Progress | None:
         """End a workflow before its time; only a person may.
+
+        None if its record could not be read: it was put aside.
 
         Raises:
             InsideSession: this runs inside a session, whose model could be behind it.
             InvalidRequest: nothing is active there, or several are and none is named.
-            BrokenState: its record cannot be read; it is put aside, which ends it.
+            NewerSchema: a newer hostbridge wrote its record, which stays.
         """
         clients = open_clients(self.settings, self.store)
         refuse_unless_by_hand(self.settings, clients, _COMMAND)
         found = self._named(session, agent)
         there = Conversation(found.holder, "", lambda: Whose({}))
-        ended = progress.end(self.store, there, "a person has ended it")
+        try:
+            ended = progress.end(self.store, there, "a person has ended it")
+        except step_states.BrokenState:
+            return None
         if ended is None:
             raise InvalidRequest(_nothing(session, agent))
         return ended

@@ -86,7 +86,7 @@ def _shown(found: ActiveWorkflow) -> Json:
     if found.problem:
         return {"problem": found.problem}
     value = _value_of(found.record, dict(found.variables))
-    return value | {"is_changed": found.is_changed}
+    return value | {"isChanged": found.is_changed}
 
 
 def _value_of(record: Json, variables: Json) -> Json:
@@ -99,7 +99,7 @@ def _value_of(record: Json, variables: Json) -> Json:
         "step": record["step"],
         "session": record["session"],
         "by": record["by"],
-        "activated_at": record["activatedAt"],
+        "activatedAt": record["activatedAt"],
         "gate": step["gate"],
         "transitions": [
             {"to": t["to"], "when": t["text"]} for t in step["transitions"]
@@ -156,6 +156,10 @@ def _short(text: str) -> str:
 def end(bridge: Bridge, options: Namespace) -> int:
     """End a step workflow before its time; returns the exit code."""
     ended = bridge.workflows.end(session=options.session, agent=options.agent)
+    if ended is None:
+        line = "what was active could not be read; its record was put aside"
+        say_result(options, {"name": None, "step": None}, line)
+        return Exit.OK
     record = ended.record
     line = f"{record['code']['name']} has ended in step {record['step']}"
     value = {"name": record["code"]["name"], "step": record["step"]}

@@ -157,7 +157,12 @@ def advance(store: Store, conversation: Conversation, fields: Json) -> Progress 
 
 
 def end(store: Store, conversation: Conversation, why: str) -> Progress | None:
-    """End a workflow before its exit condition holds; None if there is none."""
+    """End a workflow before its exit condition holds; None if there is none.
+
+    Raises:
+        BrokenState: its record could not be read; it was put aside.
+        NewerSchema: a newer hostbridge wrote it; it stays.
+    """
     holder = conversation.holder
     with step_states.changing(store) as state:
         try:

@@ -1,0 +1,173 @@
+"""`hostbridge workflow activate|status|end`, by a person and inside a session."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from textwrap import dedent
+
+import pytest
+from stepflows import HOLDER, LOOP, after, conversation
+
+from bridge.store import sessions
+from bridge.store.host_process import identify
+from bridge.workflows import progress
+
+
+@pytest.fixture
+def client(project):
+    """A session that is open in another terminal: its process."""
+    store = project.bridge.store
+    with subprocess.Popen(["sleep", "600"]) as process:
+        host = identify(process.pid)
+        now_ms = store.now_ms()
+        session = sessions.Session(session_id="s-1", host=host, registered_at=now_ms)
+        sessions.save(store, session)
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def file(project):
+    """A workflow of the user's own."""
+    folder = project.bridge.settings.home / "workflows"
+    folder.mkdir(parents=True)
+    found = folder / "loop.yaml"
+    found.write_text(dedent(LOOP).lstrip("\n"))
+    return found
+
+
+@pytest.mark.usefixtures("file")
+def test_a_workflow_needs_a_session(project):
+    ran = project.run("workflow", "activate", "loop")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "no session is open here" in ran.err
+    assert project.run("workflow", "status").out.startswith(
+        "no step workflow is active"
+    )
+
+
+@pytest.mark.usefixtures("file", "client")
+def test_a_person_begins_it_looks_and_ends_it(project):
+    begun = project.run("workflow", "activate", "loop", "--param", "target_task_id=#42")
+    again = project.run("workflow", "activate", "loop")
+    status = project.run("workflow", "status").out
+    ended = project.run("workflow", "end")
+    after_it = project.run("workflow", "end")
+
+    assert begun.out == (
+        "validate-and-fix is active: step validate\n"
+        "    it begins with what happens next in session s-1\n"
+        "    variables: fixed, target_task_id; the model sets them with "
+        "set_variables, or `hostbridge vars set`\n"
+    )
+    assert again.code == 1
+    assert "the workflow validate-and-fix is active in this conversation" in again.err
+    assert "validate-and-fix  step validate  (session s-1, begun " in status
+    for line in (
+        "    it begins with what happens next in the conversation",
+        "    tools: Read, Grep, mcp__*__validate_task",
+        "    to passed when validation_passed",
+        '    target_task_id = "#42"',
+        "    validation_iteration = 0  (set by tools)",
+    ):
+        assert line in status.splitlines()
+    assert ended.out == "validate-and-fix has ended in step validate\n"
+    assert (after_it.code, after_it.out) == (2, "")
+    assert "no workflow is active here" in after_it.err
+
+
+@pytest.mark.usefixtures("client")
+def test_status_says_where_it_was_and_that_the_file_has_changed(project, file):
+    project.run("workflow", "activate", "loop")
+    store = project.bridge.store
+    bad = after("check", {"is_valid": False}, call="t-1")
+    for _ in range(2):
+        progress.advance(store, conversation(store), bad)
+    file.write_text(file.read_text() + "\n# more\n")
+
+    shown = project.run("workflow", "status").out
+    value = json.loads(project.run("workflow", "status", "--json").out)
+
+    assert "went to validate: activated" in shown
+    assert "has changed since: this goes on as it was" in shown
+    assert (value["of"], value["name"], value["isChanged"]) == (
+        "session s-1", "validate-and-fix", True,
+    )  # fmt: skip
+    assert value["owners"]["max_iterations"] == "tool"
+
+
+@pytest.mark.usefixtures("file")
+def test_a_model_may_begin_one_and_not_end_it(project, client):
+    inside = {"CLAUDECODE": "1", "CLAUDE_PID": str(client.pid)}
+    cheat = ("--param", "max_iterations:=99")
+    refused = project.run("workflow", "activate", "loop", *cheat, env=inside)
+    begun = project.run("workflow", "activate", "loop", env=inside)
+    ended = project.run("workflow", "end", env=inside)
+
+    assert refused.code == 1
+    assert "max_iterations is not a model's to set" in refused.err
+    assert begun.code == 0
+    assert ended.code == 1
+    assert "inside a Claude Code session" in ended.err
+    (active,) = project.bridge.workflows.status()
+    assert (active.holder, active.record["by"]) == (HOLDER, "model")
+
+
+@pytest.mark.usefixtures("client")
+def test_a_projects_workflow_waits_for_trust(project):
+    folder = project.folder / ".bridge" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "theirs.yaml").write_text(dedent(LOOP).lstrip("\n"))
+
+    ran = project.run("workflow", "activate", "theirs")
+
+    assert ran.code == 2
+    assert "hostbridge trust" in ran.err
+
+
+@pytest.mark.usefixtures("client")
+def test_error_a_workflow_with_mistakes(project, file):
+    file.write_text("steps: [{name: one, transitions: [{to: tow}]}, {name: two}]\n")
+    ran = project.run("workflow", "activate", "loop")
+
+    assert ran.code == 1
+    assert "no step is named 'tow'; did you mean 'two'?" in ran.err
+    assert project.bridge.workflows.status() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["activate"], "activate NAME --param"),
+        (["activate", "nothing"], "no workflow is named 'nothing'"),
+        (["activate", "loop", "--param", "tsk=1"], "'tsk' is no variable of"),
+        (["activate", "loop", "--session", "t"], "session 't' is not open here"),
+        (["status", "loop"], "status takes no 'loop'"),
+        (["list", "--param", "a=1"], "--param is for: hostbridge workflow activate"),
+        (["status", "--agent", "a"], "--agent is for: hostbridge workflow end"),
+    ],
+)
+@pytest.mark.usefixtures("file", "client")
+def test_error_words_that_mean_nothing(project, words, said):
+    ran = project.run("workflow", *words)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+@pytest.mark.usefixtures("file", "client")
+def test_a_broken_record_is_shown_and_ended(project):
+    project.run("workflow", "activate", "loop")
+    path = project.bridge.store.place.state / "sessions" / "s-1.steps.json"
+    path.write_text("{")
+
+    shown = project.run("workflow", "status")
+    ended = project.run("workflow", "end")
+
+    assert shown.code == 1
+    assert "s-1.steps.json: cannot be read" in shown.out
+    assert (ended.code, "was put aside" in ended.out) == (0, True)
+    assert not path.exists()
+    assert project.run("workflow", "status").code == 0
