@@ -36,6 +36,19 @@ BASH = {
     "tool_input": {"command": "ls -l", "description": "List"},
 }
 ENDED = {**BASH, "tool_response": {"stdout": "a line of output\n" * 40, "stderr": ""}}
+STEPS = """
+name: bench
+variables: {seen: false, done: false}
+steps:
+  - name: look
+    allowed_tools: [Read, Grep, Glob, Bash]
+    on_enter: [{inject_message: Look around first.}]
+    transitions: [{to: work, when: seen}]
+  - name: work
+    transitions: [{to: complete, when: done}]
+  - name: complete
+exit_condition: current_step == 'complete'
+"""
 # The stamp `.looked` counts only if the queue has not changed for this long.
 SETTLED_S = 2.2
 # One look takes at most a second; ten thousand requests take one or two looks.
@@ -64,9 +77,9 @@ def main() -> int:
 
 def cases(root: Path, files: int) -> list[Callable[[], Figures]]:
     """Everything that is measured, each case in its own world."""
-    idle, finished, agents, closed, bash = (
-        World(root, name) for name in ("idle", "finished", "agents", "closed", "bash")
-    )
+    names = ("idle", "finished", "agents", "closed", "bash", "steps")
+    idle, finished, agents, closed, bash, steps = (World(root, name) for name in names)
+    steps.begin_workflow(STEPS)
     finished.finish_requests(files)
     agents.start_agents(4)
     bash.start_agents(4)
@@ -110,6 +123,8 @@ def cases(root: Path, files: int) -> list[Callable[[], Figures]]:
         floor("library"),
         after(bash, "bash runs"),
         before(agents, "start, agents run"),
+        before(steps, "step allows"),
+        after(steps, "step stays"),
         Life(World(root, "life")),
     ]
 
@@ -205,6 +220,8 @@ def compare(found: dict[str, Series], files: int) -> list[Row]:
         Row("  our agents run", found["agents run"], shell, 1.5),
         Row(f"  {many} waiting, none for us", found["closed"], shell, 1.5),
         Row("call in our subagent, allowed", found["allowed"], python, 1.5),
+        Row("call inside an active step, allowed", found["step allows"], python, 1.25),
+        Row("  its end, which moves nothing", found["step stays"], python, 1.5),
         Row("claims and instructs", found["offer"], python, 5),
         Row("PreToolUse(Agent), rewritten", found["launch"], library),
         Row("SubagentStop, captured", found["capture"], library),

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import time
-from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def forget_call(agents: str, agent_id: str, call_id: str) -> None:
     """Note that a call was refused after all: nothing runs, and it was a turn."""
     line = json.dumps({"id": call_id, "refused": True})
     write(f"{agents}{agent_id}.calls", line + "\n", os.O_APPEND)
-    with suppress(OSError):
+    if os.path.lexists(f"{agents}{call_id}.bash"):
         os.unlink(f"{agents}{call_id}.bash")
 
 

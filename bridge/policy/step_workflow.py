@@ -1,8 +1,9 @@
 """The step that a conversation's workflow is in: what it allows, what concerns it.
 
 Pure, and the standard library only: hooks ask this at every tool call while a workflow
-is active. `bridge.workflows.reader` compiles the workflow, `bridge.store.step_states`
-keeps it beside the state, in one record:
+is active, so conditions are imported only where a step has some.
+`bridge.workflows.reader` compiles the workflow, `bridge.store.step_states` keeps it
+beside the state, in one record:
 
     {code, run, step, visit, rev, status, message, untold, stops, applied, pending, …}
 
@@ -19,9 +20,6 @@ always allowed: see `is_always_allowed`.
 
 from __future__ import annotations
 
-from bridge.policy.condition import NO_SHELL, ConditionError, decide
-from bridge.policy.condition_globs import matches
-from bridge.policy.rule_set import scope_of
 from bridge.policy.tool_classes import HANDBACK, is_own
 
 TYPE_CHECKING = False
@@ -69,7 +67,7 @@ def refusal(
     record: Json,
     fields: Json,
     whose: Callable[[], Whose],
-    shell: Callable[[], Shell] = lambda: NO_SHELL,
+    shell: Callable[[], Shell] = dict,
 ) -> str | None:
     """Why the step refuses a tool call; None if it allows it.
 
@@ -112,7 +110,14 @@ def _refused_tool(gate: Json, tool: str) -> str | None:
 
 
 def _fits(name: str, globs: list[str]) -> bool:
-    return name in globs or any("*" in g and matches(name, g) for g in globs)
+    if name in globs:
+        return True
+    patterns = [glob for glob in globs if "*" in glob]
+    if not patterns:
+        return False
+    from bridge.policy.condition_globs import matches
+
+    return any(matches(name, each) for each in patterns)
 
 
 def _speaks_of_ours(servers: list[str]) -> bool:
@@ -150,6 +155,8 @@ def _refused_by_rule(
     whose: Callable[[], Whose],
     shell: Callable[[], Shell],
 ) -> str | None:
+    from bridge.policy.condition import ConditionError, decide
+
     scope: Json | None = None
     for rule in rules:
         tools = rule.get("tools")
@@ -170,7 +177,7 @@ def warnings(
     record: Json,
     fields: Json,
     whose: Callable[[], Whose],
-    shell: Callable[[], Shell] = lambda: NO_SHELL,
+    shell: Callable[[], Shell] = dict,
 ) -> list[str]:
     """What the step's rules say about a call that it lets pass."""
     step = step_of(record)
@@ -179,6 +186,8 @@ def warnings(
     )
     if not rules:
         return []
+    from bridge.policy.condition import ConditionError, decide
+
     scope, said = scope_in(record, fields, whose()), []
     for rule in rules:
         tools = rule.get("tools")
@@ -194,6 +203,8 @@ def warnings(
 
 def scope_in(record: Json, fields: Json, whose: Whose) -> Json:
     """What conditions and texts of a workflow can ask about an event."""
+    from bridge.policy.rule_set import scope_of
+
     scope = scope_of(fields, whose)
     if fields.get("hook_event_name") in TOOL_EVENTS:
         from bridge.policy.tool_output import output_of
@@ -250,7 +261,7 @@ def concerns(
     record: Json,
     fields: Json,
     whose: Callable[[], Whose],
-    shell: Callable[[], Shell] = lambda: NO_SHELL,
+    shell: Callable[[], Shell] = dict,
 ) -> bool:
     """Whether an event, after a tool call or a prompt, has anything done about it."""
     if any(record.get(name) for name in ("pending", "untold", "entering")):
@@ -273,6 +284,8 @@ def concerns(
 
 
 def _may_hold(code: Any, scope: Mapping[str, Any], shell: Shell) -> bool:
+    from bridge.policy.condition import ConditionError, decide
+
     try:
         return decide(code, scope, shell) == "yes"
     except ConditionError:

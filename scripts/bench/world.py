@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.timing import Ran, run
+from bridge.api.bridge import Bridge
+from bridge.config import Settings
+from bridge.host.conversations import conversation_in
 from bridge.host.hook_table import HOOKS, form_of
+from bridge.store.sessions import live_sessions
+from bridge.workflows import progress
+from bridge.workflows.library import find_workflow
 
 FOLDER = Path(__file__).resolve().parents[2] / "hooks"
 FORM = form_of("local", FOLDER, sys.executable)
@@ -100,6 +106,21 @@ class World:
                 json.dumps({"agentId": name, "requestId": f"r{number}"}) + "\n"
             )
             (self.folder("agents") / f"{name}.calls").write_text("{}\n" * 20)
+
+    def begin_workflow(self, text: str) -> None:
+        """Begin a step workflow in the session, and have its model told the step."""
+        folder = self.home / ".hostbridge" / "workflows"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        file = folder / "bench.yaml"
+        file.write_text(text)
+        settings = Settings(home=folder.parent, claude_dir=self.home / ".claude")
+        bridge = Bridge(settings, self.project)
+        (session,) = live_sessions(bridge.store)
+        code = find_workflow(settings, self.project, "bench").compiled()
+        with bridge.store.open() as store:
+            here = conversation_in(settings, store, session)
+            progress.begin(store, here, code, by="person")
+        self.hook("turn", "UserPromptSubmit", prompt="go")
 
     def start_over(self) -> None:
         """Forget every request and agent; the session stays."""

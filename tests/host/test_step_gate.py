@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from hookworld import HookWorld
@@ -41,9 +42,10 @@ def test_a_refused_call_says_what_the_step_allows_and_how_it_goes_on(world):
     assert "set_variables" in why
 
 
-def test_another_session_is_not_bound(world):
+def test_another_session_is_not_bound(world, monkeypatch):
     activate(world)
     world.session = "session-2"
+    monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))
 
     assert call(world, "Edit") == (True, "")
 
