@@ -233,7 +233,12 @@ def _shown(hook: HookContext, run: Run, name: str) -> dict[str, Any]:
             f"it by: hostbridge runs show {run['run']}"
         )
     later = f"Refuse. (Esc: answer later, by hostbridge approve {run['run']})"
-    tool_input = _tool_input(words, f"Flow {flow} goes on.", later)
+    yes, no = f"Flow {flow} goes on.", later
+    if "waits" in run["nodes"].get(node, {}):
+        # An agent asks: it goes on with either.
+        yes = f"An agent of flow {flow} asks, and goes on with what you say."
+        no = later.replace("Refuse. ", "")
+    tool_input = _tool_input(words, yes, no)
     # Not shown: which checkpoint it is.
     return tool_input | {"metadata": {"source": f"{PREFIX}{name}"}}
 
