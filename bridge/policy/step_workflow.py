@@ -40,7 +40,7 @@ TOOL_EVENTS = frozenset({"PostToolUse", "PostToolUseFailure"})
 # answers.
 _ALWAYS = frozenset({"ToolSearch", HANDBACK, "StructuredOutput"})
 # Those of our own tools with which a model finds its way out of a step.
-_WAY_OUT = frozenset({"get_variables", "set_variables", "status", "workflow_status"})
+_WAY_OUT = frozenset({"get_variables", "set_variables", "status"})
 _COMMANDS = frozenset({"vars", "workflow", "status", "respond"})
 _MAX_NAMED = 8
 

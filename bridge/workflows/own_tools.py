@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 OF_AGENTS = frozenset({
     "start_agent", "spawn_agent", "wait_for_agent", "cancel_agent", "status",
     "get_variables", "set_variables", "run_flow", "wait_for_flow", "cancel_flow",
-    "activate_workflow", "workflow_status", "end_workflow",
 })  # fmt: skip
 SPAWNS = frozenset({"spawn_agent", "start_agent"})
 _SUFFIXES = ("-tasks", "-tasks-ops", "-agents", "-memory", "-workflows")

@@ -70,7 +70,7 @@ def refused(kept: dict[str, Any], tool: str, **tool_input: Any) -> str | None:
         ),
         (
             "blocked_mcp_tools: ['hostbridge:*']",
-            [f"{OURS}set_variables", f"{PLUGINS}workflow_status"],
+            [f"{OURS}set_variables", f"{PLUGINS}status"],
             [f"{OURS}close_task"],
         ),
     ],

@@ -1,0 +1,14 @@
+"""The tools that workflows may name are those that the server has."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bridge.mcp.server import Server
+from bridge.workflows.own_tools import own_tools
+
+
+def test_workflows_name_the_servers_tools(tmp_path):
+    listed = asyncio.run(Server(tmp_path, 1).list_tools())
+
+    assert {tool.name for tool in listed} == own_tools()
