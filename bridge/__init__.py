@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Node
     from bridge.protocol.response import RequestFailed, Response
     from bridge.protocol.status import Stage
+    from bridge.store.step_states import WorkflowActive
     from bridge.tasks.circles import TaskCircle
     from bridge.tasks.database import TasksBusy, TasksDamaged
     from bridge.tasks.task import (
@@ -68,7 +69,7 @@ __all__ = [
     "StateUnavailable", "StateVanished", "SubagentDefinition", "SubmitOptions", "Task",
     "TaskCircle", "TaskClaimed", "TaskRefused", "TasksBusy", "TasksDamaged",
     "UnknownAgent", "UnknownRequest", "UnknownTask", "WaitOptions", "WaitTimeout",
-    "ask", "load_subagent_definition", "spawn_agent", "start_agent",
+    "WorkflowActive", "ask", "load_subagent_definition", "spawn_agent", "start_agent",
 ]  # fmt: skip
 
 # All others are in `errors`.
@@ -87,6 +88,7 @@ _MODULES = {
         "protocol.response": "RequestFailed Response",
         "api.result": "Result",
         "protocol.status": "Stage",
+        "store.step_states": "WorkflowActive",
         "tasks.circles": "TaskCircle",
         "tasks.database": "TasksBusy TasksDamaged",
         "tasks.task": "NewTask Task TaskClaimed TaskRefused UnknownTask",

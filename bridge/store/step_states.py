@@ -52,6 +52,8 @@ _TOLD = (
 class WorkflowActive(BridgeError):
     """A step workflow is active in this conversation; there is one at a time."""
 
+    # As the errors beside it: where people import it from.
+    __module__ = "bridge"
     code = "workflow_active"
 
     def __init__(self, record: Json) -> None:
