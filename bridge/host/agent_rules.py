@@ -32,7 +32,7 @@ from bridge.policy.rule_decision import Decision, Spawn
 from bridge.policy.rule_set import Whose
 from bridge.protocol import plain_json
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import Request
+from bridge.protocol.request import Request, RouteName
 from bridge.protocol.status import ignore
 from bridge.store import subagent_runs
 from bridge.store.handovers import forget_handovers, untold
@@ -58,6 +58,7 @@ class AgentRules:
         run: what `rule_gate.whose_of` reads: depth, above, variables, rule sets.
         is_over: whether nobody waits for the agent any more.
         on_note: called with what the user should know.
+        route: the agent's; those that its workflow asks are asked on the same one.
     """
 
     settings: Settings
@@ -66,6 +67,7 @@ class AgentRules:
     run: Json
     is_over: Callable[[], bool] = lambda: False
     on_note: Callable[[str], None] = ignore
+    route: RouteName | None = None
 
     @classmethod
     def of(
@@ -93,7 +95,7 @@ class AgentRules:
             "replacesVariables": limits.get("replaces_variables", False),
             "ruleSets": limits.get("rule_sets", {}),
         }
-        return cls(settings, store, request.request_id, run)
+        return cls(settings, store, request.request_id, run, route=request.route)
 
     def begin_steps(self, request: Request) -> str:
         """Begin the agent's step workflow; what its prompt says of that.
@@ -133,7 +135,9 @@ class AgentRules:
     def _steps(self) -> AgentSteps:
         from bridge.host.agent_steps import AgentSteps
 
-        return AgentSteps(self.settings, self.store, self.request_id, self.run)
+        return AgentSteps(
+            self.settings, self.store, self.request_id, self.run, self.route
+        )
 
     def _ask_rules(self, event: str, *, inside: str = "", **fields: Any) -> Ruling:
         refresh_rules(self.settings, self.store)

@@ -27,7 +27,7 @@ from bridge.workflows.conversation import Conversation
 
 if TYPE_CHECKING:
     from bridge.config import Settings
-    from bridge.protocol.request import Request
+    from bridge.protocol.request import Request, RouteName
     from bridge.store.store import Store
 
     Json = dict[str, Any]
@@ -56,6 +56,7 @@ class AgentSteps(NamedTuple):
     store: Store
     request_id: str
     run: Json
+    route: RouteName | None = None
 
     def begin(self, request: Request) -> str:
         """Begin what the agent works through; what its prompt says of that.
@@ -141,6 +142,6 @@ class AgentSteps(NamedTuple):
             bound.whose,
             kept=kept_variables(self.settings, store),
             settings=workflow_settings(self.settings),
-            act=StepRequests(caller).act,
+            act=StepRequests(caller, route=self.route).act,
             shell=shell(),
         )

@@ -44,6 +44,7 @@ class StepRequests:
     Attributes:
         caller: in whose name.
         hook: the session that it is in; None for an agent that no session runs.
+        route: of such an agent: those that it asks are asked on the same one.
         run: the record of the agent, if it is one of ours in a session.
         agent_type: the client's name for that agent; None for the main thread.
         begin: called before an agent of a process of its own is started.
@@ -54,6 +55,7 @@ class StepRequests:
     run: AgentRun | None = None
     agent_type: str | None = None
     begin: Begin = _begun
+    route: RouteName | None = None
 
     def act(self, action: Json, given: Json, key: str) -> Any:
         """Do a `spawn_agent`, or a `call_tool`, once for one key.
@@ -71,7 +73,7 @@ class StepRequests:
         texts: list[str] = []
 
         def start_agent(*, dedup_key: str, **asked: Any) -> str:
-            said = self.spawn(asked, _id_of(dedup_key))
+            said = self.start(asked, dedup_key)
             texts.append(said.text)
             return str(said.value["request_id"])
 
@@ -79,6 +81,10 @@ class StepRequests:
         context = ToolContext(caller.store, caller.settings, Holder(who), start_agent)
         result = call(context, action["tool"], given, key)
         return Said(result, "\n".join(texts)) if texts else result
+
+    def start(self, given: Json, dedup_key: str) -> Said:
+        """As `spawn`, once for a text."""
+        return self.spawn(given, _id_of(dedup_key))
 
     def spawn(self, given: Json, key: str) -> Said:
         """Ask an agent; the value names the request.
@@ -93,9 +99,9 @@ class StepRequests:
             return _offered(agent, key)
         spawn = _spawn_of(agent, given)
         definition = caller.find_definition(spawn)
-        mode = given.get("mode") or ("headless" if is_headless(definition) else "")
+        mode = given.get("mode") or ("headless" if self._is_alone(definition) else "")
         if mode == "headless":
-            route = own_route(definition, caller.settings)
+            route = self.route or own_route(definition, caller.settings)
             request = self._request(spawn, definition, given, key, route)
             begin_beside(caller, request, key, begin=self.begin)
             return _works(agent, key)
@@ -107,6 +113,9 @@ class StepRequests:
         session = self.hook.session.session_id
         offer_to_caller(self.hook, request.with_(session=session), key)
         return _offered(agent, key)
+
+    def _is_alone(self, definition: Definition | None) -> bool:
+        return self.hook is None or is_headless(definition)
 
     def _request(
         self,

@@ -45,8 +45,8 @@ class ModelExecutor:
     store: Store
     open_model: OpenFor
     bound: Callable[[Request, Definition | None], AgentRules]
-    own_tools: Callable[[Request, Definition | None], tuple[Tool, ...]] = (
-        lambda _request, _definition: ()
+    own_tools: Callable[[Request, Definition | None, Control], tuple[Tool, ...]] = (
+        lambda _request, _definition, _control: ()
     )
 
     def answer(
@@ -83,7 +83,7 @@ class ModelExecutor:
                         is_cancelled=control.should_stop,
                         ask_rules=rules.ask,
                         steps=steps,
-                        own_tools=self.own_tools(request, definition),
+                        own_tools=self.own_tools(request, definition, control),
                         clock=self.store.clock,
                     )
                 )

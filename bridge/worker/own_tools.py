@@ -7,15 +7,19 @@ They have the names there that they have in a session, such as
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from bridge.agent_loop.tool import Tool, ToolResult, object_schema, refused
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.gate import permits
+from bridge.host.rule_request import Caller, give_up
+from bridge.host.step_requests import StepRequests
 from bridge.policy.tool_classes import OWN_SERVER
+from bridge.protocol.ids import RequestId, new_request_id
 from bridge.rules.compiled import kept_variables
 from bridge.store.host_process import identify
 from bridge.store.variables import Holder, Kept, set_variables, values_of
@@ -25,14 +29,27 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.config import Settings
+    from bridge.protocol.outcome import Control
     from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
     from bridge.store.store import Store
 
     Json = dict[str, Any]
 
+_LOOK_S = 0.5
+_TEXT = {"type": "string", "minLength": 1}
+_ASKED = object_schema(
+    dict.fromkeys(("agent", "prompt", "task_id", "workflow", "mode"), _TEXT),
+    *("agent", "prompt"),
+)
+
 
 def own_tools(
-    store: Store, settings: Settings, request: Request, definition: Definition | None
+    store: Store,
+    settings: Settings,
+    request: Request,
+    definition: Definition | None,
+    control: Control,
 ) -> tuple[Tool, ...]:
     """Those that the definition of a request lists; none without a list."""
     listed = definition.tools if definition else None
@@ -40,50 +57,114 @@ def own_tools(
         # SQLite stays unloaded.
         return ()
     blocked = definition.blocked_tools if definition else ()
-    return tuple(
-        tool
-        for each in (_on_tasks, _on_variables)
-        for tool in each(store, settings, request)
-        if permits(listed, blocked, tool.name)
-    )
+    agents = _Agents(store, settings, request, control)
+    tools = (*_on_tasks(agents), *_on_variables(agents), *_on_agents(agents))
+    return tuple(tool for tool in tools if permits(listed, blocked, tool.name))
 
 
-def _on_tasks(store: Store, settings: Settings, request: Request) -> Iterator[Tool]:
-    from bridge.tasks.claims import holder_of_run
+@dataclass(frozen=True, slots=True)
+class _Agents:
+    """Asks agents for an agent of a request, and waits for their answers."""
+
+    store: Store
+    settings: Settings
+    request: Request
+    control: Control
+
+    def spawn(self, given: Json) -> Json:
+        """Ask one, and wait until it has answered or nobody waits for us."""
+        key = new_request_id(self.store.clock.now_us(), "high")
+        with self.store.open() as store:
+            asked = self._requests(store).spawn(given, key)
+        return self._ended(str(asked.value["request_id"]))
+
+    def start(self, *, dedup_key: str, **given: Any) -> str:
+        """As `bridge.tasks.validation.StartAgent`; returns once it has answered."""
+        with self.store.open() as store:
+            asked = self._requests(store).start(given, dedup_key)
+        request_id = str(asked.value["request_id"])
+        self._ended(request_id)
+        return request_id
+
+    @property
+    def variables(self) -> Json:
+        """The agent's own, as they are now."""
+        holder = Holder.agent(self.request.request_id)
+        return {**self.request.variables, **values_of(self.store, holder)}
+
+    def _requests(self, store: Store) -> StepRequests:
+        request = self.request
+        caller = Caller(
+            self.settings,
+            store,
+            request.request_id,
+            agent_id="",
+            depth=request.depth + 1,
+            parent=request.request_id,
+            variables=self.variables,
+        )
+        return StepRequests(caller, route=request.route)
+
+    def _ended(self, request_id: str) -> Json:
+        known = RequestId(request_id)
+        while not self.control.should_stop():
+            for response in self.store.wait([known], timeout_s=_LOOK_S):
+                return _answer_of(response)
+            self.store.sweep()
+        if waiting := self.store.find_unfinished(known):
+            give_up(self.store, waiting, "cancelled", "its agent has ended")
+        raise InvalidRequest("the run is over: no time is left")
+
+
+def _answer_of(response: Response) -> Json:
+    output = response.parsed_output
+    return {
+        "request_id": response.request_id,
+        "success": response.success,
+        "output": response.raw_output if output is None else output,
+        "error": response.error.message if response.error else None,
+    }
+
+
+def _on_tasks(agents: _Agents) -> Iterator[Tool]:
     from bridge.tasks.task import Holder as TaskHolder
     from bridge.tasks.tool_deeds import ToolContext
     from bridge.tasks.tool_table import TOOLS, call
 
-    holder = holder_of_run(store, request.request_id) or TaskHolder(
-        f"agent {request.request_id}", identify(os.getpid())
-    )
-    context = ToolContext(store, settings, holder)
+    who = TaskHolder(f"agent {agents.request.request_id}", identify(os.getpid()))
+    context = ToolContext(agents.store, agents.settings, who, agents.start)
     for name, tool in TOOLS.items():
-        run = partial(call, context, name)
-        yield _tool(name, tool.about, tool.schema, run)
+        yield _tool(name, tool.about, tool.schema, partial(call, context, name))
 
 
-def _on_variables(store: Store, settings: Settings, request: Request) -> Iterator[Tool]:
-    holder = Holder.agent(request.request_id)
-
-    def get_variables(_: Json) -> Json:
-        return {**request.variables, **values_of(store, holder)}
+def _on_variables(agents: _Agents) -> Iterator[Tool]:
+    begun = Kept("person", "the person (the agent began with it)")
 
     def change(given: Json) -> Json:
-        kept = {
-            name: Kept("person", "the person (the agent began with it)")
-            for name in request.variables
-        } | kept_variables(settings, store)
-        set_variables(store, holder, given["values"], "model", kept=kept)
-        return get_variables({})
+        holder = Holder.agent(agents.request.request_id)
+        kept = dict.fromkeys(agents.request.variables, begun)
+        kept |= kept_variables(agents.settings, agents.store)
+        set_variables(agents.store, holder, given["values"], "model", kept=kept)
+        return agents.variables
 
-    yield _tool("get_variables", "Your variables.", object_schema({}), get_variables)
+    yield _tool(
+        "get_variables",
+        "Your variables.",
+        object_schema({}),
+        lambda _: agents.variables,
+    )
     yield _tool(
         "set_variables",
         "Set variables that belong to no person, rule or tool.",
         object_schema({"values": {"type": "object"}}, "values"),
         change,
     )
+
+
+def _on_agents(agents: _Agents) -> Iterator[Tool]:
+    about = "Have another agent do something; returns its answer."
+    for name in ("spawn_agent", "start_agent"):
+        yield _tool(name, about, _ASKED, agents.spawn)
 
 
 def _tool(name: str, about: str, schema: Json, run: Callable[[Json], Any]) -> Tool:

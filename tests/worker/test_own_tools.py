@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from runworld import ScriptedModel, call, submit
+from scripted_server import ScriptedServer, say
 from servingworld import bridge_in
 
+from bridge.api.bridge import Bridge
 from bridge.worker import executors
 from bridge.worker.model_executor import OpenModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from bridge.api.bridge import Bridge
 
 AGENT = """\
 name: worker
@@ -143,3 +143,49 @@ def test_rules_see_the_calls_by_their_names(loop):
 
     assert "error: Not now." in said
     assert loop.bridge.tasks.get(1).status == "open"
+
+
+HELPER = """\
+name: helper
+routes: [endpoint]
+prompt: '{{ task }}'
+model: openai:m
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as server:
+        yield server
+
+
+def test_another_agent_is_asked_on_the_same_route(loop, server, monkeypatch):
+    """By a process of its own, whose answer is the result of the call."""
+    home = loop.bridge.settings.home
+    loop.define(AGENT.partition("tools:")[0] + "tools: [mcp__hostbridge]\n")
+    (home / "agents" / "helper.yaml").write_text(HELPER)
+    monkeypatch.setenv("HOME", str(home.parent))
+    monkeypatch.setenv("BRIDGE_HOME", str(home))
+    monkeypatch.setenv("BRIDGE_OPENAI_BASE_URL", server.url)
+    server.acts = [
+        say(own("spawn_agent", agent="helper", prompt="Is it so?")),
+        say(submit(summary="It is so.")),
+        say(submit(summary="I was told.")),
+    ]
+
+    bridge = Bridge.open(loop.bridge.store.place.project)
+    result = bridge.ask("Go.", "worker", model="openai:m", route="endpoint")
+
+    told = str(server.asked[2]["messages"][-1]["content"])
+    assert "I was told." in result.response.raw_output
+    assert '"success":true' in told
+    assert "It is so." in told
+
+
+def test_error_an_agent_that_is_not_there(loop):
+    loop.define(AGENT.partition("tools:")[0] + "tools: [mcp__hostbridge]\n")
+
+    (said,) = loop.run(own("spawn_agent", agent="reviewr", prompt="Look."))
+
+    assert "error: " in said
+    assert "reviewr" in said
