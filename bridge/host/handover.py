@@ -143,6 +143,9 @@ def offer_to_caller(hook: HookContext, request: Request, key: str) -> None:
     known = hook.store.find(RequestId(request.request_id))
     if known is None:
         hook.store.submit(request)
+    elif not _is_claimed(hook, known):
+        # It may be half claimed.
+        hook.store.sweep()
     if not _is_claimed(hook, known) and not hook.store.claim(
         hook.claimant,
         hook.settings.slots,

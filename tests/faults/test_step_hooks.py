@@ -1,0 +1,173 @@
+"""Hooks of step workflows under kills: an event counts once, an agent is asked once.
+
+A hook may be killed at any system call. The same event again, or the next one, comes to
+the same step, the same request, and what the model has to be told is told.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from faultlab import Operation, prepared, tell
+from stepflows import compiled
+from storeworld import this_process
+
+from bridge.config import Settings
+from bridge.host.active_steps import answer_with_steps
+from bridge.host.context import HookContext
+from bridge.host.conversations import conversation_in
+from bridge.host.events import HookEvent
+from bridge.host.output import SILENT
+from bridge.host.registration import register
+from bridge.store import sessions, step_states
+from bridge.store.sessions import Session, SessionLimits
+from bridge.store.variables import Holder, values_of
+from bridge.workflows import progress
+
+if TYPE_CHECKING:
+    from bridge.host.output import HookOutput
+    from bridge.store.store import Store
+
+pytestmark = pytest.mark.faults
+
+IMMORTAL = ("exit_group", "brk", "mmap", "munmap", "rt_sigaction", "restart_syscall")
+LIMITS = SessionLimits(slots=4, agents_per_hour=100)
+TEXT = """
+    name: careful
+    variables: {n: 0, helper: null}
+    steps:
+      - name: one
+        on_tool: {Bash: {do: [{increment_variable: n}]}}
+        transitions: [{to: two, when: n >= 1}]
+      - name: two
+        on_enter:
+          - spawn_agent: {agent: general-purpose, prompt: Help., into: helper}
+          - inject_message: Wait for it.
+"""
+
+
+def settings_of(store: Store) -> Settings:
+    return Settings(home=Path(store.place.guard) / "home", claude_dir=Path("/nowhere"))
+
+
+def session_of(store: Store, name: str = "s-1") -> Session:
+    return Session(
+        session_id=name,
+        host=this_process(),
+        registered_at=store.now_ms(),
+        limits=LIMITS,
+    )
+
+
+def begun(store: Store) -> None:
+    with store.open() as opened:
+        sessions.save(opened, session_of(store))
+        here = conversation_in(settings_of(store), opened, session_of(store))
+        found = progress.begin(opened, here, compiled(TEXT), by="person")
+        progress.told(opened, here.holder, found.rev)
+
+
+def after_bash(store: Store, call: str = "toolu_1") -> HookOutput:
+    """The hook after a call; it prints, and notes what it has told."""
+    raw = {
+        "hook_event_name": "PostToolUse",
+        "session_id": "s-1",
+        "tool_name": "Bash",
+        "tool_use_id": call,
+        "tool_response": {"stdout": ""},
+    }
+    with store.open() as opened:
+        hook = HookContext(
+            settings_of(store), opened, HookEvent(raw), session_of(store)
+        )
+        output = answer_with_steps(hook, lambda _hook: SILENT)
+    if output.printed is not None:
+        output.printed(replace(hook, store=store))
+    return output
+
+
+def cleared(store: Store) -> None:
+    """`/clear`: the process has another session id."""
+    event = HookEvent({"session_id": "s-2", "hook_event_name": "SessionStart"})
+    with store.open() as opened:
+        register(opened, event, this_process(), None, LIMITS)
+
+
+def look(store: Store, session: str) -> dict[str, Any]:
+    holder = Holder.session(session)
+    record = step_states.find(store, holder) or {}
+    folder = store.place.state / "sessions"
+    values = values_of(store, holder)
+    return {
+        "step": record.get("step"),
+        "visit": record.get("visit"),
+        "pending": record.get("pending"),
+        "n": values.get("n"),
+        "helper": bool(values.get("helper")),
+        "asked": len([*store.waiting(), *store.claimed()]),
+        "sign": (folder / f"{session}.steps").exists(),
+    }
+
+
+def broken_everywhere(operation: Operation, check: Any) -> int:
+    cases = 0
+    with prepared(operation) as state:
+        for call in state.calls():
+            if call in IMMORTAL:
+                continue
+            for number in range(1, 1000):
+                store, outcome = state.broken(
+                    f"inject={call}:signal=KILL:when={number}"
+                )
+                check(store, (call, number))
+                cases += 1
+                if outcome.status != "died":
+                    break
+    return cases
+
+
+@pytest.mark.slow
+def test_a_hook_that_is_killed_in_a_transition_is_made_good(record_property):
+    """One agent is asked, and its offer is told at the latest by the next hook."""
+    expected = {
+        "step": "two", "visit": 2, "pending": None, "n": 1, "helper": True,
+        "asked": 1, "sign": True,
+    }  # fmt: skip
+
+    def check(store: Store, where: object) -> None:
+        before = step_states.find(store, Holder.session("s-1"))
+        untold = before["untold"] if before and before["step"] == "two" else None
+        again = after_bash(store)
+
+        assert look(store, "s-1") == expected, where
+        if untold != []:
+            (request,) = store.claimed()
+            said = json.loads(again.stdout)["hookSpecificOutput"]["additionalContext"]
+            assert f"bridge:{request.request_id}" in said, where
+            assert "Wait for it." in said, where
+        assert after_bash(store, "toolu_1").stdout == b"", where
+
+    operation = Operation("after a call", begun, after_bash, frozenset())
+    cases = broken_everywhere(operation, check)
+    record_property("cases", cases)
+    tell("41", f"step workflow, a hook after a call: {cases} kill points")
+
+
+@pytest.mark.slow
+def test_a_hook_that_is_killed_at_clear_loses_no_workflow(record_property):
+    def check(store: Store, where: object) -> None:
+        if sessions.find_session(store, "s-2", this_process()) is None:
+            cleared(store)
+        found = look(store, "s-2")
+
+        assert (found["step"], found["n"], found["sign"]) == ("one", 0, True), where
+        assert step_states.find(store, Holder.session("s-1")) is None, where
+
+    operation = Operation("clear", begun, cleared, frozenset())
+    cases = broken_everywhere(operation, check)
+    record_property("cases", cases)
+    tell("41", f"step workflow, /clear: {cases} kill points")
