@@ -70,10 +70,12 @@ def main() -> int:
         root = Path(folder).resolve()
         long = Long(root / "long", LONG, DONE)
         short = Long(root / "short", SHORT, SHORT - 2)
+        piped = Piped(root / "piped")
         hooks = Hooks(root)
         found = take_turns(
             [
                 *[long.load, long.step, long.advance, short.advance] * 3,
+                piped.advance,
                 hooks.alone,
                 hooks.in_a_run,
             ],
@@ -91,6 +93,7 @@ def main() -> int:
         Row(f"the same, {LONG:,} steps", found[f"advance {LONG}"], short_one),
         Row(f"{AGENTS} x submit, claim, publish, wait", found["by hand"]),
         Row(f"a flow of {AGENTS} agents at once", found["flow"], found["by hand"], 1.5),
+        Row("next step of a pipeline: an answer, a tool, an ask", found["pipeline"]),
         Row("hook that captures an answer", captured),
         Row("and takes a run on", found["capture in a run"], captured, 1.2),
     ]
@@ -183,6 +186,46 @@ class Long:
         return {f"advance {self.steps}": taken}
 
 
+class Piped:
+    """A pipeline whose agent has answered; a tool and another agent follow."""
+
+    def __init__(self, root: Path) -> None:
+        """Open its project."""
+        self.bridge = bridge_in(root)
+        nodes: dict[str, Any] = {
+            "one": {"kind": "agent", "in": []},
+            "note": {"kind": "tool", "in": [("one", None)]},
+            "two": {"kind": "agent", "in": [("note", None)]},
+        }
+        summary = ["get", 0, ["get", 0, ["name", 0, "steps"], "one"], "output"]
+        title: list[Any] = ["map", 0, "title", ["get", 0, summary, "summary"]]
+        call = {"agent": G, "prompt": "Do it"}
+        self.plan: Any = {
+            "schemaVersion": 1, "name": "bench", "source": "", "form": "pipeline",
+            "nodes": nodes, "out": [("two", None)], "params": {}, "inputs": {},
+            "agents": {}, "flows": {},
+            "details": {
+                "one": {"call": call},
+                "note": {"tool": {"name": "create_task", "arguments": title}},
+                "two": {"call": call},
+            },
+        }  # fmt: skip
+
+    def advance(self) -> Figures:
+        """From the first agent's answer to the second one's request."""
+        store = self.bridge.store
+        with store.state() as state:
+            run = begin(state, self.plan)
+        advance(store, self.bridge.settings, run, long=[])
+        known = RequestId(f"{run}-one-1-1")
+        publish(store, known)
+        begun = time.perf_counter()
+        after = advance(store, self.bridge.settings, run, long=[])
+        taken = (time.perf_counter() - begun) * 1e3
+        assert after["open"] == ["two"], after["why"]
+        return {"pipeline": taken}
+
+
 def request_of(store: Store, name: str) -> Request:
     """A request of now."""
     now_ms = store.now_ms()
@@ -193,10 +236,14 @@ def request_of(store: Store, name: str) -> Request:
 
 def answer(store: Store, request: Request) -> None:
     """Submit, claim and publish."""
+    store.submit(request)
+    publish(store, RequestId(request.request_id))
+
+
+def publish(store: Store, known: RequestId) -> None:
+    """Claim and publish."""
     me = identify(os.getpid())
     assert me is not None
-    store.submit(request)
-    known = RequestId(request.request_id)
     (mine,) = store.claim(Claimant("bench", me), 999, lambda _: "take", only=known)
     response = answered(
         mine, raw="{}", parsed=SAID, now_ms=store.now_ms(), route="host"
