@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.store.host_process import identify
 from bridge.store.sessions import live_sessions
+from bridge.tasks.claims import holder_in
 from bridge.tasks.task import Holder
 
 if TYPE_CHECKING:
@@ -34,10 +35,6 @@ def _session_above(store: Store, settings: Settings) -> Holder | None:
     sessions = live_sessions(store) if store.exists() else []
     for session in sessions:
         if session.host.pid == settings.host_pid:
-            return Holder(
-                f"session {session.session_id}",
-                session.host,
-                session=session.session_id,
-            )
+            return holder_in(session)
     process = identify(settings.host_pid)
     return Holder("a session", process) if process else None

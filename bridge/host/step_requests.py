@@ -65,6 +65,7 @@ class StepRequests:
         """
         if action["do"] == "spawn_agent":
             return self.spawn(given, key)
+        from bridge.tasks.claims import holder_in, holder_of_run
         from bridge.tasks.task import Holder
         from bridge.tasks.tool_deeds import ToolContext
         from bridge.tasks.tool_table import call
@@ -77,8 +78,13 @@ class StepRequests:
             texts.append(said.text)
             return str(said.value["request_id"])
 
-        who = caller.agent_id or caller.holder
-        context = ToolContext(caller.store, caller.settings, Holder(who), start_agent)
+        # As the tools that the model calls itself: what a step claims is its own.
+        holder = holder_of_run(caller.store, caller.parent)
+        if holder is None and self.hook is not None:
+            holder = holder_in(self.hook.session, caller.agent_id)
+        elif holder is None:
+            holder = Holder(f"agent {caller.holder}")
+        context = ToolContext(caller.store, caller.settings, holder, start_agent)
         result = call(context, action["tool"], given, key)
         return Said(result, "\n".join(texts)) if texts else result
 

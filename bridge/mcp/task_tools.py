@@ -20,7 +20,7 @@ from bridge.mcp.results import MAX_TEXT_CHARS
 from bridge.mcp.starting import Wanted, next_step, start
 from bridge.protocol.ids import RequestId
 from bridge.store.host_process import identify as process_of
-from bridge.tasks.claims import holder_of_run
+from bridge.tasks.claims import holder_in, holder_of_run
 from bridge.tasks.task import Holder
 from bridge.tasks.tool_table import TOOLS
 
@@ -117,6 +117,4 @@ def holder_of(project: Project, caller: Caller) -> Holder:
     if session is None:
         # The server ends with its client.
         return Holder(caller.asking.requester or "a program", process_of(os.getpid()))
-    name = f"agent {caller.agent_id}" if caller.agent_id else ""
-    name = name or f"session {session.session_id}"
-    return Holder(name, session.host, session=session.session_id)
+    return holder_in(session, caller.agent_id)

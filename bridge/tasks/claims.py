@@ -8,7 +8,7 @@ alive for the lease of the store, as with requests.
 from __future__ import annotations
 
 import sqlite3
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridge.protocol.request import HostProcess
 from bridge.store.lease import host_is_gone
@@ -18,6 +18,9 @@ from bridge.store.store import Store
 from bridge.tasks.records import Ref, checked_text, get, set_columns
 from bridge.tasks.task import Holder, Status, Task, TaskClaimed
 from bridge.tasks.transitions import Action, move
+
+if TYPE_CHECKING:
+    from bridge.store.sessions import Session
 
 _COLUMNS = (
     "t.assignee, c.at_ms, c.pid, c.start_time, c.boot, c.pid_namespace, c.run, "
@@ -32,6 +35,12 @@ def holder_of_run(store: Store, request_id: str | None) -> Holder | None:
     """
     run = run_of(store.place, request_id) if request_id else None
     return Holder(f"run {run}", run=run) if run else None
+
+
+def holder_in(session: Session, agent_id: str = "") -> Holder:
+    """As whom a session's main thread acts, or an agent in it."""
+    name = f"agent {agent_id}" if agent_id else f"session {session.session_id}"
+    return Holder(name, session.host, session=session.session_id)
 
 
 def claim(

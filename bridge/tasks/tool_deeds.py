@@ -42,12 +42,14 @@ class ToolContext(NamedTuple):
     Attributes:
         holder: who claims, and as whom it is recorded.
         start_agent: asks an agent; None where no agent can be started.
+        key: that of this call, under which it is done once; None for none.
     """
 
     store: Store
     settings: Settings
     holder: Holder
     start_agent: StartAgent | None = None
+    key: str | None = None
 
     @property
     def database(self) -> Database:
@@ -240,6 +242,7 @@ def validate_task(context: ToolContext, what: given.Validate) -> Any:
         context.start_agent,
         who=context.holder.assignee,
         summary=what.changes_summary,
+        key=context.key,
     )
     return validating.data_of(look, context.settings.validation_max_iterations)
 

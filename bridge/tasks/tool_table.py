@@ -136,7 +136,7 @@ def call(
     checked = checked_arguments(tool, arguments or {})
     if tool.deed is None:
         assert tool.run is not None  # noqa: S101 - the table: one of the two
-        return tool.run(context, checked)
+        return tool.run(context._replace(key=key), checked)
     if not tool.changes:
         with context.database.read() as connection:
             return tool.deed(context, connection, checked)

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bridge.errors import BridgeError, InvalidRequest
+from bridge.tasks import calls
 from bridge.tasks import validation_state as state
 from bridge.tasks.records import Ref, get
 from bridge.tasks.task import Status, Task, TaskRefused
@@ -86,8 +87,11 @@ def validate(
     *,
     who: str,
     summary: str = "",
+    key: str | None = None,
 ) -> Look:
     """Begin a look at a task, unless one goes on.
+
+    With a `key`, one look is begun, however often this is called.
 
     Raises:
         TaskRefused: the task is closed.
@@ -106,10 +110,14 @@ def validate(
                 f"task {task.ref} is closed, and needs no validation",
                 ways=(f"hostbridge task reopen {task.number}",),
             )
-        state.settle(connection, database.store, task)
-        if state.standing(connection, task).state != "running":
-            now_ms = database.store.now_ms()
-            state.begin(connection, task, summary, who, now_ms)
+        store = database.store
+        state.settle(connection, store, task)
+        of_call = ("validate_task", calls.digest_of({"task": task.uuid}))
+        is_begun = key is not None and calls.remembered(connection, key, *of_call)
+        if not is_begun and state.standing(connection, task).state != "running":
+            state.begin(connection, task, summary, who, store.now_ms())
+        if key is not None and not is_begun:
+            calls.remember(connection, key, *of_call, None, store.now_ms())
         look = _look(connection, task)
     return _ask(database, look, start)
 

@@ -276,6 +276,19 @@ def test_a_look_that_cannot_be_made_is_given_up_by_who_looks(tools):
     assert status(tools)["state"] == "none"
 
 
+def test_a_key_begins_one_look(tools):
+    """A step that is done again after its verdict has come starts nobody again."""
+    tools.task("one")
+    tools("validate_task", key="run-validate-1-1", task_id="#1")
+    tools.validators.answer(passed=False, feedback=["no"])
+
+    again = tools("validate_task", key="run-validate-1-1", task_id="#1")
+    next_one = tools("validate_task", key="run-validate-2-1", task_id="#1")
+
+    assert (again["state"], again["iteration"]) == ("failed", 1)
+    assert (next_one["state"], next_one["iteration"]) == ("running", 2)
+
+
 def test_all_that_a_validator_needs(tools):
     tools.expanded({"title": "part"})
     tools("update_task", task_id="#1", validation_criteria="it runs")
