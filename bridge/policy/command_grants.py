@@ -13,10 +13,11 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridge.policy import command_options
+from bridge.policy.command_options import read_named
 from bridge.policy.permissions import (
     command_pattern,
     command_specs,
@@ -45,7 +46,11 @@ def looks_inside(path: str) -> bool:
 
 
 def refusal(
-    argv: Sequence[str], rules: Sequence[str], is_inside: IsInside = looks_inside
+    argv: Sequence[str],
+    rules: Sequence[str],
+    is_inside: IsInside = looks_inside,
+    *,
+    computed: Collection[int] = (),
 ) -> str | None:
     """Why `rules` do not grant a program that is started without a shell.
 
@@ -53,7 +58,9 @@ def refusal(
     `argv` is a word of it, whatever is in it. As no shell reads the words, their signs
     (`;`, `|`, a line's end) count only where a `*` would cover them: `find . -name *`
     does not cover `-exec … ;`. `is_inside` says whether a path, as written and relative
-    to where the program starts, lies in the project.
+    to where the program starts, lies in the project. `computed` are the places of words
+    that begin with what somebody has answered: such a word may be an option only where
+    a rule names that option.
     """
     if not argv or not argv[0]:
         return "the command is empty"
@@ -64,6 +71,15 @@ def refusal(
     shown = repr(_cut(command))
     if not specs:
         return f"{shown} is not granted: no rule grants a program, as Bash(pytest *)"
+    data = _option_of_data(argv, computed)
+    if data is not None:
+        specs = [spec for spec in specs if "*" not in spec or read_named(spec)]
+        if not specs:
+            return (
+                f"{shown} is not granted: {_cut(data)!r} comes from an answer, and "
+                "would be an option; write `--` before it, or grant it by name, as "
+                "Bash(git commit [-m=*])"
+            )
     try:
         if any(_covers_argv(spec.strip(), argv, is_inside) for spec in specs):
             return None
@@ -71,6 +87,17 @@ def refusal(
     except ValueError as exc:
         return f"{shown} is not granted: {exc}"
     return f"{shown} is not granted{_reason(why, command, argv, specs)}"
+
+
+def _option_of_data(argv: Sequence[str], computed: Collection[int]) -> str | None:
+    """The first word that would be an option because of an answer."""
+    for place, word in enumerate(argv):
+        if place not in computed:
+            if word == "--":
+                return None
+        elif word[:1] in ("-", "+") and word != "-":
+            return word
+    return None
 
 
 def _covers_argv(spec: str, argv: Sequence[str], is_inside: IsInside) -> bool:

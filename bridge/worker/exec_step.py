@@ -26,12 +26,19 @@ if TYPE_CHECKING:
 
     from bridge.engine.asks import Texts
     from bridge.engine.long_steps import LongStep
-    from bridge.flow.plan import ExecCall
+    from bridge.flow.plan import ExecCall, Template
     from bridge.store.location import Place
 
 USUAL_S = 600.0
 MAX_S = 86_400.0
 KEPT_CHARS = 64_000
+# With these, other code runs than that of the program which a rule names.
+_CHOOSING = frozenset({
+    "PATH", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PYTHONSTARTUP", "PYTHONHOME",
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF", "GIT_PAGER",
+    "GIT_EDITOR", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_COUNT",
+    "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "IFS",
+})  # fmt: skip
 MAX_LOG_BYTES = 16 * 1024 * 1024
 
 
@@ -51,13 +58,18 @@ def run_program(
     """
     argv = _texts("argv", texts.answers.evaluated(call["argv"]))
     base, folder = _folder(place, texts, call)
-    why_not = refusal(argv, call["allow"], lambda path: _lies_in(folder / path, base))
+    why_not = refusal(
+        argv,
+        call["allow"],
+        lambda path: _lies_in(folder / path, base),
+        computed=_computed(call["argv"], len(argv)),
+    )
     if why_not:
         raise InvalidRequest(
             f"{why_not}. What a pipeline may run stands in its `allow`, such as "
             "Bash(pytest [-q] *)"
         )
-    env = texts.mapping(call["env"]) if "env" in call else {}
+    env = _env(texts, call)
     limit_s = _limit_s(texts, call)
     log = place.state / RUNS / step.run / FOLDER / f"{step.asked}.log"
     began_s = time.monotonic()
@@ -66,7 +78,7 @@ def run_program(
             argv,
             output,
             stdin=b"",
-            env=environment() | {str(k): as_text(v) for k, v in env.items()},
+            env=environment() | env,
             folder=folder,
             deadline_s=began_s + limit_s,
             should_stop=should_stop,
@@ -99,6 +111,32 @@ def _texts(name: str, value: Any) -> list[str]:
     if not (isinstance(value, list) and value):
         raise InvalidRequest(f"`{name}` must be a list of texts, got {value!r:.80}")
     return [as_text(each) for each in value]
+
+
+def _computed(code: Template, count: int) -> set[int]:
+    """Which words of the program's begin with a value, and not as the file has them."""
+    if not (isinstance(code, list) and code[:1] == ["list"]):
+        return set(range(count))
+    return {at for at, word in enumerate(code[2:]) if not _is_literal(word)}
+
+
+def _is_literal(word: Any) -> bool:
+    """Whether a template begins with text; `["text", place, part …]` has parts."""
+    if isinstance(word, list) and word[:1] == ["text"]:
+        return isinstance(word[2], str) and word[2] != ""
+    return not isinstance(word, list)
+
+
+def _env(texts: Texts, call: ExecCall) -> dict[str, str]:
+    given = texts.mapping(call["env"]) if "env" in call else {}
+    env = {str(name): as_text(value) for name, value in given.items()}
+    for name in env:
+        if name in _CHOOSING or name.startswith(("LD_", "DYLD_", "BRIDGE_")):
+            raise InvalidRequest(
+                f"`env` sets {name}, which can make the program another than the one "
+                "that is granted; leave it out"
+            )
+    return env
 
 
 def _limit_s(texts: Texts, call: ExecCall) -> float:

@@ -76,7 +76,7 @@ def _merge(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
 
 def _remove(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
     folder = _folder(place, texts, given)
-    found = worktrees.find(folder)
+    found = _known(place, texts, folder)
     if found is not None:
         worktrees.remove(found, discard=given.get("discard") is True)
     return {"folder": str(folder)}
@@ -84,9 +84,22 @@ def _remove(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]
 
 def _found(place: Place, texts: Texts, given: dict[str, Any]) -> Worktree:
     folder = _folder(place, texts, given)
-    found = worktrees.find(folder)
+    found = _known(place, texts, folder)
     if found is None:
         raise worktrees.WorktreeGone(f"{folder}: there is no worktree of this run")
+    return found
+
+
+def _known(place: Place, texts: Texts, folder: Path) -> Worktree | None:
+    """The worktree that a record names, which an agent beside it may have changed."""
+    found = worktrees.find(folder)
+    wanted = f"hostbridge/{texts.run['root']}/{folder.name}"
+    project = Path(os.path.realpath(place.project))
+    if found is not None and (found.project, found.branch) != (project, wanted):
+        raise worktrees.WorktreeRefused(
+            f"{folder}.json is not as this run has written it",
+            ways=("look at the worktree, and remove it with git",),
+        )
     return found
 
 

@@ -221,3 +221,50 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]
+
+
+@pytest.mark.parametrize(
+    ("argv", "allow", "runs"),
+    [
+        (("${{ inputs.x }}",), "Bash(echo *)", False),
+        (("${{ inputs.x }}",), "Bash", False),
+        (("${{ inputs.x }}${{ inputs.x }}",), "Bash(echo *)", False),
+        (("-n", "${{ inputs.x }}"), "Bash(echo *)", False),
+        (("--", "${{ inputs.x }}"), "Bash(echo *)", True),
+        (("-n=${{ inputs.x }}",), "Bash(echo *)", True),
+        (("-x=y",), "Bash(echo *)", True),
+        (("${{ inputs.x }}",), "Bash(echo [-x=*])", True),
+        (("${{ inputs.x }}",), "Bash(echo [-y=*])", False),
+    ],
+    ids=str,
+)
+def test_an_answer_becomes_no_option_that_nobody_named(world, argv, allow, runs):
+    """`git log *` would write any file, were an answer `--output=FILE`."""
+    run = world.begin(
+        pipeline(only=program("echo", *argv, allow=[allow]), _inputs={"x": {}}),
+        params={"x": "-x=y"},
+    )
+
+    ended = world.do_all(run)
+
+    assert (ended["status"] == "completed") is runs, ended["why"]
+    if allow in ("Bash", "Bash(echo *)") and not runs:
+        assert "comes from an answer, and would be an option" in ended["why"]
+
+
+@pytest.mark.parametrize("name", ["PATH", "LD_PRELOAD", "BASH_ENV", "BRIDGE_HOME"])
+def test_error_a_variable_that_makes_it_another_program(world, name):
+    run = world.begin(pipeline(only=program("echo", "x", env={name: "."})))
+
+    assert f"`env` sets {name}, which can make" in world.do_all(run)["why"]
+
+
+def test_a_program_of_the_project_does_not_stand_for_one_of_the_users(world):
+    """An archive may bring a file of any name; it is not on the path."""
+    file = Path(world.store.place.project) / "true"
+    file.write_text("#!/bin/sh\ntouch ran\n")
+    file.chmod(0o755)
+    run = world.begin(pipeline(only=program("true", allow=["Bash(true)"])))
+
+    assert world.do_all(run)["status"] == "completed"
+    assert not (Path(world.store.place.project) / "ran").exists()

@@ -98,3 +98,59 @@ def test_only_a_worktree_of_the_run_is_touched(world, folder):
 def test_a_worktree_that_is_gone_is_named(world):
     run = world.begin(pipeline(merge=worktree("merge", worktree="nine")))
     assert "there is no worktree" in world.do_all(run)["why"]
+
+
+CHANGE = (
+    "import json,sys; from pathlib import Path; file = Path(sys.argv[1] + '.json');"
+    "said = json.loads(file.read_text()); said[sys.argv[2]] = '/elsewhere';"
+    "file.write_text(json.dumps(said))"
+)
+
+
+@pytest.mark.parametrize("key", ["project", "branch"])
+def test_error_a_record_that_was_changed(world, key):
+    """An agent that works beside it cannot send a merge to another repository."""
+    run = world.begin(work(spoil=program("python3", "-c", CHANGE, FOLDER, key)))
+
+    ended = world.do_all(run)
+
+    assert ended["status"] == "failed"
+    assert "is not as this run has written it" in ended["why"]
+
+
+def test_cleaning_the_project_in_the_middle_of_a_run_loses_nothing(world):
+    """`git clean -ffdx` removes what git does not know; the worktree is elsewhere."""
+    project = Path(world.store.place.project)
+    (project / "loose").touch()
+    run = world.begin(work(clean=program("git", "clean", "-ffdxq")))
+
+    ended = world.do_all(run)
+
+    assert (ended["status"], ended["why"]) == ("completed", "")
+    assert (project / "file").read_text() == "one\ntwo\n"
+
+
+def test_a_branch_that_is_switched_in_the_middle_of_a_run(world):
+    """The work comes into the branch that it began from; the person's files stay."""
+    project = Path(world.store.place.project)
+    run = world.begin(work(switch=program("git", "switch", "-qc", "mine")))
+
+    ended = world.do_all(run)
+
+    assert (ended["status"], ended["why"]) == ("completed", "")
+    assert git(project, "branch", "--show-current") == "mine\n"
+    assert (project / "file").read_text() == "one\n"
+    assert git(project, "show", "main:file") == "one\ntwo\n"
+    assert git(project, "status", "--porcelain") == ""
+
+
+def test_error_what_the_person_has_changed_meanwhile(world):
+    """It is named, and the run can go on once it is out of the way."""
+    project = Path(world.store.place.project)
+    edit = "open('file', 'a').write('mine')"
+    run = world.begin(work(edit=program("python3", "-c", edit)))
+
+    ended = world.do_all(run)
+
+    assert "would overwrite what is not committed: file" in ended["why"]
+    assert (project / "file").read_text() == "one\nmine"
