@@ -9,10 +9,12 @@ from bridge.engine.asks import Texts
 from bridge.engine.by_hand import is_refusal
 from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
-from bridge.engine.step import REFUSED, step
+from bridge.engine.step import REFUSED, Step
+from bridge.engine.waiting import awaited
 from bridge.errors import InvalidRequest
-from bridge.flow.filling import instruction_of
+from bridge.flow.filling import as_text, instruction_of
 from bridge.flow.problems import near
+from bridge.policy.condition import ConditionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,6 +51,21 @@ class _Known(Answers):
         """The whole answer to something that was asked."""
         return self.given.get(asked)
 
+    def output(self, name: str) -> Any:
+        """What a step of a pipeline gave; null if it has not, or has failed."""
+        entry = self._run["nodes"].get(name, {})
+        if entry.get("state") not in ("ok", "failed"):
+            return None
+        asked = request_id(self._run, name)
+        if entry.get("kind") == "background":
+            return {"request_id": asked, "run_id": asked}
+        return self.given.get(child_id(asked) if entry["kind"] == "call" else asked)
+
+    def awaited(self, asked: str) -> Any:
+        """What a wait comes to: what is known of the agents that it waits for."""
+        found = [self.given.get(each) for each in self._entry(asked).get("awaits", ())]
+        return found[0] if len(found) == 1 else found or None
+
 
 class Rehearsal:
     """A run that asks nobody.
@@ -80,14 +97,22 @@ class Rehearsal:
         """Whom it would ask, in order, until it ends."""
         facts: dict[str, Fact] = {}
         while True:
-            self.run = step(self.plan, self.run, facts, self._known.truth)
-            self._known.follow(self.run)
+            known = self._known
+            made = Step(self.plan, self.run, known.truth, value=known.evaluated)
+            known.follow(made.run)
+            made.hear(facts)
+            made.lead_on()
+            self.run = made.run
             self.run["due"] = []
             facts = {}
             if self.run["status"] != "running":
                 return
             for node in self.run["open"]:
-                asked = self._asked(node)
+                try:
+                    asked = self._asked(node)
+                except ConditionError as exc:
+                    facts[request_id(self.run, node)] = ("error", exc.message)
+                    continue
                 yield asked
                 facts[request_id(self.run, node)] = self._heard(node, asked.answer)
 
@@ -95,8 +120,16 @@ class Rehearsal:
         detail = self.details["details"][node]
         return (
             detail.get("own") or detail.get("agent") or detail.get("flow")
-            or detail.get("label", "")
+            or detail.get("label") or self._in_pipeline(node)
         )  # fmt: skip
+
+    def _in_pipeline(self, node: str) -> str:
+        """Who does a step of a pipeline, as far as that is written."""
+        detail = self.details["details"][node]
+        agent = detail.get("call", {}).get("agent")
+        if isinstance(agent, str):
+            return agent
+        return detail["tool"]["name"] if "tool" in detail else detail.get("says", "")
 
     def _asked(self, node: str) -> Asked:
         left = self._answers.get(node) or self._answers.get(self._who(node)) or [None]
@@ -108,6 +141,17 @@ class Rehearsal:
             case "call":
                 given = texts.given(node).items()
                 text = "\n".join(f"{name}={value}" for name, value in given)
+            case "tool" | "exec" | "worktree" as kind:
+                detail: Any = self.details["details"][node][kind]
+                code = detail["argv"] if kind == "exec" else detail["arguments"]
+                value = self._known.evaluated(code)
+                text = as_text(value)
+                is_set = kind == "tool" and detail["name"] == "set"
+                answer = value if is_set and answer is None else answer
+            case "wait":
+                text = ", ".join(awaited(self.plan["nodes"][node]))
+                if answer is None:
+                    answer = self._known.awaited(request_id(self.run, node))
             case _:
                 text = texts.question(node)
         return Asked(node, self._who(node), text, answer)
@@ -116,6 +160,10 @@ class Rehearsal:
         asked = request_id(self.run, node)
         kind = self.plan["nodes"][node]["kind"]
         self._known.given[child_id(asked) if kind == "call" else asked] = answer
+        if "background" in self.plan["nodes"][node]:
+            return "ok", ""
+        if kind == "tool" and self._who(node) == "fail":
+            return "error", "it was to"
         if kind == "approval" and is_refusal("no" if answer is False else str(answer)):
             return "failed", REFUSED
         said = answer.get("status") if isinstance(answer, dict) else None
