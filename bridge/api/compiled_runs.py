@@ -1,4 +1,4 @@
-"""What can be run, compiled: a flow or a pipeline, by its path, name or text."""
+"""What can be run, compiled: a flow, a pipeline, a step workflow, by path or name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORKFLOW_SUFFIXES = (".yaml", ".yml")
 def compiled(
     settings: Settings, project: Path, named: str | Path, params: Mapping[str, Any]
 ) -> tuple[Plan, str]:
-    """The plan of a flow or a pipeline, and its file.
+    """The plan of a flow, a pipeline or a step workflow, and its file.
 
     What a pipeline is given is checked when its run begins.
 
@@ -35,7 +35,7 @@ def compiled(
     if is_pipeline(flows, named):
         from bridge.api.pipeline_files import Pipelines  # with all of pydantic
 
-        return Pipelines(settings, project).compiled(named)
+        return Pipelines(settings, project).compiled(named, params)
     for name, value in params.items():
         if not isinstance(value, str):
             raise InvalidRequest(

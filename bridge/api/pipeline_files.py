@@ -54,19 +54,45 @@ class Pipelines:
         """
         return self._library(file).read(file.absolute())
 
-    def compiled(self, named: str | Path) -> tuple[Plan, str]:
+    def compiled(
+        self, named: str | Path, given: Collection[str] = ()
+    ) -> tuple[Plan, str]:
         """The plan of a pipeline that has no errors, and its file.
+
+        That of a step workflow has an agent go through it, with the parameters that are
+        `given`.
 
         Raises:
             InvalidWorkflow: with every error in it.
             InvalidRequest, NotTrusted: as `read`.
         """
         file = self.files.file_of(named).absolute()
+        if self._kind(file) == "steps":
+            return self._of_steps(file, given), str(file)
         library = self._library(file)
         pipeline = library.read(file)
         if pipeline.errors:
             raise InvalidWorkflow(pipeline.errors)
         return compile_pipeline(pipeline, library.find), str(file)
+
+    def _kind(self, file: Path) -> str:
+        text = self.files.text(file, is_used=self.is_used)
+        value = read_tree(text, file).value
+        return kind_of(value) if isinstance(value, dict) else "pipeline"
+
+    def _of_steps(self, file: Path, given: Collection[str]) -> Plan:
+        from bridge.api.runnables import as_pipeline
+        from bridge.workflows.library import find_workflow
+
+        check_agent = agent_check(self.settings, self.project)
+        workflow = find_workflow(self.settings, self.project, file, check_agent)
+        agents = Agents.open(self.settings, self.project)
+        text = as_pipeline(workflow, agents, given)
+        library = Library(self.around(), lambda _name: file, lambda _file: text)
+        plan = compile_pipeline(library.read(file))
+        # Its file is the workflow's, which may change while it runs.
+        plan["source"] = workflow.digest
+        return plan
 
     def changed(self, seen: RunView) -> list[Path]:
         """The files of a run's pipelines that are not as they were when it began."""

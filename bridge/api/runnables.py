@@ -1,0 +1,93 @@
+"""A step workflow that is run by its name: an agent goes through it, in a pipeline.
+
+    hostbridge run task-expansion --param task=#42
+
+is a pipeline of one agent, who has the workflow, and of a look at the task after it. So
+it is followed, answered, resumed and shown as every other run.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.workflow_choice import OF_TASK, name_of
+from bridge.errors import BridgeError
+from bridge.protocol import plain_json
+from bridge.protocol.names import GENERAL
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from bridge.agents.known_agents import Agents
+    from bridge.workflows.reader import StepWorkflow
+
+# What the task is called that a workflow is run for.
+TASK = "task"
+
+
+def as_pipeline(
+    workflow: StepWorkflow, agents: Agents, given: Collection[str] = ()
+) -> str:
+    """The text of the pipeline that has an agent go through a workflow.
+
+    `given` are the parameters that it will get: only those are handed on, so that the
+    others stay the agent's to set.
+
+    Raises:
+        InvalidWorkflow: the workflow has errors.
+    """
+    code = workflow.compiled()
+    declared = code["variables"]
+    is_about_a_task = any(name in declared for name in OF_TASK)
+    free = [n for n in declared if n not in OF_TASK and code["owners"].get(n) != "tool"]
+    agent, key = agent_for(workflow, agents)
+    task = {TASK: {"type": "string", "description": "The task, such as #42"}}
+    inputs: dict[str, Any] = {
+        **(task if is_about_a_task else {}),
+        **{name: {"required": False, "default": declared[name]} for name in free},
+    }
+    work: dict[str, Any] = {"id": "work", "agent": agent, "workflow": key}
+    if handed := [name for name in free if name in given]:
+        work["arguments"] = {name: f"${{{{ inputs.{name} }}}}" for name in handed}
+    steps = [work]
+    outputs = {"answer": "${{ steps.work.output }}"}
+    if is_about_a_task:
+        inputs[TASK]["required"] = True
+        this = f"${{{{ inputs.{TASK} }}}}"
+        work["task_id"] = this
+        steps += [
+            {"id": "task", "tool": "get_task", "arguments": {"task_id": this}},
+            {"id": "subtasks", "tool": "list_tasks", "arguments": {"parent": this}},
+        ]
+        outputs |= {
+            "task": "${{ steps.task.output }}",
+            "subtasks": "${{ steps.subtasks.output.tasks }}",
+        }
+    else:
+        work["prompt"] = workflow.description or f"Go through {workflow.name}."
+    text = plain_json.dumps({
+        "name": workflow.name,
+        "type": "pipeline",
+        "description": workflow.description,
+        "inputs": inputs,
+        "steps": steps,
+        "outputs": outputs,
+    })  # fmt: skip
+    return text.decode()
+
+
+def agent_for(workflow: StepWorkflow, agents: Agents) -> tuple[str, str]:
+    """The agent that has a workflow, and what it calls it; else general-purpose."""
+    name = workflow.file.stem
+    for each in agents.registry.names():
+        with suppress(BridgeError):
+            definition = agents.registry.find(each)
+            if definition is None:
+                continue
+            for key, choice in definition.workflows.items():
+                if name_of(choice.file) == name:
+                    return each, key
+            if definition.workflow and name_of(definition.workflow) == name:
+                return each, name
+    return GENERAL, name

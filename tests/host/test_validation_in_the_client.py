@@ -1,0 +1,75 @@
+"""The real client: task-validation mends until it passes, or escalates at its bound."""
+
+from __future__ import annotations
+
+import pytest
+from hostworld import host_world
+from mcpstage import register
+from stage.models import obedient_model
+from stage.replies import reply
+from taskstage import ours, setting, through
+
+from bridge.protocol import plain_json
+
+pytestmark = pytest.mark.host
+
+CONTEXT = "is to be validated. Call"
+FIRST = "Call mcp__hostbridge__validate_task with task_id"
+AGAIN = "Call mcp__hostbridge__validate_task again"
+FIX = "Mend each of these in the files"
+JUDGE = "You decide whether a task is done"
+DONE = {"status": "success", "summary": "It has ended."}
+
+
+def model_with(verdicts):
+    """An agent that goes through the workflow, and a validator that judges so."""
+    steps = {
+        "You work on task": [ours("get_task", task_id="#1")],
+        CONTEXT: [ours("get_validation_context_smart", task_id="#1")],
+        FIRST: [ours("validate_task", task_id="#1")],
+        AGAIN: [ours("validate_task", task_id="#1")],
+        FIX: [setting(fix_done=True)],
+    }
+    agent = through(steps, DONE)
+    left = list(verdicts)
+    looked = []
+
+    def answers(prompt, request):
+        if JUDGE in prompt:
+            passed = left.pop(0)
+            looked.append(passed)
+            feedback = [] if passed else ["greet.py is missing"]
+            verdict = {"passed": passed, "feedback": feedback}
+            return reply(plain_json.dumps(verdict).decode())
+        return agent(request)
+
+    return obedient_model(answers), looked
+
+
+def validated(tmp_path, verdicts):
+    model, looked = model_with(verdicts)
+    with host_world(tmp_path, model) as world:
+        register(world)
+        world.bridge.tasks.create("It greets", validation_criteria="greet.py is there")
+        with world.stream():
+            asked = world.submit(
+                "", agent="task-ops", task_id="#1", workflow="validation"
+            )
+            response = world.ended(asked, timeout_s=120)
+        return response, world.bridge.tasks.get("#1"), looked
+
+
+def test_it_mends_until_it_passes_and_closes_the_task(tmp_path):
+    response, task, looked = validated(tmp_path, [False, True])
+
+    assert response.success, response.error
+    assert (str(task.status), looked) == ("closed", [False, True])
+
+
+def test_it_escalates_exactly_at_its_bound(tmp_path):
+    """Three looks, as the setting says, and not one more."""
+    response, task, looked = validated(tmp_path, [False] * 9)
+
+    assert response.success, response.error
+    assert (str(task.status), len(looked)) == ("escalated", 3)
+    assert "greet.py is missing" in task.reason
