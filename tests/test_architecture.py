@@ -201,7 +201,7 @@ def test_commands_load_no_definitions(command, tmp_path):
 
     assert f"bridge.cli.{command}" in loaded
     assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
-    assert not loaded & {"rich", "shutil", "difflib", "textwrap", "tomllib"}
+    assert not loaded & {"rich", "shutil", "difflib", "textwrap", "tomllib", "sqlite3"}
     # Each takes as long as all that is read and written.
     assert not loaded & {"orjson", "dataclasses", "inspect", "datetime", "uuid"}
     # OpenSSL is for what is asked, and for what was answered.
