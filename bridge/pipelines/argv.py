@@ -17,6 +17,8 @@ from bridge.policy.shell_signs import expansion_sign, shell_sign
 # Stand for expressions while words are split: nobody types them.
 _FIRST = 0xE000
 _LAST = 0xF8FF
+# What a shell would hand on as it is: `bash -c 'a | b'` is a plain list of three.
+_QUOTED = re.compile(r"""'[^']*'|"[^"\\$`]*\"""")
 
 
 class NeedsShell(ValueError):
@@ -32,7 +34,8 @@ def split_command(command: str) -> list[str]:
     expressions = [found[0] for found in EXPRESSION.finditer(command)]
     numbers = iter(range(_FIRST, _LAST))
     plain = EXPRESSION.sub(lambda _: chr(next(numbers)), command).strip()
-    sign = shell_sign(plain) or expansion_sign(plain)
+    bare = _QUOTED.sub('""', plain)
+    sign = shell_sign(bare) or expansion_sign(bare)
     if sign or len(expressions) > _LAST - _FIRST:
         shown = {"\n": "a line break", "": "it"}.get(sign or "", sign)
         argv = json.dumps(_as_script(plain, expressions), ensure_ascii=False)

@@ -6,7 +6,9 @@ of the file, at its place.
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from bridge.agents.diagnostic import describe, did_you_mean
 from bridge.config import LONGEST_S
 from bridge.pipelines.argv import NeedsShell, split_command
 from bridge.pipelines.expressions import Known
+from bridge.policy.command_grants import refusal
 from bridge.protocol.durations import parse_duration
 from bridge.protocol.names import GENERAL
 
@@ -204,10 +207,24 @@ def read_exec(step: Reading) -> Made:
             call[key] = step.value(key)
     if "timeout" in step.raw:
         call["timeout_s"] = step.seconds("timeout")
+    if all(isinstance(word, (str, int, float)) for word in words):
+        _check_grant(step, texts)
     known = Known(("exit_code", "stdout", "stderr", "timed_out"))
     return Made(
         "exec", f"exec {' '.join(texts)}", {"kind": "exec"}, {"exec": call}, known
     )
+
+
+def _check_grant(step: Reading, argv: list[str]) -> None:
+    """That the file grants what can be known of a command before it runs."""
+    is_known = not any("${{" in word for word in argv)
+    if not argv or (step.allow and not is_known):
+        return
+    wrong = refusal(argv if is_known else argv[:1], step.allow)
+    if wrong is not None:
+        rule = f"Bash({shlex.join(argv) if is_known else f'{argv[0]} *'})"
+        rule = json.dumps(rule, ensure_ascii=False)
+        step.error("exec", f"{wrong}; grant it in this file: allow: [{rule}]")
 
 
 def read_tool(step: Reading) -> Made:
