@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.known_agents import Agents
+from bridge.agents.workflow_choice import workflow_settings
 from bridge.agents.yaml_source import read_tree
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.pipelines.compiler import compile_pipeline
@@ -139,6 +140,7 @@ class Pipelines:
             wrong_agent=agent_check(self.settings, self.project),
             answer_fields=lambda name: _answer_fields(agents, name),
             tool=_arguments_of,
+            settings=tuple(workflow_settings(self.settings)),
         )
 
 

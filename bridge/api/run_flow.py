@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.trust import refuse_unless_by_hand
+from bridge.agents.workflow_choice import workflow_settings
 from bridge.api.compiled_runs import compiled
 from bridge.api.follow_run import Follower
 from bridge.api.hosts import Hosts
@@ -90,6 +91,7 @@ class Runner(Follower):
                 policy=given.get("on_failure", "abort"),
                 fan_out=fan_out,
                 source=file,
+                settings=workflow_settings(self.settings),
             )
 
     def resume(self, run_id: str, options: RunOptions) -> FlowResult:

@@ -200,6 +200,10 @@ def request_of(
         "max_attempts": 1 if is_retried else None,
         **_of_call(call, run["ask"], store.place),
     }
+    if not fields["prompt"]:
+        from bridge.tasks.task_prompt import prompt_of  # with SQLite
+
+        fields["prompt"] = prompt_of(store, str(fields["task_id"]))
     if call and route == "host" and (own := _own_route(definition, call)):
         fields["route"] = own
     return own_request(store, find, run, request_id, agent, fields)
@@ -266,7 +270,7 @@ def _of_call(call: dict[str, Any], ask: dict[str, Any], place: Place) -> dict[st
     if given := call.get("arguments"):
         if not isinstance(given, dict):
             raise InvalidRequest(f"arguments must be a mapping, got {given!r:.80}")
-        found["variables"] = {**ask.get("variables", {}), **given}
+        found["arguments"] = {**ask.get("arguments", {}), **given}
     if (timeout_s := call.get("timeout_s")) is not None:
         found["timeout"] = max(_LEAST_MS, milliseconds(timeout_s))
     if folder := as_text(call.get("cwd")):

@@ -222,8 +222,10 @@ def _check_grant(step: Reading, argv: list[str]) -> None:
         return
     wrong = refusal(argv if is_known else argv[:1], step.allow)
     if wrong is not None:
-        rule = f"Bash({shlex.join(argv) if is_known else f'{argv[0]} *'})"
-        rule = json.dumps(rule, ensure_ascii=False)
+        rules = [f"Bash({shlex.join(argv)})"] if is_known else []
+        rules += [f"Bash({argv[0]} *)"] if "${{" not in argv[0] else []
+        fitting = (one for one in rules if not is_known or not refusal(argv, [one]))
+        rule = json.dumps(next(fitting, "Bash"), ensure_ascii=False)
         step.error("exec", f"{wrong}; grant it in this file: allow: [{rule}]")
 
 
