@@ -270,7 +270,7 @@ def _of_call(call: dict[str, Any], ask: dict[str, Any], place: Place) -> dict[st
     if given := call.get("arguments"):
         if not isinstance(given, dict):
             raise InvalidRequest(f"arguments must be a mapping, got {given!r:.80}")
-        found["arguments"] = {**ask.get("arguments", {}), **given}
+        found["variables"] = {**ask.get("variables", {}), **given}
     if (timeout_s := call.get("timeout_s")) is not None:
         found["timeout"] = max(_LEAST_MS, milliseconds(timeout_s))
     if folder := as_text(call.get("cwd")):

@@ -120,7 +120,7 @@ def label_of(node: Shown, detail: Detail) -> Drawn | None:
 
 def _of_pipeline(node: Shown, detail: Detail) -> Drawn:
     """A step of a pipeline: when, what, and where it goes back to."""
-    guard = f"if {detail['condition']}: " if "condition" in detail else ""
+    guard = f"if {_one_line(detail['condition'])}: " if "condition" in detail else ""
     end = f", retry {_at_most(node['retry'])}" if "retry" in node else ""
     for back in node.get("back", ()):
         end += f", back to {back['to']}, {_at_most(back['max'])}"

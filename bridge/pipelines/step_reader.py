@@ -95,7 +95,7 @@ class StepReader:
         if column:
             detail["column"] = column
         if isinstance(raw.get("condition"), str):
-            detail["condition"] = in_a_line(raw["condition"])
+            detail["condition"] = raw["condition"].strip()
         return PipelineStep(
             name,
             said.kind,
