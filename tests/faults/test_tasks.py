@@ -78,7 +78,7 @@ def before_import(store: Store) -> None:
 
 
 def create(store: Store) -> object:
-    return Tasks(store).create("new", parent=1, depends_on=(1, 2)).number
+    return Tasks(store).create("new", parent=1, depends_on=2).number
 
 
 def create_first(store: Store) -> object:
