@@ -46,7 +46,7 @@ def setting(**values: Any) -> tuple[str, dict[str, Any]]:
 
 
 def through(
-    steps: dict[str, list[tuple[str, Given]]], answer: Any
+    steps: dict[str, list[tuple[str, Given]]], answer: Any, task: str = "#1"
 ) -> Callable[[ApiRequest], Answer]:
     """A thread that does what its workflow says.
 
@@ -68,7 +68,7 @@ def through(
                     done[mark] = words.count(mark)
                     queue.extend(calls)
         if not queue and is_looked_at(request):
-            queue.append(ours("get_validation_status", task_id="#1"))
+            queue.append(ours("get_validation_status", task_id=task))
         if not queue:
             return reply(answer if isinstance(answer, str) else json.dumps(answer))
         tool, given = queue[0]

@@ -1,0 +1,108 @@
+"""The real client: a task that nobody has divided goes through to closed subtasks."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pygit2
+import pytest
+from hostworld import host_world
+from mcpstage import register
+from stage.models import obedient_model
+from stage.replies import reply, tool_use
+from taskstage import SPEC, ours, setting, through
+
+pytestmark = pytest.mark.host
+
+EXPANDED = {
+    "is to be divided into subtasks": [setting(research_complete=True)],
+    "Plan the subtasks of": [ours("save_expansion_spec", task_id="#1", spec=SPEC)],
+}
+DONE = {"status": "success", "summary": "It has ended."}
+
+
+def task_in(prompt):
+    return re.search(r"You work on task (#\d+)", prompt)[1]
+
+
+def steps_for(task):
+    """What an agent of task-ops does in either of its workflows."""
+    return {
+        "You work on task": [ours("get_task", task_id=task)],
+        **EXPANDED,
+        "is to be validated. Call": [
+            ours("get_validation_context_smart", task_id=task)
+        ],
+        "Call mcp__hostbridge__validate_task with task_id": [
+            ours("validate_task", task_id=task)
+        ],
+    }
+
+
+def model(rejects=0):
+    """All agents of the coordinator; the first reviews send the work back."""
+    scripts, reviews, built = {}, [], []
+
+    def answers(prompt, request):
+        if "You work on task" in prompt:
+            task = task_in(prompt)
+            script = scripts.setdefault(
+                request.agent_id, through(steps_for(task), DONE, task=task)
+            )
+            return script(request)
+        if "You do one task, whole" in prompt:
+            folder = re.search(r"Work in the folder (\S+), a worktree", prompt)[1]
+            if not request.tool_results:
+                built.append("sent back" in prompt)
+                path = f"{folder}/greet{len(built)}.py"
+                write = {"file_path": path, "content": "def greet(): ...\n"}
+                return reply(tool_use("Write", write))
+            return reply(json.dumps({
+                "status": "success", "summary": "Done.", "files": ["greet.py"],
+                "evidence": [],
+            }))  # fmt: skip
+        if "You decide whether what was done" in prompt:
+            reviews.append(prompt)
+            approved = len(reviews) > rejects
+            feedback = [] if approved else ["greet() is not typed"]
+            return reply(json.dumps({
+                "approved": approved, "feedback": feedback, "summary": "Read.",
+                "evidence": [],
+            }))  # fmt: skip
+        assert "You decide whether a task is done" in prompt, prompt[:200]
+        return reply(json.dumps({"passed": True, "feedback": []}))
+
+    return obedient_model(answers), reviews, built
+
+
+def make_repository(project):
+    repository = pygit2.init_repository(str(project), initial_head="main")
+    (project / "app.py").write_text("")
+    repository.index.add("app.py")
+    repository.index.write()
+    me = pygit2.Signature("A", "a@example.org")
+    tree = repository.index.write_tree()
+    repository.create_commit("HEAD", me, me, "begin", tree, [])
+
+
+@pytest.mark.parametrize("rejects", [0, 1])
+def test_an_epic_becomes_closed_tasks(tmp_path, rejects):
+    """It is expanded, then each subtask is built, reviewed, validated and merged."""
+    script, reviews, built = model(rejects)
+    with host_world(tmp_path, script) as world:
+        register(world)
+        make_repository(world.stage.project)
+        world.bridge.tasks.create("It greets")
+        with world.stream():
+            done = world.bridge.run(
+                "coordinator", {"session_task": "#1"}, timeout_s=150
+            )
+        tasks = world.bridge.tasks.list()
+        made = sorted(f.name for f in world.stage.project.glob("greet*.py"))
+
+    assert done.success, done.why
+    assert [str(task.status) for task in tasks] == ["closed"] * 3
+    assert len(reviews) == len(built) == 2 + rejects
+    assert built == [False, *[True] * rejects, False]
+    assert made == [f"greet{n}.py" for n in range(1, 3 + rejects)]
