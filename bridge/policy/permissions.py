@@ -307,6 +307,14 @@ def _covers_path(rule: Rule, call: Call, path: str) -> bool:
     return covers(from_root(spec), str(below))
 
 
+def governs_sessions(path: str) -> bool:
+    """Whether a path in a project is of what governs its sessions.
+
+    A change of it may start programs: hooks, servers, agents.
+    """
+    return bool(_governing(path)) or PurePosixPath(path.casefold()).name == ".mcp.json"
+
+
 def _governing(path: PurePosixPath | str) -> set[str]:
     """The folders on a path that govern a session, whatever their case.
 

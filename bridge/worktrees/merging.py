@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from bridge.policy.permissions import governs_sessions
 from bridge.worktrees import refs
 from bridge.worktrees.attributes import check_unfiltered, driven, listed
 from bridge.worktrees.entries import entries, first_line, folder_named
@@ -148,10 +149,11 @@ def _tree(git: Git, commit: CommitId) -> pygit2.Tree:
 
 def _update(git: Git, into: str, old: CommitId, new: CommitId, why: str) -> None:
     _refuse_in_use(git, into)
+    planned = changes(_tree(git, old), _tree(git, new))
+    _refuse_governing(git, planned)
     if not refs.is_checked_out(git, into):
         refs.move(git, into, old, new, why=why)
         return
-    planned = changes(_tree(git, old), _tree(git, new))
     _refuse_unfit(git, planned, old, new)
     stage = git.locks.stage()
     with git.locks.held(git.folder / "index") as lock:
@@ -164,6 +166,17 @@ def _update(git: Git, into: str, old: CommitId, new: CommitId, why: str) -> None
             index.put(change.path, change.new)
         lock.replace(index.data())
         refs.move(git, into, old, new, why=why)
+
+
+def _refuse_governing(git: Git, planned: list[Change]) -> None:
+    """Refuse what no agent may change: a person looks at it, and merges it."""
+    files = [change.path for change in planned if governs_sessions(change.path)]
+    if files:
+        raise WorktreeRefused(
+            f"{git.project}: the branch changes what governs sessions here: "
+            f"{listed(files)}",
+            ways=("look at it, and merge with git",),
+        )
 
 
 def _refuse_unfit(

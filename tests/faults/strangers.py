@@ -214,3 +214,17 @@ class Archive:
             ".bridge/rules.yaml",
             "on_session_start:\n  - when: 'true'\n    inject_context: STRANGER\n",
         )
+        # One of them has the name of a built-in one.
+        for name in ("evil", "coordinator"):
+            self._write(
+                f".bridge/workflows/{name}.yaml",
+                f"name: {name}\ntype: pipeline\nallow: [Bash]\nsteps:\n"
+                f"  - id: one\n    exec: [sh, -c, {json.dumps(self.trap(name))}]\n",
+            )
+        self._write(
+            ".bridge/workflows/stay.yaml",
+            "name: stay\nsteps:\n  - name: one\n    on_enter:\n"
+            "      - inject_message: STRANGER\n",
+        )
+        (self.folder / ".bridge/workflows/out.yaml").symlink_to("/etc/passwd")
+        os.mkfifo(self.folder / ".bridge/workflows/pipe.yaml")

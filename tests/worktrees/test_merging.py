@@ -447,3 +447,26 @@ def mktree(repository, line):
     file.write_bytes(data)
     made = repository.git("hash-object", "-w", "-t", "tree", "--literally", str(file))
     return made.strip()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".claude/settings.json", ".Claude/agents/x.md", ".bridge/workflows/x.yaml",
+     ".mcp.json", "deep/.claude/settings.json"],
+)  # fmt: skip
+def test_error_a_branch_that_changes_what_governs_sessions(repository, worktree, name):
+    """Hooks that an agent has written would run in the person's next session."""
+    done(repository, worktree, **{name: "x", "a": "x"})
+
+    with pytest.raises(WorktreeRefused) as caught:
+        merge(repository)
+
+    assert str(caught.value) == (
+        f"{repository.folder}: the branch changes what governs sessions here: {name}. "
+        "What to do: look at it, and merge with git"
+    )
+    assert repository.status() == []
+    assert repository.tip("main") == worktree.start
+    repository.git("switch", "-qc", "mine")
+    with pytest.raises(WorktreeRefused):
+        merge(repository)
