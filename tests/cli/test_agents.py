@@ -37,8 +37,8 @@ def test_list(project):
         "worker\t~/.hostbridge\t\thidden: the one from .bridge is used",
     ]
     assert (
-        "\nresearcher\tbuilt-in\tall\tAnswers a question about the project from its "
-        "files, and names the places\n"
+        "\nresearcher\tbuilt-in\tall\tAnswers a question about the project, or about "
+        "a task of it, from its files\n"
     ) in ran.out
     assert ran.out.endswith(
         "\nnot trusted: does nothing until you agree, with: hostbridge trust\n"
@@ -218,7 +218,7 @@ def test_show_json_has_the_whole_definition(project):
     ran = project.run("agents", "show", "researcher", "--json")
 
     assert ran.code == 0
-    assert ran.json["definition"]["tools"] == ["Read", "Grep", "Glob"]
+    assert ran.json["definition"]["tools"][:3] == ["Read", "Grep", "Glob"]
     assert ran.json["usable"]
 
 

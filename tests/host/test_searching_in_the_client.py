@@ -50,7 +50,9 @@ def test_the_built_in_researcher_greps_and_globs(tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes((agents_folder() / file.name).read_bytes())
         with world.stream():
-            request = world.submit("Where is the price?", agent="researcher")
+            request = world.submit(
+                "Where is the price?", agent="researcher", mode="terminal"
+            )
             response = world.ended(request)
 
     assert response.success, response.error

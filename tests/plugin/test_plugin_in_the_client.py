@@ -131,7 +131,7 @@ def test_the_plugin_brings_an_agent_that_searches(tmp_path, plugin):
         stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
         with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
             session.ask("hello")
-            words = ("researcher", "Where?")
+            words = ("researcher", "Where?", "--mode", "terminal")
             answer = ask(python, stage, plugin=plugin, words=words)
 
     assert (answer["success"], answer["route"]) == (True, "host")
