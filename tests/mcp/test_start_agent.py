@@ -100,7 +100,7 @@ def test_error_a_program_below_the_only_session_would_wait_for_itself(
 
 
 REFUSALS: list[tuple[dict[str, Any], str]] = [
-    ({"mode": "self"}, "bad_request: mode self acts on the conversation that calls"),
+    ({"mode": "self"}, "bad_request: mode self is for a workflow: name one"),
     ({"agent": "researcher", "workflow": "tdd"}, "bad_request: agent 'researcher' has"),
     ({"agent": "revewer"}, "agent_missing: no agent is named 'revewer'"),
     ({"promt": "x"}, "bad_request: start_agent has no argument 'promt'; did you"),
