@@ -25,6 +25,7 @@ from bridge.policy.step_workflow import (
     scope_in,
     step_of,
 )
+from bridge.policy.value_length import check_length
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -299,6 +300,8 @@ class _Event:
 
     def set(self, values: Json) -> None:
         """Set variables, which those after this see."""
+        for name, value in values.items():
+            check_length(name, value)
         for name in values:
             self.change.counted.pop(name, None)
         self.change.changes |= values

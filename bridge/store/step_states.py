@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bridge.errors import BridgeError, NewerSchema, StateRefused
+from bridge.errors import BridgeError, InvalidRequest, NewerSchema, StateRefused
 from bridge.policy.step_workflow import step_of
 from bridge.protocol import plain_json
 from bridge.store.directory import Folder, NotAPlainFile
@@ -151,10 +151,19 @@ def _broken(folder: Folder, file: str, why: str) -> BrokenState:
 
 
 def save(state: State, holder: Holder, record: Json) -> None:
-    """Write the record of a workflow, durable; its sign is there before."""
+    """Write the record of a workflow, durable; its sign is there before.
+
+    Raises:
+        InvalidRequest: it would be longer than what is read; what is there stays.
+    """
+    data = plain_json.dumps(record) + b"\n"
+    if len(data) > MAX_BYTES:
+        raise InvalidRequest(
+            f"the workflow {record['code']['name']} would have {len(data):,} bytes "
+            f"with all that is said and set; {MAX_BYTES:,} is the limit"
+        )
     if session := record.get("session"):
         state["sessions"].beat(f"{session}{SIGN}")
-    data = plain_json.dumps(record) + b"\n"
     state[holder.folder].replace(Place.of(holder).active, data)
 
 

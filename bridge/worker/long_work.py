@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
 from bridge.engine.long_steps import claim, headless_sign
-from bridge.engine.results import Result, has_result, put_result
+from bridge.engine.results import Result, has_result, put_result, read_result
 from bridge.engine.run_files import folder_of, read, read_details, read_plan
 from bridge.engine.run_ids import request_id
 from bridge.errors import BridgeError, StateUnavailable
@@ -98,11 +98,15 @@ def do_step(
         with claimed:
             if folder.has(headless_sign(step.asked)):
                 return _serve(store, settings, step)
-            if has_result(state, step.run, step.asked):
+            # One that is not as it was written is as good as none.
+            if read_result(state, step.run, step.asked) is not None:
                 return False
 
             def should_stop() -> bool:
-                is_cancelled = has_result(state, step.run, step.asked)
+                is_cancelled = (
+                    has_result(state, step.run, step.asked)
+                    and read_result(state, step.run, step.asked) is not None
+                )
                 return is_left() or is_cancelled or settings.off or is_off(store)
 
             result = _result(state, store, folder, step, should_stop)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import InvalidRequest
 from bridge.policy.condition import MAY, ConditionError, evaluate
+from bridge.policy.value_length import check_length
 from bridge.store.variables import NotYours, Variable, read_variables
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def first_values(
 
     Raises:
         InvalidRequest: a parameter is none of the variables, or a variable belongs to
-            the rules.
+            the rules, or a value is too long.
         NotYours: a model gives a parameter that is not a model's to set.
     """
     declared: Json = code["variables"]
@@ -50,7 +51,13 @@ def first_values(
         _check_model(code, params, {**given, **theirs})
     computed = {n: _computed(conversation, n, c) for n, c in code["computed"].items()}
     made = dict.fromkeys(code["made"])
-    return {**made, **declared, **computed, **theirs, **given, **params}
+    first = {**made, **declared, **computed, **theirs, **given, **params}
+    for name, value in first.items():
+        try:
+            check_length(name, value)
+        except ValueError as error:
+            raise InvalidRequest(str(error)) from None
+    return first
 
 
 def _is_persons(variable: Variable) -> bool:

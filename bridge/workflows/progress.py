@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, InvalidRequest
 from bridge.policy import step_transitions
 from bridge.policy.rule_set import Whose
 from bridge.policy.step_transitions import Change
 from bridge.policy.step_workflow import scope_in, step_of, stop_refusal
 from bridge.protocol.ids import new_request_id
+from bridge.protocol.plain_json import dumps
 from bridge.store import step_states
 from bridge.store.variables import read_variables, set_variables
 from bridge.workflows.conversation import Conversation
@@ -114,7 +115,7 @@ def begin(
             "problems": [],
         }
         if before is not None:
-            before = _finished(store, state, conversation, before)
+            before = _finished(store, state, conversation, before, [])
             record["untold"] = before.get("untold", [])
             step_states.put_away(state, holder, before)
         if is_here:
@@ -140,9 +141,12 @@ def advance(store: Store, conversation: Conversation, fields: Json) -> Progress 
         record = step_states.load(state[holder.folder], holder)
         if record is None:
             return None
-        record = _finished(store, state, conversation, record)
+        problems: list[str] = []
+        record = _finished(store, state, conversation, record, problems)
         if step_of(record) is None:
-            return _progress(Change(record))
+            change = Change(record)
+            change.problems = problems
+            return _progress(change)
         change = step_transitions.happen(
             record,
             fields,
@@ -151,6 +155,7 @@ def advance(store: Store, conversation: Conversation, fields: Json) -> Progress 
             state.now_ms(),
             conversation.shell,
         )
+        change.problems = [*problems, *change.problems]
         if not change.is_changed:
             return _progress(change)
         return _commit(store, state, conversation, change)
@@ -243,14 +248,21 @@ def _commit(
             "counted": change.counted,
         }
     step_states.save(state, conversation.holder, record)
-    change.record = _finished(store, state, conversation, record)
+    change.record = _finished(store, state, conversation, record, change.problems)
     return _progress(change)
 
 
 def _finished(
-    store: Store, state: State, conversation: Conversation, record: Json
+    store: Store,
+    state: State,
+    conversation: Conversation,
+    record: Json,
+    problems: list[str],
 ) -> Json:
-    """The record once its variables have what is pending."""
+    """The record once its variables have what is pending.
+
+    What they cannot have is left out, and added to `problems`: the workflow goes on.
+    """
     pending = record.get("pending")
     if not pending:
         return record
@@ -266,11 +278,17 @@ def _finished(
     for owner, names in (("tool", tools), ("model", pending["changes"].keys() - tools)):
         changes = {name: pending["changes"][name] for name in sorted(names)}
         counted = {n: by for n, by in pending["counted"].items() if n in changes}
-        if changes:
-            set_variables(
-                store, holder, changes, owner,  # type: ignore[arg-type]  # a literal
-                kept=kept, counted=counted, call=f"{pending['call']}-{owner}",
-            )  # fmt: skip
+        while changes:
+            try:
+                set_variables(
+                    store, holder, changes, owner,  # type: ignore[arg-type]  # a literal
+                    kept=kept, counted=counted, call=f"{pending['call']}-{owner}",
+                )  # fmt: skip
+                break
+            except InvalidRequest as error:
+                largest = max(changes, key=lambda name: len(dumps(changes[name])))
+                problems.append(f"{largest} is not set: {error}")
+                del changes[largest]
     now = {name: value for name, value in record.items() if name != "pending"}
     step_states.save(state, holder, now)
     return now

@@ -1,0 +1,119 @@
+"""Hostile data, in the steps of pipelines and of step workflows.
+
+A result that somebody else put there counts as none; a value that is too long for a
+variable neither stops a workflow nor frees a model from it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from engine.pipeworld import PipeWorld, pipeline, program, tool
+from hookworld import hook_world
+from stepworld import activate, after, call, record, step, variables
+
+from bridge.errors import InvalidRequest
+from bridge.tasks.tasks import Tasks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    with hook_world(tmp_path, monkeypatch) as made:
+        made.say("SessionStart", source="startup")
+        yield made
+
+
+def plant(file: Path, how: str) -> None:
+    match how:
+        case "nothing":
+            file.write_text("")
+        case "another's":
+            file.write_text('{"how":"ok","why":"","output":{"exit_code":7}}')
+        case "a link":
+            file.symlink_to("/etc/passwd")
+        case "a pipe":
+            os.mkfifo(file)
+
+
+@pytest.mark.parametrize("how", ["nothing", "another's", "a link", "a pipe"])
+def test_a_planted_result_is_none_and_the_program_runs(tmp_path, how):
+    """It ran for ever: a result by its name, and none by its seal."""
+    world = PipeWorld(tmp_path)
+    plan = pipeline(
+        only=program("sh", "-c", "echo x >> ran"),
+        after=tool("create_task", {"title": "code ${{ steps.only.output.exit_code }}"}),
+    )
+    run = world.begin(plan)
+    folder = world.store.place.state / "runs" / run / "results"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    plant(folder / f"{run}-only-1-1.json", how)
+
+    assert world.do_all(run)["status"] == "completed"
+
+    assert (world.store.place.project / "ran").read_text() == "x\n"
+    assert [task.title for task in Tasks(world.store).list()] == ["code 0"]
+
+
+LOOK = """
+name: two
+variables: {seen: null, also: null, more: null, n: 0}
+steps:
+  - name: look
+    allowed_tools: [Bash]
+    on_tool:
+      Bash: {set_variable: {seen: tool_output.stdout}, do: [{increment_variable: n}]}
+      Grep: {set_variable: {also: tool_output.stdout}}
+      Glob: {set_variable: {more: tool_output.stdout}}
+    transitions: [{to: work, when: n >= 1}]
+  - name: work
+    allowed_tools: [Read]
+"""
+
+
+@pytest.mark.parametrize("size", [2_000_000, 10_000_000])
+def test_an_output_too_long_for_a_variable_is_left_out(world, size):
+    activate(world, LOOK)
+
+    output = {"stdout": "x" * size}
+    said = world.say(
+        "PostToolUse", tool_name="Bash", tool_use_id="toolu_1", tool_input={},
+        tool_response=output,
+    )  # fmt: skip
+
+    assert "the value has" in said["systemMessage"]
+    assert step(world) == "work"
+    assert variables(world) == {"seen": None, "also": None, "more": None, "n": 1}
+    assert call(world, "Bash", tool_input={"command": "ls"})[0] is False
+
+
+def test_what_no_room_is_left_for_is_left_out(world):
+    """It stayed pending for ever: the workflow moved no more."""
+    activate(world, LOOK, seen="x" * 500_000)
+
+    after(world, "Grep", {"stdout": "y" * 500_000}, tool_use_id="toolu_1")
+    said = world.say(
+        "PostToolUse", tool_name="Glob", tool_use_id="toolu_2", tool_input={},
+        tool_response={"stdout": "z" * 500_000},
+    )  # fmt: skip
+    assert "more is not set" in said["systemMessage"]
+    assert variables(world)["more"] is None
+    assert "pending" not in record(world)
+    after(world, "Bash", {"stdout": "short"}, tool_use_id="toolu_3")
+
+    assert step(world) == "work"
+    assert variables(world)["seen"] == "short"
+
+
+def test_a_parameter_too_long_begins_nothing(world):
+    with pytest.raises(InvalidRequest, match="seen: the value has 3,000,002 bytes"):
+        activate(world, LOOK, seen="x" * 3_000_000)
+
+    assert record(world) is None
+    assert call(world, "Read")[0] is True
