@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.engine.last_steps import words_of
 from bridge.engine.pipeline_scope import Lazy, plain, scope_of
+from bridge.engine.reported import fact_of, is_report, question_in, said_by
 from bridge.engine.results import has_result, read_result
 from bridge.engine.run_files import UnknownRun, folder_of, read, read_plan
 from bridge.engine.run_ids import child_id, node_of, request_id
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from bridge.protocol.response import Response
     from bridge.store.state import State as StoreState
 
-# A valid answer that reports failure.
-_FAILED = ("agent_failed", "agent_blocked")
 _STATUSES: Mapping[str, Callable[[str], Fact | None]] = {
     "running": lambda _: None,
     "paused": lambda why: ("paused", why),
@@ -118,30 +117,25 @@ class Answers:
     def of_agent(self, asked: str) -> Fact | None:
         """How a request has ended; None if it has not."""
         entry = self._entry(asked)
-        if entry.get("kind") == "background":
-            return ("ok", "") if self._is_submitted(asked) else None
         if "waits" in entry:
             return ("answered", "") if asked in self._run["said"] else None
+        if entry.get("kind") == "background":
+            return ("ok", "") if self._is_submitted(asked) else None
         response = self.response(asked)
         if response is None:
             return None
-        if entry.get("questions", 0) < MAX_QUESTIONS and self.question_of(asked):
-            return "asks", ""
-        return fact_of(response)
+        return ("asks", asked) if self._asks(asked) else fact_of(response)
+
+    def _asks(self, asked: str) -> bool:
+        """Whether an agent asks its person something, as often as it may."""
+        entry = self._entry(asked)
+        is_left = entry.get("questions", 0) < MAX_QUESTIONS
+        return is_left and bool(self.question_of(asked))
 
     def question_of(self, asked: str) -> str:
         """What an agent that is blocked asks its person; empty if nothing."""
         response = self.response(asked)
-        if response is None or response.error is None:
-            return ""
-        parsed = response.parsed_output
-        is_blocked = response.error.code == "agent_blocked"
-        if not (is_blocked and isinstance(parsed, dict)):
-            return ""
-        question = parsed.get("question")
-        if isinstance(question, list):
-            question = "\n".join(each for each in question if isinstance(each, str))
-        return question.strip() if isinstance(question, str) else ""
+        return question_in(response) if response else ""
 
     def of_person(self, asked: str) -> Fact | None:
         """What a person has said."""
@@ -173,6 +167,8 @@ class Answers:
             ends = [self._ended(each) for each in awaits]
             known = [end for end in ends if end is not None]
             worst = [end for end in known if end[0] != "ok"]
+            if asks := [end for end in known if end[0] == "asks"]:
+                return asks[0]
             if len(known) == len(ends):
                 return worst[0] if worst else ("ok", "")
         elif self._is_past(entry, "until"):
@@ -187,7 +183,11 @@ class Answers:
         if "-" not in asked:
             return self.of_flow(asked)
         response = self.response(asked)
-        return fact_of(response) if response else self.of_result(asked)
+        if response is None:
+            return self.of_result(asked)
+        if "waits" in self._entry(asked):
+            return None
+        return ("asks", asked) if self._asks(asked) else fact_of(response)
 
     def response(self, asked: str) -> Response | None:
         """The response to a request, if it is there."""
@@ -238,12 +238,12 @@ class Answers:
         response = self.response(asked)
         if response is None:
             return self._whole_here(asked) if "form" in self._run else None
-        return _said_by(response)
+        return said_by(response)
 
     def answer_of_agent(self, asked: str) -> Any:
         """What an agent answered, whatever a person said to that."""
         response = self.response(asked)
-        return response and _said_by(response)
+        return response and said_by(response)
 
     def _whole_here(self, asked: str) -> Any:
         """What a step gave that asks nobody."""
@@ -352,22 +352,8 @@ ENDS: Mapping[str, Callable[[Answers, str], Fact | None]] = {
 }
 
 
-def fact_of(response: Response) -> Fact:
-    """How a request has ended."""
-    if response.error is None:
-        return "ok", ""
-    why = f"{response.error.code}: {response.error.message}"
-    return ("failed" if response.error.code in _FAILED else "error"), why
-
-
-def _said_by(response: Response) -> Any:
-    parsed = response.parsed_output
-    return response.raw_output if parsed is None else parsed
-
-
 def _summary(whole: Any) -> Any:
-    is_report = isinstance(whole, dict) and {"status", "summary"} <= whole.keys()
-    return whole["summary"] if is_report else whole
+    return whole["summary"] if is_report(whole) else whole
 
 
 def _plain(value: Any) -> Any:

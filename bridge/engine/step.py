@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bridge.engine.kinds import DONE_HERE, KINDS
 from bridge.engine.last_steps import last_steps
-from bridge.engine.run_ids import OUT, child_id, request_id
+from bridge.engine.run_ids import OUT, child_id, node_of, request_id
 from bridge.engine.waiting import awaited, milliseconds, moment
 from bridge.policy.condition import ConditionError
 
@@ -130,19 +130,47 @@ class Step:
         node, entry = self.nodes[name], self.known[name]
         how, why = fact
         if how == "asks":
-            asked = entry.get("questions", 0) + 1
-            self.known[name] = {**entry, "waits": True, "questions": asked}
+            self._has_asked(node_of(why) or name)
             return
         self.whys[name] = why
+        self._withdraw(awaited(node))
         tries = entry.get("attempt", 1) - entry.get("questions", 0)
         if how == "paused":
             self.halt("paused", f"{name}: {why}")
         elif how == "answered" or (how != "ok" and tries <= node.get("retry", 0)):
+            before = self.asked(name)
             self.ask(name)
+            self._await_instead(before, self.asked(name))
         elif how in _CAUGHT[node.get("caught", "")] or self._may_skip(node, why):
             self.end(name, how)
         else:
             self.stop(name, why)
+
+    def _has_asked(self, name: str) -> None:
+        """An agent asks its person something, and is open until there is an answer."""
+        entry = self.known[name]
+        if "waits" in entry:
+            return
+        asked = entry.get("questions", 0) + 1
+        self.known[name] = {**entry, "waits": True, "questions": asked, "state": "open"}
+        if name not in self.run["open"]:
+            # It runs in the background: who waits for it has heard.
+            self.run["open"].append(name)
+
+    def _withdraw(self, names: list[str]) -> None:
+        """Ask no person any more for agents that nobody waits for now."""
+        for name in names:
+            if "waits" in (entry := self.known.get(name, {})):
+                self.known[name] = {**entry, "state": "ok"}
+                self.known[name].pop("waits")
+                self.run["open"].remove(name)
+
+    def _await_instead(self, before: str, now: str) -> None:
+        """Have those wait for what an agent is asked now who waited for it."""
+        for name in self.run["open"]:
+            if before in (awaits := self.known[name].get("awaits", [])):
+                changed = [now if each == before else each for each in awaits]
+                self.known[name] = {**self.known[name], "awaits": changed}
 
     def _may_skip(self, node: LinkedNode, why: str) -> bool:
         """Whether the run goes on though a node has failed."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 
 import pytest
 from engine.flowworld import World, child_of
-from engine.pipeworld import agent, pipeline
+from engine.pipeworld import PipeWorld, agent, pipeline, wait
 from engine.test_called_flows import calling
 
 from bridge.engine import by_hand
@@ -114,3 +115,80 @@ def test_an_agent_of_a_called_flow_asks_too(world):
     assert [*view(world.store, run).checkpoints()] == [
         (child, "node-0", f"{child}-node-0-1-1")
     ]
+
+
+REPORT = {
+    "type": "object",
+    "required": ["status", "summary"],
+    "properties": {"status": {}, "summary": {}, "question": {"type": "string"}},
+}
+
+
+@pytest.fixture
+def reporter(tmp_path):
+    """An agent whose reports have a form of their own."""
+    agents = tmp_path / "home" / "agents"
+    agents.mkdir(parents=True)
+    lines = {"name": "own", "prompt": "do it", "output_schema": REPORT}
+    (agents / "own.yaml").write_text(json.dumps(lines))
+    return World(tmp_path)
+
+
+@pytest.mark.parametrize("status", ["failed", "blocked"])
+def test_a_report_in_a_form_of_its_own_that_says_failed_is_a_failure(reporter, status):
+    run = reporter.begin('own:"first" -> b:"then"')
+    reporter.answer("own", "no compiler", status=status)
+
+    ended = reporter.advance(run)
+
+    assert (ended["status"], reporter.waiting()) == ("failed", {})
+    assert ended["why"] == f"node-0: agent_{status}: no compiler"
+
+
+def test_a_report_in_a_form_of_its_own_may_ask(reporter):
+    run = reporter.begin('own:"first" -> b:"then"')
+    asks(reporter, agent="own")
+    reporter.advance(run)
+
+    assert question(reporter.store, run, "node-0") == "Which one?"
+
+
+def in_the_background(world, **of_wait):
+    return world.begin(
+        pipeline(
+            w=agent("a", "first", background=True),
+            for_w=wait(node="w", **of_wait),
+            last=agent("b", "then ${{ steps.for_w.output.summary }}"),
+        )
+    )
+
+
+def test_an_agent_in_the_background_asks_once_somebody_waits_for_it(world):
+    run = in_the_background(world)
+    asks(world)
+    world.advance(run)
+
+    assert question(world.store, run, "w") == "Which one?"
+    assert [*view(world.store, run).checkpoints()] == [(run, "w", f"{run}-w-1-1")]
+    say(world, run, "the second")
+    (again,) = world.waiting().values()
+    assert again.request_id == f"{run}-w-1-2"
+    assert "You were asked this before" in again.prompt
+    world.answer("a", "it was the second")
+    world.advance(run)
+
+    assert world.waiting()["b"].prompt == "then it was the second"
+    world.answer("b")
+    assert world.advance(run)["status"] == "completed"
+
+
+def test_a_wait_that_is_over_asks_no_more(tmp_path):
+    world = PipeWorld(tmp_path)
+    run = in_the_background(world, deadline_s=60, on_failure="skip")
+    asks(world)
+    world.advance(run)
+    world.clock.go_on(61)
+    world.advance(run)
+
+    assert [*view(world.store, run).checkpoints()] == []
+    assert "b" in world.waiting()

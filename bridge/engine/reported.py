@@ -1,0 +1,66 @@
+"""What the response of an agent means for the run that has asked it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from bridge.engine.step import Fact
+    from bridge.protocol.response import Response
+
+_FAILED = "agent_failed"
+_BLOCKED = "agent_blocked"
+# What a report says in its `status`, and the code of that.
+_CODES = {"failed": _FAILED, "blocked": _BLOCKED}
+
+
+class _Trouble(NamedTuple):
+    code: str
+    message: str
+
+
+def fact_of(response: Response) -> Fact:
+    """How a request has ended.
+
+    A report in a form of its own that says failed or blocked is a failure, as one in
+    ours is.
+    """
+    trouble = _trouble(response)
+    if trouble is None:
+        return "ok", ""
+    how = "failed" if trouble.code in (_FAILED, _BLOCKED) else "error"
+    return how, f"{trouble.code}: {trouble.message}"  # type: ignore[return-value]  # of two
+
+
+def question_in(response: Response) -> str:
+    """What an agent that is blocked asks its person; empty if nothing."""
+    trouble, parsed = _trouble(response), response.parsed_output
+    is_blocked = trouble is not None and trouble.code == _BLOCKED
+    if not (is_blocked and isinstance(parsed, dict)):
+        return ""
+    question = parsed.get("question")
+    if isinstance(question, list):
+        question = "\n".join(each for each in question if isinstance(each, str))
+    return question.strip() if isinstance(question, str) else ""
+
+
+def said_by(response: Response) -> Any:
+    """The answer: its value, or its text."""
+    parsed = response.parsed_output
+    return response.raw_output if parsed is None else parsed
+
+
+def is_report(answer: Any) -> bool:
+    """Whether an answer has a status and a summary, in our form or in its own."""
+    return isinstance(answer, dict) and {"status", "summary"} <= answer.keys()
+
+
+def _trouble(response: Response) -> _Trouble | None:
+    if response.error is not None:
+        return _Trouble(response.error.code, response.error.message)
+    answer = response.parsed_output
+    if not (response.own_form and isinstance(answer, dict) and is_report(answer)):
+        return None
+    status, summary = answer["status"], answer["summary"]
+    code = _CODES.get(status) if isinstance(status, str) else None
+    return _Trouble(code, str(summary)) if code else None
