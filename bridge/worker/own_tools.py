@@ -117,12 +117,17 @@ class _Agents:
 
 
 def _answer_of(response: Response) -> Json:
-    output = response.parsed_output
+    """A call's result, by the names that it has over MCP (`bridge.mcp.results`)."""
+    answer, failure = response.parsed_output, response.error
+    error = None
+    if failure is not None:
+        error = {"code": failure.code, "message": failure.message}
     return {
         "request_id": response.request_id,
+        "status": response.status,
         "success": response.success,
-        "output": response.raw_output if output is None else output,
-        "error": response.error.message if response.error else None,
+        "answer": response.raw_output if answer is None else answer,
+        "error": error,
     }
 
 

@@ -1,0 +1,353 @@
+"""The shipped step workflows: each way through them, over real tasks."""
+
+from __future__ import annotations
+
+import pytest
+from shippedworld import Shipped
+
+from bridge.store.variables import NotYours
+
+EXPANSION, VALIDATION = "task-expansion", "task-validation"
+SPEC = {"subtasks": ["Write it", {"title": "Test it", "depends_on": [0]}]}
+PLANNED = {"task_id": "#1", "spec": SPEC}
+READ_ONLY = ("Write", "Edit", "NotebookEdit", "Bash")
+
+
+@pytest.fixture
+def expansion(tmp_path):
+    """Of a task that nobody has divided; it has not begun."""
+    world = Shipped(tmp_path, EXPANSION)
+    world.tools.task("Epic")
+    return world
+
+
+@pytest.fixture
+def validation(tmp_path):
+    """Of a task that has a criterion; it has not begun."""
+    world = Shipped(tmp_path, VALIDATION)
+    world.tools.task("It greets", validation_criteria="greet.py is there")
+    return world
+
+
+# Dividing a task
+
+
+def test_most_tasks_are_divided_without_a_question(expansion):
+    expansion.begin()
+    expansion.says(research_complete=True)
+    expansion.uses("save_expansion_spec", **PLANNED)
+
+    assert expansion.path == [
+        "check_resume", "research", "design", "execute", "complete",
+    ]  # fmt: skip
+    assert not expansion.is_active
+    assert expansion.task()["children"] == 2
+    assert "#2, #3" in expansion.words[-2]
+
+
+@pytest.mark.parametrize("tool", ["spawn_agent", "start_agent", "wait_for_agent"])
+def test_research_has_ended_when_its_agent_has(expansion, tool):
+    expansion.begin()
+    expansion.told(f"mcp__hostbridge__{tool}", {"success": False, "answer": None})
+    before = expansion.step
+    expansion.told(f"mcp__hostbridge__{tool}", {"success": True, "answer": "x"})
+
+    assert (before, expansion.step) == ("research", "design")
+
+
+def test_a_question_is_asked_only_when_one_is_needed(expansion):
+    expansion.begin()
+    expansion.says(needs_clarification=True)
+    asked = expansion.refusal("AskUserQuestion")
+    expansion.told("AskUserQuestion", {"answers": {"Which?": "both of them"}})
+
+    assert asked is None
+    assert expansion.path == ["check_resume", "research", "clarify", "design"]
+    assert expansion.refusal("AskUserQuestion") is not None
+    assert "both of them" in expansion.words[-1]
+    assert expansion.variables["clarification"] == {"Which?": "both of them"}
+
+
+def test_an_answer_in_words_leads_on_as_well(expansion):
+    """The person types; the model reads it and says what was decided."""
+    expansion.begin()
+    expansion.says(needs_clarification=True)
+    expansion.says(needs_clarification=False, clarification="the first")
+
+    assert expansion.step == "design"
+    assert "the first" in expansion.words[-1]
+
+
+def test_a_question_may_come_up_while_planning(expansion):
+    expansion.begin()
+    expansion.says(research_complete=True)
+    expansion.says(needs_clarification=True)
+    expansion.told("AskUserQuestion", {"answers": {"Which?": "both"}})
+
+    assert expansion.path[2:] == ["design", "clarify", "design"]
+
+
+def test_a_plan_that_is_saved_is_not_made_again(expansion):
+    expansion.tools("save_expansion_spec", **PLANNED)
+    expansion.begin()
+
+    assert expansion.path == ["check_resume", "execute", "complete"]
+    assert expansion.task()["children"] == 2
+
+
+def test_a_task_that_is_divided_stays_as_it_is(expansion):
+    expansion.tools("save_expansion_spec", **PLANNED)
+    expansion.tools("execute_expansion", task_id="#1")
+    expansion.begin()
+
+    assert expansion.path == ["check_resume", "complete"]
+    assert expansion.task()["children"] == 2
+
+
+def test_error_a_task_that_is_not_there(expansion):
+    """It stays in its first step, says why, and goes on if the task appears."""
+    expansion.begin(target_task_id="#2")
+    words = expansion.words[-1]
+    expansion.tools.task("It was late")
+    expansion.uses("get_expansion_spec", task_id="#2")
+
+    assert "#2 cannot be looked up: " in words
+    assert expansion.path == ["check_resume", "research"]
+
+
+def test_error_a_plan_that_cannot_be_carried_out(expansion):
+    """The task was closed meanwhile: nothing is said to be there that is not."""
+    expansion.begin()
+    expansion.says(research_complete=True)
+    expansion.tools("save_expansion_spec", **PLANNED)
+    expansion.tools("close_task", task_id="#1")
+    expansion.told("mcp__hostbridge__save_expansion_spec", {"saved": True})
+
+    assert expansion.step == "execute"
+    assert "could not be created" in expansion.words[-1]
+    assert expansion.is_active
+    assert expansion.task()["children"] == 0
+
+
+def test_nothing_is_changed_while_a_task_is_divided(expansion):
+    expansion.begin()
+    seen = {"research": [expansion.refusal(tool) for tool in READ_ONLY]}
+    expansion.says(needs_clarification=True)
+    seen["clarify"] = [expansion.refusal(tool) for tool in READ_ONLY]
+    expansion.says(needs_clarification=False)
+    seen["design"] = [expansion.refusal(tool) for tool in READ_ONLY]
+
+    assert expansion.step == "design"
+    assert all(all(refused) for refused in seen.values()), seen
+
+
+# Validating a task
+
+
+def begun(world, **params):
+    """A validation whose validator is at work."""
+    world.begin(**params)
+    world.uses("get_validation_context_smart", task_id="#1")
+    world.uses("validate_task", task_id="#1")
+    return world
+
+
+def verdict(world, *, passed):
+    """The validator answers, and the model looks."""
+    world.tools.validators.answer(
+        passed=passed, feedback=[] if passed else ["no greet.py"]
+    )
+    world.uses("get_validation_status", task_id="#1")
+
+
+def fails(world, times):
+    for last in (n == times - 1 for n in range(times)):
+        verdict(world, passed=False)
+        if not last:
+            world.says(fix_done=True)
+            world.uses("validate_task", task_id="#1")
+
+
+def test_what_passes_is_closed(validation):
+    begun(validation)
+    running = validation.step
+    verdict(validation, passed=True)
+
+    assert running == "validate"
+    assert validation.path == ["gather_context", "validate", "passed", "complete"]
+    assert validation.task()["status"] == "closed"
+    assert not validation.is_active
+
+
+def test_what_fails_is_mended_and_looked_at_again(validation):
+    begun(validation)
+    verdict(validation, passed=False)
+    told = validation.words[-1]
+    validation.says(fix_done=True)
+    validation.uses("validate_task", task_id="#1")
+    verdict(validation, passed=True)
+
+    assert "- no greet.py" in told
+    assert validation.path == [
+        "gather_context", "validate", "fix", "re_validate", "passed", "complete",
+    ]  # fmt: skip
+    assert validation.variables["validation_iteration"] == 2
+    assert validation.task()["status"] == "closed"
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 5])
+def test_it_escalates_exactly_at_its_bound(validation, bound):
+    begun(validation, max_iterations=bound)
+    fails(validation, bound)
+
+    assert validation.path[-2:] == ["escalate", "complete"]
+    assert validation.path.count("fix") == bound - 1
+    assert len(validation.tools.validators.asked) == bound
+    task = validation.task()
+    assert task["status"] == "escalated"
+    assert f"failed its validation {bound} times" in task["reason"]
+    assert "no greet.py" in task["reason"]
+
+
+def test_the_setting_is_the_bound(validation):
+    begun(validation)
+    fails(validation, 3)
+
+    assert validation.variables["max_iterations"] == 3
+    assert validation.path[-2:] == ["escalate", "complete"]
+
+
+def test_who_is_led_moves_no_bound(validation):
+    begun(validation)
+
+    with pytest.raises(NotYours, match="max_iterations belongs to"):
+        validation.says(max_iterations=99)
+
+
+def test_passing_at_the_last_look_is_passing(validation):
+    begun(validation, max_iterations=2)
+    verdict(validation, passed=False)
+    validation.says(fix_done=True)
+    validation.uses("validate_task", task_id="#1")
+    verdict(validation, passed=True)
+
+    assert validation.path[-2:] == ["passed", "complete"]
+
+
+@pytest.mark.parametrize("tool", ["spawn_agent", "start_agent", "wait_for_agent"])
+def test_a_second_opinion_comes_before_closing(validation, tool):
+    begun(validation, wants_external_review=True)
+    verdict(validation, passed=True)
+    before = validation.step
+    review = {"approved": True, "feedback": []}
+    validation.told(f"mcp__hostbridge__{tool}", {"success": True, "answer": review})
+
+    assert before == "external_review"
+    assert validation.path[-2:] == ["passed", "complete"]
+    assert validation.task()["status"] == "closed"
+
+
+def test_what_the_second_opinion_wants_is_mended(validation):
+    begun(validation, wants_external_review=True)
+    verdict(validation, passed=True)
+    review = {"approved": False, "feedback": ["say why"]}
+    validation.told("mcp__hostbridge__spawn_agent", {"success": True, "answer": review})
+
+    assert validation.path[-2:] == ["external_review", "fix"]
+    assert "- say why" in validation.words[-1]
+
+
+def test_a_second_opinion_counts_at_the_bound(validation):
+    begun(validation, wants_external_review=True, max_iterations=1)
+    verdict(validation, passed=True)
+    review = {"approved": False, "feedback": ["say why"]}
+    validation.told("mcp__hostbridge__spawn_agent", {"success": True, "answer": review})
+
+    assert validation.path[-2:] == ["escalate", "complete"]
+    assert validation.task()["status"] == "escalated"
+
+
+def test_a_reviewer_that_fails_decides_nothing(validation):
+    begun(validation, wants_external_review=True)
+    verdict(validation, passed=True)
+    validation.told("mcp__hostbridge__spawn_agent", {"success": False, "error": "gone"})
+
+    assert validation.step == "external_review"
+
+
+def test_a_task_that_is_changed_meanwhile_is_looked_at_again(validation):
+    begun(validation)
+    validation.tools("update_task", task_id="#1", description="In French.")
+    verdict(validation, passed=True)
+    void = validation.step
+    validation.uses("validate_task", task_id="#1")
+    verdict(validation, passed=True)
+
+    assert void == "validate"
+    assert validation.path[-2:] == ["passed", "complete"]
+    assert len(validation.tools.validators.asked) == 2
+
+
+def test_a_task_that_somebody_escalates_meanwhile_is_left(validation):
+    begun(validation)
+    validation.tools("escalate_task", task_id="#1", reason="A person decides.")
+    validation.uses("get_validation_status", task_id="#1")
+
+    assert validation.path[-1] == "complete"
+    assert validation.task()["reason"] == "A person decides."
+
+
+def test_error_what_cannot_be_closed_is_not_said_to_be(validation):
+    """A subtask is still open: the model reads why, and the step stays."""
+    validation.tools.task("A part", parent_task_id="#1")
+    begun(validation)
+    verdict(validation, passed=True)
+    before = (validation.step, validation.words[-1])
+    validation.tools("close_task", task_id="#2")
+    validation.uses("close_task", task_id="#1")
+
+    assert before[0] == "passed"
+    assert "could not be closed" in before[1]
+    assert validation.path[-1] == "complete"
+
+
+def test_error_what_cannot_be_escalated_is_not_said_to_be(validation):
+    """It was closed by force at the last moment."""
+    begun(validation, max_iterations=1)
+    given = {"task_id": "#1", "force": True, "reason": "Enough."}
+    validation.tools("close_task", **given)
+    failed = {"state": "failed", "feedback": ["x"]}
+    validation.told("mcp__hostbridge__get_validation_status", failed)
+
+    assert validation.step == "escalate"
+    assert "could not be" in validation.words[-1]
+
+
+@pytest.mark.parametrize("tool", ["close_task", "escalate_task"])
+def test_only_the_verdict_decides(validation, tool):
+    """No step before it closes or escalates a task."""
+    full = f"mcp__hostbridge__{tool}"
+    validation.begin()
+    seen = [validation.refusal(full)]
+    validation.uses("get_validation_context_smart", task_id="#1")
+    seen.append(validation.refusal(full))
+    validation.uses("validate_task", task_id="#1")
+    verdict(validation, passed=False)
+    seen.append(validation.refusal(full))
+    validation.says(fix_done=True)
+    seen.append(validation.refusal(full))
+
+    assert validation.step == "re_validate"
+    assert all(seen), seen
+
+
+def test_files_are_changed_only_to_mend(validation):
+    validation.begin()
+    before = [validation.refusal(tool) for tool in READ_ONLY]
+    validation.uses("get_validation_context_smart", task_id="#1")
+    validation.uses("validate_task", task_id="#1")
+    before += [validation.refusal(tool) for tool in READ_ONLY]
+    verdict(validation, passed=False)
+
+    assert all(before)
+    assert [validation.refusal(tool) for tool in READ_ONLY] == [None] * 4
