@@ -65,20 +65,39 @@ def names_in(template: str) -> frozenset[str]:
     """The names that a template expects to be given.
 
     Raises:
-        TemplateFailed: it is invalid.
+        TemplateFailed: it is invalid, or calls a method, which no value has.
     """
     try:
         _compiled(template)
         # As `meta.find_undeclared_variables`, which would evaluate constants.
         finder = meta.TrackingCodeGenerator(_ENVIRONMENT)
         finder.optimizer = None
-        finder.visit(_ENVIRONMENT.parse(template))
+        tree = _ENVIRONMENT.parse(template)
+        finder.visit(tree)
+        _check_calls(tree)
         return frozenset(finder.undeclared_identifiers)
     except Exception as exc:  # noqa: BLE001 - Python's own limits on deep expressions
         raise _failure(exc) from None
 
 
+def _check_calls(tree: nodes.Template) -> None:
+    for call in tree.find_all(nodes.Call):
+        called = call.node
+        if not isinstance(called, nodes.Getattr):
+            continue
+        whose = called.node.name if isinstance(called.node, nodes.Name) else "…"
+        # `loop.cycle` and `loop.changed` are jinja2's own.
+        if whose != "loop":
+            raise TemplateFailed(
+                f"`{whose}.{called.attr}(…)` calls a method, and no value has any; "
+                "write NAME.key, or a filter such as `NAME.key | default('')`",
+                call.lineno,
+            )
+
+
 def _failure(exc: Exception) -> TemplateFailed:
+    if isinstance(exc, TemplateFailed):
+        return exc
     if isinstance(exc, jinja2.TemplateSyntaxError):
         return TemplateFailed(exc.message or "not a template", exc.lineno)
     kind = "" if isinstance(exc, jinja2.TemplateError) else f"{type(exc).__name__}: "

@@ -116,7 +116,7 @@ class Expressions:
         if "variables" in text or "vars" in text:
             for mapping in ("variables", "vars"):
                 keys = templates.keys_in(text, mapping) or frozenset()
-                self._check_keys(keys - {"get"}, place)
+                self._check_keys(keys, place)
         return text
 
     def name(self, place: Place, name: Any) -> bool:
