@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import call_notes, limits, runs, step_gate
+from bridge.host import limits, runs, step_gate
 from bridge.host.context import HookContext
 from bridge.host.conversations import begin_agents, conversation_of
 from bridge.host.offers import agents_run
@@ -142,12 +142,10 @@ class _Event:
     def refused(self, why: str, *, is_noted: bool) -> HookOutput:
         """Refuse a call; `is_noted` if it counts as a turn already."""
         hook, run = self.hook, self.run
-        if run is not None:
-            limits.note_refusal(hook, run, why, is_turn=not is_noted)
-            if is_noted:
-                call_notes.forget_call(
-                    hook.agents_folder, run.agent_id, hook.event.tool_use_id
-                )
+        if run is not None and is_noted:
+            limits.take_back(hook, run, why)
+        elif run is not None:
+            limits.note_refusal(hook, run, why, is_turn=True)
         return deny(why)
 
     def unread(self, why: str) -> HookOutput:

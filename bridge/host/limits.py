@@ -14,7 +14,7 @@ from bridge.errors import StateUnavailable
 from bridge.host import transcript
 from bridge.host.budget_news import session_now
 from bridge.host.budgets import find_spent
-from bridge.host.call_notes import before_tool, has_turns
+from bridge.host.call_notes import before_tool, forget_call, has_turns
 from bridge.host.capture import fail
 from bridge.host.context import HookContext
 from bridge.host.gate import permits
@@ -81,6 +81,14 @@ def note_refusal(hook: HookContext, run: AgentRun, why: str, *, is_turn: bool) -
         with hook.store.state() as state:
             said = one_line(why.removeprefix("hostbridge: "), MAX_NOTE)
             state.note("refused", run.request_id, call=call, why=said)
+
+
+def take_back(hook: HookContext, run: AgentRun, why: str) -> None:
+    """Refuse a call that `refuse` has let through and noted: that was its turn."""
+    call = hook.event.tool_use_id
+    note_refusal(hook, run, why, is_turn=not call)
+    if call:
+        forget_call(hook.agents_folder, run.agent_id, call)
 
 
 def is_off(hook: HookContext) -> bool:

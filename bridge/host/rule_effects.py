@@ -179,9 +179,9 @@ def _about_call(
         return _told(hook, decision, output)
     run = runs.find_run(hook.store, hook.event)
     if run is not None:
-        from bridge.host.limits import note_refusal
+        from bridge.host.limits import take_back
 
-        note_refusal(hook, run, decision.block, is_turn=True)
+        take_back(hook, run, decision.block)
     return _told(hook, decision, deny(decision.block, limit=limit))
 
 

@@ -230,3 +230,24 @@ def test_stopping_is_held_up_only_so_often(world):
     said = [world.say("Stop", background_tasks=[]) for _ in range(7)]
 
     assert [bool(each) for each in said] == [True] * 5 + [False] * 2
+
+
+def test_a_refused_call_of_our_agent_is_one_turn_and_leaves_no_note(world):
+    """The call was noted before the rule was asked: it counts there, and only there."""
+    folder = world.bridge.settings.home / "agents"
+    folder.mkdir(parents=True)
+    (folder / "worker.yaml").write_text(
+        "name: worker\ndescription: works\nprompt: Work.\nmax_turns: 3\n"
+    )
+    _, _, agent = world.begin(agent="worker")
+    put_in_force(world, PUSH)
+
+    said = [
+        bash(world, command, agent_id=agent, tool_use_id=f"toolu.{n}")
+        for n, command in enumerate(["git push", "git push -f", "git log", "git log"])
+    ]
+
+    blocked, again, last, after_all = (each.get("permissionDecision") for each in said)
+    assert (blocked, again, last, after_all) == ("deny", "deny", None, "deny")
+    assert "3 tool calls of this request" in said[3]["permissionDecisionReason"]
+    assert len([*(world.store.place.state / "agents").glob("*.bash")]) == 1
