@@ -103,7 +103,7 @@ class StepRequests:
         earlier = find_handover(caller.store, caller.holder, key)
         if earlier is not None:
             return _offered(agent, key)
-        spawn = _spawn_of(agent, given)
+        spawn = _spawn_of(agent, given, self._prompt(given))
         definition = caller.find_definition(spawn)
         mode = given.get("mode") or ("headless" if self._is_alone(definition) else "")
         if mode == "headless":
@@ -119,6 +119,21 @@ class StepRequests:
         session = self.hook.session.session_id
         offer_to_caller(self.hook, request.with_(session=session), key)
         return _offered(agent, key)
+
+    def _prompt(self, given: Json) -> str:
+        """What the agent is told: without a prompt, what its task says.
+
+        Raises:
+            BridgeError: it is told nothing, or there is no such task.
+        """
+        prompt = str(given.get("prompt") or "")
+        if prompt.strip():
+            return prompt
+        if given.get("task_id") is None:
+            raise NotPossible("it has neither a prompt nor a `task_id`")
+        from bridge.tasks.task_prompt import prompt_of  # with SQLite
+
+        return prompt_of(self.caller.store, str(given["task_id"]))
 
     def _is_alone(self, definition: Definition | None) -> bool:
         return self.hook is None or is_headless(definition)
@@ -161,14 +176,14 @@ def _offered(agent: str, request_id: str) -> Said:
     )
 
 
-def _spawn_of(agent: str, given: Json) -> Spawn:
+def _spawn_of(agent: str, given: Json, prompt: str) -> Spawn:
     rule: Json = {"name": "step", "file": "", "line": 0}
     rule["spawn_agent"] = {
         "agent": agent,
         "arguments": given.get("arguments") or {},
         "model": given.get("model"),
     }
-    return Spawn(rule, str(given.get("prompt") or ""), is_handover=False)
+    return Spawn(rule, prompt, is_handover=False)
 
 
 def _id_of(dedup_key: str) -> str:

@@ -21,6 +21,7 @@ from stepworld import (
     variables,
 )
 
+from bridge.protocol.ids import check_id
 from bridge.store import step_states
 
 LOOK = "Workflow two, step look."
@@ -433,3 +434,53 @@ def test_states_of_agents_lie_beside_them(world: HookWorld):
 
     assert json.loads(file.read_bytes())["by"] == "agent"
     assert step_states.SIGN == ".steps"
+
+
+# What a step asks of an agent
+
+SPAWNS = """
+name: two
+steps:
+  - name: look
+    on_enter: [{spawn_agent: {agent: general-purpose, %s into: asked}}]
+    transitions: [{to: complete, when: prompt == "done"}]
+  - name: complete
+exit_condition: current_step == 'complete'
+"""
+
+
+def test_an_agent_that_is_told_nothing_else_is_told_its_task(world: HookWorld):
+    task = world.bridge.call_tool(
+        "create_task", {"title": "Add a column", "description": "To the table."}
+    )
+
+    told = prompt_of(world, f'task_id: "{task["id"]}",')
+
+    assert told == ("#1", "Task #1: Add a column\n\nTo the table.")
+
+
+def test_a_prompt_goes_before_the_words_of_its_task(world: HookWorld):
+    world.bridge.call_tool("create_task", {"title": "Add a column"})
+
+    assert prompt_of(world, 'task_id: "#1", prompt: Look.,') == ("#1", "Look.")
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [('task_id: "#9",', "there is no task #9"), ("", "has neither a prompt nor")],
+)
+def test_an_agent_without_words_is_not_asked(world: HookWorld, fields: str, why: str):
+    found = activate(world, SPAWNS % fields)
+
+    assert why in " ".join(found.problems)
+    assert list(world.store.waiting()) == []
+
+
+def prompt_of(world: HookWorld, fields: str) -> tuple[str | None, str]:
+    """The task and the prompt of the agent that a step asks."""
+    activate(world, SPAWNS % fields)
+    request_id = variables(world)["asked"]["request_id"]
+    request = world.store.find_unfinished(check_id(request_id))
+    assert request is not None
+    assert f"bridge:{request_id}" in prompt(world)
+    return request.task_id, request.prompt
