@@ -70,7 +70,7 @@ def _merge(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
         message=as_text(given.get("message")) or None,
     )
     if isinstance(done, worktrees.Conflict):
-        raise InvalidRequest(str(done))
+        raise worktrees.WorktreeRefused(str(done))
     return {"commit": done.commit, "how": done.how, "into": into}
 
 
