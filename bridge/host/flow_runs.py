@@ -31,20 +31,23 @@ def go_on(hook: HookContext) -> None:
         try:
             before, reached = hook.now_ms(), set[str]()
             run = advance(hook.store, hook.settings, run_id, reached=reached)
-            if lines := [*_news(run, reached, has_changed=run["at"] >= before)]:
+            if lines := [*news_of(run, reached, since_ms=before)]:
                 tell_later(hook, lines)
         except Exception:  # noqa: BLE001 - the answer to the event counts
             log_failure("flows")
 
 
-def _news(run: Run, reached: set[str], *, has_changed: bool) -> Iterator[str]:
-    """What its user should know of a run, and of those that it has called."""
+def news_of(run: Run, reached: set[str], *, since_ms: int) -> Iterator[str]:
+    """What its user should know of a run since then, and of those that it has called.
+
+    `reached` are the checkpoints that any of them has come to.
+    """
     name = f"flow {run['name'] or run['run']}"
     if run["status"] == "running":
         # A flow that it called may wait; the run itself is as it was then.
         for run_id in sorted({each.partition("-")[0] for each in reached}):
             yield f"{name} waits for you: hostbridge approve {run_id}"
-    elif has_changed:
+    elif run["at"] >= since_ms:
         how = {"completed": "is done", "failed": "failed"}.get(
             run["status"], f"is {run['status']}"
         )

@@ -14,6 +14,9 @@ from bridge.errors import BridgeError
 from bridge.host import runs
 from bridge.host.context import HookContext
 from bridge.host.output import MAX_NOTE, HookOutput, one_line, with_more
+from bridge.store.sessions import live_sessions
+from bridge.store.state import State
+from bridge.store.store import Store
 
 # The main conversation's hooks that look: they run in every turn (hooks/turn).
 _EVENTS = ("UserPromptSubmit", "Stop")
@@ -31,10 +34,23 @@ def tell_later(hook: HookContext, notes: Iterable[str]) -> None:
         if run is not None:
             for line in lines:
                 state.note("rule", run.request_id, why=line)
-        known = (state["sessions"].read(_file(hook)) or b"").decode().splitlines()
-        lines = [*dict.fromkeys([*known, *lines])]
-        text = "\n".join(lines[:_MAX_LINES])
-        state["sessions"].replace(_file(hook), text.encode(), durable=False)
+        _keep(state, _file(hook), lines)
+
+
+def tell_sessions(store: Store, notes: Iterable[str]) -> None:
+    """Keep lines for the users of all open sessions: for who is no hook of any."""
+    lines = [one_line(note, MAX_NOTE) for note in notes]
+    with suppress(BridgeError, OSError):
+        open_now = live_sessions(store)
+        with store.state() as state, state.hold():
+            for session in open_now:
+                _keep(state, f"{session.session_id}.notes", lines)
+
+
+def _keep(state: State, file: str, lines: list[str]) -> None:
+    known = (state["sessions"].read(file) or b"").decode().splitlines()
+    text = "\n".join([*dict.fromkeys([*known, *lines])][:_MAX_LINES])
+    state["sessions"].replace(file, text.encode(), durable=False)
 
 
 def with_notes(hook: HookContext, output: HookOutput) -> HookOutput:

@@ -27,7 +27,9 @@ def main(place: str, run_id: str) -> None:
     from bridge.config import Settings
     from bridge.engine.advance import advance
     from bridge.errors import BridgeError, StateUnavailable
+    from bridge.host.flow_runs import news_of
     from bridge.host.hook_log import log_failure
+    from bridge.host.told_later import tell_sessions
     from bridge.store.config_file import in_files
     from bridge.store.location import Place
     from bridge.store.store import Store
@@ -41,7 +43,11 @@ def main(place: str, run_id: str) -> None:
         while tries_left:
             try:
                 found: list[LongStep] = []
-                advance(store, settings, run_id, long=found)
+                before, reached = store.now_ms(), set[str]()
+                run = advance(store, settings, run_id, reached=reached, long=found)
+                if lines := [*news_of(run, reached, since_ms=before)]:
+                    # No hook has seen it.
+                    tell_sessions(store, lines)
                 work.take(each for each in found if each.node)
                 if work.is_busy:
                     work.wait(_WAIT_S)

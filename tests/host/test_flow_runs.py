@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from engine.pipeworld import approval, pipeline, program
 from flow.simulation import plan_of
 from hookworld import GOOD
+from polling import wait_until
 
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
@@ -163,3 +165,27 @@ def test_news_that_cannot_be_told_do_not_touch_the_session(world, begun):
 def status_of(world, run):
     file = world.store.place.state / "runs" / run / "run.json"
     return json.loads(file.read_text())
+
+
+def test_its_user_is_told_of_a_run_that_ended_in_the_background(world, begun):
+    """Its last step is a program: it ends where no hook sees it."""
+    run = begun(pipeline("nightly", last=program("sh", "-c", "exit 3")))
+
+    wait_until(lambda: status(world, run) == "failed", timeout_s=30)
+
+    shown = wait_until(lambda: world.say("Stop").get("systemMessage"), timeout_s=10)
+    assert "flow nightly failed (last: exit code 3" in shown
+    assert f"hostbridge runs show {run}" in shown
+    assert "systemMessage" not in world.say("Stop")
+
+
+def test_its_user_is_told_of_a_question_reached_in_the_background(world, begun):
+    run = begun(pipeline("nightly", first=program("true"), ask=approval("Go on?")))
+
+    def waits():
+        return view(world.store, run).run["nodes"].get("ask", {}).get("state") == "open"
+
+    wait_until(waits, timeout_s=30)
+
+    shown = wait_until(lambda: world.say("Stop").get("systemMessage"), timeout_s=10)
+    assert f"flow nightly waits for you: hostbridge approve {run}" in shown
