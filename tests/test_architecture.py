@@ -41,7 +41,8 @@ PURE = (
         "subflows", "plan", "compiler", "graph", "drawing", "filling",
     )),
     *(f"engine/{name}.py" for name in (
-        "run", "run_ids", "kinds", "link", "step", "last_steps", "by_hand",
+        "run", "run_ids", "kinds", "link", "step", "draft", "facts", "budgets",
+        "waiting", "last_steps", "by_hand",
     )),
 )  # fmt: skip
 IMPURE_MODULES = {"os", "io", "subprocess", "time", "socket", "pathlib", "shutil"}

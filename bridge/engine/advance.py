@@ -16,6 +16,7 @@ from __future__ import annotations
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
+from bridge.engine.deeds import DEEDS
 from bridge.engine.family import Family
 from bridge.engine.long_steps import LongStep, do_in_background
 from bridge.engine.run_files import UnknownRun, folder_of, read
@@ -63,7 +64,7 @@ def advance(
             _forget(state, run_id)
             raise
         with lock_in(folder, live_runs.LOCK, wait_s=state.lock_wait_s):
-            family = Family(opened, settings, state, root, folders)
+            family = Family(opened, settings, state, root, folders, DEEDS)
             found = family.advance(run_id, act)
         if reached is not None:
             reached |= family.reached

@@ -1,6 +1,6 @@
 """What a person does with a run: pause, go on, cancel, jump, answer. Pure.
 
-Each takes a `Step` and changes its run; who holds the run's lock writes it.
+Each changes a draft of the run; who holds the run's lock writes it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from bridge.protocol.record import printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from bridge.engine.draft import Draft
     from bridge.engine.run import LinkedNode, Policy, Run
-    from bridge.engine.step import Step
 
 _NO = re.compile(r"no\b|n[\W_]*$", re.IGNORECASE)
 # Where a person has answered.
@@ -27,20 +27,20 @@ BY: Mapping[str, str] = {
 }
 
 
-def pause(made: Step) -> None:
+def pause(made: Draft) -> None:
     """Ask nobody any more; what was asked goes on."""
     _check(made, "running")
     made.halt("paused", "by its user")
 
 
-def cancel(made: Step) -> None:
+def cancel(made: Draft) -> None:
     """End it; what was asked is cancelled."""
     _check(made, *LIVE)
     made.halt("cancelled", "by its user")
 
 
 def resume(
-    made: Step,
+    made: Draft,
     *,
     agents: int | None = None,
     tokens: int | None = None,
@@ -63,7 +63,7 @@ def resume(
     _go_on(made)
 
 
-def go_on(made: Step, *, resumed: int) -> None:
+def go_on(made: Draft, *, resumed: int) -> None:
     """Go on in a called run whose caller was resumed."""
     run = made.run
     run["resumed"] = resumed
@@ -73,7 +73,7 @@ def go_on(made: Step, *, resumed: int) -> None:
         _go_on(made)
 
 
-def _go_on(made: Step) -> None:
+def _go_on(made: Draft) -> None:
     run = made.run
     run |= {"status": "running", "why": "", "out": []}
     if "done" in run:
@@ -98,7 +98,7 @@ def _go_on(made: Step) -> None:
     made.touch(made.nodes)
 
 
-def jump(made: Step, node: str) -> None:
+def jump(made: Draft, node: str) -> None:
     """Go on from a node: what follows it starts anew, what only led to it is left."""
     if node not in made.nodes:
         raise InvalidRequest(f"run {made.run['run']} has no step {node!r}")
@@ -130,7 +130,7 @@ def is_refusal(answer: str) -> bool:
 
 
 def say(
-    made: Step, node: str | None, text: str, *, by: str, asked: str | None = None
+    made: Draft, node: str | None, text: str, *, by: str, asked: str | None = None
 ) -> None:
     """Answer a checkpoint, by default the only one; the first answer counts.
 
@@ -191,7 +191,7 @@ def checkpoints(nodes: Mapping[str, LinkedNode], run: Run) -> list[str]:
     ]
 
 
-def _check(made: Step, *wanted: str) -> None:
+def _check(made: Draft, *wanted: str) -> None:
     run = made.run
     if run["status"] not in wanted:
         why = f" ({run['why']})" if run["why"] else ""

@@ -1,55 +1,48 @@
 """Runs that share a lock: one that nobody called, and all below it.
 
 Each is taken one step after the other, and each step is written before what it makes
-due is done.
+due is done (`bridge.engine.deeds`).
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from bridge.engine import by_hand
 from bridge.engine.answers import Answers
+from bridge.engine.budgets import Used
+from bridge.engine.ends import Ends
 from bridge.engine.kinds import LONG
 from bridge.engine.long_steps import (
-    CANCELLED,
     LongStep,
     headless_sign,
     is_claimed,
 )
-from bridge.engine.results import put_result
+from bridge.engine.run_clock import nodes_now, until_now
 from bridge.engine.run_files import folder_of, read, read_details, read_plan, write
-from bridge.engine.run_ids import LIVE, node_of, request_id
-from bridge.engine.step import Step, Used
+from bridge.engine.run_ids import LIVE, request_id
+from bridge.engine.step import Step
 from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
-from bridge.policy.condition import ConditionError
-from bridge.protocol.ids import RequestId
-from bridge.protocol.request import Uptime
-from bridge.protocol.response import failed
 from bridge.store import live_runs
 from bridge.store.clock import uptime
-from bridge.store.queries import find_unfinished
-from bridge.store.responses import publish
 from bridge.store.state import file_of
-from bridge.store.submit import FOLDERS_OF_IDS, submit
 from bridge.store.switch import is_off
 
 # How long tools are called before the rest is left to a process of its own.
 _TOOLS_S = 5.0
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import ExitStack
 
     from bridge.agents.definition import Definition
     from bridge.config import Settings
     from bridge.engine.asks import Definitions
+    from bridge.engine.facts import Fact
     from bridge.engine.run import Command, Details, Entry, Linked, Run
-    from bridge.engine.step import Fact
     from bridge.protocol.request import RouteName
     from bridge.store.directory import Folder
     from bridge.store.state import State
@@ -57,12 +50,15 @@ if TYPE_CHECKING:
 
     # What a person does with a run.
     Act = Callable[[Step], object]
+    # What is done in the world for a run: with the id and the node that are due.
+    Deed = Callable[["HeldRun", str, str], None]
 
 
 class Family:
     """A run that nobody called, and all below it, under its lock.
 
     Attributes:
+        deeds: how what is due is done (`bridge.engine.deeds`).
         next: runs that were told of something, still to be advanced.
         has_asked: whether a session could take something new.
         reached: the checkpoints that a session may ask its person about since now.
@@ -77,10 +73,12 @@ class Family:
         state: State,
         root: str,
         folders: ExitStack,
+        deeds: Mapping[str, Deed],
     ) -> None:
         self.store = store
         self.settings = settings
         self.state = state
+        self.deeds = deeds
         self.next: deque[str] = deque()
         self.has_asked = False
         self.reached: set[str] = set()
@@ -175,7 +173,8 @@ class HeldRun:
         self.folder = folder
         self.run = read(folder, run_id, family.state.key())
         self.answers = Answers(family.state, self.run)
-        self.answers.have_back = self._have_back
+        self.ends = Ends(self.answers)
+        self.answers.have_back = partial(family.deeds["recall"], self)
         # What could not be asked at all.
         self.refused: dict[str, Fact] = {}
         self.is_unwritten = False
@@ -189,6 +188,10 @@ class HeldRun:
     def details(self) -> Details:
         """The part of the plan that is only read to ask."""
         return read_details(self.folder, self.run)
+
+    def find_definition(self, agent: str, route: RouteName) -> Definition | None:
+        """The definition of an agent that the run asks, as a route needs it."""
+        return self.family.definitions.find(self.folder, self.plan, agent, route)
 
     def advance(self, act: Act | None) -> None:
         """Take the run as far as it goes now."""
@@ -208,12 +211,12 @@ class HeldRun:
 
     def _step(self, act: Act | None) -> bool:
         """Take a step, and write it; False if nothing has changed."""
-        run, now_ms = self._bounded(), self.family.state.now_ms()
+        run, now_ms = self.bounded(), self.family.state.now_ms()
         self.answers.follow(run)
         is_running = run["status"] == "running"
         facts = {**self.refused} if is_running else {}
-        if is_running and self.answers.is_any():
-            facts = {**self.answers.facts(self.plan), **facts}
+        if is_running and self.ends.is_any():
+            facts = {**self.ends.facts(self.plan), **facts}
         is_late = is_running and now_ms >= (run["until"] or now_ms + 1)
         if not (act or facts or is_late or (is_running and run["look"])):
             return False
@@ -225,7 +228,7 @@ class HeldRun:
         if act is not None:
             act(made)
             # What a person said is a fact, too.
-            facts = {**self.answers.facts(self.plan), **facts}
+            facts = {**self.ends.facts(self.plan), **facts}
         if made.run["status"] == "running":
             made.hear(facts)
             if is_late:
@@ -248,17 +251,17 @@ class HeldRun:
         names = by_hand.checkpoints(self.plan["nodes"], run)
         return {request_id(run, name) for name in names}
 
-    def _bounded(self) -> Run:
+    def bounded(self) -> Run:
         """The run, within what holds for all runs of the family."""
         root, state = self.family.root.run, self.family.state
         bounds: dict[str, Any] = {
             "agents": root["agents"],
             "tokens": root["tokens"],
-            "until": _until(root, state),
+            "until": until_now(root, state),
             "policy": root["policy"],
         }
         if "form" in self.run:
-            bounds["nodes"] = _on_clock(self.run, state)
+            bounds["nodes"] = nodes_now(self.run, state)
         return {**self.run, **bounds}  # type: ignore[typeddict-item]
 
     def write(self, run: Run, *, durable: bool = False) -> None:
@@ -267,14 +270,14 @@ class HeldRun:
         if run["status"] in LIVE and before["status"] not in LIVE:
             live_runs.mark(state, run["run"])
         if run["asked"] != before["asked"] and self is not self.family.root:
-            self._count(run["run"], run["asked"])
+            self.count(run["run"], run["asked"])
         write(self.folder, run, state.key(), durable=durable)
         if run["status"] != before["status"]:
             state.note(f"run {run['status']}", run["run"], why=run["why"] or None)
         self.run, self.is_unwritten = run, False
         self.answers.follow(run)
 
-    def _count(self, called: str, asked: int) -> None:
+    def count(self, called: str, asked: int) -> None:
         """Note a called run, and how many agents it has asked, before it is so."""
         root = self.family.root
         counts = {**root.run["called"], called: asked}
@@ -293,68 +296,13 @@ class HeldRun:
             if act in ("ask", "call") and not may_ask:
                 left.append(command)
                 continue
-            DEEDS[act](self, id_, node)
+            self.family.deeds[act](self, id_, node)
         # While it was done, agents of a called run may have been counted.
         self.run = {**self.run, "due": left}
         if may_ask and "form" in run:
             for name in run["open"]:
                 if run["nodes"][name].get("kind") == "tool":
-                    self.tool(request_id(run, name), name)
-
-    def ask(self, asked: str, node: str) -> None:
-        """Submit the request of a node, unless that was done."""
-        family, state = self.family, self.family.state
-        if any(state[folder].has(file_of(asked)) for folder in FOLDERS_OF_IDS):
-            return
-        from bridge.engine.asks import Texts, request_of
-
-        with self._refusing(asked):
-            request = request_of(
-                family.store,
-                partial(family.definitions.find, self.folder, self.plan),
-                Texts(self._bounded(), self.details, self.answers),
-                node=node,
-                request_id=asked,
-                is_retried="retry" in self.plan["nodes"][node],
-            )
-            if request.route != self.run["ask"].get("route", "host"):
-                # Whoever looks has it served in a process of its own.
-                self.folder.touch(headless_sign(asked))
-            submit(state, request, fan_out=self.run["fanOut"])
-            family.has_asked |= request.route == "host"
-
-    def tool(self, asked: str, node: str) -> None:
-        """Call a tool, unless its result is there."""
-        if asked in self.refused or self.answers.result(asked):
-            return
-        with self._refusing(asked):
-            self._call_tool(asked, node)
-
-    def _call_tool(self, asked: str, node: str) -> None:
-        from bridge.engine.tool_steps import Caller, call_tool
-
-        family = self.family
-
-        def find(agent: str, route: RouteName) -> Definition | None:
-            return family.definitions.find(self.folder, self.plan, agent, route)
-
-        caller = Caller(
-            family.store,
-            family.settings,
-            family.state,
-            self.run,
-            self.details,
-            self.answers,
-            find,
-            family.note_asked,
-        )
-        call_tool(caller, asked, node)
-
-    def _have_back(self, node: str, asked: str) -> None:
-        """What a tool gave is known by the key of its call."""
-        if self.plan["nodes"][node]["kind"] == "tool":
-            with suppress(ConditionError, InvalidRequest):
-                self._call_tool(asked, node)
+                    self.family.deeds["tool"](self, request_id(run, name), name)
 
     def _find_long(self) -> None:
         """What is open that takes long, and that nobody does."""
@@ -376,55 +324,6 @@ class HeldRun:
         is_waiting = self.family.state["requests"].has(file_of(asked))
         return is_waiting and self.folder.has(headless_sign(asked))
 
-    def call(self, child: str, node: str) -> None:
-        """See that a called run is there, and goes on if its caller was resumed."""
-        from bridge.engine.asks import Texts
-        from bridge.engine.begin import begin_child
-
-        family, resumed = self.family, self.run["resumed"]
-        with self._refusing(request_id(self.run, node)):
-            texts = Texts(self.run, self.details, self.answers)
-            begin_child(family.state, texts, node=node, child=child)
-            if child not in family.root.run["called"]:
-                self._count(child, 0)
-            called = family.run(child)
-            is_behind = called.run["resumed"] < resumed
-            called.advance(
-                partial(by_hand.go_on, resumed=resumed) if is_behind else None
-            )
-
-    @contextmanager
-    def _refusing(self, asked: str) -> Iterator[None]:
-        """What cannot be asked at all is a fact of the run."""
-        try:
-            yield
-        except StateUnavailable:
-            raise
-        except ConditionError as exc:
-            at = self.plan["nodes"][node_of(asked)].get("at", "")
-            where = f"{at}: " if at else ""
-            self.refused[asked] = ("error", f"{where}{exc.message}")
-        except (BridgeError, ValueError) as exc:
-            self.refused[asked] = ("error", f"{exc}")
-
-    def cancel(self, id_: str, node: str) -> None:
-        """End a request, a called run, or a program."""
-        state = self.family.state
-        if "-" not in id_:
-            self.family.look(id_, by_hand.cancel)
-        elif self.plan["nodes"][node]["kind"] in LONG:
-            # Whoever does it sees that.
-            put_result(state, self.run["run"], id_, CANCELLED)
-        elif request := find_unfinished(state, RequestId(id_)):
-            why = "the flow that asked goes on without it"
-            response = failed(request, "cancelled", why, now_ms=state.now_ms())
-            publish(state, response, source="flow")
-
-    def tell(self, _id: str, _node: str) -> None:
-        """Have the run that called this one look at it."""
-        if self.run["parent"]:
-            self.family.next.append(self.run["parent"][0])
-
 
 def _leads_only_to_tools(run: Run, before: Run) -> bool:
     """Whether a step has made nothing due, but calls of tools."""
@@ -432,45 +331,3 @@ def _leads_only_to_tools(run: Run, before: Run) -> bool:
         return False
     new = [name for name in run["open"] if name not in before["open"]]
     return bool(new) and all(run["nodes"][each].get("kind") == "tool" for each in new)
-
-
-def _on_clock(run: Run, state: State) -> dict[str, Entry]:
-    """What is known of the nodes, their times on the wall clock as it is now."""
-    then, known = run["uptime"], run["nodes"]
-    timed = [
-        name
-        for name in run["open"]
-        if "until" in known[name] or "deadline" in known[name]
-    ]
-    if then is None or not timed:
-        return known
-    now = uptime(state.clock)
-    set_ms = Uptime.model_validate(then).set_since(run["at"], state.now_ms(), now)
-    if not set_ms:
-        return known
-    moved: dict[str, Entry] = {}
-    for name in timed:
-        entry = moved[name] = known[name].copy()
-        if "until" in entry:
-            entry["until"] += set_ms
-        if "deadline" in entry:
-            entry["deadline"] += set_ms
-    return {**known, **moved}
-
-
-def _until(run: Run, state: State) -> int | None:
-    """When a run has to end, on the wall clock as it is now."""
-    until, then = run["until"], run["uptime"]
-    if until is None or then is None:
-        return until
-    now = uptime(state.clock)
-    return until + Uptime.model_validate(then).set_since(run["at"], state.now_ms(), now)
-
-
-# What is done for what a run says is due.
-DEEDS: Mapping[str, Callable[[HeldRun, str, str], None]] = {
-    "ask": HeldRun.ask,
-    "call": HeldRun.call,
-    "cancel": HeldRun.cancel,
-    "tell": HeldRun.tell,
-}

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
 from bridge.engine.by_hand import is_refusal
+from bridge.engine.facts import REFUSED
 from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
-from bridge.engine.step import REFUSED, Step
+from bridge.engine.step import Step
 from bridge.engine.waiting import awaited
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text, instruction_of
@@ -19,8 +20,8 @@ from bridge.policy.condition import ConditionError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from bridge.engine.facts import Fact
     from bridge.engine.run import Run
-    from bridge.engine.step import Fact
     from bridge.flow.plan import Plan
     from bridge.store.state import State
 
@@ -53,17 +54,17 @@ class _Known(Answers):
 
     def output(self, name: str) -> Any:
         """What a step of a pipeline gave; null if it has not, or has failed."""
-        entry = self._run["nodes"].get(name, {})
+        entry = self.run["nodes"].get(name, {})
         if entry.get("state") not in ("ok", "failed"):
             return None
-        asked = request_id(self._run, name)
+        asked = request_id(self.run, name)
         if entry.get("kind") == "background":
             return {"request_id": asked, "run_id": asked}
         return self.given.get(child_id(asked) if entry["kind"] == "call" else asked)
 
     def awaited(self, asked: str) -> Any:
         """What a wait comes to: what is known of the agents that it waits for."""
-        found = [self.given.get(each) for each in self._entry(asked).get("awaits", ())]
+        found = [self.given.get(each) for each in self.entry(asked).get("awaits", ())]
         return found[0] if len(found) == 1 else found or None
 
 

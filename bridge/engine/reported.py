@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from bridge.engine.step import Fact
+    from bridge.engine.facts import Fact
     from bridge.protocol.response import Response
 
 _FAILED = "agent_failed"

@@ -9,26 +9,24 @@ skip it, and it passes dead ones on. What is to be done in the world is in `run[
 
 from __future__ import annotations
 
-from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from bridge.engine.budgets import Used, spent
+from bridge.engine.draft import Draft
+from bridge.engine.facts import REFUSED, UNANSWERED
 from bridge.engine.kinds import DONE_HERE, KINDS
-from bridge.engine.last_steps import last_steps
-from bridge.engine.run_ids import OUT, child_id, node_of, request_id
-from bridge.engine.waiting import awaited, milliseconds, moment
+from bridge.engine.run_ids import OUT, node_of, request_id
+from bridge.engine.waiting import awaited, ends_by
 from bridge.policy.condition import ConditionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
+    from bridge.engine.facts import Fact
     from bridge.engine.run import Entry, Linked, LinkedNode, Run, State
     from bridge.flow.plan import Back, Code, Template
 
-    # How something that was asked has ended, and why, where it is no success. A called
-    # run that is `paused` has not ended, nor has an agent that `asks` its person
-    # something: once that is `answered`, it is asked again.
-    Fact = tuple[Literal["ok", "failed", "error", "paused", "asks", "answered"], str]
     # Whether a condition holds, of steps that ended so with these requests, and of
     # these variables.
     Truth = Callable[[Code, list[tuple[State, str]], Mapping[str, str]], bool]
@@ -39,13 +37,6 @@ _CAUGHT: Mapping[str, tuple[str, ...]] = {
     "": ("ok",), "failed": ("ok", "failed"), "any": ("ok", "failed", "error"),
 }  # fmt: skip
 _STILL_OPEN = ("paused", "asks")
-# Why a checkpoint has failed.
-REFUSED = "a person said no"
-UNANSWERED = "nobody said yes in time"
-# How often an agent may ask its person something at one visit.
-MAX_QUESTIONS = 3
-# How many steps of a pipeline may be done, whatever its loops say.
-MAX_DONE = 10_000
 # What an attempt does not have from the one before.
 _OF_ONE_ATTEMPT = ("why", "waits", "until", "deadline", "awaits")
 # Jumps back between two questions: more lead nowhere, and loops in loops multiply them.
@@ -65,18 +56,8 @@ def step(plan: Linked, run: Run, facts: Mapping[str, Fact], truth: Truth) -> Run
     return made.run
 
 
-class Used(NamedTuple):
-    """What the runs that share their budgets with a run have used.
-
-    `agents` are those that the others have asked, `tokens` those of all.
-    """
-
-    agents: int = 0
-    tokens: int = 0
-
-
-class Step:
-    """A run that is being changed; the one that it began with stays as it was."""
+class Step(Draft):
+    """A run that is led on; `used` is what others have used of its budgets."""
 
     def __init__(
         self,
@@ -86,29 +67,12 @@ class Step:
         used: Used | None = None,
         value: Value = lambda code: code,
     ) -> None:
-        self.nodes = plan["nodes"]
-        self.out = plan["out"]
-        self.is_pipeline = plan.get("form") == "pipeline"
+        super().__init__(plan, run)
         self.truth = truth
         self.value = value
         self.used = used or Used()
-        self.run: Run = {
-            **run,
-            "rev": run["rev"] + 1,
-            "nodes": {**run["nodes"]},
-            "open": [*run["open"]],
-            "vars": {**run["vars"]},
-            "loops": {**run["loops"]},
-            "due": [*run["due"]],
-        }
-        self.known = self.run["nodes"]
-        # What may be decided now.
-        self.queue: deque[str] = deque()
         self.jumps = 0
         self.whys: dict[str, str] = {}
-        if run["look"]:
-            self.run["look"] = False
-            self.touch(self.nodes)
 
     # What has ended, and what follows
 
@@ -225,15 +189,7 @@ class Step:
         else:
             self.ask(name)
         if is_first:
-            self.leave(source for source in node["in"] if self._is_idle(source))
-
-    def token(self, source: str, target: str) -> bool | None:
-        """Whether an edge is live; None if its source has not ended."""
-        entry = self.known.get(source, {})
-        state = entry.get("state", "open")
-        if state in ("open", "stopped", "cancelled"):
-            return None
-        return state != "skipped" and target not in entry.get("dead", ())
+            self.leave(source for source in node["in"] if self.is_idle(source))
 
     def _awaits_nobody(self, node: LinkedNode) -> bool:
         """Whether none of the steps that a node waits for has begun anything."""
@@ -249,8 +205,8 @@ class Step:
         self.known[name] = entry
         run, node = self.run, self.nodes[name]
         kind = node["kind"]
-        if run["status"] == "running" and (spent := self._spent(kind)):
-            self.halt("paused", spent)
+        if run["status"] == "running" and (used_up := spent(run, kind, self.used)):
+            self.halt("paused", used_up)
         if run["status"] != "running":
             entry["state"] = "cancelled"
             return
@@ -265,35 +221,14 @@ class Step:
 
     def _ask_in_pipeline(self, node: LinkedNode, entry: Entry) -> None:
         """Note what a step waits for, and until when."""
-        kind, at = node["kind"], self.run["at"]
+        kind = node["kind"]
         entry["kind"] = "background" if "background" in node else kind
         if kind in DONE_HERE:
             self.run["done"] = self.run.get("done", 0) + 1
         if kind == "wait":
             known = (each for each in awaited(node) if "attempt" in self.known[each])
             entry["awaits"] = [self.asked(each) for each in known]
-            if (seconds := node["wait"].get("seconds")) is not None:
-                entry["until"] = at + milliseconds(self.value(seconds))
-            if (until := node["wait"].get("until")) is not None:
-                entry["until"] = moment(self.value(until))
-        if (deadline_s := node.get("deadline_s")) is not None:
-            deadline_s = self.value(deadline_s)
-            if deadline_s is not None:
-                entry["deadline"] = at + milliseconds(deadline_s)
-
-    def _spent(self, kind: str) -> str:
-        """Which budget is used up, or empty."""
-        if kind in DONE_HERE and self.run.get("done", 0) >= MAX_DONE:
-            return f"{MAX_DONE:,} of its steps were done; resume it for as many again"
-        if kind != "agent":
-            return ""
-        run, tokens = self.run, self.used.tokens
-        asked = run["asked"] + self.used.agents
-        if run["agents"] is not None and asked >= run["agents"]:
-            return f"as many agents were asked as it may ask (--max-agents): {asked}"
-        if run["tokens"] is not None and tokens >= run["tokens"]:
-            return f"as many tokens were used as it may use (--max-tokens): {tokens}"
-        return ""
+        entry |= ends_by(node, self.run["at"], self.value)
 
     def end(self, name: str, state: State) -> None:
         """A node has ended: decide its edges, or jump back."""
@@ -340,10 +275,6 @@ class Step:
             return lambda: [name]
         return partial(self.last_steps, name, own=own)
 
-    def last_steps(self, name: str, *, own: bool = False) -> list[str]:
-        """The last steps before a `pass`, or the end."""
-        return last_steps(self.nodes, self.out, self.token, name, own=own)
-
     # Jumps, and stops
 
     def _jumps(self, name: str, backs: list[Back]) -> bool:
@@ -372,73 +303,3 @@ class Step:
         steps = self._about(name, own=True)()
         failed = [f"{each}: {why}" for each in steps if (why := self.whys.get(each))]
         return "; ".join([said, *failed])
-
-    def reset(self, names: Iterable[str]) -> None:
-        """Let nodes begin anew: what runs there is cancelled, their ends forgotten."""
-        chosen = {*names}
-        body = [name for name in self.nodes if name in chosen]
-        for name in body:
-            self._cancel(name)
-            if entry := self.known.get(name):
-                self.known[name] = {"visit": entry.get("visit", 1) + 1}
-        loops = self.run["loops"]
-        for key in [key for key in loops if key.partition(">")[0] in chosen]:
-            del loops[key]
-        self.touch(body)
-
-    def leave(self, names: Iterable[str]) -> None:
-        """Do without nodes that have not ended, and without all that led only there."""
-        left = [*names]
-        while left:
-            name = left.pop()
-            state = self.known.get(name, {}).get("state")
-            if state is None or self._cancel(name):
-                self.known[name] = {**self.known.get(name, {}), "state": "skipped"}
-                self.touch(target for target, _ in self.nodes[name]["to"])
-                left += [s for s in self.nodes[name]["in"] if self._is_idle(s)]
-
-    def _is_idle(self, name: str) -> bool:
-        """Whether all that a node leads to is decided without it."""
-        targets = (target for target, _ in self.nodes[name]["to"])
-        return all("state" in self.known.get(target, {}) for target in targets)
-
-    def _cancel(self, name: str) -> bool:
-        """Cancel what a node has asked; False if it has not asked anything."""
-        state = self.known.get(name, {}).get("state")
-        if state != "open" or name not in self.run["open"]:
-            return False
-        self.run["open"].remove(name)
-        self.do("cancel", self.asked(name), name)
-        return True
-
-    def asked(self, name: str) -> str:
-        """The request, checkpoint or run that a node has begun."""
-        asked = request_id(self.run, name)
-        return child_id(asked) if self.nodes[name]["kind"] == "call" else asked
-
-    def stop(self, name: str, why: str) -> None:
-        """A node has failed, and nothing looks at that: pause, or give up."""
-        self.known[name] = {**self.known.get(name, {}), "state": "stopped", "why": why}
-        if self.run["status"] == "running":
-            is_asked = self.run["policy"] == "ask"
-            self.halt("paused" if is_asked else "failed", f"{name}: {why}")
-
-    def halt(self, status: Literal["paused", "failed", "cancelled"], why: str) -> None:
-        """Stop the run; unless it is only paused, what it has asked is cancelled."""
-        self.run |= {"status": status, "why": why}
-        for name in [*self.run["open"]] if status != "paused" else ():
-            self._cancel(name)
-            self.known[name] = {**self.known[name], "state": "cancelled"}
-        if self.is_pipeline and status != "paused":
-            for name, entry in self.known.items():
-                if entry.get("kind") == "background" and entry.get("state") == "ok":
-                    self.do("cancel", self.asked(name), name)
-        self.do("tell", self.run["run"], "")
-
-    def touch(self, names: Iterable[str]) -> None:
-        """Have nodes looked at again."""
-        self.queue.extend(name for name in names if name != OUT)
-
-    def do(self, act: Any, id_: str, node: str) -> None:
-        """Have something done in the world."""
-        self.run["due"].append((act, id_, node))

@@ -10,8 +10,7 @@ from bridge.engine.results import Result, put_result
 from bridge.engine.run_ids import STARTED
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
-from bridge.store.state import file_of
-from bridge.store.submit import FOLDERS_OF_IDS, submit
+from bridge.store.submit import is_submitted, submit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +96,7 @@ def _start_agent(
     state, run = caller.state, caller.run
     mark = hashlib.sha256(dedup_key.encode()).hexdigest()[:16]
     request_id = f"{run['run']}-{STARTED}{mark}"
-    if any(state[folder].has(file_of(request_id)) for folder in FOLDERS_OF_IDS):
+    if is_submitted(state, request_id):
         return request_id
     fields = {"prompt": prompt, "answer_schema": schema, "task_id": task_id}
     request = own_request(

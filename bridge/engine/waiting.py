@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 from bridge.policy.condition import ConditionError
 
 if TYPE_CHECKING:
-    from bridge.engine.run import LinkedNode
+    from collections.abc import Callable
+
+    from bridge.engine.run import Entry, LinkedNode
+    from bridge.flow.plan import Template
 
 _MOST_S = 366 * 86_400
 
@@ -16,6 +19,25 @@ def awaited(node: LinkedNode) -> list[str]:
     """The steps that a node waits for; none if it waits for a time, or is no wait."""
     wait = node.get("wait", {})
     return [wait["node"]] if "node" in wait else wait.get("nodes", [])
+
+
+def ends_by(node: LinkedNode, asked_ms: int, value: Callable[[Template], Any]) -> Entry:
+    """When a node that was asked then ends by itself, and when it has failed.
+
+    Raises:
+        ConditionError: it cannot be told.
+    """
+    found: Entry = {}
+    wait = node.get("wait", {})
+    if (seconds := wait.get("seconds")) is not None:
+        found["until"] = asked_ms + milliseconds(value(seconds))
+    if (until := wait.get("until")) is not None:
+        found["until"] = moment(value(until))
+    if (template := node.get("deadline_s")) is not None:
+        deadline_s = value(template)
+        if deadline_s is not None:
+            found["deadline"] = asked_ms + milliseconds(deadline_s)
+    return found
 
 
 def milliseconds(seconds: Any) -> int:

@@ -23,7 +23,7 @@ from bridge.store.directory import Folder
 from bridge.store.fan_out import forget_ended
 from bridge.store.live_runs import kept_runs, remove_ended
 from bridge.store.state import State
-from bridge.store.submit import FOLDERS_OF_IDS
+from bridge.store.submit import is_submitted
 from bridge.store.sweep import sweep_all
 
 if TYPE_CHECKING:
@@ -234,5 +234,4 @@ def _remove_dedup_keys(state: State) -> int:
 
 def _is_of_nothing(state: State, dedup_file: str) -> bool:
     request_id = known_request(state, dedup_file)
-    file = f"{request_id}.json"
-    return request_id is None or not any(state[r].has(file) for r in FOLDERS_OF_IDS)
+    return request_id is None or not is_submitted(state, request_id)

@@ -14,6 +14,12 @@ from bridge.store.state import State, file_of
 FOLDERS_OF_IDS = ("requests", "processing", "responses", "done")
 
 
+def is_submitted(state: State, request_id: str) -> bool:
+    """Whether a request of this id was ever made, and is not forgotten."""
+    file = file_of(request_id)
+    return any(state[folder].has(file) for folder in FOLDERS_OF_IDS)
+
+
 def submit(
     state: State,
     request: Request,
@@ -41,7 +47,7 @@ def submit(
             if earlier is not None and earlier.request is not None:
                 known = RequestId(earlier.request.request_id)
                 return Submitted(known, is_new=False)
-            if any(state[folder].has(file) for folder in FOLDERS_OF_IDS):
+            if is_submitted(state, request.request_id):
                 raise _used(request)
             remember_key(state, request)
             if fan_out is not None and is_surplus(state, request, fan_out):

@@ -141,7 +141,7 @@ def test_a_loop_goes_round_as_often_as_it_may(world):
 
 
 def test_loops_in_loops_end(world, monkeypatch):
-    monkeypatch.setattr("bridge.engine.step.MAX_DONE", 10)
+    monkeypatch.setattr("bridge.engine.budgets.MAX_DONE", 10)
     body = ["first", "last"]
     back = [{"to": "first", "when": None, "max": 1_000_000, "body": body}]
     run = world.begin(pipeline(first=tool("set"), last=tool("set", back=back)))
