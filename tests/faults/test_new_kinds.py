@@ -14,7 +14,10 @@ from engine.pipeworld import PipeWorld, pipeline, program, tool
 from hookworld import hook_world
 from stepworld import activate, after, call, record, step, variables
 
+from bridge.agents.workflow_choice import workflow_settings
+from bridge.api.compiled_runs import compiled
 from bridge.errors import InvalidRequest
+from bridge.tasks.task import Holder, NewTask
 from bridge.tasks.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -117,3 +120,54 @@ def test_a_parameter_too_long_begins_nothing(world):
 
     assert record(world) is None
     assert call(world, "Read")[0] is True
+
+
+def test_two_coordinators_on_one_epic_take_one_task_each(tmp_path):
+    """Between looking for work and claiming it, another may claim it."""
+    world = PipeWorld(tmp_path)
+    tasks = Tasks(world.store)
+    tasks.create_all([
+        NewTask("epic"), *[NewTask(f"part {n}", parent=1) for n in (1, 2)]
+    ])  # fmt: skip
+    with tasks.database.write() as connection:
+        connection.execute("UPDATE tasks SET is_expanded = 1 WHERE number = 1")
+    options = {
+        "params": {"session_task": "#1"},
+        "settings": workflow_settings(world.settings),
+    }
+    plan, _file = compiled(
+        world.settings, world.store.place.project, "coordinator", options["params"]
+    )
+
+    first, second = (world.begin(plan, **options) for _ in range(2))
+
+    # As far as their worktrees, which take longer.
+    assert [task.assignee for task in tasks.list()] == [
+        None, f"run {first}", f"run {second}"
+    ]  # fmt: skip
+
+
+def test_who_comes_second_to_a_task_goes_on_without_it(tmp_path):
+    """Its whole run failed."""
+    world = PipeWorld(tmp_path)
+    tasks = Tasks(world.store)
+    tasks.create_all([NewTask("epic"), NewTask("part", parent=1)])
+    plan = pipeline(
+        found=tool("list_ready_tasks", {"parent": "#1"}),
+        pause=program("true"),
+        take=tool(
+            "claim_task",
+            {"task_id": "${{ steps.found.output.tasks[0].id }}"},
+            on_failure="skip",
+        ),
+        work=tool(
+            "create_task",
+            {"title": "taken"},
+            **{"if": "steps.take.status == 'completed'"},
+        ),
+    )
+    run = world.begin(plan)
+    tasks.claim(2, Holder("quicker"))
+
+    assert world.do_all(run)["status"] == "completed"
+    assert len(tasks.list()) == 2
