@@ -11,8 +11,8 @@
 As in the client, a rule for `Read` covers Grep and Glob, and one for `Edit` every tool
 that writes files. No pattern covers a command that could run another one; see
 `bridge.policy.globs` for patterns of paths. No rule grants a change of what governs the
-session itself (`.claude`, `.git`, `.bridge`, `.hostbridge`), unless it names that
-folder.
+session itself (`.claude`, `.git`, `.bridge`, `.hostbridge`, `.mcp.json`), unless it
+names that folder or file.
 
 Source: Claude Code permissions reference, "Permission rule syntax".
 """
@@ -60,7 +60,7 @@ _PATH_KEYS = {
 }
 # The tools that search a folder, and the keys with their patterns for paths.
 _SEARCHES = {"Grep": ("glob",), "Glob": ("pattern",), "LS": ()}
-_GOVERNING = frozenset({".claude", ".git", ".bridge", ".hostbridge"})
+_GOVERNING = frozenset({".claude", ".git", ".bridge", ".hostbridge", ".mcp.json"})
 # <state>/worktrees/<run>/<name> (bridge/worktrees/worktree.py).
 _OURS = re.compile(r"/\.hostbridge/state/(?:[^/]+/)*@/worktrees/[^/]+/[^/]+\Z")
 _CD = re.compile(r"\s*cd +(?!-)([\w./@-]+) +&& +(.+)")
@@ -312,11 +312,11 @@ def governs_sessions(path: str) -> bool:
 
     A change of it may start programs: hooks, servers, agents.
     """
-    return bool(_governing(path)) or PurePosixPath(path.casefold()).name == ".mcp.json"
+    return bool(_governing(path))
 
 
 def _governing(path: PurePosixPath | str) -> set[str]:
-    """The folders on a path that govern a session, whatever their case.
+    """What governs a session on a path, whatever its case.
 
     Some file systems take `.Claude` for `.claude`.
     """

@@ -261,9 +261,10 @@ CHECKS = ("developer", "merge", "qa-reviewer", "task-ops", "task-validator")
 GRANTED |= dict.fromkeys(CHECKS, GRANTED["validation-runner"])
 EXTRA = dict.fromkeys(("validation-runner", *CHECKS), ("ruff check",))
 OTHERS = {
-    "developer": {"Edit", "Write"},
-    "merge": {"Edit", "Write"},
-    "task-ops": {"Edit", "Write", "Agent", "mcp__hostbridge"},
+    # In the project: `Edit` alone is every file there is.
+    "developer": {"Edit(**)"},
+    "merge": {"Edit(**)"},
+    "task-ops": {"Edit(**)", "Agent", "mcp__hostbridge"},
 }
 
 
@@ -293,6 +294,17 @@ def test_what_it_may_run(name):
         assert not granted(*allow, tool="Bash", command=command), command
         with pytest.raises(NotGranted):
             grants.argv(command)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "path", ["/home/u/.bashrc", "../other.py", ".git/config", ".mcp.json", "~/x"]
+)
+def test_it_writes_nothing_outside_nor_what_governs_sessions(name, path):
+    allow = definition_of(name).allow
+
+    assert not granted(*allow, tool="Write", file_path=path)
+    assert not granted(*allow, tool="Edit", file_path=path)
 
 
 @pytest.mark.parametrize("name", JUDGES)
