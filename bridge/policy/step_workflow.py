@@ -20,7 +20,7 @@ always allowed: see `is_always_allowed`.
 
 from __future__ import annotations
 
-from bridge.policy.tool_classes import HANDBACK, is_own
+from bridge.policy.tool_classes import HANDBACK, is_own, usual_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,21 +92,30 @@ def _place(record: Json) -> str:
 
 def _refused_tool(gate: Json, tool: str) -> str | None:
     """Why the lists of a gate refuse a tool."""
-    mcp = mcp_name(tool)
+    mcp, called = mcp_name(tool), tool
+    tool = usual_name(tool)
     if _fits(tool, gate["blocked"]) or (mcp and _fits(mcp, gate["blockedMcp"])):
-        return f"refuses {tool}."
-    tools, servers = gate["tools"], gate["mcp"]
-    if mcp is None:
-        is_allowed = tools is None or _fits(tool, tools)
-    elif servers is None:
-        is_allowed = tools is None or is_own(tool) or _fits(tool, tools)
-    else:
-        named = _fits(mcp, servers) or (tools is not None and _fits(tool, tools))
-        # Our own tools are allowed, unless the list says which of them.
-        is_allowed = named or (is_own(tool) and not _speaks_of_ours(servers))
-    if is_allowed:
+        return f"refuses {called}."
+    if _is_allowed(gate, tool, mcp):
         return None
-    return f"does not allow {tool}; it allows {_listed(gate, is_mcp=mcp is not None)}."
+    return (
+        f"does not allow {called}; it allows {_listed(gate, is_mcp=mcp is not None)}."
+    )
+
+
+def _is_allowed(gate: Json, tool: str, mcp: str | None) -> bool:
+    """Whether the lists of what is allowed have a tool."""
+    tools, servers = gate["tools"], gate["mcp"]
+    if tools is not None and _fits(tool, tools):
+        return True
+    if mcp is None:
+        return tools is None
+    if servers is not None and _fits(mcp, servers):
+        return True
+    if not is_own(tool):
+        return tools is None and servers is None
+    # Our own tools are allowed, unless the list says which of them.
+    return servers is None or not _speaks_of_ours(servers)
 
 
 def _fits(name: str, globs: list[str]) -> bool:
@@ -160,7 +169,8 @@ def _refused_by_rule(
     scope: Json | None = None
     for rule in rules:
         tools = rule.get("tools")
-        if not rule["block"] or (tools and not _fits(fields["tool_name"], tools)):
+        name = usual_name(fields["tool_name"])
+        if not rule["block"] or (tools and not _fits(name, tools)):
             continue
         scope = scope or scope_in(record, fields, whose())
         try:
@@ -191,7 +201,7 @@ def warnings(
     scope, said = scope_in(record, fields, whose()), []
     for rule in rules:
         tools = rule.get("tools")
-        if tools and not _fits(str(fields.get("tool_name")), tools):
+        if tools and not _fits(usual_name(str(fields.get("tool_name"))), tools):
             continue
         try:
             if decide(rule["when"], scope, shell()) == "yes":

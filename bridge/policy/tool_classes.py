@@ -39,6 +39,13 @@ def is_own(tool: str) -> bool:
     return tool.startswith(_SERVERS)
 
 
+def usual_name(tool: str) -> str:
+    """The name by which lists know a tool: one of ours has two, Agent an older one."""
+    if tool.startswith(_SERVERS[1]):
+        return OWN_SERVER + tool[len(_SERVERS[1]) :]
+    return "Agent" if tool == "Task" else tool
+
+
 def tools_of(name: str) -> tuple[str, ...]:
     """The tools of a class; none for the open one."""
     return _NAMED.get(name, ())

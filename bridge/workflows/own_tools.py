@@ -20,6 +20,7 @@ OF_AGENTS = frozenset({
     "start_agent", "spawn_agent", "wait_for_agent", "cancel_agent", "status",
     "get_variables", "set_variables", "run_flow", "wait_for_flow", "cancel_flow",
 })  # fmt: skip
+STARTERS = ("start_agent", "spawn_agent", "run_flow")
 SPAWNS = frozenset({"spawn_agent", "start_agent"})
 _SUFFIXES = ("-tasks", "-tasks-ops", "-agents", "-memory", "-workflows")
 

@@ -101,13 +101,12 @@ class StepReader:
         fields, place, tree = self.fields, self.place, self.tree
         allowed, blocked = fields.allowed_tools, fields.blocked_tools
         servers, refused = fields.allowed_mcp_tools, fields.blocked_mcp_tools
-        all_blocked = _is_all(blocked)
-        all_refused = _is_all(refused)
-        in_blocked = tool_lists.tools_in(tree, (*place, "blocked_tools"), blocked)
+        all_refused = tool_lists.is_all(refused)
+        at = (*place, "blocked_tools")
         in_refused = tool_lists.servers_in(tree, (*place, "blocked_mcp_tools"), refused)
         return {
             "tools": tool_lists.tools_in(tree, (*place, "allowed_tools"), allowed),
-            "blocked": ["*"] if all_blocked else in_blocked or [],
+            "blocked": tool_lists.refused_in(tree, at, blocked, allowed),
             "mcp": tool_lists.servers_in(tree, (*place, "allowed_mcp_tools"), servers),
             "blockedMcp": ["*"] if all_refused else in_refused or [],
             "rules": [*self._commands(), *self._rules()],
@@ -127,6 +126,9 @@ class StepReader:
             code = ["runs", 0, command, words]
             if not is_plain:
                 code = ["matches", 0, command, fields.pattern]
+            elif fields.pattern.endswith("*") and fields.pattern[-2:-1].strip():
+                # `git pu*` is git push, too.
+                code = ["or", 0, code, ["matches", 0, command, fields.pattern]]
             text = f"command {fields.pattern}"
             reason = fields.reason or f"the command {fields.pattern} is refused here"
             found.append({
@@ -213,12 +215,6 @@ def names_in(code: Any) -> set[str]:
 def _written(when: Any) -> str:
     text = str(when).lower() if isinstance(when, bool) else " ".join(str(when).split())
     return "it is entered" if text == "true" else text
-
-
-def _is_all(value: Any) -> bool:
-    return value in tool_lists.ALL or (
-        isinstance(value, list) and any(each in tool_lists.ALL for each in value)
-    )
 
 
 def _with_message(value: Any) -> Any:

@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.diagnostic import Place, describe, did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
-from bridge.workflows.own_tools import is_own_server, own_tools
+from bridge.workflows.own_tools import STARTERS, is_own_server, own_tools
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
 
 ALL = ("all", "*")
+# What does the same as a tool, by another name: who refuses one refuses the others.
+_ALIKE = {
+    "Agent": tuple(f"{tool_names.OWN_SERVER}__{name}" for name in STARTERS),
+    "Bash": ("Monitor", "PowerShell", "Skill"),
+    "Edit": ("MultiEdit",),
+}
 
 
 def tools_in(tree: Tree, place: Place, value: Any) -> list[str] | None:
@@ -28,8 +34,35 @@ def tools_in(tree: Tree, place: Place, value: Any) -> list[str] | None:
         if name in ALL:
             return None
         _check_tool(tree, at, name)
-        found.append(name)
+        found.append(_whole_server(tool_names.of_own_server(name)))
     return list(tool_names.on_host(tuple(found)))
+
+
+def refused_in(tree: Tree, place: Place, value: Any, allowed: Any) -> list[str]:
+    """Names and globs of refused tools, with those that do the same.
+
+    One of those that the step allows by its name stays allowed.
+    """
+    if is_all(value):
+        return ["*"]
+    found = tools_in(tree, place, value) or []
+    named = allowed if isinstance(allowed, list) else [allowed]
+    alike = [each for name in found for each in _ALIKE.get(name, ())]
+    return [*found, *(each for each in alike if each not in (*named, *found))]
+
+
+def is_all(value: Any) -> bool:
+    """Whether a list is about every tool."""
+    return value in ALL or (
+        isinstance(value, list) and any(each in ALL for each in value)
+    )
+
+
+def _whole_server(name: str) -> str:
+    """The glob of a server's tools, as definitions name a server: `mcp__server`."""
+    server = name.removeprefix("mcp__")
+    is_server = server != name and "__" not in server and "*" not in server
+    return f"{name}__*" if is_server else name
 
 
 def servers_in(tree: Tree, place: Place, value: Any) -> list[str] | None:
@@ -48,6 +81,7 @@ def servers_in(tree: Tree, place: Place, value: Any) -> list[str] | None:
 
 def server_tool(tree: Tree, place: Place, name: str) -> str | None:
     """One `server:tool`; None, with its problem in the tree, if it is none."""
+    name = tool_names.of_own_server(name)
     server, mark, tool = name.partition(":")
     if name.startswith("mcp__"):
         server, mark, tool = name.removeprefix("mcp__").partition("__")
@@ -55,7 +89,8 @@ def server_tool(tree: Tree, place: Place, name: str) -> str | None:
         tree.error(place, f"expected server:tool, got {name!r}")
         return None
     if not is_own_server(server):
-        return f"{server}:{tool}"
+        # A call is read up to the first `__`, wherever the server's name ends.
+        return ":".join(f"{server}__{tool}".split("__", 1))
     if tool not in own_tools() and "*" not in tool:
         hint = did_you_mean(tool, own_tools())
         tree.warn(place, f"hostbridge has no tool {tool!r}{hint}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -68,6 +69,21 @@ def refused(kept: dict[str, Any], tool: str, **tool_input: Any) -> str | None:
             [f"{OURS}get_task", f"{PLUGINS}get_task", f"{OURS}set_variables"],
             [f"{OURS}close_task", f"{PLUGINS}close_task"],
         ),
+        # Whichever of its two names a call or a list has.
+        (f"blocked_tools: [{OURS}close_task]", [], [f"{PLUGINS}close_task"]),
+        (f"blocked_tools: [{PLUGINS}close_task]", [], [f"{OURS}close_task"]),
+        ("blocked_tools: [mcp__x]", ["mcp__xy__y"], ["mcp__x__y"]),
+        ("allowed_tools: [mcp__x]", ["mcp__x__y"], ["mcp__xy__y", "Read"]),
+        ("blocked_mcp_tools: ['a__b:y']", ["mcp__a__y"], ["mcp__a__b__y"]),
+        # What does the same, by another name.
+        ("blocked_tools: [Task]", ["Read"], ["Agent", "Task"]),
+        ("blocked_tools: [Agent]", [], [f"{OURS}start_agent", f"{PLUGINS}run_flow"]),
+        ("blocked_tools: [Bash]", ["Edit"], ["Bash", "Monitor", "PowerShell", "Skill"]),
+        (
+            "{allowed_tools: [Monitor], blocked_tools: [Bash]}",
+            ["Monitor"],
+            ["Bash", "PowerShell"],
+        ),
         (
             "blocked_mcp_tools: ['hostbridge:*']",
             [f"{OURS}set_variables", f"{PLUGINS}status"],
@@ -76,7 +92,7 @@ def refused(kept: dict[str, Any], tool: str, **tool_input: Any) -> str | None:
     ],
 )
 def test_lists_of_tools(step, allowed, denied):
-    lines = step[1:-1].replace(", allowed_mcp", "\n            allowed_mcp")
+    lines = re.sub(r", (\w+_tools)", r"\n            \1", step[1:-1])
     kept = record(lines if step.startswith("{") else step)
 
     assert [tool for tool in allowed if refused(kept, tool)] == []
@@ -157,6 +173,18 @@ def test_blocked_commands_are_refused_wherever_they_stand():
     assert "ask first" in str(said("cd x && git push origin"))
     assert said("git status") is None
     assert said("echo git push") is None
+
+
+def test_a_pattern_of_commands_covers_what_it_is_the_beginning_of():
+    kept = record('blocked_commands: [{pattern: "git pu*", reason: ask first}]')
+    from bridge.policy.shell_functions import shell
+
+    def said(command: str) -> str | None:
+        fields = before("Bash", command=command)
+        return refusal(kept, fields, lambda: Whose({}), lambda: shell(lambda: 0.0))
+
+    assert "ask first" in str(said("git push origin"))
+    assert said("git status") is None
 
 
 @pytest.mark.parametrize(
