@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
+import needs
 import pytest
 from hostworld import host_world
 from mcpstage import register
 from stage.models import obedient_model
-from stage.replies import reply
+from stage.replies import reply, tool_use
 from taskstage import ours, setting, through
 
 from bridge.protocol import plain_json
@@ -73,3 +76,54 @@ def test_it_escalates_exactly_at_its_bound(tmp_path):
     assert response.success, response.error
     assert (str(task.status), len(looked)) == ("escalated", 3)
     assert "greet.py is missing" in task.reason
+
+
+def test_a_second_opinion_comes_before_closing(tmp_path):
+    """By a process of its own; what it wants is mended, and looked at again."""
+    reviews = []
+    steps = {
+        "You work on task": [ours("get_task", task_id="#1")],
+        CONTEXT: [ours("get_validation_context_smart", task_id="#1")],
+        FIRST: [ours("validate_task", task_id="#1")],
+        AGAIN: [ours("validate_task", task_id="#1")],
+        FIX: [setting(fix_done=True)],
+        "For a second opinion": [
+            ours("spawn_agent", agent="qa-reviewer", task_id="#1", mode="headless")
+        ],
+    }
+    agent = through(steps, DONE)
+
+    def answers(prompt, request):
+        if JUDGE in prompt:
+            return reply(json.dumps({"passed": True, "feedback": []}))
+        return agent(request)
+
+    serve = obedient_model(answers)
+
+    def model(request):
+        if "You decide whether what was done" not in request.prompt:
+            return serve(request)
+        reviews.append(request)
+        feedback = ["greet() says nothing"] if len(reviews) == 1 else []
+        answer = {
+            "approved": not feedback, "feedback": feedback, "summary": "Read.",
+            "evidence": [],
+        }  # fmt: skip
+        return reply(tool_use("StructuredOutput", answer))
+
+    env = {"BRIDGE_CLAUDE": str(needs.client())}
+    with host_world(tmp_path, model, env=env) as world:
+        register(world)
+        world.bridge.tasks.create("It greets", validation_criteria="greet.py is there")
+        with world.stream():
+            asked = world.submit(
+                "", agent="task-ops", task_id="#1", workflow="validation",
+                variables={"wants_external_review": True},
+            )  # fmt: skip
+            response = world.ended(asked, timeout_s=150)
+        status = str(world.bridge.tasks.get("#1").status)
+        words = world.subagent_words()
+
+    assert response.success, response.error
+    assert (status, len(reviews)) == ("closed", 2)
+    assert words.index("- greet() says nothing") < words.index("again with task_id")

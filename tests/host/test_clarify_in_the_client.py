@@ -1,0 +1,169 @@
+"""The real client: task-expansion leads a session, asks its person, and lasts."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+import pytest
+from hostworld import host_world
+from mcpstage import register
+from polling import wait_until
+from stage.models import obedient_model
+from taskstage import SPEC, ours, setting, through
+
+pytestmark = pytest.mark.host
+
+ACTIVATE = (
+    f"{sys.executable} -m bridge workflow activate task-expansion "
+    "--param 'target_task_id=#1'"
+)
+BEGIN = [("Bash", {"command": ACTIVATE})]
+RESEARCH = "is to be divided into subtasks"
+CLARIFY = "Ask the person, with AskUserQuestion"
+DESIGN = "Plan the subtasks of"
+SAVE = [ours("save_expansion_spec", task_id="#1", spec=SPEC)]
+WHO = "Who is greeted?"
+QUESTION = {
+    "questions": [
+        {
+            "question": WHO,
+            "header": "Greeting",
+            "multiSelect": False,
+            "options": [
+                {"label": "The user", "description": "by name"},
+                {"label": "Everybody", "description": "the world"},
+            ],
+        }
+    ]
+}
+ASK = {
+    "please": BEGIN,
+    RESEARCH: [setting(needs_clarification=True)],
+    CLARIFY: [("AskUserQuestion", QUESTION)],
+    DESIGN: SAVE,
+}
+
+
+def session(tmp_path, steps, **more):
+    """A world whose main thread goes through these steps; task #1 is there."""
+    main = through(steps, "That is all.")
+    return host_world(tmp_path, obedient_model(main=main), **more)
+
+
+def prepare(world):
+    register(world)
+    world.allow("Bash", "mcp__hostbridge")
+    world.bridge.tasks.create("It greets")
+
+
+def subtasks(world):
+    return [task.title for task in world.bridge.tasks.list(parent="#1")]
+
+
+def newest(world):
+    """What the model has before it, in lines that do not break."""
+    words = json.dumps(world.api.turns("main")[-1].body["messages"])
+    return words.replace("\\n", " ")
+
+
+def choose(terminal, *keys):
+    """Answer the question on the screen, once it is there."""
+    terminal.wait_for_match(rf"{WHO[:-1]}[\s\S]*Esc to cancel")
+    # The client takes no key for a moment.
+    time.sleep(0.5)
+    for key in keys:
+        terminal.type(key) if len(key) > 7 else terminal.key(key)
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (("Down", "Enter"), "Everybody"),
+        (("Down", "Down", "only admins", "Enter"), "only admins"),
+    ],
+    ids=["chosen", "typed"],
+)
+def test_what_the_person_answers_decides_the_plan(tmp_path, keys, said):
+    with session(tmp_path, ASK) as world:
+        prepare(world)
+        with world.terminal() as terminal:
+            terminal.submit("please")
+            choose(terminal, *keys)
+            wait_until(lambda: "has ended" in newest(world), what="its end")
+        words = newest(world)
+        made = subtasks(world)
+
+    decided = words.index("The person decided")
+    assert said in words[decided : decided + 200]
+    assert words.index(CLARIFY) < decided
+    assert made == ["greet() says hello", "greet() is tested"]
+
+
+def test_who_wants_to_talk_is_not_stuck(tmp_path):
+    """Esc, then an answer in words: the model says what was decided."""
+    decided = {"needs_clarification": False, "clarification": "the user alone"}
+    steps = {**ASK, "greet the user alone": [setting(**decided)]}
+    with session(tmp_path, steps) as world:
+        prepare(world)
+        with world.terminal() as terminal:
+            terminal.submit("please")
+            choose(terminal, "Escape")
+            terminal.wait_for_text("Declined to answer")
+            terminal.submit("greet the user alone")
+            wait_until(lambda: "has ended" in newest(world), what="its end")
+        words = newest(world)
+
+    assert "The person decided: the user alone" in words
+
+
+def test_after_compaction_the_plan_goes_on(tmp_path):
+    """The step is said again, and what is saved then becomes subtasks."""
+    steps = {
+        "please": BEGIN,
+        RESEARCH: [setting(research_complete=True)],
+        "now save it": SAVE,
+    }
+    with session(tmp_path, steps, record=["SessionStart"]) as world:
+        prepare(world)
+        with world.terminal() as terminal:
+            terminal.submit("please")
+            wait_until(lambda: DESIGN in newest(world), what="the plan's step")
+            terminal.submit("/compact")
+            wait_until(
+                lambda: world.events[-1]["source"] == "compact", what="the compaction"
+            )
+            before = len(world.api.turns("main"))
+            terminal.submit("now save it")
+            wait_until(lambda: subtasks(world), what="the subtasks")
+            wait_until(lambda: "is divided" in newest(world), what="its end")
+        first = json.dumps(world.api.turns("main")[before].body["messages"])
+
+    assert DESIGN in first
+    assert RESEARCH not in first
+    assert len(subtasks(world)) == 2
+
+
+def test_after_compaction_a_saved_plan_is_carried_out(tmp_path):
+    """Somebody else saved it meanwhile; who begins again makes no other."""
+    steps = {"please": BEGIN, "once more": BEGIN}
+    with session(tmp_path, steps, record=["SessionStart"]) as world:
+        prepare(world)
+        with world.terminal() as terminal:
+            terminal.submit("please")
+            wait_until(lambda: RESEARCH in newest(world), what="its first step")
+            world.bridge.call_tool(
+                "save_expansion_spec", {"task_id": "#1", "spec": SPEC}
+            )
+            terminal.submit("/compact")
+            wait_until(
+                lambda: world.events[-1]["source"] == "compact", what="the compaction"
+            )
+            world.bridge.workflows.end()
+            terminal.submit("once more")
+            wait_until(lambda: "is divided" in newest(world), what="its end")
+
+    assert len(subtasks(world)) == 2
+    assert DESIGN not in newest(world)
