@@ -33,6 +33,7 @@ PURE = (
     "agent_loop/reply_schema.py", "agent_loop/call_history.py",
     "agents/diagnostic.py", "agents/templates.py", "agents/agent_names.py",
     "agents/syntax_node.py", "rules/signs.py", "pipelines/argv.py",
+    "pipelines/reading.py",
     "pipelines/foreign_tools.py", "pipelines/compiler.py",
     "change/diffs.py", "change/secrets.py",
     *(f"flow/{name}.py" for name in (

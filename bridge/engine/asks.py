@@ -155,14 +155,10 @@ class Texts(NamedTuple):
         """The value of a template that is a mapping.
 
         Raises:
-            InvalidRequest: it is none.
+            InvalidRequest: it is something else.
         """
         value = self.answers.evaluated(template)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            raise InvalidRequest(f"arguments must be a mapping, got {value!r:.80}")
-        return value
+        return {} if value is None else _mapping(value)
 
     def call(self, node: str) -> dict[str, Any]:
         """What a pipeline asks its agent with, by the names of `AgentCall`."""
@@ -200,10 +196,6 @@ def request_of(
         "max_attempts": 1 if is_retried else None,
         **_of_call(call, run["ask"], store.place),
     }
-    if not fields["prompt"]:
-        from bridge.tasks.task_prompt import prompt_of  # with SQLite
-
-        fields["prompt"] = prompt_of(store, str(fields["task_id"]))
     if call and route == "host" and (own := _own_route(definition, call)):
         fields["route"] = own
     return own_request(store, find, run, request_id, agent, fields)
@@ -232,9 +224,7 @@ def own_request(
     definition = find(agent, route)
     fields = {"agent_type": agent, **run["ask"], **fields}
     if not fields["prompt"].strip() and fields.get("task_id"):
-        from bridge.tasks.task_prompt import prompt_of  # with SQLite
-
-        fields["prompt"] = prompt_of(store, fields["task_id"])
+        fields["prompt"] = _words_of_task(store, fields["task_id"])
     fields = {name: value for name, value in fields.items() if value is not None}
     if definition is not None:
         from bridge.agents.apply import choices
@@ -268,14 +258,18 @@ def _of_call(call: dict[str, Any], ask: dict[str, Any], place: Place) -> dict[st
     }
     found = {name: as_text(value) for name, value in found.items() if value is not None}
     if given := call.get("arguments"):
-        if not isinstance(given, dict):
-            raise InvalidRequest(f"arguments must be a mapping, got {given!r:.80}")
-        found["variables"] = {**ask.get("variables", {}), **given}
+        found["variables"] = {**ask.get("variables", {}), **_mapping(given)}
     if (timeout_s := call.get("timeout_s")) is not None:
         found["timeout"] = max(_LEAST_MS, milliseconds(timeout_s))
     if folder := as_text(call.get("cwd")):
         found["folder"] = str(check_folder(place, folder))
     return found
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidRequest(f"arguments must be a mapping, got {value!r:.80}")
+    return value
 
 
 def _own_route(definition: Definition | None, call: dict[str, Any]) -> OwnRoute | None:

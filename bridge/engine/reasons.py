@@ -17,6 +17,7 @@ from bridge.engine.step import Step
 from bridge.engine.waiting import awaited
 from bridge.flow.condition import read_condition
 from bridge.flow.filling import as_text
+from bridge.protocol.wording import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,5 +115,4 @@ def _quoted(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = "nothing" if value is None else " ".join(as_text(value)[: 4 * _MOST].split())
-    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
+    return line_of("nothing" if value is None else as_text(value), _MOST)

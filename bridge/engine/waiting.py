@@ -44,7 +44,7 @@ def milliseconds(seconds: Any) -> int:
     """A time in seconds, a number or a text, in milliseconds.
 
     Raises:
-        ConditionError: it is none, or longer than a year.
+        ConditionError: it is something else, or longer than a year.
     """
     found = _number(seconds)
     if found is None or not 0 <= found <= _MOST_S:
@@ -58,7 +58,7 @@ def moment(value: Any) -> int:
     """A moment, in seconds since 1970 or as ISO 8601, in milliseconds since 1970.
 
     Raises:
-        ConditionError: it is none.
+        ConditionError: it is something else.
     """
     from datetime import datetime
 

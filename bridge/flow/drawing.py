@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.flow.graph import graph_of, text_of
+from bridge.protocol.wording import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -132,9 +133,7 @@ def _at_most(times: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    words = " ".join(text[: 4 * _MAX_SAID].split())
-    line = "".join(filter(str.isprintable, words))
-    return line if len(line) <= _MAX_SAID else f"{line[: _MAX_SAID - 1]}…"
+    return line_of(text, _MAX_SAID)
 
 
 def _quoted(text: str) -> str:

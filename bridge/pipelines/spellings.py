@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from bridge.agents.diagnostic import Place
     from bridge.pipelines.foreign_tools import Foreign
-    from bridge.pipelines.step_kinds import Reading
+    from bridge.pipelines.reading import Reading
 
 _MAPPINGS = frozenset({"set", "arguments", "inputs"})
 _TEXTS = frozenset(

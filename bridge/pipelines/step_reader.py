@@ -11,8 +11,10 @@ from bridge.agents.validate import check
 from bridge.pipelines.expressions import Known
 from bridge.pipelines.fields import StepFields
 from bridge.pipelines.pipeline import PipelineStep, Repeat
+from bridge.pipelines.reading import Reading
 from bridge.pipelines.spellings import approval_parts, one_form
-from bridge.pipelines.step_kinds import KINDS, Reading, in_a_line
+from bridge.pipelines.step_kinds import KINDS
+from bridge.protocol.wording import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from bridge.pipelines.surroundings import Surroundings
 
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,55}\Z")
+# Of what a drawing says about a step.
+_MOST_SHOWN = 60
 _SPELT = (*KINDS, "mcp", "invoke_pipeline")
 _ALL_HAVE = frozenset(
     ("id", "name", "description", "condition", "retries", "on_failure", "repeat")
@@ -91,7 +95,7 @@ class StepReader:
         if "on_failure" in raw:
             node["on_failure"] = raw["on_failure"]
         detail = said.detail
-        detail |= {"line": line, "says": in_a_line(said.says)}
+        detail |= {"line": line, "says": line_of(said.says, _MOST_SHOWN)}
         if column:
             detail["column"] = column
         if isinstance(raw.get("condition"), str):

@@ -26,6 +26,13 @@ def quoted(value: object, limit: int = 60) -> str:
         return f"(a {type(value).__name__})"
 
 
+def line_of(text: str, most: int) -> str:
+    """The text on one line that can be printed, of `most` characters at most."""
+    words = " ".join(text[: 4 * most].split())
+    line = "".join(filter(str.isprintable, words))
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def squeezed(text: str) -> str:
     """The text on one line, with single blanks."""
     return _SPACE.sub(" ", text).strip()
