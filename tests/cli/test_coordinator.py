@@ -1,0 +1,289 @@
+"""The shipped coordinator over real tasks and real worktrees, with scripted agents."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from coordinatorworld import ROUND, Agents, git, make_repository, review
+
+pytestmark = pytest.mark.usefixtures("beside")
+
+
+@pytest.fixture
+def epic(project):
+    """A repository, and a task with two subtasks."""
+    make_repository(project.folder)
+    whole = project.bridge.tasks.create("A shop that adds up")
+    for title in ("Round prices", "Add a discount"):
+        project.bridge.tasks.create(title, parent=whole.ref)
+    return whole
+
+
+def run(project, host, agents, task="#1"):
+    words = ("run", "coordinator", "--param", f"session_task={task}", "--json")
+    with host.serving(agents):
+        return project.run(*words)
+
+
+def statuses(project):
+    return {each.ref: str(each.status) for each in project.bridge.tasks.list()}
+
+
+def worktrees(project):
+    return [*(project.state / "worktrees").glob("*/*/")]
+
+
+@pytest.mark.usefixtures("epic")
+def test_every_subtask_is_done_merged_and_closed(project, host):
+    agents = Agents(project, host)
+
+    ran = run(project, host, agents)
+
+    assert ran.code == 0, ran
+    answer = {"task": "#1", "status": "closed", "subtasks": 2, "closed": 2}
+    assert ran.json["answers"] == [answer]
+    assert statuses(project) == dict.fromkeys(("#1", "#2", "#3"), "closed")
+    assert [*agents.asked_for("#2")] == [*agents.asked_for("#3")] == ROUND
+    assert {"part2.py", "part3.py"} <= {f.name for f in project.folder.iterdir()}
+    assert git(project.folder, "status", "--porcelain", "-uno") == ""
+    log = git(project.folder, "log", "--format=%s")
+    assert "#2: Round prices" in log
+    assert "#3: Add a discount" in log
+    assert git(project.folder, "branch", "--format=%(refname:short)") == "main\n"
+    assert worktrees(project) == []
+
+
+@pytest.mark.usefixtures("epic")
+def test_what_the_reviewer_sends_back_is_done_again(project, host):
+    class Once(Agents):
+        def qa_reviewer(self, request):
+            is_first = self.asked_for(request.task_id).count("qa-reviewer") == 1
+            return review("say why") if is_first else review()
+
+    agents = Once(project, host)
+    ran = run(project, host, agents)
+
+    assert ran.json["answers"][0]["closed"] == 2
+    assert agents.asked_for("#2") == [*ROUND[:2], *ROUND]
+    assert "say why" in agents.prompts[2]
+
+
+@pytest.mark.usefixtures("epic")
+def test_what_is_sent_back_three_times_is_a_persons(project, host):
+    class Never(Agents):
+        def qa_reviewer(self, request):
+            return review("say why") if request.task_id == "#2" else review()
+
+    agents = Never(project, host)
+    ran = run(project, host, agents)
+
+    assert ran.code == 1
+    assert ran.json["why"].startswith(
+        "unfinished: 1 of 2 subtasks of #1 are closed, and it is open"
+    )
+    assert agents.asked_for("#2") == ROUND[:2] * 3
+    assert statuses(project) == {"#1": "open", "#2": "escalated", "#3": "closed"}
+    reason = project.bridge.tasks.get("#2").reason
+    (kept,) = worktrees(project)
+    assert "three times" in reason
+    assert "say why" in reason
+    assert str(kept) in reason
+    assert (kept / "part2.py").exists()
+
+
+@pytest.mark.usefixtures("epic")
+@pytest.mark.parametrize("who", ["developer", "qa-reviewer", "task-ops"])
+def test_who_fails_has_the_task_escalated_and_the_rest_goes_on(project, host, who):
+    class Fails(Agents):
+        def __call__(self, request):
+            if (request.agent_type, request.task_id) == (who, "#2"):
+                self.asked.append((who, "#2"))
+                return "no compiler"  # which is no answer
+            return super().__call__(request)
+
+    ran = run(project, host, Fails(project, host))
+
+    assert ran.code == 1
+    assert statuses(project) == {"#1": "open", "#2": "escalated", "#3": "closed"}
+    assert "no_json" in project.bridge.tasks.get("#2").reason
+
+
+@pytest.mark.usefixtures("epic")
+def test_a_developer_who_says_that_it_failed_has_not_done_it(project, host):
+    class Fails(Agents):
+        def developer(self, request):
+            done = super().developer(request)
+            if request.task_id == "#2":
+                return done | {"status": "failed", "summary": "no compiler"}
+            return done
+
+    agents = Fails(project, host)
+    ran = run(project, host, agents)
+
+    assert ran.code == 1
+    assert agents.asked_for("#2") == ["developer"]
+    assert statuses(project) == {"#1": "open", "#2": "escalated", "#3": "closed"}
+    assert "agent_failed: no compiler" in project.bridge.tasks.get("#2").reason
+
+
+@pytest.mark.usefixtures("epic")
+def test_what_does_not_pass_its_validation_is_not_merged(project, host):
+    class Strict(Agents):
+        def task_validator(self, request):
+            passed = request.task_id != "#2"
+            return {"passed": passed, "feedback": [] if passed else ["no test"]}
+
+        def task_ops(self, request):
+            for _ in range(3):
+                if self.validate(request.task_id) == "passed":
+                    return super().task_ops(request)
+            words = "It failed its validation 3 times"
+            self.bridge.tasks.escalate(request.task_id, reason=words)
+            return {"status": "failed", "summary": words}
+
+    agents = Strict(project, host)
+    ran = run(project, host, agents)
+
+    assert ran.code == 1
+    assert statuses(project) == {"#1": "open", "#2": "escalated", "#3": "closed"}
+    reason = project.bridge.tasks.get("#2").reason
+    assert reason == "It failed its validation 3 times"
+    assert not (project.folder / "part2.py").exists()
+    assert [kept.name for kept in worktrees(project)] == ["2"]
+
+
+class Conflicts(Agents):
+    """Somebody else changes the same file while the first subtask is worked on."""
+
+    def write(self, request):
+        from pathlib import Path
+
+        folder = Path(request.folder)
+        (folder / "shop.py").write_text(f"# task {request.task_id}\n")
+        if request.agent_type == "developer" and request.task_id == "#2":
+            (self.project.folder / "shop.py").write_text("# meanwhile\n")
+            git(self.project.folder, "commit", "-qam", "Meanwhile")
+        return "shop.py"
+
+
+@pytest.mark.usefixtures("epic")
+def test_a_conflict_is_made_again_on_top_of_the_others(project, host):
+    agents = Conflicts(project, host)
+
+    ran = run(project, host, agents)
+
+    assert ran.code == 0, ran
+    assert agents.asked_for("#2") == [*ROUND, "merge"]
+    asked = next(p for p in agents.prompts if "does not merge into" in p)
+    assert "shop.py" in asked
+    assert (project.folder / "shop.py").read_text() == "# task #3\n"
+    # The change as it was made first is still there.
+    (kept,) = worktrees(project)
+    assert (kept / "shop.py").read_text() == "# task #2\n"
+
+
+@pytest.mark.usefixtures("epic")
+def test_a_conflict_that_nobody_takes_out_is_named_and_nothing_is_lost(project, host):
+    class Stuck(Conflicts):
+        def merge(self, request):
+            done = super().merge(request)
+            return done | {"status": "blocked", "summary": "both exclude each other"}
+
+    ran = run(project, host, Stuck(project, host))
+
+    assert ran.code == 1
+    assert statuses(project) == {"#1": "open", "#2": "escalated", "#3": "closed"}
+    reason = project.bridge.tasks.get("#2").reason
+    assert "both exclude each other" in reason
+    assert "shop.py" in reason
+    assert "does not merge into 'main'" in reason
+    kept = {folder.name: folder / "shop.py" for folder in worktrees(project)}
+    assert kept["2"].read_text() == "# task #2\n"
+    branches = git(project.folder, "branch", "--format=%(refname:short)").split()
+    assert [each for each in branches if each.endswith("/2")]
+
+
+class Divides(Agents):
+    """Its task-ops divides a task into one part, or says that it did."""
+
+    parts = 1
+
+    def task_ops(self, request):
+        if request.workflow != "expansion":
+            return super().task_ops(request)
+        for _ in range(self.parts):
+            self.bridge.tasks.create("The only part", parent=request.task_id)
+        return {"status": "success", "summary": "divided"}
+
+
+def test_a_task_that_nobody_divided_is_divided_first(project, host):
+    make_repository(project.folder)
+    project.bridge.tasks.create("Not divided yet")
+    agents = Divides(project, host)
+
+    ran = run(project, host, agents)
+
+    assert ran.code == 0, ran
+    assert agents.asked[0] == ("task-ops", "#1")
+    assert statuses(project) == {"#1": "closed", "#2": "closed"}
+
+
+def test_a_task_that_was_not_divided_is_not_taken_for_done(project, host):
+    make_repository(project.folder)
+    project.bridge.tasks.create("Not divided yet")
+    agents = Divides(project, host)
+    agents.parts = 0
+
+    ran = run(project, host, agents)
+
+    assert ran.code == 1
+    assert "#1 has no subtasks" in ran.json["why"]
+    assert statuses(project) == {"#1": "open"}
+
+
+@pytest.mark.usefixtures("epic")
+def test_a_question_of_an_agent_is_a_persons_and_its_answer_is_used(
+    project, host, until
+):
+    class Asks(Agents):
+        def developer(self, request):
+            done = super().developer(request)
+            if request.task_id == "#2" and "A person has said" not in request.prompt:
+                question = {"question": "Up or down?", "summary": "not clear"}
+                return done | question | {"status": "blocked"}
+            return done
+
+    agents = Asks(project, host)
+    runs = project.state / "runs"
+
+    def answer():
+        until(lambda: ("developer", "#2") in agents.asked)
+        (run_id,) = (file.name for file in runs.iterdir() if file.is_dir())
+        until(lambda: project.run("approve", run_id, "down").code == 0)
+
+    person = threading.Thread(target=answer)
+    person.start()
+    ran = run(project, host, agents)
+    person.join()
+
+    assert ran.code == 0, ran
+    assert agents.asked_for("#2") == ["developer", *ROUND]
+    assert "Up or down?" in agents.prompts[1]
+    assert "down" in agents.prompts[1]
+
+
+@pytest.mark.usefixtures("epic")
+def test_what_another_has_claimed_is_left_to_it(project, host):
+    class Meanwhile(Agents):
+        def qa_reviewer(self, request):
+            if request.task_id == "#2":
+                project.bridge.tasks.claim("#3")
+            return super().qa_reviewer(request)
+
+    agents = Meanwhile(project, host)
+    ran = run(project, host, agents)
+
+    assert ran.code == 1
+    assert agents.asked_for("#3") == []
+    assert statuses(project) == {"#1": "open", "#2": "closed", "#3": "in_progress"}

@@ -1,0 +1,109 @@
+"""Agents of the shipped coordinator, as an open session would have them answer.
+
+What they write lies in the worktrees that the coordinator made for them. A validation
+goes its real way: a validator is asked, and its verdict is the task's.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cli.conftest import Host, Project
+
+    from bridge.protocol.request import Request
+
+ROUND = ["developer", "qa-reviewer", "task-ops", "task-validator"]
+
+
+def git(folder: Path, *words: str) -> str:
+    """What git says; it is the tests' alone."""
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
+    env |= {
+        f"GIT_{who}_{what}": "x@x"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
+    done = subprocess.run(
+        ["git", *words], cwd=folder, env=env, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def make_repository(folder: Path) -> None:
+    """A repository with one file."""
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "shop.py").write_text("def price(): return 1\n")
+    git(folder, "add", "shop.py")
+    git(folder, "commit", "-qm", "Begin")
+
+
+class Agents:
+    """What each agent does when it is asked; `asked` has whom, for which task."""
+
+    def __init__(self, project: Project, host: Host) -> None:
+        self.project = project
+        self.host = host
+        self.bridge = project.bridge
+        self.asked: list[tuple[str, str]] = []
+        self.prompts: list[str] = []
+
+    def __call__(self, request: Request) -> str:
+        self.asked.append((request.agent_type, request.task_id or ""))
+        self.prompts.append(f"{request.prompt}\n{request.variables}")
+        return json.dumps(getattr(self, request.agent_type.replace("-", "_"))(request))
+
+    def asked_for(self, task: str) -> list[str]:
+        """Who was asked for a task."""
+        return [who for who, for_task in self.asked if for_task == task]
+
+    def developer(self, request: Request) -> dict[str, Any]:
+        name = self.write(request)
+        return {"status": "success", "summary": "done", "files": [name], "evidence": []}
+
+    def write(self, request: Request) -> str:
+        """Write what the task asks for, into its worktree."""
+        folder = Path(request.folder or "")
+        assert folder != self.project.folder
+        task = request.task_id or ""
+        name = f"part{task[1:]}.py"
+        (folder / name).write_text(f"# task {task}\n")
+        return name
+
+    def qa_reviewer(self, _request: Request) -> dict[str, Any]:
+        return review()
+
+    def task_ops(self, request: Request) -> dict[str, Any]:
+        assert request.workflow == "validation"
+        state = self.validate(request.task_id or "")
+        if state == "passed":
+            self.bridge.tasks.close(request.task_id or "", reason="validated")
+        return {"status": "success", "summary": state}
+
+    def validate(self, task: str) -> str:
+        """Have a task validated, as the workflow has it done; the verdict."""
+        said = self.bridge.call_tool("validate_task", {"task_id": task})
+        while said["state"] == "running":
+            for request in self.host.claim():
+                self.host.answer(request, self(request))
+            said = self.bridge.call_tool("get_validation_status", {"task_id": task})
+        return str(said["state"])
+
+    def task_validator(self, _request: Request) -> dict[str, Any]:
+        return {"passed": True, "feedback": []}
+
+    def merge(self, request: Request) -> dict[str, Any]:
+        return self.developer(request)
+
+
+def review(*feedback: str) -> dict[str, Any]:
+    """What a reviewer answers: approved where nothing is wanted."""
+    return {
+        "approved": not feedback,
+        "feedback": [*feedback],
+        "summary": "seen",
+        "evidence": [],
+    }
