@@ -142,6 +142,7 @@ class AsyncBridge:
     story = _in_thread(Bridge.story)
     prune = _in_thread(Bridge.prune)
     variables = _in_thread(Bridge.variables)
+    call_tool = _in_thread(Bridge.call_tool)
 
     ask = _waiting(Bridge.ask)
     run = _waiting(Bridge.run)

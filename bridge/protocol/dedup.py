@@ -22,10 +22,11 @@ _COMPARED = {
     "session": "session",
     "task_id": "task id",
     "workflow": "workflow",
+    "folder": "folder",
 }
 # What a definition fills in where the asker left it open.
 _FILLED_IN = frozenset({"answer_schema", "context", "model", "variables"})
-_SHOWN = frozenset({"agent_type", "model", "session", "task_id", "workflow"})
+_SHOWN = frozenset({"agent_type", "model", "session", "task_id", "workflow", "folder"})
 
 
 def differences(

@@ -247,6 +247,7 @@ def test_shows_what_else_was_asked_for(project):
     request_id = project.submit(
         "a",
         agent="researcher",
+        route="host",
         priority="high",
         session="another",
         dedup_key="k",

@@ -12,6 +12,7 @@ from bridge.doctor.finding import Verdict, ok, warning
 from bridge.host.hook_table import form_of
 from bridge.host.mcp_registration import entry
 from bridge.shipped import hooks_folder
+from bridge.tasks.tool_table import TOOLS
 
 
 def register(patient, python=sys.executable):
@@ -36,7 +37,7 @@ def test_a_server_starts_and_has_its_tools(patient):
     assert finding.found == (
         "--local: it starts, and has start_agent, spawn_agent, wait_for_agent, "
         "cancel_agent, run_flow, wait_for_flow, cancel_flow, status, get_variables, "
-        "set_variables"
+        f"set_variables, {', '.join(TOOLS)}"
     )
     assert not patient.state.exists()
 

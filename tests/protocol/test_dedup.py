@@ -27,6 +27,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
     ({"session": "s"}, "session (None there, 's' here)"),
     ({"task_id": "t"}, "task id (None there, 't' here)"),
     ({"workflow": "w"}, "workflow (None there, 'w' here)"),
+    ({"folder": "/p/w"}, "folder (None there, '/p/w' here)"),
     ({"route": "local"}, "route ('host' there, 'local' here)"),
 ]
 
