@@ -113,7 +113,13 @@ class Variables:
     ) -> Variables:
         """Those of an agent that no session runs, for its model."""
         first = _declared(store, settings)
-        first |= {name: Variable(value, "person") for name, value in begun.items()}
+        # What was set since is whose the record says: also by its workflow.
+        since = read_variables(store, Holder.agent(request_id))
+        first |= {
+            name: Variable(value, "person")
+            for name, value in begun.items()
+            if name not in since
+        }
         kept = kept_variables(settings, store)
         return cls(store, Holder.agent(request_id), "model", first, kept)
 
