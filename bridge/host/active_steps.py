@@ -268,10 +268,17 @@ def _names_token(raw: Json) -> bool:
 
 
 def _works_on(raw: Json) -> bool:
-    """Whether something works in the background that will speak again."""
-    tasks = raw.get("background_tasks")
+    """Whether something works in the background that will speak again.
+
+    Source: measured on Claude Code 2.1.330: an agent in the background is itself one of
+    the tasks of its own SubagentStop, and running.
+    """
+    tasks, own = raw.get("background_tasks"), raw.get("agent_id")
     return isinstance(tasks, list) and any(
-        isinstance(task, dict) and task.get("type") in _SPEAKS for task in tasks
+        isinstance(task, dict)
+        and task.get("type") in _SPEAKS
+        and (own is None or task.get("id") != own)
+        for task in tasks
     )
 
 

@@ -362,6 +362,16 @@ def test_an_answer_without_any_call_is_held_back(world: HookWorld):
     assert step(world, agent) == "look"
 
 
+def test_in_the_background_it_is_itself_what_works_on(world: HookWorld):
+    define(world, STOPS)
+    _, _, agent = world.begin(agent="worker")
+    own = {"id": agent, "type": "subagent", "status": "running"}
+
+    said = world.stop(agent, GOOD, background_tasks=[own])
+
+    assert said["decision"] == "block"
+
+
 def test_in_auto_mode_its_report_is_held_back(world: HookWorld):
     define(world, STOPS)
     _, _, agent = world.begin(agent="worker")

@@ -1,0 +1,161 @@
+"""Step workflows in the real client, on the routes and in the places left to them."""
+
+from __future__ import annotations
+
+import needs
+import pytest
+from hostworld import host_world
+from mcpstage import calling as calling_ours
+from mcpstage import register
+from stage.models import obedient_model
+from stage.replies import reply, tool_use
+from test_budgets_in_the_client import run
+from test_idle_session import make_repository
+from test_step_workflows_in_the_client import (
+    ACTIVATE,
+    DONE,
+    LOOK,
+    NAGS,
+    OUTPUT,
+    REFUSED,
+    SEEN,
+    WORK,
+    WORKER,
+    define,
+    doing,
+    made,
+    shell,
+    write,
+)
+from test_variables_in_the_client import LONG, SHORT
+
+pytestmark = pytest.mark.host
+
+ANSWER = {"status": "success", "summary": "s", "evidence": []}
+NOT_DONE = "step look of the workflow two is not done. Set seen."
+
+
+def test_a_process_of_ours_works_through_its_own(tmp_path):
+    """`claude -p`, whose hooks are another program's: ours."""
+    call = {"prompt": "Work now.", "agent": "worker", "mode": "headless"}
+    main, calls, seen = calling_ours(("start_agent", call)), [], []
+
+    def model(request):
+        if "You work through the step workflow two." not in request.prompt:
+            return main(request)
+        seen.append(request)
+        return reply(calls.pop(0) if calls else tool_use("StructuredOutput", ANSWER))
+
+    env = {"BRIDGE_CLAUDE": str(needs.client())}
+    with host_world(tmp_path, model, env=env) as world:
+        define(world, NAGS)
+        register(world)
+        world.allow("mcp__hostbridge", "Bash", "Write")
+        world.define("worker", WORKER)
+        calls += [shell("ls"), write(world, "early")]
+        calls += [tool_use("StructuredOutput", ANSWER), shell(SEEN), write(world)]
+        calls += [shell(DONE)]
+        assert world.print("please").exit_code == 0
+        (response,) = world.responses()
+        words = str(seen[-1].messages)
+
+    assert (response.route, response.success) == ("claude", True)
+    assert (made(world, "early"), made(world)) == (False, True)
+    assert REFUSED in words
+    assert NOT_DONE in words
+    assert words.index(LOOK) < words.index(WORK)
+
+
+@pytest.mark.parametrize("how", ["one-shot", "stream"])
+def test_an_agent_that_answers_at_once_has_begun_its_workflow(tmp_path, how):
+    """It calls no tool before its end, which is refused."""
+    turns = []
+
+    def answers(_prompt, request):
+        turns.append(request)
+        calls = {2: shell(SEEN), 3: shell(DONE)}
+        call = calls.get(len(turns))
+        return reply(call) if call else reply(OUTPUT)
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        define(world, NAGS)
+        world.allow("Bash")
+        world.define("worker", WORKER)
+        response = world.serve(how, agent="worker")
+        words = world.subagent_words()
+
+    assert response.success
+    assert NOT_DONE in words
+    assert LOOK in words
+    assert WORK in words
+
+
+@pytest.mark.parametrize("how", ["stream", "terminal"])
+def test_compacted_an_agent_is_told_its_step_again(tmp_path, how):
+    left = []
+
+    def answers(_prompt, request):
+        turns.append(str(request.messages))
+        return reply(left.pop(0)) if left else reply(OUTPUT)
+
+    turns = []
+    model = obedient_model(answers)
+    with host_world(tmp_path, model, env=SHORT, record=["SessionStart"]) as world:
+        define(world)
+        world.allow("Bash", "Write")
+        world.define("worker", WORKER)
+        left += [shell("ls"), shell(LONG), write(world, "early"), shell(SEEN)]
+        left += [write(world), shell(DONE)]
+        request = world.submit(agent="worker")
+        with world.terminal() if how == "terminal" else world.stream():
+            response = world.ended(request)
+            world.wait_until_forgotten()
+        compacted = [each for each in world.events if each["source"] == "compact"]
+
+    assert response.success
+    assert compacted[0]["agent_id"]
+    assert (made(world, "early"), made(world)) == (False, True)
+    # Its first call, with which it was told, is gone; it has been told again.
+    assert "{'command': 'ls'}" not in turns[-1]
+    assert LOOK in turns[-1]
+    assert any(REFUSED in each for each in turns)
+
+
+def test_a_person_begins_one_in_an_open_session(tmp_path):
+    """From a terminal, by the session's id; the model is told at its next turn."""
+    calls = []
+    with host_world(tmp_path, obedient_model(main=doing(calls))) as world:
+        define(world)
+        world.allow("Bash", "Write")
+        with world.stream() as session:
+            (live,) = world.live()
+            begin = "workflow", "activate", "two", "--session", live.session_id
+            said = run(world, *begin)
+            calls += [write(world, "early"), shell(SEEN), write(world), shell(DONE)]
+            session.ask("go", timeout_s=90)
+        words = world.main_words()
+
+    assert "two" in said
+    assert (made(world, "early"), made(world)) == (False, True)
+    assert REFUSED in words
+    assert words.index(LOOK) < words.index(WORK)
+    assert "The workflow two has ended" in words
+
+
+def test_it_goes_where_the_session_goes(tmp_path):
+    """A folder below: the same project, the same session."""
+    calls = []
+    with host_world(tmp_path, obedient_model(main=doing(calls))) as world:
+        make_repository(world)
+        define(world)
+        world.allow("Bash", "Write")
+        calls += [shell(ACTIVATE), shell("mkdir -p sub && cd sub")]
+        calls += [write(world, "early"), shell(SEEN), write(world), shell(DONE)]
+        with world.stream(greet=False) as session:
+            session.ask("go", timeout_s=90)
+        words = world.main_words()
+
+    assert REFUSED in words
+    assert (made(world, "early"), made(world)) == (False, True)
+    assert words.index(LOOK) < words.index(WORK)
+    assert "The workflow two has ended" in words
