@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from bridge.agents.workflow_choice import choose
 from bridge.errors import InvalidRequest
@@ -143,9 +143,11 @@ def check_route(definition: Definition, route: RouteName) -> None:
         InvalidRequest: it takes other routes.
     """
     if not definition.takes(route):
+        others = filter(definition.takes, get_args(RouteName))
+        known = dict.fromkeys((*definition.routes, *others))
         raise InvalidRequest(
             f"agent {definition.name!r} does not take the route {route}; it takes "
-            f"{' or '.join(definition.routes)}"
+            f"{' or '.join(known)}"
         )
 
 
