@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from bridge.agents.diagnostic import Diagnostic, Place
     from bridge.agents.yaml_source import Tree
 
-_RULE_FIELDS = (
-    "on_after_tool", "on_before_tool", "on_session_start", "on_stop",
-    "on_subagent_stop", "on_user_prompt",
-)  # fmt: skip
 # Fields of a step that acts by itself, which those of a step workflow do not.
 _ACTIONS = {"id", "agent", "exec", "tool", "mcp", "wait", "approval", "pipeline"}
 
@@ -154,16 +150,20 @@ def _check_kind(tree: Tree) -> bool:
     value = tree.value
     if not isinstance(value, dict):
         return True
+    from bridge.agents.foreign_fields import OF_AN_AGENT
+    from bridge.agents.other_kinds import other_kind
+
     steps = value.get("steps")
-    if rules := [field for field in _RULE_FIELDS if field in value]:
-        field, kind = rules[0], "a rules file"
-        place = "~/.hostbridge/rules.yaml or .bridge/rules.yaml"
-    elif "prompt" not in value and isinstance(steps, (list, dict)):
+    if other := other_kind(value):
+        message = f"this is {other.what}, not an agent: {other.way}"
+        tree.error((other.field,), message)
+        return False
+    is_agent = "prompt" in value or value.keys() & OF_AN_AGENT
+    if isinstance(steps, (list, dict)) and not is_agent:
         acts = [s for s in steps if isinstance(s, dict) and _ACTIONS & s.keys()]
         is_pipeline = value.get("type") == "pipeline" or acts
         field, kind = "steps", "a pipeline" if is_pipeline else "a workflow"
         place = "~/.hostbridge/workflows or .bridge/workflows"
-    else:
-        return True
-    tree.error((field,), f"this is {kind}, not an agent: it belongs in {place}")
-    return False
+        tree.error((field,), f"this is {kind}, not an agent: it belongs in {place}")
+        return False
+    return True

@@ -21,6 +21,7 @@ from pydantic import Field
 
 from bridge.agents.definition import StrictModel
 from bridge.agents.diagnostic import Diagnostic, Place, did_you_mean, format_place
+from bridge.agents.other_kinds import foreign_rules
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
 from bridge.policy.rule_set import EVENTS
@@ -124,6 +125,17 @@ class Below:
     kept: frozenset[str] = frozenset()
 
 
+def _is_foreign(tree: Tree) -> bool:
+    """Whether the rules are in a form that is not ours; the tree says so then."""
+    if not isinstance(tree.value, dict) or tree.value.keys() & set(RULE_EVENTS):
+        return False
+    other = foreign_rules(tree.value)
+    if other is None or other.field == "variables":
+        return False
+    tree.error((other.field,), f"this is {other.what}: {other.way}")
+    return True
+
+
 def read_rules(
     text: str,
     file: Path,
@@ -144,9 +156,10 @@ def read_rules(
         check_agent: what is wrong with the name of an agent; None if nothing is.
     """
     tree = read_tree(text, file, keeps_source=True, may_be_empty=True)
-    _, salvaged = check(RulesFile, tree)
+    is_foreign = _is_foreign(tree)
+    _, salvaged = check(RulesFile, tree, {} if is_foreign else None)
     tree.problems = [_by_our_name(problem) for problem in tree.problems]
-    if not isinstance(tree.value, dict):
+    if is_foreign or not isinstance(tree.value, dict):
         return RuleFile(file, layer, is_read=False, problems=tuple(tree.problems))
     kept = below.kept if layer == "project" else frozenset()
     for name in salvaged.variables:

@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.diagnostic import Diagnostic, Place, describe, did_you_mean
+from bridge.agents.foreign_fields import OF_AN_AGENT
+from bridge.agents.other_kinds import other_kind
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree, read_tree
 from bridge.pipelines.problems import InvalidWorkflow
@@ -89,7 +91,24 @@ def read_workflow(
     """
     tree = read_tree(text, file, keeps_source=True)
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    if _is_something_else(tree):
+        problems = tuple(tree.problems)
+        return StepWorkflow(file.stem, file, layer, problems=problems, digest=digest)
     return read_in(tree, (), layer, digest, name=file.stem, check_agent=check_agent)
+
+
+def _is_something_else(tree: Tree) -> bool:
+    """Whether a file is of another kind; if so, the tree says what to do with it."""
+    value = tree.value
+    if other := other_kind(value):
+        message = f"this is {other.what}, not a workflow: {other.way}"
+        tree.error((other.field,), message)
+        return True
+    of_agent = sorted(OF_AN_AGENT & value.keys()) if isinstance(value, dict) else []
+    if of_agent:
+        way = "`hostbridge agents check` says what to do with it"
+        tree.error((of_agent[0],), f"this is an agent, not a workflow: {way}")
+    return bool(of_agent)
 
 
 def read_in(

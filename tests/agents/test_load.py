@@ -257,3 +257,46 @@ def test_all_built_in_definitions_are_valid():
 
     assert [f.name for f in found] == [file.stem for file in files]
     assert [problem for f in found for problem in f.problems] == []
+
+
+def test_error_an_agent_in_another_programs_form(world):
+    """Each field that means something else is told once, with what to write here."""
+    found = world.load(
+        "fixer.yaml",
+        """\
+        name: fixer
+        version: "2.0"
+        enabled: false
+        instructions: Mend it.
+        blocked_mcp_tools: ["x-tasks:close_task"]
+        workflows:
+          rule_selectors: {include: ["tag:safe"]}
+        step_variables: {done: false}
+        steps: [{name: mend}]
+        """,
+    )
+
+    assert [str(p).partition("fixer.yaml:")[2] for p in found.problems] == [
+        "2: warning: version: means nothing here",
+        "3: enabled: an agent cannot be switched off here: an agent that is there can be asked: move the file elsewhere",
+        "4: instructions: an agent has no instructions here: what an agent is told is its `prompt`: write it there",
+        "5: blocked_mcp_tools: an agent has no blocked_mcp_tools here: write each into `blocked_tools`, as mcp__SERVER__TOOL",
+        "7: workflows.rule_selectors: this is no workflow; the rules that bind an agent are in its `lifecycle_workflow`",
+        "9: steps: an agent's steps have a file of their own: move steps, step_variables to workflows/fixer.yaml beside this folder, and write workflow: fixer.yaml",
+    ]
+
+
+def test_error_rules_in_another_programs_form(world):
+    found = world.load("tidy.yaml", "rules: {tidy: {event: stop}}\n")
+
+    [problem] = found.problems
+    assert problem.message.startswith("this is a file of rules in another form, not an")
+
+
+def test_what_means_nothing_here_is_a_warning(world):
+    found = world.load(
+        "calm.yaml", 'name: calm\nversion: "1"\nenabled: true\nprompt: "{{ task }}"\n'
+    )
+
+    assert found.definition is not None
+    assert [p.level for p in found.problems] == ["warning", "warning"]

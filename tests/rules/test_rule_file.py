@@ -309,3 +309,22 @@ def test_a_warning_of_what_an_event_does_not_have():
         "warning",
         "on_stop has no command: it is null there",
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            "tags: [a]\nrules: {tidy: {event: stop}}\n",
+            "a file of rules in another form",
+        ),
+        ("name: tidy\ntype: rule\nwhen: x\n", "a rule"),
+        ("name: w\ntriggers: {on_stop: []}\n", "a lifecycle: rules in another form"),
+        ("variable: style\nvalue: short\n", "a variable alone"),
+    ],
+)
+def test_rules_in_another_form_are_told_once(text, what):
+    (found,) = read(text).problems
+
+    assert found.level == "error"
+    assert found.message.startswith(f"this is {what}: write ")
