@@ -62,12 +62,18 @@ def format_place(place: Place) -> str:
     return text.removeprefix(".")
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """`; did you mean …?` if a known word is similar, else nothing."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word, sorted(known), n=2, cutoff=0.6)
+    found = get_close_matches(word, sorted(known), n=2, cutoff=cutoff)
     return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""
+
+
+def did_you_mean_tool(name: str, known: Iterable[str]) -> str:
+    """The same among tools with the same verb: who would get something deletes none."""
+    verb = name.partition("_")[0]
+    return did_you_mean(name, [each for each in known if each.startswith(verb[:4])])
 
 
 def describe(value: object, limit: int = 40) -> str:

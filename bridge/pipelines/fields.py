@@ -105,6 +105,8 @@ class PipelineFields(_Fields):
     steps: list[Any] = Field(default_factory=list)
     version: Any = None
     tags: Any = None
+    deprecated: Any = None
+    deprecated_reason: Any = None
     enabled: Any = None
     priority: Any = None
     resume_on_restart: Any = None

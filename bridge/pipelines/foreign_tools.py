@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.agents.diagnostic import did_you_mean
+from bridge.agents.diagnostic import did_you_mean, did_you_mean_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,6 +118,6 @@ def foreign_step(server: str | None, tool: str) -> Foreign | str | None:
     found = FOREIGN[room].get(tool)
     if found is None:
         there = f"; there are {', '.join(FOREIGN[room])}"
-        hint = did_you_mean(tool, FOREIGN[room]) or there
+        hint = did_you_mean_tool(tool, FOREIGN[room]) or there
         return f"{server} has no tool {tool!r} here{hint}"
     return found

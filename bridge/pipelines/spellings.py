@@ -89,7 +89,7 @@ def _renamed(
         place = (*at, "arguments", key)
         here = meant.renamed.get(key)
         if here is None:
-            hint = did_you_mean(key, meant.renamed)
+            hint = did_you_mean(key, meant.renamed, 0.75)
             hint = hint or f"; there are {', '.join(meant.renamed)}"
             reading.expressions.tree.error(place, f"unknown argument{hint}")
             is_wrong = True

@@ -49,7 +49,7 @@ _FOREIGN = {
     "=": "a condition compares with ==",
     ":=": "a condition sets nothing; it compares with ==",
     "&": "write and",
-    "|": "write or",
+    "|": "there are no filters: write len(x), lower(x); and `or` for one of two",
     ";": "a condition is one expression",
     "~": "there are no regular expressions: write matches(text, glob)",
     **dict.fromkeys(

@@ -12,6 +12,11 @@ from bridge.policy.condition_compiler import Condition, compile_condition
 from bridge.policy.condition_problem import InvalidCondition, Problem
 
 # One expression, quotes in it respected.
+_OPEN = "this ${{ is not closed by }}"
+_OPEN_QUOTE = (
+    "a quote in this ${{ }} is not closed on its line; a line break within quotes is "
+    r"\n, and \\n where YAML's own double quotes are around it"
+)
 EXPRESSION = re.compile(
     r"""
     \$\{\{
@@ -37,7 +42,8 @@ def compile_text(source: str, *, known: Collection[str] | None = None) -> Condit
     while (start := source.find("${{", at)) >= 0:
         found = EXPRESSION.match(source, start)
         if found is None:
-            problems.append(Problem(start, "this ${{ is not closed by }}"))
+            is_quote = "}}" in source[start:]
+            problems.append(Problem(start, _OPEN_QUOTE if is_quote else _OPEN))
             break
         if source[at:start]:
             parts.append(source[at:start])

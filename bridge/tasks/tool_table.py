@@ -94,10 +94,11 @@ _ROWS = (
     _by_itself(deeds.search_memories, given.Search),
 )
 # What others call it.
-_ELSEWHERE = {
+ELSEWHERE = {
     "suggest_next_task": "list_ready_tasks",
     "suggest_next_tasks": "list_ready_tasks",
     "validate_expansion_spec": "save_expansion_spec",
+    "mark_task_review_approved": "close_task",
 }
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in _ROWS}
 
@@ -111,7 +112,7 @@ def find_tool(name: str) -> Tool:
     if name in TOOLS:
         return TOOLS[name]
     near = get_close_matches(str(name), TOOLS, n=1, cutoff=0.75)
-    near = [_ELSEWHERE[name]] if name in _ELSEWHERE else near
+    near = [ELSEWHERE[name]] if name in ELSEWHERE else near
     hint = f"; did you mean {near[0]}?" if near else f"; known: {', '.join(TOOLS)}"
     raise UnknownTool(f"there is no tool {quoted(name)}{hint}")
 

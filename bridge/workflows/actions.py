@@ -20,6 +20,7 @@ from bridge.workflows.own_tools import (
     SPAWNS,
     callable_tools,
     is_own_server,
+    near_tool,
     wrong_arguments,
 )
 
@@ -51,6 +52,11 @@ _FIELDS = {
         "variables", "schema", "timeout", "into", "output_as",
     ),
 }  # fmt: skip
+# What others have as an action.
+_ELSEWHERE = dict.fromkeys(
+    ("end_workflow", "exit_workflow", "complete_workflow"),
+    "; a workflow ends once its exit_condition holds",
+)
 # Of public files; what they ask for is arranged otherwise here.
 _IGNORED = {"spawn_agent": frozenset({
     "provider", "terminal", "isolation", "parent_session_id", "branch_name",
@@ -99,6 +105,7 @@ class ActionReader:
         if kind not in KINDS:
             hint = did_you_mean(written, (*KINDS, *_ALIASES))
             way = hint or f"; there are {', '.join(KINDS)}"
+            way = _ELSEWHERE.get(written, way)
             self.tree.error((*place, *at), f"unknown action {written!r}{way}")
             return None
         self._check_fields(kind, (*place, *at), fields)
@@ -179,7 +186,7 @@ class ActionReader:
             spawned = self._spawn((*place, "arguments"), given, into, place)
             return None if spawned is None else {"do": "spawn_agent", **spawned}
         if tool not in callable_tools():
-            hint = did_you_mean(tool, callable_tools() | SPAWNS)
+            hint = near_tool(tool, callable_tools() | SPAWNS)
             way = hint or f"; there are {', '.join(sorted(callable_tools()))}"
             self.tree.error(at, f"no tool is named {tool!r}{way}")
             return None

@@ -20,7 +20,7 @@ from bridge.agents.diagnostic import Place, describe, did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
 from bridge.workflows.actions import KINDS, pairs_of
-from bridge.workflows.own_tools import is_own_server, own_tools
+from bridge.workflows.own_tools import is_own_server, near_tool, own_tools
 from bridge.workflows.tool_lists import server_tool
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class HandlerReader:
                 self.tree.error(place, f"has no {key}")
                 return None
         if is_own_server(str(server)) and str(tool) not in own_tools():
-            hint = did_you_mean(str(tool), own_tools())
+            hint = near_tool(str(tool))
             why = f"this never happens: hostbridge has no tool {tool!r}{hint}"
             self.tree.error((*place, "tool"), why)
         name = OWN_SERVER if is_own_server(str(server)) else server

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from bridge.agents.diagnostic import did_you_mean
+from bridge.agents.diagnostic import did_you_mean, did_you_mean_tool
 from bridge.policy.step_workflow import OWN_SERVER
 
 if TYPE_CHECKING:
@@ -64,6 +64,15 @@ def _aliases(field: FieldInfo) -> set[str]:
 def own_tools() -> frozenset[str]:
     """Every tool of ours that a model can call."""
     return callable_tools() | OF_AGENTS
+
+
+def near_tool(name: str, known: Collection[str] | None = None) -> str:
+    """`; did you mean …?` of our tools: one that others call so, or a similar one."""
+    from bridge.tasks.tool_table import ELSEWHERE
+
+    if name in ELSEWHERE:
+        return f"; did you mean {ELSEWHERE[name]!r}?"
+    return did_you_mean_tool(name, own_tools() if known is None else known)
 
 
 def is_own_server(server: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.diagnostic import Place, describe, did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
-from bridge.workflows.own_tools import STARTERS, is_own_server, own_tools
+from bridge.workflows.own_tools import STARTERS, is_own_server, near_tool, own_tools
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
@@ -33,6 +33,9 @@ def tools_in(tree: Tree, place: Place, value: Any) -> list[str] | None:
     for name, at in _names(tree, place, value):
         if name in ALL:
             return None
+        if name in own_tools():
+            found.append(_own_name(name))
+            continue
         _check_tool(tree, at, name)
         found.append(_whole_server(tool_names.of_own_server(name)))
     return list(tool_names.on_host(tuple(found)))
@@ -65,6 +68,12 @@ def _whole_server(name: str) -> str:
     return f"{name}__*" if is_server else name
 
 
+def _own_name(name: str) -> str:
+    """A tool of ours as the client calls it."""
+    called = "start_agent" if name == "spawn_agent" else name
+    return f"{tool_names.OWN_SERVER}__{called}"
+
+
 def servers_in(tree: Tree, place: Place, value: Any) -> list[str] | None:
     """Names and globs of tools of MCP as `server:tool`; None for all of them."""
     if value is None or value in ALL:
@@ -92,7 +101,7 @@ def server_tool(tree: Tree, place: Place, name: str) -> str | None:
         # A call is read up to the first `__`, wherever the server's name ends.
         return ":".join(f"{server}__{tool}".split("__", 1))
     if tool not in own_tools() and "*" not in tool:
-        hint = did_you_mean(tool, own_tools())
+        hint = near_tool(tool)
         tree.warn(place, f"hostbridge has no tool {tool!r}{hint}")
     return f"{OWN_SERVER}:{tool}"
 

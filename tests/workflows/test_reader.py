@@ -138,3 +138,22 @@ def test_exit_when_leads_to_the_step_written_next():
     """)["steps"]
 
     assert [t["to"] for t in steps["one"]["transitions"]] == ["two"]
+
+
+def test_tools_of_ours_are_refused_by_their_bare_names():
+    code = compiled("""
+        steps:
+          - name: one
+            allowed_tools: [Read, get_task]
+            blocked_tools: [close_task, spawn_agent]
+    """)
+
+    gate = code["steps"]["one"]["gate"]
+    assert gate["tools"] == [
+        "Read",
+        "mcp__hostbridge__get_task",
+    ]
+    assert gate["blocked"] == [
+        "mcp__hostbridge__close_task",
+        "mcp__hostbridge__start_agent",
+    ]
