@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.api.flow_files import NAMED, Flows
 from bridge.errors import InvalidRequest
+from bridge.flow.problems import near
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +37,7 @@ def compiled(
         from bridge.api.pipeline_files import Pipelines  # with all of pydantic
 
         return Pipelines(settings, project).compiled(named, params)
+    _name_a_workflow(flows, named)
     for name, value in params.items():
         if not isinstance(value, str):
             raise InvalidRequest(
@@ -58,6 +60,23 @@ def is_pipeline(flows: Flows, named: str | Path) -> bool:
     from bridge.pipelines.workflow_files import WorkflowFiles
 
     return named in WorkflowFiles(flows.settings, flows.project).names()
+
+
+def _name_a_workflow(flows: Flows, named: str | Path) -> None:
+    """Refuse the name of nothing that is nearly that of a workflow."""
+    if isinstance(named, Path) or not NAMED.fullmatch(named):
+        return
+    known = flows.names()
+    if named in known or near(named, known) or Path(named).is_file():
+        return
+    from bridge.pipelines.workflow_files import WorkflowFiles
+
+    workflows = WorkflowFiles(flows.settings, flows.project).names()
+    if meant := near(named, workflows):
+        raise InvalidRequest(
+            f"no workflow or flow is named {named!r}{meant}; see `hostbridge workflow "
+            "list` and `hostbridge flow list`"
+        )
 
 
 def changed_files(settings: Settings, project: Path, seen: RunView) -> list[Path]:

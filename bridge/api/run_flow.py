@@ -17,6 +17,7 @@ from bridge.api.routing import plan as plan_route
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
+from bridge.engine.inputs import params_of
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 from bridge.host.session_above import open_clients
@@ -73,6 +74,7 @@ class Runner(Follower):
     ) -> str:
         """Check a flow, and write its run; nothing is asked yet."""
         plan, file = compiled(self.settings, self.store.place.project, flow, params)
+        params_of(plan, params)  # what is given wrong is said before who is missing
         route = plan_route(
             given.get("route", "auto"), flag=self.settings.cli_fallback
         ).route
@@ -134,7 +136,10 @@ class Runner(Follower):
     def _checked(
         self, plan: Plan, route: RouteName, given: Mapping[str, Any]
     ) -> tuple[dict[str, Any], int]:
-        """See that all agents could be asked; what is the same in every request."""
+        """See that all agents could be asked; what is the same in every request.
+
+        A run that asks no agent needs no session.
+        """
         options = {
             "session": given.get("session"),
             "timeout_s": given.get("step_timeout_s"),
@@ -152,7 +157,8 @@ class Runner(Follower):
                 self.store, self.settings, "?", agent, None, chosen, self.asking
             )
             request = begun.on(route)
-            if hosts.is_off or (route == "host" and not hosts.of(request)):
+            needs_host = bool(details) and route == "host"
+            if hosts.is_off or (needs_host and not hosts.of(request)):
                 raise hosts.none_for(request, can_be_left=False)
             if route != "host":
                 check_here(route, request, begun.definition_on(route), self.settings)

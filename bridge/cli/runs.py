@@ -95,7 +95,7 @@ def _latest(bridge: Bridge) -> str:
     """The run that was begun last."""
     for run in all_runs(bridge.store):
         return run[0] if isinstance(run, tuple) else run["run"]
-    raise InvalidRequest("no flow was run here; see `hostbridge run --help`")
+    raise InvalidRequest("nothing was run here; see `hostbridge run --help`")
 
 
 def _list(bridge: Bridge, options: Namespace) -> int:
@@ -109,7 +109,7 @@ def _list(bridge: Bridge, options: Namespace) -> int:
                 say_json({key: run[key] for key in kept})  # type: ignore[literal-required]
         return Exit.OK
     if not runs:
-        tell("no flow was run here; see `hostbridge run --help`")
+        tell("nothing was run here; see `hostbridge run --help`")
         return Exit.OK
     say(*run_table(runs, bridge.store.now_ms(), screen_of(sys.stdout).width))
     return Exit.OK

@@ -43,7 +43,10 @@ def _inputs(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
     known = plan.get("inputs", {})
     for name in given:
         if name not in known:
-            raise InvalidRequest(f"{what} has no input {name!r}{near(name, known)}")
+            takes = f"; it takes {', '.join(known) or 'none'}"
+            raise InvalidRequest(
+                f"{what} has no input {name!r}{near(name, known) or takes}"
+            )
     found = {}
     for name, described in known.items():
         value = given.get(name)

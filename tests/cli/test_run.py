@@ -131,9 +131,9 @@ def test_wrong_words_say_what_is_right(project):
     assert "`hostbridge install` first" in nobody
     assert "hostbridge submit" not in nobody
     assert "there is no run 'r1'" in project.run("runs", "show", "r1").err
-    assert "no flow was run here" in project.run("runs", "show").err
+    assert "nothing was run here" in project.run("runs", "show").err
     assert (
-        project.run("runs").out == "no flow was run here; see `hostbridge run --help`\n"
+        project.run("runs").out == "nothing was run here; see `hostbridge run --help`\n"
     )
 
 
@@ -273,3 +273,31 @@ def test_what_a_killed_command_was_serving_is_served_by_the_next(project, echo):
     (run,) = (file.name for file in project.state.glob("runs/r*"))
 
     assert project.run("run", "--resume", run).out == "<b <a>>\n"
+
+
+def test_without_an_agent_no_session_is_needed(project, tmp_path):
+    file = tmp_path / "add.yaml"
+    file.write_text(
+        "steps: [{id: add, tool: create_task, arguments: {title: Round prices}}]"
+    )
+
+    assert project.run("run", str(file)).code == 0
+    assert [task.title for task in project.bridge.tasks.list()] == ["Round prices"]
+
+    project.run("off")
+    assert project.run("run", str(file)).code == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["coordinator"], "needs the input 'session_task'"),
+        (["coordinator", "--param", "task=1"], "no input 'task'; it takes session_"),
+        (["task-expanson"], "no workflow or flow is named 'task-expanson'; did you "),
+    ],
+)
+def test_wrong_words_are_said_though_no_session_is_open(project, words, why):
+    ran = project.run("run", *words)
+
+    assert ran.code == 2
+    assert why in ran.err

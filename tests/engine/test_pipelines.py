@@ -112,7 +112,7 @@ def test_an_agents_answer_is_a_value(world):
         ({}, "pipeline test needs the input 'n': --param n=..."),
         ({"n": "x"}, "the input 'n' must be of type integer, got 'x'"),
         ({"n": True}, "the input 'n' must be of type integer, got True"),
-        ({"n": 1, "m": 1}, "pipeline test has no input 'm'"),
+        ({"n": 1, "m": 1}, "pipeline test has no input 'm'; it takes n"),
     ],
 )
 def test_what_a_pipeline_is_given_is_checked(world, given, why):
