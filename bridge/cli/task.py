@@ -99,8 +99,11 @@ def _say_table(
     elif found:
         say(*task_table(found, width))
     else:
-        fits = "nothing is ready" if verb == "ready" else "no such task is here"
-        tell(f'{fits}; hostbridge task create "…" adds one')
+        tell(
+            "nothing is ready; see what is there: hostbridge task"
+            if verb == "ready"
+            else 'no such task is here; hostbridge task create "…" adds one'
+        )
 
 
 def _filter(verb: str, options: Namespace) -> FilterOptions:

@@ -28,7 +28,7 @@ def list_workflows(workflows: Workflows, *, as_json: bool) -> int:
         if as_json:
             say_json(_value(each))
         else:
-            say(*_lines(each, width))
+            say(*_lines(each, width, is_short=True))
     if not all(each.trusted for each in known):
         complain("what is not trusted is used only after: hostbridge trust")
     return Exit.OK if all(each.is_sound for each in known) else Exit.FAILED
@@ -50,14 +50,20 @@ def show_workflow(found: Workflow, *, as_json: bool) -> None:
         say(*wrapped(visible(_FURTHER + line), width, below=_FURTHER * 2))
 
 
-def _lines(found: Workflow, width: int | None) -> Iterator[Line]:
-    """A workflow: its name, what it does, what it takes; or why it cannot be used."""
+def _lines(
+    found: Workflow, width: int | None, *, is_short: bool = False
+) -> Iterator[Line]:
+    """A workflow: its name, what it does, what it takes; or why it cannot be used.
+
+    In a list, without the variables of a step workflow: most are not for who begins it.
+    """
     marks = [found.place, "pipeline" if found.kind == "pipeline" else "steps"]
     marks += [] if found.trusted else ["not trusted"]
     yield Styled(visible(found.name), "bold"), f"  ({', '.join(marks)})"
     told = [*visible(_said(found), kept="\n").splitlines()]
     option = "--param" if found.kind == "pipeline" else "variable"
-    for name, each in found.inputs.items():
+    is_left_out = is_short and found.kind != "pipeline"
+    for name, each in ({} if is_left_out else found.inputs).items():
         is_wanted = each.get("required")
         default = "required" if is_wanted else f"default: {_short(each.get('default'))}"
         about = f"{each['description']} " if each.get("description") else ""

@@ -88,8 +88,9 @@ def delete(
     )
     if waiting:
         named = ", ".join(f"#{number}" for number in waiting[:10])
+        wait = "waits" if len(waiting) == 1 else "wait"
         raise TaskRefused(
-            f"task {task.ref} cannot be deleted: {named} depend on it or its children",
+            f"task {task.ref} cannot be deleted: {named} {wait} for it or its children",
             ways=("close it instead", "hostbridge task depend TASK --not-on TASK"),
         )
     for each in gone:

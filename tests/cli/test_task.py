@@ -142,6 +142,7 @@ def test_nothing_to_claim(project):
 
     assert ran.code == 1
     assert ran.err == "hostbridge: nothing is ready; see: hostbridge task\n"
+    assert "see what is there: hostbridge task" in project.run("task", "ready").out
 
 
 def test_export_and_import(project, tmp_path):

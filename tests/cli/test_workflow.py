@@ -50,7 +50,6 @@ def test_list_names_both_kinds(project):
         """\
 careful  (user, steps)
     Look before you leap.
-    variable seen=… (default: false)
 """
         in ran.out
     )
@@ -64,6 +63,13 @@ nightly  (user, pipeline)
         in ran.out
     )
     assert ran.code == 0
+
+
+@pytest.mark.usefixtures("own")
+def test_variables_are_shown_by_show_not_in_the_list(project):
+    assert "variable" not in project.run("workflow", "list").out
+    shown = project.run("workflow", "show", "task-expansion").out
+    assert "variable target_task_id=" in shown
 
 
 @pytest.mark.usefixtures("own")

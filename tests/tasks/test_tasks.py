@@ -250,7 +250,7 @@ def test_delete(tasks):
 
     with pytest.raises(TaskRefused, match="task #1 has 1 below it"):
         tasks.delete(1)
-    with pytest.raises(TaskRefused, match="#3 depend on it or its children"):
+    with pytest.raises(TaskRefused, match="#3 waits for it or its children"):
         tasks.delete(1, with_children=True)
     tasks.depend_no_more(3, 2)
     assert refs(tasks.delete(1, with_children=True)) == [1, 2]
