@@ -27,7 +27,6 @@ from test_step_workflows_in_the_client import (
     shell,
     write,
 )
-from test_variables_in_the_client import LONG, SHORT
 
 pytestmark = pytest.mark.host
 
@@ -88,37 +87,6 @@ def test_an_agent_that_answers_at_once_has_begun_its_workflow(tmp_path, how):
     assert NOT_DONE in words
     assert LOOK in words
     assert WORK in words
-
-
-@pytest.mark.parametrize("how", ["stream", "terminal"])
-def test_compacted_an_agent_is_told_its_step_again(tmp_path, how):
-    left = []
-
-    def answers(_prompt, request):
-        turns.append(str(request.messages))
-        return reply(left.pop(0)) if left else reply(OUTPUT)
-
-    turns = []
-    model = obedient_model(answers)
-    with host_world(tmp_path, model, env=SHORT, record=["SessionStart"]) as world:
-        define(world)
-        world.allow("Bash", "Write")
-        world.define("worker", WORKER)
-        left += [shell("ls"), shell(LONG), write(world, "early"), shell(SEEN)]
-        left += [write(world), shell(DONE)]
-        request = world.submit(agent="worker")
-        with world.terminal() if how == "terminal" else world.stream():
-            response = world.ended(request)
-            world.wait_until_forgotten()
-        compacted = [each for each in world.events if each["source"] == "compact"]
-
-    assert response.success
-    assert compacted[0]["agent_id"]
-    assert (made(world, "early"), made(world)) == (False, True)
-    # Its first call, with which it was told, is gone; it has been told again.
-    assert "{'command': 'ls'}" not in turns[-1]
-    assert LOOK in turns[-1]
-    assert any(REFUSED in each for each in turns)
 
 
 def test_a_person_begins_one_in_an_open_session(tmp_path):
