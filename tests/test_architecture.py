@@ -244,7 +244,7 @@ def test_the_list_of_commands_loads_no_parser():
 
 def test_a_launch_loads_no_definitions_but_its_own():
     """Nor does a hook that fills in the prompt of any other agent."""
-    loaded = loaded_by("import bridge.host.launch, bridge.agents.registry")
+    loaded = loaded_by("import bridge.host.agent_calls, bridge.agents.registry")
 
     assert not loaded & {"yaml", "jinja2", "bridge.agents.definition"}
 

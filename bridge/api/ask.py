@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_here
 from bridge.api.options import AskOptions, checked
-from bridge.api.request_builder import Draft, draft
+from bridge.api.request_builder import draft
+from bridge.api.request_draft import Draft
 from bridge.api.routing import Plan, plan
 from bridge.api.submission import Submitter
 from bridge.api.wait import Waiter, cancel

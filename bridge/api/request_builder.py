@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bridge.agents.known_agents import Agents
-from bridge.agents.workflow_choice import choose
-from bridge.api.model_support import own_route_of
-from bridge.api.routing import RouteChoice, check_route, on_route
+from bridge.api.request_draft import Draft
 from bridge.config import LONGEST_S, Settings
 from bridge.errors import DepthExceeded, InvalidRequest
 from bridge.host.output import one_line
@@ -24,170 +21,18 @@ from bridge.protocol.ids import (
     new_request_id,
 )
 from bridge.protocol.record import first_problem
-from bridge.protocol.request import Node, Request, RouteName
+from bridge.protocol.request import Node, Request
 from bridge.protocol.type_checks import check
-from bridge.routes import OWN, OwnRoute
 from bridge.store.clock import uptime
 from bridge.store.host_process import environments_above, name_of
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from bridge.agents.definition import Definition, Mode
     from bridge.host.calling_agent import Asking
-    from bridge.host.session_above import Above
 
 _MAX_REQUESTER = 60
 # If we were started as one of these, our parent is the program that asks.
 _OURSELVES = frozenset({"hostbridge", "__main__.py"})
-
-
-class Checked(NamedTuple):
-    """A request that was checked, and what was found out on the way."""
-
-    request: Request
-    definition: Definition | None
-    store: Store
-    agents: Agents
-    is_model_asked: bool
-    # The session that this process runs under.
-    above: Above | None
-    # How many of the asker's requests may go on at once.
-    fan_out: int
-    # The variables of the agent or session that asks, if one does.
-    inherited: Mapping[str, Any]
-
-
-class Draft(Checked):
-    """A checked request that has no route yet, and its agent's definition.
-
-    The definition is loaded once, and its templates are rendered once, whichever routes
-    the request is made for, and also if this process serves it.
-    """
-
-    _applied: Request | None = None
-
-    @cached_property
-    def _found(self) -> dict[RouteName, Definition | None]:
-        return {"host": self.definition}
-
-    @property
-    def routes(self) -> tuple[RouteName, ...] | None:
-        """The routes that the definition accepts; None for any."""
-        return self.definition.routes if self.definition else None
-
-    def choose_route(
-        self, named: str, mode: Mode | None, usual: OwnRoute | None
-    ) -> RouteChoice:
-        """The route of a call that names `named`, in a mode.
-
-        The call's mode goes before its workflow's, and that before its definition's.
-        `usual` is the route for what no session answers.
-
-        Raises:
-            InvalidRequest: there is no such workflow; route and mode exclude each
-                other; or the agent cannot run in this mode.
-        """
-        route = check_route(named)
-        choice = self.definition and choose(self.definition, self.request.workflow)
-        by_workflow = choice.mode if choice and choice.mode != "self" else None
-        # With routes of its own a definition may still prefer a process of its own.
-        own = self.definition.mode if self.definition else None
-        wanted = mode or by_workflow or ("headless" if own == "headless" else None)
-        if mode == "self":
-            raise InvalidRequest(
-                "mode self acts on the conversation that calls, which a program has "
-                "not; leave the mode out, or say terminal or headless"
-            )
-        if wanted is None or (mode is None and route != "auto"):
-            return route
-        if route == "auto":
-            return "host" if wanted == "terminal" else self.own_route(usual)
-        if (route == "host") != (wanted == "terminal"):
-            raise InvalidRequest(
-                f"route {route} is not mode {wanted}; name one of them"
-            )
-        return route
-
-    def own_route(self, usual: OwnRoute | None) -> OwnRoute:
-        """The route on which a process of its own answers.
-
-        Raises:
-            InvalidRequest: the agent runs in an open session only.
-        """
-        named = own_route_of(self.request.model if self.is_model_asked else None)
-        if named is not None:
-            return named
-        definition = self.definition
-        accepted = [
-            route
-            for route in (*(self.routes or ()), *OWN)
-            if route in OWN and (definition is None or definition.takes(route))
-        ]
-        if not accepted:
-            raise InvalidRequest(
-                f"agent {self.request.agent_type!r} runs in an open session only; use "
-                'mode "terminal"'
-            )
-        return usual if usual in accepted else accepted[0]
-
-    def definition_on(self, route: RouteName) -> Definition | None:
-        """The definition that a route needs.
-
-        An open session needs none for an agent of Claude Code's own.
-
-        Raises:
-            UnknownAgent: the agent's prompt is not available on this route.
-            BadDefinition, NotTrusted: its definition cannot be used.
-        """
-        if self.definition is not None and self.definition.base is None:
-            return self.definition
-        if route not in self._found:
-            self._found[route] = self.agents.find(self.request.agent_type, route)
-        return self._found[route]
-
-    def on(self, route: RouteName) -> Request:
-        """The request as a route gets it.
-
-        Rendering now finds what is missing while the caller is still there.
-
-        Raises:
-            InvalidRequest: the route or the definition does not accept the request.
-            UnknownAgent, BadDefinition, NotTrusted: as `definition_on`.
-        """
-        definition = self.definition_on(route)
-        request = on_route(self.request, route, is_model_asked=self.is_model_asked)
-        if definition is None:
-            if request.arguments:
-                raise InvalidRequest(
-                    f"agent {request.agent_type!r} has no definition here whose "
-                    "template could read arguments; say it in the prompt"
-                )
-            variables = {**self.inherited, **request.variables}
-            return request.with_(variables=variables) if self.inherited else request
-        from bridge.agents.apply import applied, check_route, with_context
-
-        if self._applied is None or definition is not self.definition:
-            request = with_context(definition, request, self.store.place.project)
-            self._applied = applied(definition, request, self.inherited)
-        else:
-            check_route(definition, route)
-        return self._applied.with_(route=route)
-
-    def define(self, held: Request) -> tuple[Request, Definition | None]:
-        """A claimed request with its definition applied, and the definition.
-
-        Raises:
-            UnknownAgent, BadDefinition, NotTrusted, InvalidRequest: as `on`.
-        """
-        if held.request_id != self.request.request_id:
-            # Found by its dedup key: another caller's.
-            from bridge.engine.temporary import define
-
-            return define(self.store, self.agents, held)
-        from bridge.agents.apply import filled_in
-
-        route = held.served_on
-        return filled_in(held, self.on(route)), self.definition_on(route)
 
 
 def draft(
@@ -211,8 +56,6 @@ def draft(
         NotYours: a model asks, and gives a variable that is not its own.
         DepthExceeded: too many agents stand above it.
     """
-    from bridge.agents.known_agents import Agents
-
     check(prompt=prompt, agent=agent)
     if not prompt.strip():
         prompt = _prompt_of_task(store, options.get("task_id"))

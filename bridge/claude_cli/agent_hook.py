@@ -64,7 +64,7 @@ def main(argument: str) -> None:
 
 def refusal(agent: Json, fields: Json) -> str | None:
     """Why the agent may not make this call; None if it may, as far as we know."""
-    from bridge.host.gate import permits
+    from bridge.policy.tool_lists import permits
 
     tool = fields.get("tool_name")
     if fields.get("hook_event_name") != "PreToolUse" or not isinstance(tool, str):

@@ -32,7 +32,7 @@ from bridge.host.output import (
 from bridge.host.request_tokens import mentions
 from bridge.host.told_later import tell_later
 from bridge.policy import step_workflow
-from bridge.policy.step_transitions import introduction
+from bridge.policy.step_message import introduction
 from bridge.policy.tool_classes import HANDBACK
 from bridge.protocol.ids import RequestId
 from bridge.store import step_states

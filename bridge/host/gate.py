@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
     Full = Callable[[str, str, str, bytes], None]
-    Names = list[str] | tuple[str, ...] | None
 
 MAX_EVENT = 64 * 1024 * 1024
 _AGENT = frozenset({"Agent", "Task"})
@@ -48,20 +47,6 @@ _UNREAD = (
     "it."
 )
 _UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
-# Without these an agent could not answer, or not use its tools.
-_ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
-# What they plan happens after the agent, in the main thread of some session.
-_OUTLASTING = frozenset({"CronCreate", "CronDelete", "RemoteTrigger", "ScheduleWakeup"})
-# They run commands, too: a skill those in its text, which no hook sees.
-_LIKE_BASH = frozenset({"Monitor", "PowerShell", "Skill"})
-# Our MCP server, as definitions name it, and as the plugin's is called.
-_OWN, _PLUGIN = "mcp__hostbridge__", "mcp__plugin_hostbridge_hostbridge__"
-_LIKE_AGENT = ("hostbridge__start_agent", "hostbridge__spawn_agent")
-# Modes in which the client asks about fewer calls, or none; and calls that it asks
-# about, in others.
-_UNASKED = frozenset({"acceptEdits", "auto", "bypassPermissions"})
-_ASKED = frozenset({"Bash", "Edit", "MultiEdit", "NotebookEdit", "WebFetch"})
-_ASKED |= _LIKE_BASH | {"WebSearch", "Write"}
 
 
 class _Unread(Exception):
@@ -117,6 +102,8 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         return _is_bound(event, state, fields, tasks)
     if event != "PreToolUse" or is_launch:
         return True
+    from bridge.policy.tool_lists import is_unasked, permits
+
     return (
         time.monotonic() * 1000 >= run.get("answerAt", 0)
         or is_off(state, fields)
@@ -310,46 +297,6 @@ def _meta(fields: Json, agent_id: str) -> Json | None:
     transcript = fields.get("transcript_path")
     folder = transcript.removesuffix(".jsonl") if isinstance(transcript, str) else ""
     return call_notes.load(f"{folder}/subagents/agent-{agent_id}.meta.json")
-
-
-def permits(tools: Names, blocked: Names, tool: str) -> bool:
-    """Whether an agent may call a tool; without `tools`, any that plans nothing."""
-    tool = "Agent" if tool == "Task" else tool
-    if tool.startswith(_PLUGIN):
-        tool = _OWN + tool[len(_PLUGIN) :]
-    if tool in _ALWAYS:
-        return True
-    if _names(blocked, tool) or (tool in _LIKE_BASH and _names(blocked, "Bash")):
-        return False
-    if tool.endswith(_LIKE_AGENT) and _names(blocked, "Agent"):
-        return False
-    return tool not in _OUTLASTING if tools is None else _names(tools, tool)
-
-
-def is_unasked(run: Json, fields: Json) -> bool:
-    """Whether the session's mode may let a call run that the definition must grant."""
-    tool = str(fields.get("tool_name"))
-    return (
-        fields.get("permission_mode") in _UNASKED
-        and bool(run.get("allow"))
-        and (tool in _ASKED or tool.startswith("mcp__"))
-    )
-
-
-def _names(names: Names, tool: str) -> bool:
-    """Whether a list has the tool, or `mcp__server`; `*` stands for anything."""
-    return any(
-        name == tool
-        or (name.startswith("mcp__") and tool.startswith(name + "__"))
-        or ("*" in name and _pattern(name).fullmatch(tool))
-        for name in names or ()
-    )
-
-
-def _pattern(name: str) -> re.Pattern[str]:
-    """The pattern of a name with `*`; that of a server covers its tools."""
-    rest = "(__.*)?" if name.startswith("mcp__") else ""
-    return re.compile(".*".join(map(re.escape, name.split("*"))) + rest, re.S)
 
 
 def read_all() -> bytes:

@@ -18,13 +18,13 @@ from bridge.host import runs
 from bridge.host.budget_news import session_now
 from bridge.host.budgets import find_spent
 from bridge.host.context import HookContext
-from bridge.host.gate import permits
 from bridge.host.headless import ask_headless, is_headless, take_time
 from bridge.host.offers import judge_for, mark_open
 from bridge.host.request_tokens import PREFIX
 from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
 from bridge.policy.rule_decision import Spawn
 from bridge.policy.rule_set import Whose, place_of
+from bridge.policy.tool_lists import permits
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.store import Found, sessions

@@ -12,7 +12,8 @@ main thread instead: then we hand the report over, and the caller goes on.
 
 Source: measured on Claude Code 2.1.330. At a terminal SubagentStop comes with each stop
 of an agent, and the notice that it has finished once, when nothing that it started is
-left. Without one the client wakes no agent when another ends: see `bridge.host.launch`.
+left. Without one the client wakes no agent when another ends: see
+`bridge.host.agent_calls`.
 """
 
 import time

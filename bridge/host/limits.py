@@ -17,8 +17,8 @@ from bridge.host.budgets import find_spent
 from bridge.host.call_notes import before_tool, forget_call, has_turns
 from bridge.host.capture import fail
 from bridge.host.context import HookContext
-from bridge.host.gate import permits
 from bridge.host.output import MAX_NOTE, HookOutput, deny, one_line
+from bridge.policy.tool_lists import permits
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs, switch

@@ -17,7 +17,7 @@ from bridge.host.headless import Begin, begin_beside, is_headless, own_route
 from bridge.host.request_tokens import instruction
 from bridge.host.rule_request import Caller, NotPossible
 from bridge.policy.rule_decision import Spawn
-from bridge.policy.step_transitions import Said
+from bridge.policy.step_change import Said
 from bridge.store.handovers import find_handover
 
 if TYPE_CHECKING:

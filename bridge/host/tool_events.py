@@ -7,13 +7,13 @@ import time
 from typing import TYPE_CHECKING, Literal
 
 from bridge.host import interim, limits, lost_agents, output, runs, unseen_ends
+from bridge.host.agent_calls import before_agent
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
-from bridge.host.gate import is_unasked
-from bridge.host.launch import before_agent
 from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.host.user_rules import rules_of
 from bridge.policy.tool_classes import QUESTION, is_own
+from bridge.policy.tool_lists import is_unasked
 from bridge.store.callers import Agent, Caller, note_caller
 from bridge.store.live_runs import some_live
 from bridge.store.subagent_runs import AgentRun

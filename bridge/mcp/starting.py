@@ -12,7 +12,8 @@ from bridge.api.hosts import HERE, Hosts
 from bridge.api.model_support import check_here
 from bridge.api.options import checked
 from bridge.api.project import Project
-from bridge.api.request_builder import Draft, draft
+from bridge.api.request_builder import draft
+from bridge.api.request_draft import Draft
 from bridge.api.routing import plan
 from bridge.api.submission import Submitter
 from bridge.config import Settings

@@ -18,6 +18,8 @@ import json
 
 from bridge.policy.condition import MAY, NO_SHELL, ConditionError, decide, evaluate
 from bridge.policy.rule_set import Whose, scope_of
+from bridge.policy.step_change import Change, Said
+from bridge.policy.step_message import introduction, shortened
 from bridge.policy.step_workflow import (
     event_key,
     handlers,
@@ -29,63 +31,20 @@ from bridge.policy.value_length import check_length
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Protocol
+    from typing import Any
 
     from bridge.policy.condition import Shell
+    from bridge.policy.step_change import Deeds
 
     Json = dict[str, Any]
 
-    class Deeds(Protocol):
-        """What a workflow does beside its own state; each raises `ValueError`."""
 
-        def render(self, text: str, scope: Mapping[str, Any]) -> str:
-            """Fill in a text for the model."""
-
-        def act(self, action: Json, given: Json, key: str) -> Any:
-            """Do a `call_tool` or `spawn_agent`; the value is its result."""
-
-
-MAX_MESSAGE = 20_000
 MAX_HISTORY = 50
 _MAX_APPLIED = 64
 _MAX_UNTOLD = 16
 _MAX_PROBLEMS = 20
 # What an event is called in conditions: no variable hides it.
 _NAMES = frozenset({*scope_of({}, Whose({})), "tool_failed", "vars", "settings"})
-
-
-class Said:
-    """The result of a deed, with a text that the model is told as it is."""
-
-    __slots__ = ("text", "value")
-
-    def __init__(self, value: Any, text: str) -> None:
-        self.value = value
-        self.text = text
-
-
-class Change:
-    """What an event came to.
-
-    Attributes:
-        record: the workflow's record as it is now; it is not written yet.
-        is_changed: whether it differs from what it was.
-        changes: variables with their new values.
-        counted: by how much those were counted up that nothing has set.
-        moved: the steps it went through: from, to.
-        problems: what could not be done, and why.
-    """
-
-    __slots__ = ("changes", "counted", "is_changed", "moved", "problems", "record")
-
-    def __init__(self, record: Json) -> None:
-        self.record = record
-        self.is_changed = False
-        self.changes: Json = {}
-        self.counted: Json = {}
-        self.moved: list[tuple[str, str]] = []
-        self.problems: list[str] = []
 
 
 def begin(
@@ -331,35 +290,3 @@ class _Event:
     def problem(self, text: str) -> None:
         if text not in self.change.problems:
             self.change.problems.append(text)
-
-
-def shortened(text: str) -> str:
-    """A text for the model, at most as long as one may be."""
-    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"
-
-
-def introduction(record: Json) -> str:
-    """What the model is told of the step that it is in: on entry, and again later."""
-    return "\n".join(part for part in (_heading(record), record.get("message")) if part)
-
-
-def _heading(record: Json) -> str:
-    code = record["code"]
-    step = code["steps"][record["step"]]
-    lines = [f"Workflow {code['name']}, step {record['step']}."]
-    gate = step["gate"]
-    if gate["tools"] is not None:
-        named = [*gate["tools"], *(gate["mcp"] or ())]
-        lines.append(f"Tools: {', '.join(named) or 'none'}.")
-    if gate["blocked"] or gate["blockedMcp"]:
-        lines.append(f"Refused: {', '.join([*gate['blocked'], *gate['blockedMcp']])}.")
-    lines += [f"Goes on to {t['to']} when {t['text']}." for t in step["transitions"]]
-    own = code["variables"].keys() - code["owners"].keys()
-    asked = sorted(name for name in own if name in step["asks"])
-    if asked:
-        names = ", ".join(asked)
-        lines.append(
-            f"You set {names}: with the tool set_variables of hostbridge, or with "
-            f"`hostbridge vars set {asked[0]}:=true`."
-        )
-    return " ".join(lines)

@@ -15,10 +15,10 @@ import orjson
 
 from bridge.agent_loop.tool import Tool, ToolResult, object_schema, refused
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.host.gate import permits
 from bridge.host.rule_request import Caller, give_up
 from bridge.host.step_requests import StepRequests
 from bridge.policy.tool_classes import OWN_SERVER
+from bridge.policy.tool_lists import permits
 from bridge.protocol.ids import RequestId, new_request_id
 from bridge.rules.compiled import kept_variables
 from bridge.store.host_process import identify

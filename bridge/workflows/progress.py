@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.policy import step_transitions
 from bridge.policy.rule_set import Whose
-from bridge.policy.step_transitions import Change
+from bridge.policy.step_change import Change
+from bridge.policy.step_message import shortened
 from bridge.policy.step_workflow import scope_in, step_of, stop_refusal
 from bridge.protocol.ids import new_request_id
 from bridge.protocol.plain_json import dumps
@@ -197,7 +198,7 @@ def stop(store: Store, conversation: Conversation, fields: Json) -> str | None:
         now = {**record, "stops": record.get("stops", 0) + 1}
         step_states.save(state, holder, now)
         place = f"step {record['step']} of the workflow {record['code']['name']}"
-        return f"{place} is not done. {step_transitions.shortened(text.strip())}"
+        return f"{place} is not done. {shortened(text.strip())}"
 
 
 def told(store: Store, holder: Holder, rev: int) -> None:

@@ -11,7 +11,7 @@ from defining import define, started, use
 from hookworld import GOOD
 
 from bridge.host.call_notes import after_bash, before_tool
-from bridge.host.gate import permits
+from bridge.policy.tool_lists import permits
 from bridge.store import tool_calls
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ import pytest
 from stepflows import LOOP, Deeds, after, compiled, prompt
 
 from bridge.policy.rule_set import Whose
-from bridge.policy.step_transitions import Change, begin, happen, introduction
+from bridge.policy.step_change import Change
+from bridge.policy.step_message import introduction
+from bridge.policy.step_transitions import begin, happen
 
 
 class Pure(Deeds):

@@ -1,0 +1,52 @@
+"""What an event does to a step workflow, and what the workflow may do outside."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    Json = dict[str, Any]
+
+    class Deeds(Protocol):
+        """What a workflow does beside its own state; each raises `ValueError`."""
+
+        def render(self, text: str, scope: Mapping[str, Any]) -> str:
+            """Fill in a text for the model."""
+
+        def act(self, action: Json, given: Json, key: str) -> Any:
+            """Do a `call_tool` or `spawn_agent`; the value is its result."""
+
+
+class Said:
+    """The result of a deed, with a text that the model is told as it is."""
+
+    __slots__ = ("text", "value")
+
+    def __init__(self, value: Any, text: str) -> None:
+        self.value = value
+        self.text = text
+
+
+class Change:
+    """What an event came to.
+
+    Attributes:
+        record: the workflow's record as it is now; it is not written yet.
+        is_changed: whether it differs from what it was.
+        changes: variables with their new values.
+        counted: by how much those were counted up that nothing has set.
+        moved: the steps it went through: from, to.
+        problems: what could not be done, and why.
+    """
+
+    __slots__ = ("changes", "counted", "is_changed", "moved", "problems", "record")
+
+    def __init__(self, record: Json) -> None:
+        self.record = record
+        self.is_changed = False
+        self.changes: Json = {}
+        self.counted: Json = {}
+        self.moved: list[tuple[str, str]] = []
+        self.problems: list[str] = []

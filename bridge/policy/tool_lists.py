@@ -1,0 +1,68 @@
+"""Which tools an agent may call, by the lists of its definition.
+
+Pure, and the standard library only: a hook asks this at every call of an agent of ours.
+"""
+
+from __future__ import annotations
+
+import re
+
+from bridge.policy.tool_classes import usual_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Json = dict[str, Any]
+    Names = list[str] | tuple[str, ...] | None
+
+# Without these an agent could not answer, or not use its tools.
+_ALWAYS = frozenset({"SubagentHandback", "ToolSearch"})
+# What they plan happens after the agent, in the main thread of some session.
+_OUTLASTING = frozenset({"CronCreate", "CronDelete", "RemoteTrigger", "ScheduleWakeup"})
+# They run commands, too: a skill those in its text, which no hook sees.
+_LIKE_BASH = frozenset({"Monitor", "PowerShell", "Skill"})
+_LIKE_AGENT = ("hostbridge__start_agent", "hostbridge__spawn_agent")
+# Modes in which the client asks about fewer calls, or none; and calls that it asks
+# about, in others.
+_UNASKED = frozenset({"acceptEdits", "auto", "bypassPermissions"})
+_ASKED = frozenset({"Bash", "Edit", "MultiEdit", "NotebookEdit", "WebFetch"})
+_ASKED |= _LIKE_BASH | {"WebSearch", "Write"}
+
+
+def permits(tools: Names, blocked: Names, tool: str) -> bool:
+    """Whether an agent may call a tool; without `tools`, any that plans nothing."""
+    tool = usual_name(tool)
+    if tool in _ALWAYS:
+        return True
+    if _names(blocked, tool) or (tool in _LIKE_BASH and _names(blocked, "Bash")):
+        return False
+    if tool.endswith(_LIKE_AGENT) and _names(blocked, "Agent"):
+        return False
+    return tool not in _OUTLASTING if tools is None else _names(tools, tool)
+
+
+def is_unasked(run: Json, fields: Json) -> bool:
+    """Whether the session's mode may let a call run that the definition must grant."""
+    tool = str(fields.get("tool_name"))
+    return (
+        fields.get("permission_mode") in _UNASKED
+        and bool(run.get("allow"))
+        and (tool in _ASKED or tool.startswith("mcp__"))
+    )
+
+
+def _names(names: Names, tool: str) -> bool:
+    """Whether a list has the tool, or `mcp__server`; `*` stands for anything."""
+    return any(
+        name == tool
+        or (name.startswith("mcp__") and tool.startswith(name + "__"))
+        or ("*" in name and _pattern(name).fullmatch(tool))
+        for name in names or ()
+    )
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """The pattern of a name with `*`; that of a server covers its tools."""
+    rest = "(__.*)?" if name.startswith("mcp__") else ""
+    return re.compile(".*".join(map(re.escape, name.split("*"))) + rest, re.S)
