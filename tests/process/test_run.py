@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -106,46 +107,56 @@ def test_error_no_such_program(tmp_path):
     assert ended == ("exited", 127, b"", why)
 
 
-STUBBORN = "trap 'sleep 36000' TERM; echo $$ >pid; while :; do sleep 0.1; done"
+LOOP = "while :; do sleep 0.1; done"
 
 
+@pytest.fixture
+def jump(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Puts the clock of `run` forward: a deadline nears when something has happened."""
+    ahead_s = 0.0
+
+    def put_forward(seconds: float) -> None:
+        nonlocal ahead_s
+        ahead_s = seconds
+
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + ahead_s)
+    monkeypatch.setattr("bridge.process.run.time", clock)
+    return put_forward
+
+
+@pytest.mark.parametrize("how", ["deadline", "stopped"])
 @pytest.mark.parametrize(
-    ("script", "exit_code", "seconds", "grace_s"),
+    ("script", "exit_code", "grace_s", "left_s"),
     [
-        (f"echo $$ >pid; {FOREVER}", 143, 32, 30),
-        ("trap '' TERM; echo $$ >pid; while :; do sleep 0.1; done", 137, 4, 0.2),
-        (STUBBORN, 137, 4, 36_000),
-        # A busy machine needs a while to end it: a part of the deadline is left.
-        ("trap 'exit 7' TERM; echo $$ >pid; while :; do sleep 0.1; done", 7, 16, 30),
+        (f"echo $$ >pid; {FOREVER}", 143, 900, 900),
+        (f"trap 'exit 7' TERM; echo $$ >pid; {LOOP}", 7, 900, 900),
+        (f"trap '' TERM; echo $$ >pid; {LOOP}", 137, 0.2, 0.6),
+        (f"trap 'sleep 36000' TERM; echo $$ >pid; {LOOP}", 137, 36_000, 1),
     ],
-    ids=["ends", "ignores-sigterm", "dawdles", "cleans-up"],
+    ids=["ends", "cleans-up", "ignores-sigterm", "dawdles"],
 )
-def test_a_program_is_stopped_at_its_deadline(
-    tmp_path, script, exit_code, seconds, grace_s
-):
+def test_a_program_is_stopped(tmp_path, jump, how, script, exit_code, grace_s, left_s):
     """The grace period is part of the deadline: the caller waits no longer."""
-    how, code, _, _ = run(tmp_path, script, seconds=seconds, grace_s=grace_s)
+    pid = tmp_path / "pid"
 
-    assert (how, code) == ("deadline", exit_code)
-    assert all_are_gone(tmp_path / "pid")
+    def should_stop() -> bool:
+        if pids_in(pid):
+            jump(4000 - left_s)
+        return bool(pids_in(pid)) and how == "stopped"
 
-
-@pytest.mark.parametrize(
-    ("script", "exit_code", "grace_s"),
-    [(f"echo $$ >pid; {FOREVER}", 143, 20), (STUBBORN, 137, 36_000)],
-    ids=["ends", "dawdles"],
-)
-def test_a_program_is_stopped_on_request(tmp_path, script, exit_code, grace_s):
-    how, code, _, _ = run(
-        tmp_path,
-        script,
-        should_stop=(tmp_path / "pid").exists,
-        seconds=4,
-        grace_s=grace_s,
+    ended, code, _, _ = run(
+        tmp_path, script, seconds=4000, grace_s=grace_s, should_stop=should_stop
     )
 
-    assert (how, code) == ("stopped", exit_code)
-    assert all_are_gone(tmp_path / "pid")
+    assert (ended, code) == (how, exit_code)
+    assert all_are_gone(pid)
+
+
+def test_a_deadline_is_kept_by_the_clock(tmp_path):
+    how, code, _, _ = run(tmp_path, FOREVER, seconds=1)
+
+    assert how == "deadline"
+    assert code in {143, 137}
 
 
 def test_output_is_bounded(tmp_path):
