@@ -51,17 +51,16 @@ def put_result(
     """
     data = _written(asked, result, state.key())
     with state[RUNS].folder(run, make=False) as above, above.folder(FOLDER) as folder:
-        if not durable:
+        name = f"{asked}.json"
+        if folder.has(name):
             if _read(folder, asked, state.key()) is not None:
                 return False
-            folder.rename(
-                folder.prepare(f"{asked}.json", data, durable=False), f"{asked}.json"
-            )
+            folder.clear(name)
+        if not durable:
+            folder.rename(folder.prepare(name, data, durable=False), name)
             return True
-        if folder.has(f"{asked}.json") and _read(folder, asked, state.key()) is None:
-            folder.remove(f"{asked}.json")
         try:
-            folder.create(f"{asked}.json", data)
+            folder.create(name, data)
         except FileExistsError:
             return False
     return True

@@ -254,6 +254,16 @@ class Folder:
             return False
         return True
 
+    def clear(self, name: str) -> None:
+        """Remove a file, or a folder that was put in its place; no link is followed."""
+        facts = self.facts(name)
+        if facts is not None and stat.S_ISDIR(facts.st_mode):
+            import shutil  # hooks import this module
+
+            shutil.rmtree(name, ignore_errors=True, dir_fd=self.fd)
+        else:
+            self.remove(name)
+
     def touch(self, name: str) -> bool:
         """Make an empty file; False when the name is taken."""
         try:

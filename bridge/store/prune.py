@@ -8,7 +8,6 @@ ctime, which nobody can set. What a flow has asked stays while its run lives.
 
 from __future__ import annotations
 
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -170,7 +169,7 @@ def _remove_all(state: State, doomed: list[_Item]) -> list[_Item]:
         if item.is_request and any(live):
             return False
         for folder, file in item.files:
-            _remove(state[folder], file)
+            state[folder].clear(file)
         # Of an agent that no session ran, and whose process was killed.
         for ending in OF_AN_AGENT:
             state["agents"].remove(f"{item.name}{ending}")
@@ -178,15 +177,6 @@ def _remove_all(state: State, doomed: list[_Item]) -> list[_Item]:
         return True
 
     return _in_turns(state, doomed, remove)
-
-
-def _remove(folder: Folder, name: str) -> None:
-    """Remove a file, or a folder that was put in a file's place; links not followed."""
-    facts = folder.facts(name)
-    if facts is not None and stat.S_ISDIR(facts.st_mode):
-        shutil.rmtree(name, ignore_errors=True, dir_fd=folder.fd)
-    else:
-        folder.remove(name)
 
 
 def _remove_temporaries(state: State, now_s: float) -> int:
@@ -225,7 +215,7 @@ def _remove_dedup_keys(state: State) -> int:
         # A submit may have given the key to a new request since.
         if not _is_of_nothing(state, file):
             return False
-        _remove(state["dedup"], file)
+        state["dedup"].clear(file)
         return True
 
     doomed = [file for file in files if _is_of_nothing(state, file)]

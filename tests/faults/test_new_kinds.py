@@ -43,9 +43,13 @@ def plant(file: Path, how: str) -> None:
             file.symlink_to("/etc/passwd")
         case "a pipe":
             os.mkfifo(file)
+        case "a folder":
+            (file / "in it").mkdir(parents=True)
 
 
-@pytest.mark.parametrize("how", ["nothing", "another's", "a link", "a pipe"])
+@pytest.mark.parametrize(
+    "how", ["nothing", "another's", "a link", "a pipe", "a folder"]
+)
 def test_a_planted_result_is_none_and_the_program_runs(tmp_path, how):
     """It ran for ever: a result by its name, and none by its seal."""
     world = PipeWorld(tmp_path)
