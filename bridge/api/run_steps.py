@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.api.hosts import Hosts
 from bridge.api.upkeep import stage_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.config import Settings
-    from bridge.engine.run import Entry, LinkedNode
+    from bridge.engine.run import Entry, LinkedNode, Time
     from bridge.engine.view import RunView
     from bridge.store import Found
     from bridge.store.store import Store
@@ -174,9 +174,10 @@ class _Looked(NamedTuple):
             return "running"
         names = awaited(node)
         what = f"waits for {', '.join(names)}" if names else "waits"
-        return what + self._left("until" if "until" in entry else "deadline", entry)
+        ends: list[Time] = ["until", "moment", "deadline"]
+        return what + self._left(next((e for e in ends if e in entry), ends[-1]), entry)
 
-    def _left(self, which: Literal["until", "deadline"], entry: Entry) -> str:
+    def _left(self, which: Time, entry: Entry) -> str:
         """How long a step may wait."""
         if which not in entry:
             return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bridge.engine.facts import MAX_QUESTIONS, REFUSED, UNANSWERED, fact_of_run
 from bridge.engine.reported import fact_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bridge.engine.answers import Answers
     from bridge.engine.facts import Fact
-    from bridge.engine.run import Entry, Linked
+    from bridge.engine.run import Entry, Linked, Time
 
 
 class Ends:
@@ -48,7 +48,7 @@ class Ends:
         match entry.get("kind"):
             case "wait":
                 awaits = entry.get("awaits", ())
-                return self._is_past(entry, "until") or (
+                return self._is_over(entry) or (
                     bool(awaits) and all(map(self._is_there, awaits))
                 )
             case "call":
@@ -71,8 +71,12 @@ class Ends:
                 found[asked] = fact
         return found
 
-    def _is_past(self, entry: Entry, which: Literal["until", "deadline"]) -> bool:
+    def _is_past(self, entry: Entry, which: Time) -> bool:
         return which in entry and self._answers.state.now_ms() >= entry[which]
+
+    def _is_over(self, entry: Entry) -> bool:
+        """Whether the time that a wait waits for has come."""
+        return self._is_past(entry, "until") or self._is_past(entry, "moment")
 
     def _is_there(self, asked: str) -> bool:
         """Whether something may have ended that is waited for; a look at names."""
@@ -126,7 +130,7 @@ class Ends:
                 return asks[0]
             if len(known) == len(ends):
                 return worst[0] if worst else ("ok", "")
-        elif self._is_past(entry, "until"):
+        elif self._is_over(entry):
             return "ok", ""
         if self._is_past(entry, "deadline"):
             took_s = (entry["deadline"] - entry["at"]) / 1000

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 Status = Literal["running", "paused", "completed", "failed", "cancelled"]
 Policy = Literal["abort", "skip", "ask"]
+# What a step waits until; see `Entry`.
+Time = Literal["until", "moment", "deadline"]
 Digests = dict[str, str]
 State = Literal[
     "open", "ok", "failed", "error", "passed", "skipped", "cancelled", "stopped"
@@ -86,8 +88,10 @@ class Entry(TypedDict, total=False):
         at: when it was asked, in milliseconds since 1970.
         why: why it stopped the run; in a pipeline, why it failed.
         kind: of a step of a pipeline: its kind, or `background`.
-        until: of a wait: when it ends, in milliseconds since 1970, as `Run.until`.
+        until: of a wait for so long: when it ends, in milliseconds since 1970, as
+            `Run.until`.
         deadline: when it fails, as `until`.
+        moment: of a wait for a moment: that, on the wall clock, however that is set.
         awaits: of a wait: what the steps have asked that it waits for.
         waits: whether its agent has asked the person something, and waits for that.
         questions: how often its agent has asked something at this visit.
@@ -103,6 +107,7 @@ class Entry(TypedDict, total=False):
     kind: str
     until: int
     deadline: int
+    moment: int
     awaits: list[str]
     waits: bool
     questions: int

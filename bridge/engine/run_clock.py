@@ -29,6 +29,7 @@ def nodes_now(run: Run, state: State) -> dict[str, Entry]:
     moved: dict[str, Entry] = {}
     for name in timed:
         entry = moved[name] = known[name].copy()
+        entry["at"] += set_ms
         if "until" in entry:
             entry["until"] += set_ms
         if "deadline" in entry:

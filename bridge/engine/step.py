@@ -38,7 +38,7 @@ _CAUGHT: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 _STILL_OPEN = ("paused", "asks")
 # What an attempt does not have from the one before.
-_OF_ONE_ATTEMPT = ("why", "waits", "until", "deadline", "awaits")
+_OF_ONE_ATTEMPT = ("why", "waits", "until", "deadline", "moment", "awaits")
 # Jumps back between two questions: more lead nowhere, and loops in loops multiply them.
 _MAX_IDLE_JUMPS = 1_000
 

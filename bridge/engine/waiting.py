@@ -32,7 +32,7 @@ def ends_by(node: LinkedNode, asked_ms: int, value: Callable[[Template], Any]) -
     if (seconds := wait.get("seconds")) is not None:
         found["until"] = asked_ms + milliseconds(value(seconds))
     if (until := wait.get("until")) is not None:
-        found["until"] = moment(value(until))
+        found["moment"] = moment(value(until))
     if (template := node.get("deadline_s")) is not None:
         deadline_s = value(template)
         if deadline_s is not None:

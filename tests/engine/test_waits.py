@@ -69,6 +69,28 @@ def test_a_clock_that_is_set_ends_no_wait(world):
     assert world.advance(run)["status"] == "completed"
 
 
+def test_a_moment_comes_when_the_clock_says_so(world):
+    """It went along with a clock that was set."""
+    pause = wait(until=1_800_003_600, deadline_s=7200)
+    run = world.begin(pipeline(pause=pause, after=tool("set")))
+    world.clock.set_wall(3000)
+    # What it knows of its times is written with its next step.
+    world.advance(run, by_hand.pause)
+    assert world.advance(run, by_hand.resume)["status"] == "running"
+
+    world.clock.go_on(601)
+
+    assert world.advance(run)["status"] == "completed"
+
+
+def test_what_was_too_long_is_said_by_a_clock_that_nobody_sets(world):
+    run = world.begin(pipeline(pause=wait(until=1_900_000_000, deadline_s=60)))
+    world.clock.set_wall(3000)
+    world.clock.go_on(61)
+
+    assert world.advance(run)["why"] == "pause: it had not ended after 60 s"
+
+
 @pytest.mark.parametrize(
     ("until", "s"),
     [({"seconds": "${{ inputs.s }}"}, 30), ({"until": 1_800_000_030}, 0)],
