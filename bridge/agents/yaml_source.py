@@ -33,6 +33,7 @@ _FLOAT = re.compile(
     r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?\Z"
 )
 _MAX_DIGITS = 18
+_HALF = "half of a surrogate pair is not a character"
 # Booleans in YAML 1.1, strings in YAML 1.2.
 UNCLEAR = frozenset({"yes", "no", "on", "off"})
 
@@ -159,6 +160,9 @@ def read_tree(
         tree.value = None
         what = _IN_PLAIN_WORDS.get(str(what), what)
         tree.error((), f"not YAML: {what}", line=line, column=column)
+    except UnicodeEncodeError as exc:
+        line = first_line + text.count("\n", 0, exc.start)
+        tree.error((), _HALF, line=line)
     except _TooMuch as exc:
         tree.value = None
         tree.error((), str(exc), line=reader.line)
@@ -323,7 +327,7 @@ class _Reader:
         try:
             text.encode()
         except UnicodeEncodeError:
-            self.tree.error(place, "half of a surrogate pair is not a character")
+            self.tree.error(place, _HALF)
             return text.encode("utf-8", "replace").decode()
         return text
 

@@ -120,6 +120,16 @@ def test_the_line_of_a_value_is_that_of_its_key():
     assert tree.line_of(("a", 0, "nothing", 7)) == 2
 
 
+def test_error_half_of_a_surrogate_pair_in_the_text():
+    """It ended in a traceback."""
+    tree = read('a: b\nc: "x\ud800"')
+
+    assert tree.value is None
+    assert list(map(str, tree.problems)) == [
+        "f.yaml:2: half of a surrogate pair is not a character"
+    ]
+
+
 def test_error_half_of_a_surrogate_pair(monkeypatch):
     """PyYAML without libyaml accepts it."""
     monkeypatch.delattr("yaml.CSafeLoader", raising=False)
