@@ -224,6 +224,8 @@ class Project:
 
         from bridge.host.pins import Pins
         from bridge.protocol.type_checks import check
+        from bridge.tasks.calls import forget
+        from bridge.tasks.database import Database
 
         check(dry_run=dry_run)
         limits = {"older_than_days": older_than_days, "max_bytes": max_bytes}
@@ -233,6 +235,10 @@ class Project:
         )
         if dry_run:
             return gone
+        if older_than_days is not None:
+            # One that is in use, or damaged, is for who uses it to see.
+            with suppress(BridgeError):
+                forget(Database(self.store), older_than_days)
         bells = wakeups.remove_gone(self.store)
         Pins(self.store.place.guard).forget_gone()
         return replace(gone, bells=bells)

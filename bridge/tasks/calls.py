@@ -7,14 +7,19 @@ kill, or made twice at once, returns the first result.
 from __future__ import annotations
 
 import sqlite3
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.plain_json import dumps, loads
 from bridge.protocol.wording import quoted
+from bridge.store.live_runs import RUNS
+
+if TYPE_CHECKING:
+    from bridge.tasks.database import Database
 
 _LONGEST = 400
+DAY_MS = 86_400_000
 
 
 class KeyUsed(InvalidRequest):
@@ -64,3 +69,18 @@ def remember(
         "INSERT INTO calls VALUES (?, ?, ?, ?, ?)",
         [key, tool, digest, dumps(result).decode(), now_ms],
     )
+
+
+def forget(database: Database, older_than_days: float) -> None:
+    """Forget what was called so long ago, unless a run is there that may call again."""
+    if not database.exists():
+        return
+    with database.store.state() as state, database.write() as connection:
+        before_ms = state.now_ms() - older_than_days * DAY_MS
+        runs = {entry.name for entry in state[RUNS].entries()}
+        found = connection.execute(
+            "SELECT key FROM calls WHERE at_ms <= ?", [before_ms]
+        )
+        old = [key for (key,) in found if key.partition("-")[0] not in runs]
+        forgotten = ([key] for key in old)
+        connection.executemany("DELETE FROM calls WHERE key = ?", forgotten)

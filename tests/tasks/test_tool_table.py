@@ -10,7 +10,8 @@ import threading
 import pytest
 
 from bridge.errors import InvalidRequest
-from bridge.tasks.calls import KeyUsed
+from bridge.tasks.calls import KeyUsed, forget
+from bridge.tasks.database import Database
 from bridge.tasks.task import TaskClaimed, TaskRefused
 from bridge.tasks.tool_table import TOOLS, UnknownTool, find_tool
 
@@ -24,6 +25,26 @@ READS = {
     "get_task", "list_tasks", "list_ready_tasks", "get_expansion_spec",
     "get_validation_status", "get_validation_context_smart", "search_memories",
 }  # fmt: skip
+
+
+def test_a_call_is_forgotten_with_the_run_that_made_it(tools):
+    """Until then who calls again has what it gave."""
+    kept = tools.store.place.state / "runs" / "r1kept"
+    kept.mkdir(mode=0o700, parents=True)
+    keys = ("r1kept-a-1-1", "r2gone-a-1-1")
+
+    def called_again():
+        return [tools("create_task", title="one", key=key)["id"] for key in keys]
+
+    assert called_again() == ["#1", "#2"]
+    tools.store.clock.go_on(8 * 86_400)
+    forget(Database(tools.store), 9)
+    assert called_again() == ["#1", "#2"]
+    forget(Database(tools.store), 7)
+    assert called_again() == ["#1", "#3"]
+    kept.rmdir()
+    forget(Database(tools.store), 7)
+    assert called_again() == ["#4", "#3"]
 
 
 def test_every_primitive_has_its_name():
