@@ -34,6 +34,7 @@ from bridge.workflows.library import find_workflow
 
 if TYPE_CHECKING:
     from bridge.config import Settings
+    from bridge.policy.step_record import CompiledWorkflow, StepRecord
     from bridge.store.store import Store
     from bridge.workflows.progress import Progress
 
@@ -48,13 +49,13 @@ class ActiveWorkflow:
 
     Attributes:
         holder: whose: a session's, or an agent's.
-        record: how it stands; empty if that cannot be read, `problem` says why then.
+        record: how it stands; None if that cannot be read, `problem` says why then.
         variables: its variables with their values.
         is_changed: whether its file is not as it was when it began.
     """
 
     holder: Holder
-    record: Json
+    record: StepRecord | None
     problem: str = ""
     variables: Mapping[str, Any] = field(default_factory=dict)
     is_changed: bool = False
@@ -189,7 +190,7 @@ class Workflows:
         try:
             record = step_states.find(self.store, holder)
         except BridgeError as error:
-            return ActiveWorkflow(holder, {}, problem=str(error))
+            return ActiveWorkflow(holder, None, problem=str(error))
         if record is None or step_of(record) is None:
             return None
         code = record["code"]
@@ -205,14 +206,14 @@ class Workflows:
             return variables_of(self.store, run)
         return values_of(self.store, holder)
 
-    def _is_changed(self, code: Json) -> bool:
+    def _is_changed(self, code: CompiledWorkflow) -> bool:
         file = Path(code["file"]).expanduser()
         try:
             project = self.store.place.project
             now = find_workflow(self.settings, project, file, is_used=False)
         except BridgeError:
             return True
-        return now.digest != str(code["digest"])
+        return now.digest != code["digest"]
 
 
 def _nothing(session: str | None, agent: str | None) -> str:

@@ -1,4 +1,4 @@
-"""JSON Schemas of the records on disk, generated from the models.
+"""JSON Schemas of the records on disk, generated from their types.
 
 `agent-answer` is the part of `agent-output` that the agent itself writes; its answer is
 checked against it.
@@ -6,7 +6,10 @@ checked against it.
 
 from typing import Any
 
+from bridge.api.typed_dict_schema import schema_of
+from bridge.engine.results import ResultRecord
 from bridge.errors import InvalidRequest
+from bridge.policy.step_record import StepRecord
 from bridge.protocol.agent_output import ANSWER_SCHEMA, AgentOutput
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
@@ -28,11 +31,13 @@ _MODELS: dict[str, type[Value] | None] = {
     "callers": Callers,
     "task": TaskRecord,
 }
+# Those that are read and written as plain mappings.
+_MAPPINGS = {"step-workflow": StepRecord, "step-result": ResultRecord}
 
 
 def schema_names() -> list[str]:
     """The records that have a schema, in the order of a request's life."""
-    return list(_MODELS)
+    return [*_MODELS, *_MAPPINGS]
 
 
 def schema_for(name: str) -> dict[str, Any]:
@@ -41,8 +46,10 @@ def schema_for(name: str) -> dict[str, Any]:
     Raises:
         InvalidRequest: no record has this name.
     """
+    if name in _MAPPINGS:
+        return {"$schema": DIALECT, **schema_of(_MAPPINGS[name])}
     if name not in _MODELS:
-        known = ", ".join(_MODELS)
+        known = ", ".join(schema_names())
         raise InvalidRequest(f"no record is named {name!r}; expected one of {known}")
     model = _MODELS[name]
     if model is None:

@@ -100,7 +100,7 @@ class Workflows:
                 pipeline=pipeline,
             )
         found = read_workflow(text, file, place, check_agent=self._check_agent)
-        variables = (found.code or {}).get("variables", {})
+        variables = found.code["variables"] if found.code else {}
         return Workflow(
             file.stem,
             file,

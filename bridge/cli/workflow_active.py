@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bridge.api.active_workflow import ActiveWorkflow
     from bridge.api.bridge import Bridge
     from bridge.cli.screen import Line
+    from bridge.policy.step_record import StepRecord
 
     Json = dict[str, Any]
 
@@ -51,7 +52,7 @@ def activate(bridge: Bridge, words: list[str], options: Namespace) -> int:
     return Exit.OK
 
 
-def _where(record: Json) -> str:
+def _where(record: StepRecord) -> str:
     session = record.get("session")
     return f"session {session}" if session else "the agent"
 
@@ -64,7 +65,7 @@ def status(bridge: Bridge, options: Namespace) -> int:
             each
             for each in found
             if each.holder.owner_id.startswith(options.session)
-            or str(each.record.get("session", "")).startswith(options.session)
+            or _session_of(each).startswith(options.session)
         ]
     if options.as_json:
         for each in found:
@@ -82,14 +83,18 @@ def status(bridge: Bridge, options: Namespace) -> int:
     return Exit.FAILED if any(each.problem for each in found) else Exit.OK
 
 
+def _session_of(found: ActiveWorkflow) -> str:
+    return found.record.get("session", "") if found.record else ""
+
+
 def _shown(found: ActiveWorkflow) -> Json:
-    if found.problem:
+    if found.record is None:
         return {"problem": found.problem}
     value = _value_of(found.record, dict(found.variables))
     return value | {"isChanged": found.is_changed}
 
 
-def _value_of(record: Json, variables: Json) -> Json:
+def _value_of(record: StepRecord, variables: Json) -> Json:
     code = record["code"]
     step = code["steps"][record["step"]]
     return {
@@ -113,7 +118,7 @@ def _value_of(record: Json, variables: Json) -> Json:
 
 
 def _lines(bridge: Bridge, found: ActiveWorkflow) -> Iterator[Line]:
-    if found.problem:
+    if found.record is None:
         yield Styled(visible(found.of), "bold"), ""
         yield visible(f"{_FURTHER}{found.problem}")
         return
@@ -121,12 +126,12 @@ def _lines(bridge: Bridge, found: ActiveWorkflow) -> Iterator[Line]:
     since = ago((bridge.store.now_ms() - record["activatedAt"]) / 1000)
     head = visible(f"  step {record['step']}  ({found.of}, begun {since})")
     yield Styled(visible(code["name"]), "bold"), head
-    for line in _told(found):
+    for line in _told(found, record):
         yield visible(_FURTHER + line)
 
 
-def _told(found: ActiveWorkflow) -> Iterator[str]:
-    record, code = found.record, found.record["code"]
+def _told(found: ActiveWorkflow, record: StepRecord) -> Iterator[str]:
+    code = record["code"]
     step = code["steps"][record["step"]]
     if record.get("entering"):
         yield "it begins with what happens next in the conversation"

@@ -34,6 +34,14 @@ class Result(TypedDict):
     output: Any
 
 
+class ResultRecord(Result):
+    """The file of a result: `asked` is the id of the step's attempt."""
+
+    schemaVersion: int
+    asked: str
+    seal: str
+
+
 def has_result(state: State, run: str, asked: str) -> bool:
     """Whether there is a result; a look at its name."""
     return state[RUNS].has(f"{run}/{FOLDER}/{asked}.json")

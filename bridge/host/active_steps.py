@@ -40,6 +40,7 @@ from bridge.workflows import progress
 from bridge.workflows.progress import Progress
 
 if TYPE_CHECKING:
+    from bridge.policy.step_record import StepRecord
     from bridge.store.variables import Holder
 
     Json = dict[str, Any]
@@ -102,7 +103,7 @@ class _Event:
 
     # Before a call
 
-    def before_call(self, record: Json) -> HookOutput:
+    def before_call(self, record: StepRecord) -> HookOutput:
         event = self.hook.event
         if event.tool == HANDBACK:
             held = self.held_back(deny) if self.bound.is_own else None
@@ -126,7 +127,7 @@ class _Event:
             return self.told(output, _standing(record))
         return output
 
-    def entered(self, record: Json) -> Json:
+    def entered(self, record: StepRecord) -> StepRecord:
         """The record once the first step is entered, which was left to a hook."""
         with suppress(BridgeError, OSError):
             conversation = conversation_of(self.hook, self.run)
@@ -134,7 +135,7 @@ class _Event:
             return found.record if found else record
         return record
 
-    def refusal(self, record: Json) -> str | None:
+    def refusal(self, record: StepRecord) -> str | None:
         return step_workflow.refusal(
             record, self.bound.fields, self.bound.whose, step_gate.shell
         )
@@ -237,7 +238,7 @@ class _Event:
 
     # Anew
 
-    def said_again(self, output: HookOutput, record: Json) -> HookOutput:
+    def said_again(self, output: HookOutput, record: StepRecord) -> HookOutput:
         """SessionStart: the conversation is compacted, cleared or resumed."""
         found = _standing(record)
         if found.is_active:
@@ -247,7 +248,7 @@ class _Event:
         return self.told(output, found)
 
 
-def _standing(record: Json) -> Progress:
+def _standing(record: StepRecord) -> Progress:
     return Progress(record, tuple(text for _rev, text in record.get("untold", ())))
 
 

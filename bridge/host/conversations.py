@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.config import Settings
+    from bridge.policy.step_record import CompiledWorkflow
     from bridge.protocol.request import Request, WorkflowOf
     from bridge.store.sessions import Session
     from bridge.store.store import Store
@@ -121,7 +122,7 @@ def begin_for(
     return progress.begin(store, conversation, code, by="agent")
 
 
-def compiled(settings: Settings, project: Path, wanted: WorkflowOf) -> Json:
+def compiled(settings: Settings, project: Path, wanted: WorkflowOf) -> CompiledWorkflow:
     """The compiled workflow of an agent, of its layer or one below that.
 
     Raises:

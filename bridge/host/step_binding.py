@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bridge.policy.step_record import StepRecord
+
     Json = dict[str, Any]
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -48,13 +50,13 @@ class Binding:
             self.file = f"{state}/sessions/{name if is_name(name) else ''}.steps.json"
             self.fields = fields
 
-    def record(self) -> Json | None:
+    def record(self) -> StepRecord | None:
         """The record of its workflow; None if there is none.
 
         Raises:
             ValueError: it cannot be read.
         """
-        found = load(self.file, MAX_BYTES)
+        found: Any = load(self.file, MAX_BYTES)
         if found is None and not os.path.lexists(self.file):
             return None
         version = found and found.get("schemaVersion")
@@ -67,7 +69,8 @@ class Binding:
         )
         if not is_read:
             raise ValueError(f"{self.file} is no workflow that can be read")
-        return found
+        record: StepRecord = found
+        return record
 
 
 def _starter(agents: str, run: Json) -> Json:

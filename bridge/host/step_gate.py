@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bridge.policy.rule_set import Whose
+    from bridge.policy.step_record import StepRecord
 
     Json = dict[str, Any]
 
@@ -65,7 +66,7 @@ def has_say(event: str, state: str, fields: Json, run: Json | None) -> bool:
         return True
 
 
-def _has_word(record: Json, bound: Bound) -> bool:
+def _has_word(record: StepRecord, bound: Bound) -> bool:
     """Whether a step refuses a call, or says something about it."""
     fields, whose = bound.fields, bound.whose
     return (

@@ -23,6 +23,7 @@ from bridge.store.handovers import find_handover
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.host.context import HookContext
+    from bridge.policy.step_record import Action
     from bridge.protocol.request import Request, RouteName
     from bridge.store.subagent_runs import AgentRun
 
@@ -57,7 +58,7 @@ class StepRequests:
     begin: Begin = _begun
     route: RouteName | None = None
 
-    def act(self, action: Json, given: Json, key: str) -> Any:
+    def act(self, action: Action, given: Json, key: str) -> Any:
         """Do a `spawn_agent`, or a `call_tool`, once for one key.
 
         Raises:

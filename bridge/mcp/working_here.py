@@ -4,8 +4,6 @@ No agent is started: from now on the workflow's steps bind the caller, a session
 thread or an agent of ours. Hooks say what is to be done, beside the result of the call.
 """
 
-from typing import Any
-
 from bridge.agents.apply import workflow_for
 from bridge.agents.known_agents import Agents
 from bridge.agents.workflow_choice import Choice, choose, name_of, workflow_variables
@@ -15,6 +13,7 @@ from bridge.host.conversations import compiled, conversation_in
 from bridge.mcp.caller import Caller, check_variables
 from bridge.mcp.results import Agent
 from bridge.mcp.starting import Wanted
+from bridge.policy.step_record import CompiledWorkflow
 from bridge.protocol.request import Request, WorkflowOf
 from bridge.workflows import progress
 
@@ -47,7 +46,7 @@ def begin_here(project: Project, caller: Caller, wanted: Wanted) -> Agent | None
 
 
 def _begun(
-    project: Project, caller: Caller, wanted: Wanted, code: dict[str, Any]
+    project: Project, caller: Caller, wanted: Wanted, code: CompiledWorkflow
 ) -> Agent:
     session = caller.session
     if session is None:

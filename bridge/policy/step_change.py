@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol
 
+    from bridge.policy.step_record import Action, StepRecord
+
     Json = dict[str, Any]
 
     class Deeds(Protocol):
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
         def render(self, text: str, scope: Mapping[str, Any]) -> str:
             """Fill in a text for the model."""
 
-        def act(self, action: Json, given: Json, key: str) -> Any:
+        def act(self, action: Action, given: Json, key: str) -> Any:
             """Do a `call_tool` or `spawn_agent`; the value is its result."""
 
 
@@ -43,7 +45,7 @@ class Change:
 
     __slots__ = ("changes", "counted", "is_changed", "moved", "problems", "record")
 
-    def __init__(self, record: Json) -> None:
+    def __init__(self, record: StepRecord) -> None:
         self.record = record
         self.is_changed = False
         self.changes: Json = {}

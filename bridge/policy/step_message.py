@@ -4,9 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    Json = dict[str, Any]
+    from bridge.policy.step_record import StepRecord
 
 MAX_MESSAGE = 20_000
 
@@ -16,12 +14,12 @@ def shortened(text: str) -> str:
     return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"
 
 
-def introduction(record: Json) -> str:
+def introduction(record: StepRecord) -> str:
     """What the model is told of the step that it is in: on entry, and again later."""
     return "\n".join(part for part in (_heading(record), record.get("message")) if part)
 
 
-def _heading(record: Json) -> str:
+def _heading(record: StepRecord) -> str:
     code = record["code"]
     step = code["steps"][record["step"]]
     lines = [f"Workflow {code['name']}, step {record['step']}."]

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from bridge.policy.condition import Shell
     from bridge.policy.step_change import Deeds
+    from bridge.policy.step_record import Action, CompiledStep, StepRecord, Transition
 
     Json = dict[str, Any]
 
@@ -48,7 +49,7 @@ _NAMES = frozenset({*scope_of({}, Whose({})), "tool_failed", "vars", "settings"}
 
 
 def begin(
-    record: Json, whose: Whose, deeds: Deeds, now_ms: int, shell: Shell = NO_SHELL
+    record: StepRecord, whose: Whose, deeds: Deeds, now_ms: int, shell: Shell = NO_SHELL
 ) -> Change:
     """Enter the first step of a workflow whose record has none yet."""
     event = _Event(record, {}, whose, deeds, now_ms, shell)
@@ -58,7 +59,7 @@ def begin(
 
 
 def happen(
-    record: Json,
+    record: StepRecord,
     fields: Json,
     whose: Whose,
     deeds: Deeds,
@@ -79,7 +80,7 @@ def happen(
     return event.done()
 
 
-def ended(record: Json, why: str, now_ms: int) -> Change:
+def ended(record: StepRecord, why: str, now_ms: int) -> Change:
     """A workflow that is ended from outside."""
     change = Change(copy.copy(record))
     _end(change.record, why, now_ms)
@@ -88,22 +89,22 @@ def ended(record: Json, why: str, now_ms: int) -> Change:
     return change
 
 
-def _end(record: Json, why: str, now_ms: int) -> None:
+def _end(record: StepRecord, why: str, now_ms: int) -> None:
     record |= {"status": "ended", "why": why, "endedAt": now_ms}
     name, step = record["code"]["name"], record["step"]
     _tell(record, f"The workflow {name} has ended in step {step}: {why}.")
 
 
-def _tell(record: Json, text: str) -> None:
+def _tell(record: StepRecord, text: str) -> None:
     """Add what the model has to be told, whatever becomes of this process."""
-    known = [*record.get("untold", ()), [record.get("rev", 0) + 1, text]]
+    known = [*record.get("untold", ()), (record.get("rev", 0) + 1, text)]
     record["untold"] = known[-_MAX_UNTOLD:]
 
 
 class _Event:
     def __init__(
         self,
-        record: Json,
+        record: StepRecord,
         fields: Json,
         whose: Whose,
         deeds: Deeds,
@@ -122,7 +123,7 @@ class _Event:
 
     # The event
 
-    def handle(self, step: Json) -> None:
+    def handle(self, step: CompiledStep) -> None:
         """What the step does about the result of a tool."""
         key = event_key(self.fields)
         for entry in handlers(step, self.fields):
@@ -152,12 +153,12 @@ class _Event:
         if code["exit"] is not None and self.holds(code["exit"], code["exitAt"]):
             _end(self.record, "its exit condition holds", self.now_ms)
 
-    def next_transition(self, entered: set[str]) -> Json | None:
+    def next_transition(self, entered: set[str]) -> Transition | None:
         """The first transition that holds, to a step not entered in this event."""
-        step: Json = self.record["code"]["steps"][self.record["step"]]
+        step = self.record["code"]["steps"][self.record["step"]]
         for each in step["transitions"]:
             if each["to"] not in entered and self.holds(each["when"], each["at"]):
-                return dict(each)
+                return each
         return None
 
     def enter(self, name: str, why: str) -> None:
@@ -167,7 +168,7 @@ class _Event:
         self.record["visit"] = self.record.get("visit", 0) + 1
         self.record["stops"] = 0
         self.record["history"] = [
-            *self.record.get("history", ()), [self.now_ms, before, name, why],
+            *self.record.get("history", ()), (self.now_ms, before, name, why),
         ][-MAX_HISTORY:]  # fmt: skip
         self.change.moved.append((before, name))
         self.scope = place_in(self.scope, self.record)
@@ -205,7 +206,7 @@ class _Event:
             self.problem(f"{at}: the condition does not hold: {error.message}")
             return False
 
-    def do(self, actions: list[Json], place: str) -> None:
+    def do(self, actions: list[Action], place: str) -> None:
         """Do actions in order; one that fails is reported, and the next is done."""
         for number, action in enumerate(actions):
             if not self.holds(action.get("when", True), action["at"]):
@@ -223,7 +224,7 @@ class _Event:
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         return f"{self.record['run']}-{self.record.get('visit', 0)}-{digest}"
 
-    def act(self, action: Json, place: str) -> None:
+    def act(self, action: Action, place: str) -> None:
         kind = action["do"]
         if kind == "inject_message":
             self.say(action["text"], action["at"])

@@ -3,16 +3,7 @@
 Pure, and the standard library only: hooks ask this at every tool call while a workflow
 is active, so conditions are imported only where a step has some.
 `bridge.workflows.reader` compiles the workflow, `bridge.store.step_states` keeps it
-beside the state, in one record:
-
-    {code, run, step, visit, rev, status, message, untold, stops, applied, pending, …}
-
-    code   name, file, layer, digest, first, variables, owners, exit, stop,
-           steps: {name: step}
-    step   status, gate, enter, exit, onTool, transitions, stop
-    gate   tools, mcp       globs that a call must fit; None for all
-           blocked, blockedMcp   globs of refused calls
-           rules            [{when, reason, block, tools}]
+beside the state, in one record: see `bridge.policy.step_record`.
 
 An MCP tool is `server:tool` in the lists about servers. What a model needs to go on is
 always allowed: see `is_always_allowed`.
@@ -29,6 +20,14 @@ if TYPE_CHECKING:
 
     from bridge.policy.condition import Shell
     from bridge.policy.rule_set import Whose
+    from bridge.policy.step_record import (
+        CompiledStep,
+        Gate,
+        GateRule,
+        Handler,
+        PrematureStop,
+        StepRecord,
+    )
 
     Json = dict[str, Any]
 
@@ -45,14 +44,16 @@ _COMMANDS = frozenset({"vars", "workflow", "status", "respond"})
 _MAX_NAMED = 8
 
 
-def step_of(record: Json) -> Json | None:
+def step_of(record: Mapping[str, Any]) -> CompiledStep | None:
     """The step that the workflow is in; None if the record is no active one's."""
     code = record.get("code")
     if record.get("status") != "active" or not isinstance(code, dict):
         return None
     steps = code.get("steps")
-    step = steps.get(record.get("step")) if isinstance(steps, dict) else None
-    return step if isinstance(step, dict) else None
+    step: Any = steps.get(record.get("step")) if isinstance(steps, dict) else None
+    is_step = isinstance(step, dict)
+    found: CompiledStep | None = step if is_step else None
+    return found
 
 
 def mcp_name(tool: str) -> str | None:
@@ -64,7 +65,7 @@ def mcp_name(tool: str) -> str | None:
 
 
 def refusal(
-    record: Json,
+    record: StepRecord,
     fields: Json,
     whose: Callable[[], Whose],
     shell: Callable[[], Shell] = dict,
@@ -86,11 +87,11 @@ def refusal(
     return f"hostbridge: {_place(record)} {why}\n{_how_to_go_on(record, step)}"
 
 
-def _place(record: Json) -> str:
+def _place(record: StepRecord) -> str:
     return f"step {record['step']} of the workflow {record['code']['name']}"
 
 
-def _refused_tool(gate: Json, tool: str) -> str | None:
+def _refused_tool(gate: Gate, tool: str) -> str | None:
     """Why the lists of a gate refuse a tool."""
     mcp, called = mcp_name(tool), tool
     tool = usual_name(tool)
@@ -103,7 +104,7 @@ def _refused_tool(gate: Json, tool: str) -> str | None:
     )
 
 
-def _is_allowed(gate: Json, tool: str, mcp: str | None) -> bool:
+def _is_allowed(gate: Gate, tool: str, mcp: str | None) -> bool:
     """Whether the lists of what is allowed have a tool."""
     tools, servers = gate["tools"], gate["mcp"]
     if tools is not None and _fits(tool, tools):
@@ -133,7 +134,7 @@ def _speaks_of_ours(servers: list[str]) -> bool:
     return any(each.startswith(f"{OWN_SERVER}:") for each in servers)
 
 
-def _listed(gate: Json, *, is_mcp: bool) -> str:
+def _listed(gate: Gate, *, is_mcp: bool) -> str:
     names = [*(gate["tools"] or ())]
     if is_mcp or gate["tools"] is None:
         names += gate["mcp"] or ()
@@ -158,8 +159,8 @@ def _is_way_out(tool: str, fields: Json) -> bool:
 
 
 def _refused_by_rule(
-    record: Json,
-    rules: Iterable[Json],
+    record: StepRecord,
+    rules: Iterable[GateRule],
     fields: Json,
     whose: Callable[[], Whose],
     shell: Callable[[], Shell],
@@ -184,7 +185,7 @@ def _refused_by_rule(
 
 
 def warnings(
-    record: Json,
+    record: StepRecord,
     fields: Json,
     whose: Callable[[], Whose],
     shell: Callable[[], Shell] = dict,
@@ -211,7 +212,7 @@ def warnings(
     return said
 
 
-def scope_in(record: Json, fields: Json, whose: Whose) -> Json:
+def scope_in(record: StepRecord, fields: Json, whose: Whose) -> Json:
     """What conditions and texts of a workflow can ask about an event."""
     from bridge.policy.rule_set import scope_of
 
@@ -223,7 +224,7 @@ def scope_in(record: Json, fields: Json, whose: Whose) -> Json:
     return place_in(scope, record)
 
 
-def place_in(scope: Json, record: Json) -> Json:
+def place_in(scope: Json, record: StepRecord) -> Json:
     """The scope, with the workflow's own names as they are now.
 
     `vars`, `state` and `session_id` are how public files ask for what is there; a
@@ -243,7 +244,7 @@ def place_in(scope: Json, record: Json) -> Json:
     return usual | scope | own
 
 
-def handlers(step: Json, fields: Json) -> list[Json]:
+def handlers(step: CompiledStep, fields: Json) -> list[Handler]:
     """The `onTool` entries of a step that an event is about; conditions not asked."""
     event, tool = fields.get("hook_event_name"), fields.get("tool_name")
     if event not in TOOL_EVENTS or not isinstance(tool, str):
@@ -268,7 +269,7 @@ def event_key(fields: Json) -> str:
 
 
 def concerns(
-    record: Json,
+    record: StepRecord,
     fields: Json,
     whose: Callable[[], Whose],
     shell: Callable[[], Shell] = dict,
@@ -303,7 +304,7 @@ def _may_hold(code: Any, scope: Mapping[str, Any], shell: Shell) -> bool:
         return True
 
 
-def _how_to_go_on(record: Json, step: Json) -> str:
+def _how_to_go_on(record: StepRecord, step: CompiledStep) -> str:
     ways = [f"to {t['to']} when {t['text']}" for t in step["transitions"]]
     way = f"It goes on {'; '.join(ways[:_MAX_NAMED])}. " if ways else ""
     own = sorted(record["code"]["variables"].keys() - record["code"]["owners"].keys())
@@ -315,7 +316,7 @@ def _how_to_go_on(record: Json, step: Json) -> str:
     return way.strip() or "It ends when a person runs `hostbridge workflow end`."
 
 
-def stop_refusal(record: Json) -> Json | None:
+def stop_refusal(record: StepRecord) -> PrematureStop | None:
     """How the step says to go on at a premature end of a turn: {message, max}.
 
     None if nothing is said, or it was said as often as it may be.
@@ -323,7 +324,7 @@ def stop_refusal(record: Json) -> Json | None:
     step = step_of(record)
     if step is None:
         return None
-    said: Json | None = step.get("stop") or record["code"].get("stop")
+    said = step.get("stop") or record["code"].get("stop")
     if said is None or record.get("stops", 0) >= said["max"]:
         return None
     return said

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from bridge.errors import BridgeError, InvalidRequest, NewerSchema, StateRefused
 from bridge.policy.step_workflow import step_of
@@ -30,6 +30,7 @@ from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.lock import lock_in
 
 if TYPE_CHECKING:
+    from bridge.policy.step_record import StepRecord
     from bridge.store.state import State
     from bridge.store.store import Store
     from bridge.store.variables import Holder
@@ -56,7 +57,7 @@ class WorkflowActive(BridgeError):
     __module__ = "bridge"
     code = "workflow_active"
 
-    def __init__(self, record: Json) -> None:
+    def __init__(self, record: StepRecord) -> None:
         name, step = record["code"]["name"], record["step"]
         super().__init__(
             f"the workflow {name} is active in this conversation, in step {step}; "
@@ -102,7 +103,7 @@ def changing(store: Store) -> Iterator[State]:
             yield state
 
 
-def find(store: Store, holder: Holder) -> Json | None:
+def find(store: Store, holder: Holder) -> StepRecord | None:
     """The record of a conversation's workflow, active or just ended; None if none.
 
     Raises:
@@ -115,7 +116,7 @@ def find(store: Store, holder: Holder) -> Json | None:
         return load(folder, holder)
 
 
-def load(folder: Folder, holder: Holder) -> Json | None:
+def load(folder: Folder, holder: Holder) -> StepRecord | None:
     """As `find`, in an open folder."""
     file = Place.of(holder).active
     try:
@@ -133,7 +134,7 @@ def load(folder: Folder, holder: Holder) -> Json | None:
         raise NewerSchema(f"{path}: schemaVersion {version}; update hostbridge")
     if record.get("status") != "ended" and step_of(record) is None:
         raise _broken(folder, file, "not a record of a workflow")
-    return record
+    return cast("StepRecord", record)
 
 
 def holders(state: State) -> list[Holder]:
@@ -150,7 +151,7 @@ def _broken(folder: Folder, file: str, why: str) -> BrokenState:
     return BrokenState(Path(folder.path, file), f"cannot be read ({why})", cure)
 
 
-def save(state: State, holder: Holder, record: Json) -> None:
+def save(state: State, holder: Holder, record: StepRecord) -> None:
     """Write the record of a workflow, durable; its sign is there before.
 
     Raises:
@@ -167,13 +168,13 @@ def save(state: State, holder: Holder, record: Json) -> None:
     state[holder.folder].replace(Place.of(holder).active, data)
 
 
-def put_away(state: State, holder: Holder, record: Json) -> None:
+def put_away(state: State, holder: Holder, record: StepRecord) -> None:
     """Put a workflow that has ended among the earlier ones."""
     place, folder = Place.of(holder), state[holder.folder]
     known = earlier(folder, holder)
     if all(each.get("run") != record["run"] for each in known):
-        told = {name: record[name] for name in _TOLD if name in record}
-        code = record.get("code", {})
+        code: Mapping[str, Any] = record.get("code", {})
+        told = {name: value for name, value in record.items() if name in _TOLD}
         told |= {name: code.get(name) for name in ("name", "file", "digest")}
         kept = {"schemaVersion": VERSION, "ended": [*known, told][-_MAX_ENDED:]}
         data = plain_json.dumps(kept, indented=True) + b"\n"

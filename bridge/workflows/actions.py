@@ -13,7 +13,7 @@ message, `name` and `value` of a variable, `server_name`, `tool_name` and `outpu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bridge.agents.diagnostic import Place, describe, did_you_mean
 from bridge.workflows.own_tools import (
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bridge.agents.yaml_source import Tree
+    from bridge.policy.step_record import Action
     from bridge.workflows.expressions import Expressions
 
     Json = dict[str, Any]
@@ -84,7 +85,7 @@ class ActionReader:
         self.where = where
         self.check_agent = check_agent
 
-    def read(self, place: Place, items: Any) -> list[Json]:
+    def read(self, place: Place, items: Any) -> list[Action]:
         """The actions of a list; those that are wrong are left out."""
         if isinstance(items, dict):
             items = [items]
@@ -94,7 +95,7 @@ class ActionReader:
         found = (self.one((*place, n), item) for n, item in enumerate(items))
         return [action for action in found if action is not None]
 
-    def one(self, place: Place, item: Any) -> Json | None:
+    def one(self, place: Place, item: Any) -> Action | None:
         """One action."""
         named = kind_of(item)
         if named is None:
@@ -114,7 +115,7 @@ class ActionReader:
             action["when"] = self.expressions.condition((*place, "when"), item["when"])
         read = getattr(self, f"_{kind}")
         more = read((*place, *(at if kind in item else ())), fields)
-        return None if more is None else {**action, **more}
+        return None if more is None else cast("Action", {**action, **more})
 
     def _check_fields(self, kind: str, place: Place, fields: Any) -> None:
         """Check the names of an action's fields, where they are no variables."""

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bridge.policy.condition import Shell
     from bridge.policy.rule_set import Whose
+    from bridge.policy.step_record import Action
     from bridge.store.variables import Holder, Kept
 
     Json = dict[str, Any]
     # An action, what it is given, and the key that it is known by -> its result.
-    Act = Callable[[Json, Json, str], Any]
+    Act = Callable[[Action, Json, str], Any]
 
 
-def _no_act(action: Json, _given: Json, _key: str) -> Any:
+def _no_act(action: Action, _given: Json, _key: str) -> Any:
     raise ValueError(f"{action['do']} cannot be done here")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bridge.policy.step_record import Action
     from bridge.tasks.tool_deeds import ToolContext
     from bridge.workflows.conversation import Act
 
@@ -20,7 +21,7 @@ def acting(context: ToolContext, spawn: Spawn | None = None) -> Act:
     A deed that is done again under its key changes nothing again.
     """
 
-    def act(action: Json, given: Json, key: str) -> Any:
+    def act(action: Action, given: Json, key: str) -> Any:
         if action["do"] == "spawn_agent":
             if spawn is None:
                 raise ValueError("no agent can be started here")

@@ -12,6 +12,7 @@ from bridge.policy.value_length import check_length
 from bridge.store.variables import NotYours, Variable, read_variables
 
 if TYPE_CHECKING:
+    from bridge.policy.step_record import CompiledWorkflow
     from bridge.store.store import Store
     from bridge.workflows.conversation import Conversation
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def first_values(
     store: Store,
     conversation: Conversation,
-    code: Json,
+    code: CompiledWorkflow,
     params: Mapping[str, Any],
     by: str,
 ) -> Json:
@@ -35,7 +36,7 @@ def first_values(
             the rules, or a value is too long.
         NotYours: a model gives a parameter that is not a model's to set.
     """
-    declared: Json = code["variables"]
+    declared = code["variables"]
     _check_names(code, params)
     given = {n: v for n, v in conversation.given.items() if n in declared}
     for variable in {**declared, **dict.fromkeys(code["made"])}:
@@ -64,7 +65,7 @@ def _is_persons(variable: Variable) -> bool:
     return variable.owner in ("person", "rule")
 
 
-def _check_names(code: Json, params: Mapping[str, Any]) -> None:
+def _check_names(code: CompiledWorkflow, params: Mapping[str, Any]) -> None:
     for param in params:
         if param not in code["variables"]:
             known = ", ".join(code["variables"]) or "none"
@@ -73,7 +74,7 @@ def _check_names(code: Json, params: Mapping[str, Any]) -> None:
 
 
 def _check_model(
-    code: Json, params: Mapping[str, Any], theirs: Mapping[str, Any]
+    code: CompiledWorkflow, params: Mapping[str, Any], theirs: Mapping[str, Any]
 ) -> None:
     for param in params:
         if param in code["owners"]:

@@ -25,6 +25,7 @@ from bridge.workflows.tool_lists import server_tool
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
+    from bridge.policy.step_record import Action, Handler
     from bridge.workflows.actions import ActionReader
     from bridge.workflows.expressions import Expressions
     from bridge.workflows.fields import StepFields
@@ -49,7 +50,7 @@ class HandlerReader:
         self.expressions = expressions
         self.actions = actions
 
-    def read(self, fields: StepFields) -> list[Json]:
+    def read(self, fields: StepFields) -> list[Handler]:
         """The compiled entries, in the file's order."""
         found = self._on_tool(fields.on_tool)
         for key, ok in (("on_mcp_success", True), ("on_mcp_error", False)):
@@ -59,7 +60,7 @@ class HandlerReader:
                 found += [entry] if entry is not None else []
         return found
 
-    def _on_tool(self, value: Any) -> list[Json]:
+    def _on_tool(self, value: Any) -> list[Handler]:
         place = (*self.place, "on_tool")
         if value is None:
             return []
@@ -76,23 +77,26 @@ class HandlerReader:
                 found += [code] if code is not None else []
         return found
 
-    def _entry(self, place: Place, tool: str, entry: Any) -> Json | None:
+    def _entry(self, place: Place, tool: str, entry: Any) -> Handler | None:
         if not isinstance(entry, dict):
             self.tree.error(place, f"expected actions, got {describe(entry)}")
             return None
-        code = self._about(place, tool)
-        code |= {"at": self._at(place), "ok": True}
+        tools, mcp = self._about(place, tool)
+        at = self._at(place)
+        code: Handler = {"tools": tools, "mcp": mcp, "at": at, "ok": True, "do": []}
         if "action" in entry:
-            return {**code, "do": self.actions.read(place, [entry])}
+            code["do"] = self.actions.read(place, [entry])
+            return code
         if "ok" in entry:
             code["ok"] = self._outcome((*place, "ok"), entry["ok"])
         if "when" in entry:
             code["when"] = self.expressions.condition((*place, "when"), entry["when"])
         named = [name for name in entry if name not in _OWN]
-        done = [each for name in named for each in self._do(place, name, entry[name])]
+        for name in named:
+            code["do"] += self._do(place, name, entry[name])
         if "do" in entry:
-            done += self.actions.read((*place, "do"), entry["do"])
-        return {**code, "do": done}
+            code["do"] += self.actions.read((*place, "do"), entry["do"])
+        return code
 
     def _outcome(self, place: Place, said: Any) -> bool | None:
         """Whether the call is to have been right, or wrong; None for either."""
@@ -102,7 +106,7 @@ class HandlerReader:
             self.tree.error(place, f"expected true, false or any, got {describe(said)}")
         return None
 
-    def _do(self, place: Place, name: str, fields: Any) -> list[Json]:
+    def _do(self, place: Place, name: str, fields: Any) -> list[Action]:
         if name == "set_variable":
             return self._set((*place, name), fields)
         if name not in KINDS:
@@ -112,7 +116,7 @@ class HandlerReader:
         action = self.actions.one(place, {name: fields})
         return [] if action is None else [action]
 
-    def _set(self, place: Place, fields: Any) -> list[Json]:
+    def _set(self, place: Place, fields: Any) -> list[Action]:
         values = {
             name: self.expressions.expression(at, value)
             for name, value, at in pairs_of(place, fields)
@@ -124,23 +128,23 @@ class HandlerReader:
             return []
         return [{"do": "set_variable", "values": values, "at": self._at(place)}]
 
-    def _about(self, place: Place, tool: str) -> Json:
-        """The tools that an entry is about; ours also by their bare names."""
+    def _about(self, place: Place, tool: str) -> tuple[list[str], list[str]]:
+        """The tools that an entry is about, and those of MCP (ours by bare names)."""
         if tool in own_tools():
-            return {"tools": [], "mcp": [f"{OWN_SERVER}:{tool}"]}
+            return [], [f"{OWN_SERVER}:{tool}"]
         if ":" in tool or tool.startswith("mcp__"):
             # `mcp__*__name` may be any server's, ours with its two names too.
             mapped = None if "*" in tool else server_tool(self.tree, place, tool)
             mcp = [mapped] if mapped is not None else []
-            return {"tools": [] if mcp else [tool], "mcp": mcp}
+            return [] if mcp else [tool], mcp
         if not tool_names.is_known(tool) and "*" not in tool:
             known = tool_names.KNOWN | own_tools()
             hint = did_you_mean(tool, known)
             message = f"there is no tool {tool!r}{hint}"
             (self.tree.error if hint else self.tree.warn)(place, message)
-        return {"tools": list(tool_names.on_host((tool,))), "mcp": []}
+        return list(tool_names.on_host((tool,))), []
 
-    def _of_server(self, place: Place, value: Any, *, ok: bool) -> Json | None:
+    def _of_server(self, place: Place, value: Any, *, ok: bool) -> Handler | None:
         """An entry of `on_mcp_success` or `on_mcp_error`."""
         if not isinstance(value, dict):
             self.tree.error(place, f"expected an action, got {describe(value)}")
@@ -159,7 +163,7 @@ class HandlerReader:
         action = self.actions.one(place, rest)
         if action is None:
             return None
-        code: Json = {
+        code: Handler = {
             "tools": [], "mcp": [f"{name}:{tool}"], "at": self._at(place), "ok": ok,
             "do": [action],
         }  # fmt: skip

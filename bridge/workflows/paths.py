@@ -9,11 +9,12 @@ from bridge.agents.diagnostic import Place, did_you_mean
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
+    from bridge.policy.step_record import CompiledWorkflow
 
-    Json = dict[str, Any]
 
-
-def check_paths(tree: Tree, place: Place, code: Json, names: Collection[str]) -> None:
+def check_paths(
+    tree: Tree, place: Place, code: CompiledWorkflow, names: Collection[str]
+) -> None:
     """Check that every step can be entered, and that the end can be reached."""
     steps = code["steps"]
     if not steps:

@@ -8,7 +8,8 @@ model has to be told stays in the record until somebody has told it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -27,13 +28,12 @@ from bridge.workflows.conversation import Conversation
 from bridge.workflows.first_values import first_values
 
 if TYPE_CHECKING:
+    from bridge.policy.step_record import Action, CompiledWorkflow, StepRecord
     from bridge.store.state import State
     from bridge.store.store import Store
     from bridge.store.variables import Holder
 
     Json = dict[str, Any]
-    # An action, what it is given, and the key that it is known by -> its result.
-    Act = Callable[[Json, Json, str], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Progress:
         problems: what could not be done now.
     """
 
-    record: Json
+    record: StepRecord
     messages: tuple[str, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()
     problems: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Progress:
 def begin(
     store: Store,
     conversation: Conversation,
-    code: Json,
+    code: CompiledWorkflow,
     params: Mapping[str, Any] = MappingProxyType({}),
     *,
     by: str,
@@ -95,7 +95,7 @@ def begin(
             raise step_states.WorkflowActive(before)
         first = first_values(store, conversation, code, params, by)
         now_ms = state.now_ms()
-        record: Json = {
+        record: StepRecord = {
             "schemaVersion": step_states.VERSION,
             "run": _new_run(now_ms),
             "code": code,
@@ -195,7 +195,7 @@ def stop(store: Store, conversation: Conversation, fields: Json) -> str | None:
             text = _Deeds(conversation).render(said["message"], scope)
         except ValueError:
             text = said["message"]
-        now = {**record, "stops": record.get("stops", 0) + 1}
+        now: StepRecord = {**record, "stops": record.get("stops", 0) + 1}
         step_states.save(state, holder, now)
         place = f"step {record['step']} of the workflow {record['code']['name']}"
         return f"{place} is not done. {shortened(text.strip())}"
@@ -230,7 +230,7 @@ class _Deeds:
 
         return filled_in(text, scope)
 
-    def act(self, action: Json, given: Json, key: str) -> Any:
+    def act(self, action: Action, given: Json, key: str) -> Any:
         try:
             return self.conversation.act(action, given, key)
         except BridgeError as error:
@@ -257,9 +257,9 @@ def _finished(
     store: Store,
     state: State,
     conversation: Conversation,
-    record: Json,
+    record: StepRecord,
     problems: list[str],
-) -> Json:
+) -> StepRecord:
     """The record once its variables have what is pending.
 
     What they cannot have is left out, and added to `problems`: the workflow goes on.
@@ -290,7 +290,8 @@ def _finished(
                 largest = max(changes, key=lambda name: len(dumps(changes[name])))
                 problems.append(f"{largest} is not set: {error}")
                 del changes[largest]
-    now = {name: value for name, value in record.items() if name != "pending"}
+    now = copy(record)
+    del now["pending"]
     step_states.save(state, holder, now)
     return now
 

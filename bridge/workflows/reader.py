@@ -37,11 +37,14 @@ from bridge.workflows.paths import check_paths
 from bridge.workflows.variables_set import Owners, set_in
 
 if TYPE_CHECKING:
+    from bridge.policy.step_record import CompiledWorkflow, PrematureStop
+
     Json = dict[str, Any]
 
 OWNERS = ("model", "tool")
 _SESSIONS = "session_variables"
-_NO_USE = ("version", "enabled", "priority", "sources", "settings")
+# Of public files; they say when it begins there.
+_WITHOUT_USE = ("enabled", "sources")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class StepWorkflow:
     layer: str
     description: str = ""
     mode: str | None = None
-    code: Json | None = None
+    code: CompiledWorkflow | None = None
     problems: tuple[Diagnostic, ...] = ()
     digest: str = ""
     step_names: tuple[str, ...] = field(default=())
@@ -63,7 +66,7 @@ class StepWorkflow:
         """The problems that keep it from being used."""
         return tuple(p for p in self.problems if p.level == "error")
 
-    def compiled(self) -> Json:
+    def compiled(self) -> CompiledWorkflow:
         """The compiled form.
 
         Raises:
@@ -122,11 +125,9 @@ def read_in(
 ) -> StepWorkflow:
     """Read the step workflow at a place of a file; `name` if it has none of its own."""
     reader = _Reader(tree, place, check_agent)
-    code = reader.read()
     named = reader.fields.name or name
+    code = reader.read(named, layer, digest)
     problems = tuple(sorted(tree.problems, key=lambda p: (p.line, p.column or 0)))
-    if code is not None:
-        code |= {"name": named, "layer": layer, "digest": digest}
     found = StepWorkflow(
         named,
         tree.file,
@@ -167,15 +168,15 @@ class _Reader:
             owned.pop(name, None)
         return owned
 
-    def read(self) -> Json | None:
+    def read(self, name: str, layer: str, digest: str) -> CompiledWorkflow | None:
         """The compiled workflow; its problems are in the tree."""
         if not isinstance(self.value, dict):
             return None
         fields, tree = self.fields, self.tree
-        for name in _NO_USE:
-            if getattr(fields, name) is not None and name in ("enabled", "sources"):
+        for key in _WITHOUT_USE:
+            if getattr(fields, key) is not None:
                 way = "it begins with `hostbridge workflow activate`, or by an agent"
-                tree.warn((*self.place, name), f"changes nothing here: {way}")
+                tree.warn((*self.place, key), f"changes nothing here: {way}")
         declared = self._variables()
         found = self._steps()
         owners = self._owners(declared, found)
@@ -188,9 +189,12 @@ class _Reader:
             reader = steps.StepReader(tree, place, step, expressions, actions)
             compiled[step.name] = reader.read(self.names, after)
         place = (*self.place, "exit_condition")
-        code: Json = {
+        code: CompiledWorkflow = {
             "version": VERSION,
+            "name": name,
             "file": where,
+            "layer": layer,
+            "digest": digest,
             "first": next(iter(compiled), ""),
             "variables": declared,
             "computed": self._computed(declared),
@@ -278,7 +282,7 @@ class _Reader:
                 owners = owners.with_owner(name, owner)
         return owners
 
-    def _stop(self, expressions: Expressions) -> Json | None:
+    def _stop(self, expressions: Expressions) -> PrematureStop | None:
         value = self.fields.on_premature_stop
         if value is None:
             return None

@@ -19,6 +19,13 @@ from bridge.workflows.handlers import HandlerReader
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
+    from bridge.policy.step_record import (
+        CompiledStep,
+        Gate,
+        GateRule,
+        PrematureStop,
+        Transition,
+    )
     from bridge.workflows.actions import ActionReader
     from bridge.workflows.expressions import Expressions
 
@@ -41,7 +48,7 @@ def fields_of(tree: Tree, place: Place, value: Any) -> StepFields | None:
 
 def stop_in(
     tree: Tree, place: Place, value: Any, expressions: Expressions
-) -> Json | None:
+) -> PrematureStop | None:
     """What is said at a premature end of a turn."""
     if isinstance(value, str):
         return {"message": expressions.template(place, value), "max": _STOPS}
@@ -69,11 +76,11 @@ class StepReader:
         self.expressions = expressions
         self.actions = actions
 
-    def read(self, names: dict[str, int], after: str | None) -> Json:
+    def read(self, names: dict[str, int], after: str | None) -> CompiledStep:
         """The compiled step; `after` is the step written next."""
         fields, place = self.fields, self.place
         handlers = HandlerReader(self.tree, place, self.expressions, self.actions)
-        code: Json = {
+        code: CompiledStep = {
             "at": self._at(place),
             "status": None,
             "gate": self._gate(),
@@ -89,7 +96,8 @@ class StepReader:
         if fields.on_premature_stop is not None:
             at = (*place, "on_premature_stop")
             value = fields.on_premature_stop
-            code["stop"] = stop_in(self.tree, at, value, self.expressions)
+            if (stop := stop_in(self.tree, at, value, self.expressions)) is not None:
+                code["stop"] = stop
         asked = {n for t in code["transitions"] for n in names_in(t["when"])}
         code["asks"] = sorted(asked)
         return code
@@ -97,7 +105,7 @@ class StepReader:
     def _at(self, place: Place) -> str:
         return f"{self.actions.where}:{self.tree.line_of(place)}"
 
-    def _gate(self) -> Json:
+    def _gate(self) -> Gate:
         fields, place, tree = self.fields, self.place, self.tree
         allowed, blocked = fields.allowed_tools, fields.blocked_tools
         servers, refused = fields.allowed_mcp_tools, fields.blocked_mcp_tools
@@ -112,9 +120,9 @@ class StepReader:
             "rules": [*self._commands(), *self._rules()],
         }
 
-    def _commands(self) -> list[Json]:
+    def _commands(self) -> list[GateRule]:
         """`blocked_commands`, as rules."""
-        found = []
+        found: list[GateRule] = []
         for number, value in enumerate(self.fields.blocked_commands):
             place = (*self.place, "blocked_commands", number)
             whole, fields = check(CommandFields, self.tree, value, place)
@@ -137,8 +145,8 @@ class StepReader:
             })  # fmt: skip
         return found
 
-    def _rules(self) -> list[Json]:
-        found = []
+    def _rules(self) -> list[GateRule]:
+        found: list[GateRule] = []
         for number, value in enumerate(self.fields.rules):
             place = (*self.place, "rules", number)
             given = _with_message(value)
@@ -152,18 +160,22 @@ class StepReader:
             if fields.tools is not None:
                 at = (*place, "tools")
                 tools = tool_lists.tools_in(self.tree, at, fields.tools)
-            found.append({
+            rule: GateRule = {
                 "when": self.expressions.condition((*place, "when"), fields.when),
                 "text": str(fields.when),
                 "at": self._at(place),
                 "reason": " ".join(fields.message.split()),
                 "block": fields.action == "block",
-                **({"tools": tools} if tools else {}),
-            })  # fmt: skip
+            }
+            if tools:
+                rule["tools"] = tools
+            found.append(rule)
         return found
 
-    def _transitions(self, names: dict[str, int], after: str | None) -> list[Json]:
-        found = []
+    def _transitions(
+        self, names: dict[str, int], after: str | None
+    ) -> list[Transition]:
+        found: list[Transition] = []
         for number, value in enumerate(self.fields.transitions):
             place = (*self.place, "transitions", number)
             _, fields = check(TransitionFields, self.tree, value, place)
@@ -185,7 +197,7 @@ class StepReader:
             found += self._next(after)
         return found
 
-    def _next(self, after: str | None) -> list[Json]:
+    def _next(self, after: str | None) -> list[Transition]:
         """`exit_when`: the way to the step that is written next."""
         place, when = (*self.place, "exit_when"), self.fields.exit_when
         if after is None:

@@ -219,7 +219,7 @@ def test_error_unknown_schema(project):
         2,
         "no record is named 'reply'; expected one of request, "
         "response, agent-answer, agent-output, session, agent-run, callers, "
-        "task",
+        "task, step-workflow, step-result",
     )
 
 
