@@ -54,9 +54,10 @@ def claim(
     """
     task = get(connection, ref)
     before = find_holder(connection, task.number)
-    if before is not None and task.status is Status.IN_PROGRESS:
-        if before[:3] == holder[:3]:
+    if before is not None and before[:3] == holder[:3]:
+        if task.status is Status.IN_PROGRESS:
             return task
+    elif before is not None:
         with store.state() as state:
             if not is_gone(state, connection, task.number):
                 raise TaskClaimed(
@@ -124,12 +125,16 @@ def release(
 
 
 def take_back(connection: sqlite3.Connection, store: Store) -> list[int]:
-    """Open again what those held who are gone; the numbers of these tasks."""
+    """Open again what those held who are gone; the numbers of these tasks.
+
+    What needs a look goes on needing it.
+    """
     gone = abandoned(connection, store)
     for number in gone:
         let_go(connection, number)
-        values = {"status": Status.OPEN, "assignee": None}
-        set_columns(connection, number, store.now_ms(), values)
+        if get(connection, number).status is Status.IN_PROGRESS:
+            values = {"status": Status.OPEN, "assignee": None}
+            set_columns(connection, number, store.now_ms(), values)
     return gone
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 
 from bridge.errors import InvalidRequest
-from bridge.tasks.claims import let_go
+from bridge.tasks.claims import find_holder, let_go
 from bridge.tasks.records import Ref, checked_text, get, select, set_columns
-from bridge.tasks.task import Status, Task, TaskRefused
+from bridge.tasks.task import Holder, Status, Task, TaskRefused
 from bridge.tasks.transitions import Action, move
 from bridge.tasks.validation_state import forget, note_forced, why_unvalidated
 
@@ -58,12 +58,26 @@ def close(
 
 
 def review(
-    connection: sqlite3.Connection, ref: Ref, now_ms: int, *, note: str = ""
+    connection: sqlite3.Connection,
+    ref: Ref,
+    now_ms: int,
+    *,
+    note: str = "",
+    holder: Holder | None = None,
 ) -> Task:
-    """Say that a task is done and needs a look; whoever held it lets it go."""
+    """Say that a task is done and needs a look; whoever held it lets it go.
+
+    But a run that holds it, and is the `holder` that says so, keeps it: its next step
+    is that look.
+    """
     task = get(connection, ref)
     status = move(task.number, task.status, Action.REVIEW)
-    return _put(connection, task, status, now_ms, reason=checked_text("reason", note))
+    values = {"status": status, "reason": checked_text("reason", note)}
+    before = find_holder(connection, task.number)
+    if not (before and holder and holder.run and before[:3] == holder[:3]):
+        let_go(connection, task.number)
+    set_columns(connection, task.number, now_ms, values)
+    return get(connection, task.number)
 
 
 def escalate(

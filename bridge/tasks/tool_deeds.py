@@ -125,8 +125,9 @@ def mark_task_needs_review(
     context: ToolContext, tasks: sqlite3.Connection, what: given.Review
 ) -> Any:
     """Say that a task is done, and needs a look."""
-    now_ms = context.store.now_ms()
-    return data_of(lifecycle.review(tasks, what.task_id, now_ms, note=what.note))
+    now_ms, holder = context.store.now_ms(), context.holder
+    task = lifecycle.review(tasks, what.task_id, now_ms, note=what.note, holder=holder)
+    return data_of(task)
 
 
 def escalate_task(

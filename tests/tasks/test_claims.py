@@ -7,9 +7,12 @@ import os
 import pytest
 from storeworld import dead_process, this_process
 
+from bridge.config import Settings
 from bridge.store.live_runs import mark, unmark
 from bridge.tasks.task import Holder, Status, TaskClaimed
 from bridge.tasks.tasks import Tasks
+from bridge.tasks.tool_deeds import ToolContext
+from bridge.tasks.tool_table import call
 
 MINE = Holder("me", this_process())
 
@@ -119,6 +122,42 @@ def test_what_needs_review_can_be_claimed(tasks, task):
 
     assert tasks.ready() == []
     assert tasks.claim(task, Holder("reviewer")).reason == "see the branch"
+
+
+def test_a_run_keeps_what_it_sends_back(tasks, task):
+    """Its next step goes on with it; nobody comes in between."""
+    run = Holder("run r1", run="r1")
+    context = ToolContext(tasks.store, Settings(home=tasks.store.place.guard), run)
+    with tasks.store.state() as state:
+        mark(state, "r1")
+    tasks.claim(task, run)
+
+    call(context, "mark_task_needs_review", {"task_id": task, "note": "untyped"})
+
+    with pytest.raises(TaskClaimed, match=r"claimed by the run r1"):
+        tasks.claim(task, MINE)
+    again = call(context, "claim_task", {"task_id": task})
+    assert (again["status"], again["reason"]) == ("in_progress", "untyped")
+
+
+def test_a_run_lets_go_what_another_sends_back(tasks, task):
+    with tasks.store.state() as state:
+        mark(state, "r1")
+    tasks.claim(task, Holder("run r1", run="r1"))
+    tasks.review(task)
+
+    assert tasks.claim(task, MINE).assignee == "me"
+
+
+def test_what_a_run_sent_back_and_left_needs_its_look_still(tasks, task):
+    run = Holder("run r1", run="r1")
+    context = ToolContext(tasks.store, Settings(home=tasks.store.place.guard), run)
+    tasks.claim(task, run)
+    call(context, "mark_task_needs_review", {"task_id": task, "note": "untyped"})
+
+    assert tasks.ready() == []
+    assert tasks.get(task).status is Status.NEEDS_REVIEW
+    assert tasks.claim(task, MINE).reason == "untyped"
 
 
 def test_tasks_have_a_holder_of_their_own(tasks, task):
