@@ -193,7 +193,7 @@ class ExecCall(TypedDict):
 class WorktreeCall(TypedDict):
     """What is done with a worktree of the run; `arguments` is a mapping."""
 
-    action: Literal["create", "commit", "merge", "remove"]
+    action: Literal["branch", "create", "commit", "merge", "remove"]
     arguments: Template
 
 

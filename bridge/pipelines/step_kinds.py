@@ -24,15 +24,17 @@ _REQUEST = re.compile(
     r"\s*\.\s*(?:run_id|request_id)\s*\}\}\s*"
 )
 _WORKTREE: Mapping[str, Mapping[str, bool]] = {
+    "branch": {},
     "create": {"name": True, "base": False},
     "commit": {"worktree": True, "message": True},
     "merge": {"worktree": True, "into": False, "message": False},
     "remove": {"worktree": True, "discard": False},
 }
 _MADE = {
+    "branch": ("branch",),
     "create": ("folder", "branch", "base"),
     "commit": ("commit",),
-    "merge": ("commit", "how", "into"),
+    "merge": ("commit", "how", "into", "conflict"),
     "remove": (),
 }
 _FOLDER = "{}.output.folder"
@@ -245,7 +247,7 @@ def read_pipeline(step: Reading) -> Made:
 
 
 def read_worktree(step: Reading) -> Made:
-    """`worktree`: create, commit, merge or remove."""
+    """`worktree`: branch, create, commit, merge or remove."""
     action = step.raw["worktree"]
     node: Step = {"kind": "worktree"}
     if action not in _WORKTREE:

@@ -156,14 +156,13 @@ def _result(
             return run_program(store.place, texts, detail["exec"], step, should_stop)
         from bridge.worker.worktree_step import do_worktree
 
-        output = do_worktree(store.place, texts, detail["worktree"])
+        return do_worktree(store.place, texts, detail["worktree"])
     except StateUnavailable:
         raise
     except ConditionError as exc:
         return _error(exc.message)
     except (BridgeError, OSError, ValueError) as exc:
         return _error(str(exc))
-    return {"how": "ok", "why": "", "output": output}
 
 
 def _error(why: str) -> Result:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.engine.asks import Texts
+    from bridge.engine.results import Result
     from bridge.flow.plan import WorktreeCall
     from bridge.store.location import Place
     from bridge.worktrees import Worktree
@@ -26,15 +27,27 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def do_worktree(place: Place, texts: Texts, call: WorktreeCall) -> dict[str, Any]:
+def do_worktree(place: Place, texts: Texts, call: WorktreeCall) -> Result:
     """Do it, and say what it came to; done before, it comes to the same.
+
+    A conflict fails with the files as its `conflict`: that is work for an agent, and
+    what is refused is none.
 
     Raises:
         WorktreeRefused: it cannot be done; nothing is lost.
         InvalidRequest: an argument is not what it may be.
         ConditionError: one cannot be decided.
     """
-    return _ACTIONS[call["action"]](place, texts, texts.mapping(call["arguments"]))
+    given = texts.mapping(call["arguments"])
+    found = _ACTIONS[call["action"]](place, texts, given)
+    if isinstance(found, worktrees.Conflict):
+        files = {"conflict": list(found.files)}
+        return {"how": "failed", "why": str(found), "output": files}
+    return {"how": "ok", "why": "", "output": found}
+
+
+def _branch(place: Place, _texts: Texts, _given: dict[str, Any]) -> dict[str, Any]:
+    return {"branch": worktrees.current_branch(Path(place.project))}
 
 
 def _create(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
@@ -60,7 +73,9 @@ def _commit(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]
     return {"commit": worktrees.commit(_found(place, texts, given), message)}
 
 
-def _merge(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
+def _merge(
+    place: Place, texts: Texts, given: dict[str, Any]
+) -> dict[str, Any] | worktrees.Conflict:
     worktree = _found(place, texts, given)
     into = as_text(given.get("into")) or worktree.base
     done = worktrees.merge(
@@ -70,7 +85,7 @@ def _merge(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
         message=as_text(given.get("message")) or None,
     )
     if isinstance(done, worktrees.Conflict):
-        raise worktrees.WorktreeRefused(str(done))
+        return done
     return {"commit": done.commit, "how": done.how, "into": into}
 
 
@@ -115,7 +130,11 @@ def _folder(place: Place, texts: Texts, given: dict[str, Any]) -> Path:
     return folder
 
 
-_ACTIONS: Mapping[str, Callable[[Place, Texts, dict[str, Any]], dict[str, Any]]] = {
+_ACTIONS: Mapping[
+    str,
+    Callable[[Place, Texts, dict[str, Any]], dict[str, Any] | worktrees.Conflict],
+] = {
+    "branch": _branch,
     "create": _create,
     "commit": _commit,
     "merge": _merge,

@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from coordinatorworld import make_repository
 from engine.pipeworld import PipeWorld, pipeline, program, tool
 from hookworld import hook_world
 from stepworld import activate, after, call, record, step, variables
@@ -129,6 +130,7 @@ def test_a_parameter_too_long_begins_nothing(world):
 def test_two_coordinators_on_one_epic_take_one_task_each(tmp_path):
     """Between looking for work and claiming it, another may claim it."""
     world = PipeWorld(tmp_path)
+    make_repository(world.store.place.project)
     tasks = Tasks(world.store)
     tasks.create_all([
         NewTask("epic"), *[NewTask(f"part {n}", parent=1) for n in (1, 2)]
@@ -144,8 +146,10 @@ def test_two_coordinators_on_one_epic_take_one_task_each(tmp_path):
     )
 
     first, second = (world.begin(plan, **options) for _ in range(2))
+    for run in (first, second):
+        world.do_all(run)
 
-    # As far as their worktrees, which take longer.
+    # As far as their developers.
     assert [task.assignee for task in tasks.list()] == [
         None, f"run {first}", f"run {second}"
     ]  # fmt: skip
