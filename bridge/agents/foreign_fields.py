@@ -1,23 +1,27 @@
 """Fields of other programs' agents: what each is here, or why it cannot be read.
 
-One that would change what an agent is or may do is refused, with the way out; one that
-means nothing here is a warning. None of them is told a second time.
+What only describes, or picks among what there is one of here, is a warning. One that
+would change what an agent is or may do is read where we have the same, and refused with
+the way out where we have not. None of them is told a second time.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.diagnostic import describe
+from bridge.policy.tool_names import OWN_SERVER, is_own_server
+from bridge.protocol.names import CLIENT_MODELS, INHERIT, is_model
+
 if TYPE_CHECKING:
+    from bridge.agents.diagnostic import Place
     from bridge.agents.yaml_source import Tree
 
-_IN_PROMPT = "write it into `prompt`"
+    Json = dict[str, Any]
+
+# What an agent is told before its task, in this order, each under its title.
+PERSONA = ("role", "goal", "personality", "instructions")
 _REFUSED = {
-    "instructions": "what an agent is told is its `prompt`: write it there",
-    "role": _IN_PROMPT,
-    "goal": _IN_PROMPT,
-    "personality": _IN_PROMPT,
-    "blocked_mcp_tools": "write each into `blocked_tools`, as mcp__SERVER__TOOL",
     "allowed_mcp_tools": "write each into `tools`, as mcp__SERVER__TOOL",
     "rule_definitions": "rules are in rules.yaml; what is never allowed is in "
     "`blocked_tools`",
@@ -35,12 +39,35 @@ _NO_USE = (
     "version", "terminal", "tags", "deprecated", "deprecated_reason",
     "reasoning_effort",
 )  # fmt: skip
+# Values that ask for what every agent has here: it is asked, by a session of Claude
+# Code too, and works in its caller's folder.
+_USUAL = {
+    "isolation": ("none", INHERIT),
+    "base_branch": (INHERIT,),
+    "sources": ("claude",),
+    "surfaces": ("spawn",),
+}
+# Others' names for who answers. Any other unknown name may be a misspelt one of ours.
+_PROVIDERS = frozenset({
+    INHERIT, "codex", "cursor", "copilot", "droid", "gemini", "grok", "openai",
+    "qwen", "windsurf",
+})  # fmt: skip
+_MODELS = ("gpt", "o1", "o3", "o4", "codex", "gemini", "grok", "qwen", "deepseek")
 # What stands under `workflows` elsewhere, and is none.
 _NO_WORKFLOW = {
     "rules": "the rules that bind an agent are in its `lifecycle_workflow`",
-    "rule_selectors": "the rules that bind an agent are in its `lifecycle_workflow`",
     "skill_selectors": "say in `prompt` what the agent should read",
     "variables": "write them into `default_variables`",
+}
+_SELECTORS = "rule_selectors"
+_ALL_BIND = (
+    "rules have no tags here: all of rules.yaml bind it; what others block goes there"
+)
+# Tools of ours by other names: who blocks one blocks what does the same.
+_OURS = {
+    "kill_agent": "cancel_agent",
+    "spawn_agent": "start_agent",
+    "mark_task_review_approved": "close_task",
 }
 # By these an agent with steps is told from a workflow.
 OF_AN_AGENT = frozenset({
@@ -50,13 +77,19 @@ OF_AN_AGENT = frozenset({
 _OF_STEPS = ("steps", "step_variables", "exit_condition", "on_premature_stop")
 
 
-def refuse_foreign(tree: Tree) -> None:
-    """Say of each foreign field what to do, and take it out of the tree's value."""
+def read_foreign(tree: Tree) -> str | None:
+    """Take foreign fields out of the tree's value, and say of each what it is here.
+
+    Returns what the agent is told first; None for nothing.
+    """
     value = tree.value
     if not isinstance(value, dict):
-        return
+        return None
     for name in _REFUSED.keys() & value.keys():
-        tree.error((name,), f"an agent has no {name} here: {_REFUSED[name]}")
+        if _is_usual(name, value[name]):
+            tree.warn((name,), "changes nothing: every agent here is so")
+        else:
+            tree.error((name,), f"an agent has no {name} here: {_REFUSED[name]}")
     for name in _NO_USE:
         if name in value:
             tree.warn((name,), "means nothing here")
@@ -67,22 +100,110 @@ def refuse_foreign(tree: Tree) -> None:
         tree.error(("enabled",), f"an agent cannot be switched off here: {way}")
     for name in (*_REFUSED, *_NO_USE, "enabled"):
         value.pop(name, None)
+    _read_answerer(tree, value)
+    _read_blocked(tree, value)
     _refuse_workflows(tree, value.get("workflows"))
     _refuse_steps(tree, value)
+    return _persona(tree, value)
+
+
+def _is_usual(name: str, given: Any) -> bool:
+    usual = _USUAL.get(name, ())
+    named = given if isinstance(given, list) else [given]
+    return given is None or any(each in usual for each in named)
+
+
+def _persona(tree: Tree, value: Json) -> str | None:
+    """The text of the fields that tell an agent who it is: no template."""
+    parts = []
+    for name in PERSONA:
+        given = value.pop(name, None)
+        if given is None:
+            continue
+        if not isinstance(given, str):
+            tree.error((name,), f"expected a string, got {describe(given)}")
+        elif value.get("prompt") is not None:
+            what = f"an agent has `prompt` or {name}: write it into `prompt`"
+            tree.error((name,), what)
+        else:
+            parts.append(f"## {name.capitalize()}\n{given.strip()}")
+    return "\n\n".join(parts) or None
+
+
+def _read_answerer(tree: Tree, value: Json) -> None:
+    """Who answers, and on which model: what we do not have is left to the route."""
+    provider, model = value.get("provider"), value.get("model")
+    if isinstance(provider, str) and provider in _PROVIDERS:
+        if provider != INHERIT:
+            what = "is no provider here: `routes` says who answers; by default all may"
+            tree.warn(("provider",), f"{provider!r} {what}")
+        del value["provider"]
+    if isinstance(model, str) and not is_model(model) and model.startswith(_MODELS):
+        what = "the model is that of the route which answers"
+        tree.warn(("model",), f"{model!r} is no model here: {what}; {_models()}")
+        del value["model"]
+    if type(value.get("priority")) is int:
+        what = "orders nothing here: `priority` is high, normal or low, of a request"
+        tree.warn(("priority",), what)
+        del value["priority"]
+
+
+def _models() -> str:
+    return f"there are {', '.join(CLIENT_MODELS)}, GGUF files and openai:NAME"
+
+
+def _read_blocked(tree: Tree, value: Json) -> None:
+    """Read `blocked_mcp_tools` as `blocked_tools`: `server:tool`, or `server:*`."""
+    given = value.pop("blocked_mcp_tools", None)
+    if given is None:
+        return
+    place: Place = ("blocked_mcp_tools",)
+    if not isinstance(given, list):
+        tree.error(place, f"expected a list, got {describe(given)}")
+        return
+    found = []
+    for position, each in enumerate(given):
+        server, mark, tool = str(each).partition(":")
+        if not isinstance(each, str) or not (server and mark and tool):
+            what = f"expected server:tool, got {describe(each)}"
+            tree.error((*place, position), what)
+        elif is_own_server(server):
+            found.append(f"{OWN_SERVER}__{tool}")
+            found += [f"{OWN_SERVER}__{_OURS[tool]}"] if tool in _OURS else []
+        else:
+            found.append(f"mcp__{server}__{tool}")
+    if found:
+        tree.warn(place, f"read as blocked_tools: [{', '.join(found)}]")
+    blocked = value.get("blocked_tools") or []
+    if isinstance(blocked, list):
+        value["blocked_tools"] = [*blocked, *found]
 
 
 def _refuse_workflows(tree: Tree, workflows: Any) -> None:
     if not isinstance(workflows, dict):
         return
+    if _SELECTORS in workflows and not _is_workflow(workflows[_SELECTORS]):
+        tree.warn(("workflows", _SELECTORS), _ALL_BIND)
+        del workflows[_SELECTORS]
     for key, why in _NO_WORKFLOW.items():
         given = workflows.get(key)
-        if key in workflows and not (isinstance(given, dict) and "file" in given):
-            message = f"this is no workflow; {why}"
-            tree.error(("workflows", key), message)
-            del workflows[key]
+        if key not in workflows or _is_workflow(given):
+            continue
+        if given and not _loads_none(key, given):
+            tree.error(("workflows", key), f"this is no workflow; {why}")
+        del workflows[key]
 
 
-def _refuse_steps(tree: Tree, value: dict[str, Any]) -> None:
+def _loads_none(key: str, given: Any) -> bool:
+    is_selector = key == "skill_selectors" and isinstance(given, dict)
+    return is_selector and given.get("include") == []
+
+
+def _is_workflow(given: Any) -> bool:
+    return isinstance(given, dict) and "file" in given
+
+
+def _refuse_steps(tree: Tree, value: Json) -> None:
     there = [name for name in _OF_STEPS if name in value]
     if "steps" not in there:
         return

@@ -8,7 +8,7 @@ from bridge.agents import definition, fields
 from bridge.agents.agent_names import Layer
 from bridge.agents.diagnostic import did_you_mean
 from bridge.agents.files import Reader
-from bridge.agents.foreign_fields import refuse_foreign
+from bridge.agents.foreign_fields import read_foreign
 from bridge.agents.lint import lint
 from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree
@@ -32,7 +32,7 @@ def read_agent(
 ) -> definition.Definition | None:
     """Read a YAML agent. Problems go into the tree; None if it cannot be used."""
     _refuse_inline(tree)
-    refuse_foreign(tree)
+    system_prompt = read_foreign(tree)
     agent, salvaged = check(AgentFile, tree)
     _check_fields(salvaged, tree)
     model = salvaged.model and fields.read_model(
@@ -50,6 +50,7 @@ def read_agent(
         "routes": routes,
         "context": tuple(dict.fromkeys(agent.context)),
         "allow": tuple(map(rule_on_host, agent.allow)),
+        "system_prompt": system_prompt,
         "has_no_rules": tree.value.get("lifecycle_workflow", "") is None,
     }
     source = definition.Source(

@@ -60,6 +60,15 @@ OWN_SERVER = "mcp__hostbridge"
 PLUGIN_SERVER = "mcp__plugin_hostbridge_hostbridge"
 
 
+# How public files call the servers over which they spread what is one server here.
+_LIKE_OURS = ("-tasks", "-tasks-ops", "-agents", "-memory", "-workflows")
+
+
+def is_own_server(server: str) -> bool:
+    """Whether a server is ours, or stands for ours in a public file."""
+    return server == OWN_SERVER.removeprefix("mcp__") or server.endswith(_LIKE_OURS)
+
+
 def of_own_server(name: str) -> str:
     """A tool of the plugin's server by the name that definitions have for it."""
     if name.startswith(PLUGIN_SERVER):

@@ -16,10 +16,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from bridge.agents.diagnostic import Place, describe, did_you_mean
+from bridge.policy.tool_names import is_own_server
 from bridge.workflows.own_tools import (
     SPAWNS,
     callable_tools,
-    is_own_server,
     near_tool,
     wrong_arguments,
 )

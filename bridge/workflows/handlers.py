@@ -20,7 +20,7 @@ from bridge.agents.diagnostic import Place, describe, did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
 from bridge.workflows.actions import KINDS, pairs_of
-from bridge.workflows.own_tools import is_own_server, near_tool, own_tools
+from bridge.workflows.own_tools import near_tool, own_tools
 from bridge.workflows.tool_lists import server_tool
 
 if TYPE_CHECKING:
@@ -154,11 +154,11 @@ class HandlerReader:
             if not isinstance(given, str) or not given:
                 self.tree.error(place, f"has no {key}")
                 return None
-        if is_own_server(str(server)) and str(tool) not in own_tools():
+        if tool_names.is_own_server(str(server)) and str(tool) not in own_tools():
             hint = near_tool(str(tool))
             why = f"this never happens: hostbridge has no tool {tool!r}{hint}"
             self.tree.error((*place, "tool"), why)
-        name = OWN_SERVER if is_own_server(str(server)) else server
+        name = OWN_SERVER if tool_names.is_own_server(str(server)) else server
         rest = {k: v for k, v in value.items() if k not in ("server", "tool", "when")}
         action = self.actions.one(place, rest)
         if action is None:

@@ -10,7 +10,6 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from bridge.agents.diagnostic import did_you_mean, did_you_mean_tool
-from bridge.policy.step_workflow import OWN_SERVER
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -22,7 +21,6 @@ OF_AGENTS = frozenset({
 })  # fmt: skip
 STARTERS = ("start_agent", "spawn_agent", "run_flow")
 SPAWNS = frozenset({"spawn_agent", "start_agent"})
-_SUFFIXES = ("-tasks", "-tasks-ops", "-agents", "-memory", "-workflows")
 
 
 def callable_tools() -> frozenset[str]:
@@ -73,8 +71,3 @@ def near_tool(name: str, known: Collection[str] | None = None) -> str:
     if name in ELSEWHERE:
         return f"; did you mean {ELSEWHERE[name]!r}?"
     return did_you_mean_tool(name, own_tools() if known is None else known)
-
-
-def is_own_server(server: str) -> bool:
-    """Whether a server is ours, or stands for ours in a public file."""
-    return server == OWN_SERVER or server.endswith(_SUFFIXES)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.diagnostic import Place, describe, did_you_mean
 from bridge.policy import tool_names
 from bridge.policy.step_workflow import OWN_SERVER
-from bridge.workflows.own_tools import STARTERS, is_own_server, near_tool, own_tools
+from bridge.workflows.own_tools import STARTERS, near_tool, own_tools
 
 if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
@@ -97,7 +97,7 @@ def server_tool(tree: Tree, place: Place, name: str) -> str | None:
     if not mark or not server or not tool:
         tree.error(place, f"expected server:tool, got {name!r}")
         return None
-    if not is_own_server(server):
+    if not tool_names.is_own_server(server):
         # A call is read up to the first `__`, wherever the server's name ends.
         return ":".join(f"{server}__{tool}".split("__", 1))
     if tool not in own_tools() and "*" not in tool:
