@@ -34,6 +34,11 @@ exit_condition: current_step == 'complete'
 """
 
 
+# It says, twice at the most, that a turn may not end yet.
+STOPS = TWO.replace(
+    "exit_condition", "on_premature_stop: {message: Go on., max: 2}\nexit_condition"
+)
+
 WORKER = """\
 name: worker
 description: works in steps
@@ -129,3 +134,9 @@ def prompt(world: HookWorld, text: str = "go on") -> str:
 def of_server(value: Any) -> list[dict[str, str]]:
     """What an MCP tool answers, as the client tells it."""
     return [{"type": "text", "text": json.dumps(value)}]
+
+
+def started(world: HookWorld, source: str, **fields: object) -> str:
+    """What the model is told when a session starts, or goes on."""
+    said = world.say("SessionStart", source=source, **fields)
+    return str(said["hookSpecificOutput"]["additionalContext"])

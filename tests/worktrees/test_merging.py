@@ -7,25 +7,10 @@ import shutil
 
 import pytest
 from gitworld import Repository
+from mergeworld import BRANCH, done, merge
 
 from bridge import worktrees
-from bridge.worktrees import Conflict, DirtyFiles, Merged, WorktreeRefused
-
-BRANCH = "hostbridge/run1/dev"
-
-
-def done(repository, worktree, **files):
-    """Commit files in the worktree; None removes one."""
-    for name, text in files.items():
-        if text is None:
-            (worktree.folder / name).unlink()
-        else:
-            repository.write(name, text, cwd=worktree.folder)
-    return worktrees.commit(worktree, "work")
-
-
-def merge(repository, into="main"):
-    return worktrees.merge(repository.folder, BRANCH, into)
+from bridge.worktrees import Conflict, DirtyFiles, Merged
 
 
 def everything(folder):
@@ -210,94 +195,6 @@ def test_a_branch_that_is_not_checked_out_moves_alone(repository, worktree):
     assert repository.status() == [" M a"]
 
 
-def test_error_a_branch_that_is_checked_out_elsewhere(repository, worktree, tmp_path):
-    done(repository, worktree, a="theirs\n")
-    repository.git("switch", "-qc", "mine")
-    repository.git("worktree", "add", "-q", str(tmp_path / "other"), "main")
-
-    with pytest.raises(WorktreeRefused, match=r"is checked out in .*/other"):
-        merge(repository)
-
-
-def test_error_a_branch_in_the_middle_of_a_rebase(repository, worktree):
-    """Git would overwrite what was merged when the rebase ends."""
-    repository.git("switch", "-qc", "side")
-    repository.write("a", "side\n")
-    repository.commit("side")
-    repository.git("switch", "-q", "main")
-    repository.write("a", "main\n")
-    repository.commit("main")
-    repository.git("rebase", "-q", "side", ok=False)
-    done(repository, worktree, new="x")
-
-    with pytest.raises(WorktreeRefused, match="'main' is being rebased in"):
-        merge(repository)
-
-
-def test_error_in_the_middle_of_a_merge(repository, worktree):
-    done(repository, worktree, new="x")
-    repository.git("switch", "-qc", "side")
-    repository.write("a", "side\n")
-    repository.commit("side")
-    repository.git("switch", "-q", "main")
-    repository.write("a", "main\n")
-    repository.commit("main")
-    repository.git("merge", "side", ok=False)
-
-    with pytest.raises(WorktreeRefused, match="is in the middle of a merge"):
-        merge(repository)
-
-
-@pytest.mark.usefixtures("worktree")
-def test_error_branches_that_are_not_there(repository):
-    with pytest.raises(WorktreeRefused, match="has no branch 'nowhere'"):
-        merge(repository, "nowhere")
-    with pytest.raises(WorktreeRefused, match="has no branch 'x'"):
-        worktrees.merge(repository.folder, "x", "main")
-
-
-@pytest.mark.usefixtures("worktree")
-def test_error_nothing_in_common(repository):
-    repository.git("switch", "-q", "--orphan", "other")
-    repository.write("z", "z")
-    repository.commit("z")
-
-    with pytest.raises(WorktreeRefused, match="have no commit in common"):
-        merge(repository, "other")
-
-
-def test_error_a_sparse_checkout(repository, worktree):
-    done(repository, worktree, a="theirs\n")
-    repository.git("sparse-checkout", "set", "folder")
-
-    with pytest.raises(WorktreeRefused, match="is a sparse checkout"):
-        merge(repository)
-
-
-def test_error_a_split_index(repository, worktree):
-    done(repository, worktree, a="theirs\n")
-    repository.git("update-index", "--split-index")
-
-    with pytest.raises(WorktreeRefused, match="--no-split-index"):
-        merge(repository)
-
-
-def test_error_a_filtered_file_in_the_work_tree(repository, worktree):
-    """It would be written as the pointer that it is in the repository."""
-    repository.write(".gitattributes", "*.bin filter=lfs\n")
-    repository.commit("lfs")
-    repository.git("merge", "-q", "main", cwd=worktree.folder)
-    repository.write("x.bin", "pointer", cwd=worktree.folder)
-    repository.git("-c", "filter.lfs.clean=cat", "add", "-A", cwd=worktree.folder)
-    repository.git("commit", "-qm", "bin", cwd=worktree.folder)
-
-    with pytest.raises(WorktreeRefused, match="it will not write it"):
-        merge(repository)
-
-    repository.git("switch", "-qc", "mine")
-    assert isinstance(merge(repository), Merged)
-
-
 @pytest.mark.parametrize("attribute", ["merge=ours", "filter=git-crypt"])
 def test_a_file_with_its_own_merge_driver_is_a_conflict(
     repository, worktree, attribute
@@ -416,57 +313,3 @@ def test_unusual_settings_are_obeyed(repository, worktree):
 
     assert isinstance(merge(repository), Merged)
     assert repository.status() == []
-
-
-@pytest.mark.parametrize("name", [".git", ".GIT", ".g\u200cit", "git~1"], ids=ascii)
-def test_error_a_commit_that_would_write_into_the_git_folder(
-    repository, worktree, name
-):
-    """Git makes no such tree, but anybody can, and push it."""
-    blob = repository.git("hash-object", "-w", "a").strip()
-    inner = mktree(repository, f"100644 blob {blob}\tconfig\n")
-    tree = mktree(repository, f"040000 tree {inner}\t{name}\n")
-    made = repository.git("commit-tree", "-p", "main", "-m", "x", tree).strip()
-    repository.git("update-ref", f"refs/heads/{worktree.branch}", made)
-    config = (repository.folder / ".git/config").read_bytes()
-
-    with pytest.raises(WorktreeRefused, match="is no path that a commit may hold"):
-        merge(repository)
-
-    assert (repository.folder / ".git/config").read_bytes() == config
-    assert repository.status() == []
-
-
-def mktree(repository, line):
-    """A tree of one entry, without git's checks of names."""
-    mode, kind, rest = line.split(" ", 2)
-    sha, name = rest.rstrip("\n").split("\t")
-    data = f"{mode.lstrip('0')} {name}\0".encode() + bytes.fromhex(sha)
-    assert kind in ("blob", "tree")
-    file = repository.folder / ".git/raw"
-    file.write_bytes(data)
-    made = repository.git("hash-object", "-w", "-t", "tree", "--literally", str(file))
-    return made.strip()
-
-
-@pytest.mark.parametrize(
-    "name",
-    [".claude/settings.json", ".Claude/agents/x.md", ".bridge/workflows/x.yaml",
-     ".mcp.json", "deep/.claude/settings.json"],
-)  # fmt: skip
-def test_error_a_branch_that_changes_what_governs_sessions(repository, worktree, name):
-    """Hooks that an agent has written would run in the person's next session."""
-    done(repository, worktree, **{name: "x", "a": "x"})
-
-    with pytest.raises(WorktreeRefused) as caught:
-        merge(repository)
-
-    assert str(caught.value) == (
-        f"{repository.folder}: the branch changes what governs sessions here: {name}. "
-        "What to do: look at it, and merge with git"
-    )
-    assert repository.status() == []
-    assert repository.tip("main") == worktree.start
-    repository.git("switch", "-qc", "mine")
-    with pytest.raises(WorktreeRefused):
-        merge(repository)

@@ -1,0 +1,29 @@
+"""Work in a worktree, and its merge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge import worktrees
+
+if TYPE_CHECKING:
+    from gitworld import Repository
+
+    from bridge.worktrees import Merged, Worktree
+
+BRANCH = "hostbridge/run1/dev"
+
+
+def done(repository: Repository, worktree: Worktree, **files: str | None) -> str | None:
+    """Commit files in the worktree; None removes one."""
+    for name, text in files.items():
+        if text is None:
+            (worktree.folder / name).unlink()
+        else:
+            repository.write(name, text, cwd=worktree.folder)
+    return worktrees.commit(worktree, "work")
+
+
+def merge(repository: Repository, into: str = "main") -> Merged:
+    """Merge the worktree's branch."""
+    return worktrees.merge(repository.folder, BRANCH, into)
