@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from stepflows import after
+from stepflows import acting, after
 from toolworld import ToolWorld
 
 from bridge.agents.workflow_choice import workflow_settings
@@ -20,7 +20,6 @@ from bridge.store import step_states
 from bridge.store.variables import Holder, set_variables, values_of
 from bridge.workflows import progress
 from bridge.workflows.conversation import Conversation
-from bridge.workflows.deeds import acting
 from bridge.workflows.library import find_workflow
 
 if TYPE_CHECKING:

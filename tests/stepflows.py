@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.policy.rule_set import Whose
 from bridge.store.variables import Holder, values_of
+from bridge.tasks.tool_table import call
 from bridge.workflows.conversation import Conversation
 from bridge.workflows.reader import read_workflow
 
 if TYPE_CHECKING:
     from bridge.store.store import Store
+    from bridge.tasks.tool_deeds import ToolContext
     from bridge.workflows.reader import StepWorkflow
 
 HOLDER = Holder.session("s-1")
@@ -117,3 +119,19 @@ def before(tool: str, **tool_input: Any) -> dict[str, Any]:
 def prompt(text: str = "go on") -> dict[str, Any]:
     """The client's event of a person's prompt."""
     return {"hook_event_name": "UserPromptSubmit", "prompt": text}
+
+
+def acting(context: ToolContext, spawn: Any = None) -> Any:
+    """Do actions: calls of our tools here, agents by `spawn`.
+
+    A deed that is done again under its key changes nothing again.
+    """
+
+    def act(action: dict[str, Any], given: dict[str, Any], key: str) -> Any:
+        if action["do"] == "spawn_agent":
+            if spawn is None:
+                raise ValueError("no agent can be started here")
+            return spawn(given, key)
+        return call(context, action["tool"], given, key=key)
+
+    return act

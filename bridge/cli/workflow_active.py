@@ -135,6 +135,8 @@ def _told(found: ActiveWorkflow, record: StepRecord) -> Iterator[str]:
     step = code["steps"][record["step"]]
     if record.get("entering"):
         yield "it begins with what happens next in the conversation"
+    if record.get("waits"):
+        yield f"waits: {record['waits']}"
     gate = step["gate"]
     if gate["tools"] is not None:
         names = ", ".join([*gate["tools"], *(gate["mcp"] or ())])

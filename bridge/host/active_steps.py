@@ -87,9 +87,9 @@ class _Event:
         if name in _MOVES:
             return self.move()
         if name == "Stop":
-            return self.stop()
+            return self.stop(record)
         if name == "SubagentStop":
-            return self.held_back(block) or self.handler(self.hook)
+            return self.held_back(record, block) or self.handler(self.hook)
         output = self.handler(self.hook)
         return self.said_again(output, record) if name == "SessionStart" else output
 
@@ -106,7 +106,7 @@ class _Event:
     def before_call(self, record: StepRecord) -> HookOutput:
         event = self.hook.event
         if event.tool == HANDBACK:
-            held = self.held_back(deny) if self.bound.is_own else None
+            held = self.held_back(record, deny) if self.bound.is_own else None
             return held or self.handler(self.hook)
         if self.bound.is_own and record.get("entering"):
             record = self.entered(record)
@@ -190,8 +190,11 @@ class _Event:
         """Say what the model has not been told, and note that once it is printed."""
         if not found.messages:
             return output
-        text = _bounded("\n\n".join(found.messages))
+        text = _bounded(_words(found))
         output = with_context(output, self.hook.event.name, text)
+        return self.noted_as_told(output, found)
+
+    def noted_as_told(self, output: HookOutput, found: Progress) -> HookOutput:
         holder = conversation_of(self.hook, self.run).holder
         return output.once_printed(partial(_note_told, holder, found.rev))
 
@@ -206,17 +209,18 @@ class _Event:
 
     # At an end
 
-    def stop(self) -> HookOutput:
+    def stop(self, record: StepRecord) -> HookOutput:
         """Stop: the turn goes on if the step says so, and nothing else works on."""
         output = self.handler(self.hook)
         if b'"hookSpecificOutput"' in output.stdout or b'"decision"' in output.stdout:
             return output
         if agents_run(self.hook) or _works_on(self.hook.event.raw):
             return output
-        said = self.premature()
-        return output if said is None else context("Stop", said)
+        return self.held(record, partial(context, "Stop")) or output
 
-    def held_back(self, refuse: Callable[[str], HookOutput]) -> HookOutput | None:
+    def held_back(
+        self, record: StepRecord, refuse: Callable[[str], HookOutput]
+    ) -> HookOutput | None:
         """The answer to an agent of ours that ends before its workflow does."""
         hook, run = self.hook, self.run
         if run is None or not self.bound.is_own or _works_on(hook.event.raw):
@@ -225,8 +229,24 @@ class _Event:
             return None
         if hook.store.find_unfinished(RequestId(run.request_id)) is None:
             return None
+        return self.held(record, lambda said: refuse(f"hostbridge: {said}"))
+
+    def held(
+        self, record: StepRecord, refuse: Callable[[str], HookOutput]
+    ) -> HookOutput | None:
+        """The answer to an end that is none yet: what had to wait, or the step's."""
+        found = self.overdue() if record.get("waits") else None
+        if found is not None and found.moved:
+            return self.noted_as_told(refuse(_bounded(_words(found))), found)
         said = self.premature()
-        return None if said is None else refuse(f"hostbridge: {said}")
+        return None if said is None else refuse(said)
+
+    def overdue(self) -> Progress | None:
+        """Go on after the events whose deeds had to wait."""
+        with suppress(BridgeError, OSError):
+            conversation = conversation_of(self.hook, self.run)
+            return progress.advance(self.hook.store, conversation)
+        return None
 
     def premature(self) -> str | None:
         try:
@@ -250,6 +270,10 @@ class _Event:
 
 def _standing(record: StepRecord) -> Progress:
     return Progress(record, tuple(text for _rev, text in record.get("untold", ())))
+
+
+def _words(found: Progress) -> str:
+    return "\n\n".join(found.messages)
 
 
 def _asked(raw: Json) -> Json:

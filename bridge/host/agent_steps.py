@@ -107,9 +107,12 @@ class AgentSteps(NamedTuple):
 
     def _moved(self, store: Store, event: str, raw: Json) -> Said:
         here = self._conversation(store, raw)
-        if event == "SubagentStop":
+        is_end = event == "SubagentStop"
+        if event not in _MOVES and not is_end:
+            return Said()
+        found = progress.advance(store, here, None if is_end else raw)
+        if is_end and not (found and found.moved):
             return Said(block=progress.stop(store, here, raw))
-        found = progress.advance(store, here, raw) if event in _MOVES else None
         if found is None:
             return Said()
 
@@ -117,8 +120,10 @@ class AgentSteps(NamedTuple):
             with suppress(BridgeError, OSError), self.store.open() as again:
                 progress.told(again, here.holder, found.rev)
 
+        words = "\n\n".join(found.messages)
         return Said(
-            context="\n\n".join(found.messages),
+            block=words if is_end else None,
+            context="" if is_end else words,
             notes=found.problems,
             told=told if found.messages else None,
         )

@@ -1,4 +1,4 @@
-"""What an event does to a step workflow, and what the workflow may do outside."""
+"""What an event comes to in a step workflow, and what it has done outside of it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,20 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
     class Deeds(Protocol):
-        """What a workflow does beside its own state; each raises `ValueError`."""
+        """What a workflow does beside its own state.
+
+        Each raises `ValueError`, and `act` also `Busy`.
+        """
 
         def render(self, text: str, scope: Mapping[str, Any]) -> str:
             """Fill in a text for the model."""
 
         def act(self, action: Action, given: Json, key: str) -> Any:
             """Do a `call_tool` or `spawn_agent`; the value is its result."""
+
+
+class Busy(Exception):
+    """A deed cannot be done just now: somebody else has what it needs."""
 
 
 class Said:
@@ -41,9 +48,12 @@ class Change:
         counted: by how much those were counted up that nothing has set.
         moved: the steps it went through: from, to.
         problems: what could not be done, and why.
+        waits: why a deed has to wait; nothing of the event has happened then.
     """
 
-    __slots__ = ("changes", "counted", "is_changed", "moved", "problems", "record")
+    __slots__ = (
+        "changes", "counted", "is_changed", "moved", "problems", "record", "waits",
+    )  # fmt: skip
 
     def __init__(self, record: StepRecord) -> None:
         self.record = record
@@ -52,3 +62,4 @@ class Change:
         self.counted: Json = {}
         self.moved: list[tuple[str, str]] = []
         self.problems: list[str] = []
+        self.waits = ""

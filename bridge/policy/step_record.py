@@ -135,7 +135,8 @@ class StepRecord(TypedDict):
 
     `applied` are the events that were seen, `untold` the texts that the model has not
     been told, each with the `rev` that added it. `history` has [time, from, to, why].
-    `entering` says that the first step's actions are still to be done.
+    `entering` says that the first step's actions are still to be done. `waits` is why a
+    deed has to wait, `late` the events that come again once it can be done.
     """
 
     schemaVersion: int
@@ -157,6 +158,8 @@ class StepRecord(TypedDict):
     history: list[tuple[int, str, str, str]]
     problems: list[str]
     entering: NotRequired[bool]
+    late: NotRequired[list[dict[str, Any]]]
+    waits: NotRequired[str]
     pending: NotRequired[Pending]
     why: NotRequired[str]
     endedAt: NotRequired[int]

@@ -7,7 +7,8 @@ and entering do their actions in order. A condition that cannot be evaluated doe
 hold, and is reported.
 
 A deed is known by its place in the workflow and the visit, or the event, so that one
-that is repeated after a kill is the same.
+that is repeated after a kill is the same. Where one cannot be done just now, nothing of
+its event has happened: the event has to come again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import json
 
 from bridge.policy.condition import MAY, NO_SHELL, ConditionError, decide, evaluate
 from bridge.policy.rule_set import Whose, scope_of
-from bridge.policy.step_change import Change, Said
+from bridge.policy.step_change import Busy, Change, Said
 from bridge.policy.step_message import introduction, shortened
 from bridge.policy.step_workflow import (
     event_key,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-
 MAX_HISTORY = 50
 _MAX_APPLIED = 64
 _MAX_UNTOLD = 16
@@ -52,10 +52,8 @@ def begin(
     record: StepRecord, whose: Whose, deeds: Deeds, now_ms: int, shell: Shell = NO_SHELL
 ) -> Change:
     """Enter the first step of a workflow whose record has none yet."""
-    event = _Event(record, {}, whose, deeds, now_ms, shell)
-    event.enter(record["code"]["first"], "activated")
-    event.settle()
-    return event.done()
+    record = {**record, "step": record["code"]["first"], "entering": True}
+    return happen(record, {}, whose, deeds, now_ms, shell)
 
 
 def happen(
@@ -72,12 +70,36 @@ def happen(
     if step is None or (key and key in record["applied"]):
         return Change(record)
     event = _Event(record, fields, whose, deeds, now_ms, shell)
-    if event.record.pop("entering", None):
-        event.enter(record["step"], "activated")
-    else:
-        event.handle(step)
-    event.settle()
+    event.record.pop("waits", None)
+    try:
+        if event.record.pop("entering", None):
+            event.enter(record["step"], "activated")
+        else:
+            event.handle(step)
+        event.settle()
+    except Busy as busy:
+        change = Change(record)
+        change.waits = str(busy)
+        return change
     return event.done()
+
+
+def put_off(record: StepRecord, events: list[Json], why: str) -> Change:
+    """A workflow that keeps events until their deeds can be done."""
+    change = Change(copy.copy(record))
+    now = change.record
+    if not record.get("entering"):
+        now["late"] = events
+    if not record.get("waits"):
+        name, step = record["code"]["name"], record["step"]
+        _tell(
+            now,
+            f"The workflow {name} waits in step {step}: {why}. It goes on with your "
+            "next tool call, or at the end of your turn.",
+        )
+    now |= {"waits": why, "rev": record.get("rev", 0) + 1}
+    change.is_changed = True
+    return change
 
 
 def ended(record: StepRecord, why: str, now_ms: int) -> Change:

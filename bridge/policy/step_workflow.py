@@ -42,6 +42,11 @@ _ALWAYS = frozenset({"ToolSearch", HANDBACK, "StructuredOutput"})
 _WAY_OUT = frozenset({"get_variables", "set_variables", "status"})
 _COMMANDS = frozenset({"vars", "workflow", "status", "respond"})
 _MAX_NAMED = 8
+# Said at an end while a deed has to wait.
+_WAITS: PrematureStop = {
+    "message": "What it does itself has to wait: try to end again.",
+    "max": 3,
+}
 
 
 def step_of(record: Mapping[str, Any]) -> CompiledStep | None:
@@ -275,7 +280,7 @@ def concerns(
     shell: Callable[[], Shell] = dict,
 ) -> bool:
     """Whether an event, after a tool call or a prompt, has anything done about it."""
-    if any(record.get(name) for name in ("pending", "untold", "entering")):
+    if any(record.get(name) for name in ("pending", "untold", "entering", "waits")):
         return True
     step = step_of(record)
     if step is None:
@@ -325,6 +330,8 @@ def stop_refusal(record: StepRecord) -> PrematureStop | None:
     if step is None:
         return None
     said = step.get("stop") or record["code"].get("stop")
+    if record.get("waits"):
+        said = _WAITS
     if said is None or record.get("stops", 0) >= said["max"]:
         return None
     return said

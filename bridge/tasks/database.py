@@ -19,6 +19,7 @@ from pathlib import Path
 from bridge.errors import NewerSchema, StateRefused, StateUnavailable
 from bridge.protocol.wording import seconds
 from bridge.store.host_process import describe
+from bridge.store.lock import LockBusy
 from bridge.store.state import State
 from bridge.store.store import Store
 from bridge.tasks.schema import APPLICATION_ID, STEPS
@@ -27,7 +28,7 @@ FILE = "tasks.db"
 _BEGIN = "BEGIN IMMEDIATE"
 
 
-class TasksBusy(StateUnavailable):
+class TasksBusy(LockBusy):
     """Another program held `tasks.db` for the whole waiting time; nothing was done."""
 
     __module__ = "bridge"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError, InvalidRequest
+from bridge.errors import InvalidRequest
 from bridge.policy import step_transitions
 from bridge.policy.rule_set import Whose
 from bridge.policy.step_change import Change
@@ -25,10 +25,11 @@ from bridge.protocol.plain_json import dumps
 from bridge.store import step_states
 from bridge.store.variables import read_variables, set_variables
 from bridge.workflows.conversation import Conversation
+from bridge.workflows.deeds import Deeds
 from bridge.workflows.first_values import first_values
 
 if TYPE_CHECKING:
-    from bridge.policy.step_record import Action, CompiledWorkflow, StepRecord
+    from bridge.policy.step_record import CompiledWorkflow, StepRecord
     from bridge.store.state import State
     from bridge.store.store import Store
     from bridge.store.variables import Holder
@@ -111,6 +112,7 @@ def begin(
             "message": "",
             "stops": 0,
             "untold": [],
+            "late": [],
             "applied": [],
             "history": [],
             "problems": [],
@@ -122,16 +124,25 @@ def begin(
         if is_here:
             whose = _with(conversation.whose(), first)
             change = step_transitions.begin(
-                record, whose, _Deeds(conversation), now_ms, conversation.shell
+                record, whose, Deeds(conversation, []), now_ms, conversation.shell
             )
+            if change.waits:
+                record["entering"] = True
+                change = step_transitions.put_off(record, [], change.waits)
         else:
             change = Change({**record, "entering": True, "rev": 1})
         change.changes = {**first, **change.changes}
         return _commit(store, state, conversation, change)
 
 
-def advance(store: Store, conversation: Conversation, fields: Json) -> Progress | None:
+def advance(
+    store: Store, conversation: Conversation, fields: Json | None = None
+) -> Progress | None:
     """Go on after an event; None if no workflow is there.
+
+    An event whose deeds cannot be done just now, since somebody else has what they
+    need, is kept in the record: it happens before the next one, or when this is called
+    without one.
 
     Raises:
         BrokenState, NewerSchema: its record cannot be read.
@@ -144,22 +155,33 @@ def advance(store: Store, conversation: Conversation, fields: Json) -> Progress 
             return None
         problems: list[str] = []
         record = _finished(store, state, conversation, record, problems)
-        if step_of(record) is None:
-            change = Change(record)
-            change.problems = problems
-            return _progress(change)
-        change = step_transitions.happen(
-            record,
-            fields,
-            conversation.whose(),
-            _Deeds(conversation),
-            state.now_ms(),
-            conversation.shell,
-        )
-        change.problems = [*problems, *change.problems]
-        if not change.is_changed:
-            return _progress(change)
-        return _commit(store, state, conversation, change)
+        late = record.get("late", [])
+        if fields is None and record.get("entering"):
+            fields = {}
+        events = [*late, *([] if fields is None else [fields])]
+        moved: list[tuple[str, str]] = []
+        for number, event in enumerate(events):
+            if step_of(record) is None:
+                break
+            change = step_transitions.happen(
+                {**record, "late": late[number + 1 :]},
+                event,
+                conversation.whose(),
+                Deeds(conversation, events[number:]),
+                state.now_ms(),
+                conversation.shell,
+            )
+            if change.waits:
+                kept = _once(events[number:])
+                change = step_transitions.put_off(record, kept, change.waits)
+                step_states.save(state, holder, change.record)
+                return _progress(change, moved, problems)
+            if change.is_changed or number < len(late):
+                _commit(store, state, conversation, change)
+            record = change.record
+            moved += change.moved
+            problems += change.problems
+        return _progress(Change(record), moved, problems)
 
 
 def end(store: Store, conversation: Conversation, why: str) -> Progress | None:
@@ -192,7 +214,7 @@ def stop(store: Store, conversation: Conversation, fields: Json) -> str | None:
             return None
         try:
             scope = scope_in(record, fields, conversation.whose())
-            text = _Deeds(conversation).render(said["message"], scope)
+            text = Deeds(conversation, []).render(said["message"], scope)
         except ValueError:
             text = said["message"]
         now: StepRecord = {**record, "stops": record.get("stops", 0) + 1}
@@ -219,22 +241,9 @@ def told(store: Store, holder: Holder, rev: int) -> None:
             step_states.put_away(state, holder, record)
 
 
-class _Deeds:
-    def __init__(self, conversation: Conversation) -> None:
-        self.conversation = conversation
-
-    def render(self, text: str, scope: Mapping[str, Any]) -> str:
-        if "{" not in text:
-            return text
-        from bridge.agents.filled_text import filled_in
-
-        return filled_in(text, scope)
-
-    def act(self, action: Action, given: Json, key: str) -> Any:
-        try:
-            return self.conversation.act(action, given, key)
-        except BridgeError as error:
-            raise ValueError(str(error)) from None
+def _once(events: list[Json]) -> list[Json]:
+    """Events, each once: two installs of hostbridge tell the same one."""
+    return [each for n, each in enumerate(events) if each not in events[:n]]
 
 
 def _commit(
@@ -300,10 +309,18 @@ def _is_others(variable: Any) -> bool:
     return variable is not None and variable.owner != "model"
 
 
-def _progress(change: Change) -> Progress:
+def _progress(
+    change: Change,
+    moved: list[tuple[str, str]] | None = None,
+    problems: list[str] | None = None,
+) -> Progress:
     messages = tuple(text for _rev, text in change.record.get("untold", ()))
-    moved, problems = tuple(change.moved), tuple(change.problems)
-    return Progress(change.record, messages, moved, problems)
+    return Progress(
+        change.record,
+        messages,
+        tuple(change.moved if moved is None else moved),
+        tuple(change.problems if problems is None else problems),
+    )
 
 
 def _new_run(now_ms: int) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from faultlab import Operation, prepared, tell
-from stepflows import HOLDER, after, compiled, conversation
+from stepflows import HOLDER, acting, after, compiled, conversation
 from storeworld import store_in
 from test_error_points import ERRORS
 
@@ -24,7 +24,6 @@ from bridge.tasks.task import Holder as TaskHolder
 from bridge.tasks.tasks import Tasks
 from bridge.tasks.tool_deeds import ToolContext
 from bridge.workflows import progress
-from bridge.workflows.deeds import acting
 
 if TYPE_CHECKING:
     from bridge.store.store import Store
