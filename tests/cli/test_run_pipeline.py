@@ -1,0 +1,157 @@
+"""Runs of pipelines that nobody follows, and what a person says to them."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from fakeclaude import OBEDIENT, fake_claude, printing, result
+from polling import wait_until
+from trustworld import Terminal
+
+from bridge.api.run_flow import Runner
+from bridge.engine.view import view
+
+LATE = """
+steps:
+  - {id: ask, approval: "Ship it?", timeout: 1}
+  - {id: after, tool: create_task, arguments: {title: Shipped}}
+"""
+SKIPPED = LATE.replace("timeout: 1", "timeout: 1, on_failure: skip")
+PAUSED = """
+steps:
+  - {id: pause, wait: 1s}
+  - {id: after, tool: create_task, arguments: {title: Shipped}}
+"""
+ENDS = {
+    LATE: ("failed", "ask: nobody said yes in time", []),
+    SKIPPED: ("completed", "", ["Shipped"]),
+    PAUSED: ("completed", "", ["Shipped"]),
+}
+
+
+def begun(project, text):
+    """A run that nobody follows."""
+    file = project.folder / "p.yaml"
+    file.write_text(text)
+    bridge = project.bridge
+    runner = Runner(bridge.store, bridge.settings, bridge.quick)
+    run = runner.begin(str(file), {}, {})
+    runner.look(run)
+    return run
+
+
+def wait_for_its_time(project, run):
+    """Until the time of its open step is over; nobody has looked then."""
+
+    def is_over():
+        now = view(project.bridge.store, run).run
+        (name,) = now["open"]
+        entry = now["nodes"][name]
+        return project.bridge.store.now_ms() >= entry.get(
+            "until", entry.get("deadline")
+        )
+
+    wait_until(is_over, what="its time")
+
+
+def ended(project, run):
+    now = view(project.bridge.store, run).run
+    titles = [task.title for task in project.bridge.tasks.list()]
+    return now["status"], now["why"], titles
+
+
+@pytest.mark.parametrize("text", ENDS, ids=["failed", "skipped", "wait"])
+def test_who_looks_at_the_status_ends_what_is_late(project, text):
+    run = begun(project, text)
+    wait_for_its_time(project, run)
+
+    assert run not in project.run("status").out
+    assert ended(project, run) == ENDS[text]
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize("text", ENDS, ids=["failed", "skipped", "wait"])
+def test_serve_ends_what_is_late(project, text):
+    run = begun(project, text)
+
+    with project.start("serve", "--route", "claude") as process:
+        wait_until(lambda: ended(project, run)[0] != "running", what="the end")
+        process.kill()
+
+    assert ended(project, run) == ENDS[text]
+
+
+def test_a_yes_that_comes_too_late_is_none(project):
+    """Nobody had looked since."""
+    run = begun(project, LATE)
+    wait_for_its_time(project, run)
+
+    terminal = Terminal(project, "approve", run, "yes")
+    terminal.end()
+
+    assert "nobody said yes in time" in terminal.seen.replace("\r\n  ", " ")
+    assert ended(project, run) == ENDS[LATE]
+
+
+ASKING = printing(
+    result(
+        structured_output={
+            "status": "blocked", "summary": "x", "question": ["Which file?"]
+        }
+    )
+)  # fmt: skip
+
+
+def test_who_approves_answers_what_an_agent_asks(project, echo):
+    """Standalone, from another terminal; it is asked again with that."""
+    done = echo.read_text().partition("prompt=")[2]
+    fake_claude(
+        echo.parent,
+        f'if grep -q "the second" "$here/stdin"; then\nprompt={done}exit\nfi\n{ASKING}',
+    )
+    (project.folder / "p.yaml").write_text("steps: [{id: work, prompt: Mend it.}]")
+    with project.start("run", "p.yaml", "--route", "claude") as process:
+        bridge = project.bridge
+
+        def asks():
+            # A run is marked before it is there.
+            runs = [file.parent.name for file in project.state.glob("runs/*/run.json")]
+            return runs and [*view(bridge.store, runs[0]).checkpoints()]
+
+        ((run, _node, _asked),) = wait_until(asks, what="the question")
+        shown = project.run("runs", "show", run).err
+        terminal = Terminal(project, "approve", run, "the second")
+        assert terminal.end() == 0
+        out, _ = process.communicate()
+
+    assert "Which file?" in shown
+    assert out.decode() == "<Mend it.>\n"
+    assert "the second" in (echo.parent / "stdin").read_text()
+
+
+def test_a_headless_agent_works_in_its_worktree_beside_an_open_session(
+    project, host, echo
+):
+    """The session takes nothing of it."""
+    words = ["-c", "user.name=A", "-c", "user.email=a@b"]
+    commit = ["commit", "-q", "--allow-empty", "-m", "first"]
+    for each in (["init", "-q", "-b", "main"], [*words, *commit]):
+        subprocess.run(["git", *each], cwd=project.folder, check=True)
+    fake_claude(echo.parent, f'pwd >"$here/pwd"\n{OBEDIENT}')
+    (project.folder / "p.yaml").write_text("""
+steps:
+  - {id: tree, worktree: create, arguments: {name: apart}}
+  - id: work
+    agent: general-purpose
+    prompt: Mend it.
+    mode: headless
+    worktree: "${{ steps.tree.output.folder }}"
+""")
+
+    ran = project.run("run", "p.yaml")
+
+    assert ran.code == 0, ran
+    (folder,) = project.state.glob("worktrees/*/apart")
+    assert (echo.parent / "pwd").read_text() == f"{folder}\n"
+    assert host.claim() == []
