@@ -1,0 +1,149 @@
+"""Deadlines of pipelines, and kills of the client, in the real client."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from engine.pipeworld import agent, approval, pipeline, program, tool
+from host.test_questions_in_the_client import answer, asking, now, wait_for_end
+from hostworld import bash, host_world
+from polling import wait_until
+from stage.models import launching, obedient_model
+from stage.replies import reply
+from stage.terminal import TerminalSession
+
+from bridge.engine.advance import advance
+from bridge.engine.begin import begin
+from bridge.tasks.tasks import Tasks
+
+pytestmark = pytest.mark.host
+
+G = "general-purpose"
+ENDS = {
+    None: ("failed", "ask: nobody said yes in time", []),
+    "skip": ("completed", "", ["shipped: failed"]),
+}
+AFTER = tool("create_task", {"title": "shipped: ${{ steps.ask.status }}"})
+
+
+def late(on_failure, seconds):
+    more = {"on_failure": on_failure} if on_failure else {}
+    return pipeline(ask=approval("Ship it?", deadline_s=seconds, **more), after=AFTER)
+
+
+def begun(world, plan):
+    with world.store.state() as state:
+        run = begin(state, plan, name="build")
+    advance(world.store, world.bridge.settings, run)
+    return run
+
+
+def wait_for_deadline(world, run):
+    """Until the time of its question is over; nobody has looked then."""
+    (entry,) = now(world, run).run["nodes"].values()
+    wait_until(lambda: world.store.now_ms() >= entry["deadline"], what="the deadline")
+
+
+def ended(world, run):
+    run = now(world, run).run
+    titles = [task.title for task in Tasks(world.store).list()]
+    return run["status"], run["why"], titles
+
+
+@pytest.mark.parametrize("on_failure", ENDS)
+def test_a_question_on_the_screen_of_an_idle_session_is_answered_too_late(
+    tmp_path, on_failure
+):
+    """Nothing has happened since: what the person says then is no yes."""
+    with (
+        host_world(tmp_path, obedient_model(main=asking)) as world,
+        world.terminal() as terminal,
+    ):
+        run = begun(world, late(on_failure, 10))
+        terminal.wait_for_text("Ship it?")
+        wait_for_deadline(world, run)
+        answer(terminal, r"Ship it\?", "Enter")
+        wait_until(lambda: ended(world, run)[0] != "running", what="the end")
+
+        assert ended(world, run) == ENDS[on_failure]
+
+
+@pytest.mark.parametrize("on_failure", ENDS)
+def test_a_question_whose_time_ends_while_the_session_is_busy_is_not_asked(
+    tmp_path, on_failure
+):
+    def main(request):
+        if "work" in request.last_user_text and not request.tool_results:
+            return bash("touch began; while [ ! -e go ]; do sleep 0.05; done")
+        return asking(request)
+
+    with host_world(tmp_path, obedient_model(main=main)) as world:
+        world.allow("Bash")
+        with world.terminal() as terminal:
+            terminal.submit("work")
+            wait_until((world.stage.project / "began").exists, what="the command")
+            run = begun(world, late(on_failure, 1))
+            wait_for_deadline(world, run)
+            (world.stage.project / "go").touch()
+            wait_until(lambda: ended(world, run)[0] != "running", what="the end")
+            seen = terminal.history()
+
+        assert ended(world, run) == ENDS[on_failure]
+        assert "Esc to cancel" not in seen
+
+
+def test_a_client_that_is_killed_in_a_run_and_a_new_one_do_nothing_twice(tmp_path):
+    """It dies while an agent works, and its program before that is done."""
+    revived = threading.Event()
+
+    def report(prompt, _request):
+        done = {"status": "success", "summary": prompt.splitlines()[0]}
+        return reply(json.dumps(done), delay_s=0 if revived.is_set() else 600)
+
+    plan = pipeline(
+        one=program("sh", "-c", "echo x >> one"),
+        task=tool("create_task", {"title": "made"}),
+        work=agent(G, "work"),
+        two=program("sh", "-c", "echo x >> two"),
+        last=tool("create_task", {"title": "after ${{ steps.work.output.summary }}"}),
+    )
+    model = obedient_model(report, main=launching(again=True))
+    with host_world(tmp_path, model) as world:
+        with world.terminal() as terminal:
+            run = begun(world, plan)
+            wait_until(lambda: world.api.turns("subagent"), what="the agent")
+            (dead,) = world.live()
+            terminal.kill()
+        revived.set()
+        args = ["--resume", dead.session_id]
+        with TerminalSession(world.stage, args=args) as resumed:
+            resumed.submit("and now?")
+            wait_for_end(world, run)
+
+        project = Path(world.store.place.project)
+        ran = [(project / name).read_text() for name in ("one", "two")]
+        assert ran == ["x\n", "x\n"]
+        assert ended(world, run)[2] == ["made", "after work"]
+        assert now(world, run).run["asked"] == 1
+
+
+def test_a_program_outlives_the_client_that_is_killed(tmp_path):
+    """And its run goes on with it, though no session is open."""
+    wait = "echo x >> one; while [ ! -e go ]; do sleep 0.05; done"
+    plan = pipeline(
+        one=program("sh", "-c", wait), last=tool("create_task", {"title": "made"})
+    )
+    with host_world(tmp_path) as world:
+        project = Path(world.store.place.project)
+        with world.terminal() as terminal:
+            run = begun(world, plan)
+            wait_until((project / "one").exists, what="the program")
+            terminal.kill()
+        (project / "go").touch()
+        wait_for_end(world, run)
+
+        assert (project / "one").read_text() == "x\n"
+        assert ended(world, run)[2] == ["made"]
