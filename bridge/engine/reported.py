@@ -23,7 +23,7 @@ def fact_of(response: Response) -> Fact:
     """How a request has ended.
 
     A report in a form of its own that says failed or blocked is a failure, as one in
-    ours is.
+    ours is; so is any answer that says blocked and asks something.
     """
     trouble = _trouble(response)
     if trouble is None:
@@ -36,9 +36,11 @@ def question_in(response: Response) -> str:
     """What an agent that is blocked asks its person; empty if nothing."""
     trouble, parsed = _trouble(response), response.parsed_output
     is_blocked = trouble is not None and trouble.code == _BLOCKED
-    if not (is_blocked and isinstance(parsed, dict)):
-        return ""
-    question = parsed.get("question")
+    return _question(parsed) if is_blocked and isinstance(parsed, dict) else ""
+
+
+def _question(answer: dict[str, Any]) -> str:
+    question = answer.get("question")
     if isinstance(question, list):
         question = "\n".join(each for each in question if isinstance(each, str))
     return question.strip() if isinstance(question, str) else ""
@@ -59,8 +61,12 @@ def _trouble(response: Response) -> _Trouble | None:
     if response.error is not None:
         return _Trouble(response.error.code, response.error.message)
     answer = response.parsed_output
-    if not (response.own_form and isinstance(answer, dict) and is_report(answer)):
+    if not (response.own_form and isinstance(answer, dict)):
         return None
-    status, summary = answer["status"], answer["summary"]
+    status = answer.get("status")
     code = _CODES.get(status) if isinstance(status, str) else None
-    return _Trouble(code, str(summary)) if code else None
+    if code and is_report(answer):
+        return _Trouble(code, str(answer["summary"]))
+    if code == _BLOCKED and (asked := _question(answer)):
+        return _Trouble(code, asked)
+    return None

@@ -168,10 +168,11 @@ def test_the_settings_limit_the_research_agent(tmp_path):
 QUESTIONS = ("developer", "merge", "qa-reviewer", "researcher", "task-ops")
 
 
-@pytest.mark.parametrize("name", [*QUESTIONS, "task-validator"])
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_it_can_ask_a_question(name):
     """Where it cannot ask a person, a run does (a checkpoint with its words)."""
     schema = definition_of(name).output_schema or {}
 
     assert schema["properties"]["question"]["type"] == "string"
+    assert "blocked" in schema["properties"]["status"]["enum"]
     assert "question" not in schema["required"]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bridge.engine.run import Run
     from bridge.flow.plan import Plan
     from bridge.protocol.request import Request
+    from bridge.protocol.response import Response
     from bridge.store.store import Store
 
 
@@ -63,6 +64,12 @@ class World:
         request = self.waiting()[agent]
         self.answer_id(request.request_id, said, **fields)
 
+    def answer_with(self, agent: str, output: Any) -> None:
+        """Have the waiting request of an agent answered with this value."""
+        known = RequestId(self.waiting()[agent].request_id)
+        (mine,) = self.store.claim(claimant(), 99, take, only=known)
+        assert self.store.publish(said_to(mine, output), source="test")
+
     def answer_id(self, request_id: str, said: str = "", **fields: Any) -> None:
         known = RequestId(request_id)
         (mine,) = self.store.claim(claimant(), 99, take, only=known)
@@ -70,17 +77,22 @@ class World:
             response = failed(mine, said, "as the test wants", now_ms=mine.created_at)
         else:
             output = {"status": "success", "summary": said or "done", **fields}
-            raw = json.dumps(output)
-            verdict = judge(mine, raw)
-            response = answered(
-                mine,
-                raw=raw,
-                parsed=verdict.parsed,
-                now_ms=mine.created_at,
-                route="host",
-                failure=verdict.failure_at(mine.stage),
-            )
+            response = said_to(mine, output)
         assert self.store.publish(response, source="test")
+
+
+def said_to(request: Request, output: Any) -> Response:
+    """The response in which an agent has said this."""
+    raw = json.dumps(output)
+    verdict = judge(request, raw)
+    return answered(
+        request,
+        raw=raw,
+        parsed=verdict.parsed,
+        now_ms=request.created_at,
+        route="host",
+        failure=verdict.failure_at(request.stage),
+    )
 
 
 def lives(world: World) -> list[str]:

@@ -12,6 +12,7 @@ from engine.test_called_flows import calling
 
 from bridge.engine import by_hand
 from bridge.engine.view import question, view
+from bridge.protocol.json_schema import problem_of
 
 
 @pytest.fixture
@@ -151,6 +152,37 @@ def test_a_report_in_a_form_of_its_own_may_ask(reporter):
     reporter.advance(run)
 
     assert question(reporter.store, run, "node-0") == "Which one?"
+
+
+BUILT_IN = {
+    "researcher": {"answer": "It depends.", "findings": [], "confidence": "low"},
+    "qa-reviewer": {"approved": False, "feedback": [], "summary": "x", "evidence": []},
+    "developer": {"status": "blocked", "summary": "x", "files": [], "evidence": []},
+    "merge": {"status": "blocked", "summary": "x", "files": [], "evidence": []},
+    "task-ops": {"status": "blocked", "summary": "x"},
+}
+
+
+@pytest.mark.parametrize("agent", BUILT_IN)
+def test_each_built_in_agent_that_may_ask_is_heard(world, agent):
+    """What its schema takes as a question holds the run, whatever else it says."""
+    run = world.begin(f'{agent}:"first" -> b:"then"')
+    schema = world.waiting()[agent].answer_schema
+    answer = {**BUILT_IN[agent], "status": "blocked", "question": "Which one?"}
+    assert problem_of(schema, answer) is None
+    world.answer_with(agent, answer)
+    world.advance(run)
+
+    assert question(world.store, run, "node-0") == "Which one?"
+
+
+def test_a_field_that_is_called_so_asks_nobody(reporter):
+    """An agent that makes a quiz has questions in its answers."""
+    run = reporter.begin('own:"first" -> b:"then"')
+    reporter.answer("own", "a quiz", status="success", question="Who was it?")
+    reporter.advance(run)
+
+    assert "b" in reporter.waiting()
 
 
 def in_the_background(world, **of_wait):

@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING
 import needs
 import pytest
 
+from bridge.agents.load import load
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
+from bridge.errors import InvalidRequest
+from bridge.protocol.contract import answer_schema
+from bridge.protocol.json_schema import problem_of
 from bridge.protocol.response import RequestFailed
+from bridge.shipped import agents_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +29,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
+# How a small model may fail: by what it does, not by what we do.
+FAILURES = {
+    "agent_failed", "agent_blocked", "invalid_output", "max_turns", "timeout",
+}  # fmt: skip
 PASSING = "def test_sum():\n    assert 1 + 1 == 2\n"
 FAILING = "def test_sum():\n    assert 1 + 1 == 3\n"
 
@@ -87,16 +96,59 @@ def test_validation_runner_follows_the_exit_code(
         assert answer["status"] in ("success", "partial")
 
 
-def test_researcher_reads_before_it_answers(home, tmp_path):
-    asked = "Where is price_of defined?"
+READING = {"read_file", "list_files", "search_text"}
+LOOKING = READING | {"mcp__hostbridge__get_task"}
+CHECKING = LOOKING | {
+    "run_command",
+    "mcp__hostbridge__get_validation_context_smart",
+}
+WRITING = READING | {"run_command", "edit_file", "write_file"}
+SEARCH = "mcp__hostbridge__search_memories"
 
-    response = ask(home, tmp_path, "researcher", asked, shop="def price_of(): ...\n")
+
+@pytest.mark.parametrize(
+    ("agent", "may_call"),
+    [
+        ("researcher", LOOKING | {SEARCH}),
+        ("developer", LOOKING | WRITING | {SEARCH}),
+        ("qa-reviewer", CHECKING),
+        ("merge", WRITING),
+        ("task-validator", CHECKING),
+    ],
+)
+def test_an_agent_for_tasks_answers_in_its_form(home, tmp_path, agent, may_call):
+    """Or fails by a name; what the model says of the task is its own."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "shop.py").write_text("def price_of(value):\n    return value\n")
+    bridge = Bridge(Settings(home=home), tmp_path)
+    bridge.tasks.create("price_of rounds", description="In shop.py, to cents.")
+
+    try:
+        response = bridge.ask(
+            "", agent, task_id="#1", route="local", timeout_s=400
+        ).response
+    except RequestFailed as failed:
+        response = failed.response
 
     assert_local(response)
-    assert response.success
-    assert set(response.parsed_output) == {"answer", "findings", "confidence"}
+    assert response.task_id == "#1"
     assert response.run is not None
-    assert set(response.run.tools) <= {"read_file", "list_files", "search_text"}
+    assert set(response.run.tools) <= may_call
+    if response.error is not None:
+        assert response.error.code in FAILURES
+        return
+    schema = load(agents_folder() / f"{agent}.yaml", "built-in").definition
+    assert schema is not None
+    assert (
+        problem_of(answer_schema(schema.output_schema), response.parsed_output) is None
+    )
+
+
+@pytest.mark.parametrize("agent", ["task-ops", "validator-logic"])
+def test_error_an_agent_that_a_small_model_is_not_for(home, tmp_path, agent):
+    """It is refused before any model starts, and says where it may run."""
+    with pytest.raises(InvalidRequest, match="does not take the route local; it takes"):
+        ask(home, tmp_path, agent, "Divide the task.")
 
 
 @pytest.mark.parametrize("source", ["x = (1)\n", "x = (1\n"], ids=["good", "broken"])

@@ -1,0 +1,143 @@
+"""What the shipped texts tell a model to use is there, and is granted to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from grants import granted
+
+from bridge.agents.load import load
+from bridge.config import Settings
+from bridge.mcp.server import Server
+from bridge.policy.rule_set import Whose
+from bridge.policy.step_workflow import refusal
+from bridge.policy.tool_lists import permits
+from bridge.policy.tool_names import KNOWN, LOCAL_NAMES
+from bridge.shipped import agents_folder, workflows_folder
+from bridge.workflows.library import find_workflow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bridge.agents.definition import Definition
+
+OURS = "mcp__hostbridge__"
+# Names of tools that are words as well; these are meant only where nothing else can be.
+WORDS = {"Agent", "Bash", "Edit", "Monitor", "Read", "Skill", "Task", "Write"}
+WORDS |= {"Workflow"}
+ENGLISH = {"status"}
+NAMES = sorted(file.stem for file in agents_folder().glob("*.yaml"))
+FLOWS = ("task-expansion", "task-validation")
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The tools of our MCP server."""
+    folder = tmp_path_factory.mktemp("project")
+    return {tool.name for tool in asyncio.run(Server(folder, 1).list_tools())}
+
+
+def named(text: str, own: set[str]) -> set[str]:
+    """The tools that a text names, ours at least once by their whole names."""
+    words = {*re.findall(r"[A-Za-z_]+", text)}
+    unclear = {word for word in words & own if OURS + word not in words} - ENGLISH
+    assert not unclear, f"by their whole names: {unclear}"
+    return words & (KNOWN - WORDS - {*LOCAL_NAMES}) | {
+        word for word in words if word.startswith("mcp__")
+    }
+
+
+def definition_of(name: str) -> Definition:
+    found = load(agents_folder() / f"{name}.yaml", "built-in").definition
+    assert found is not None
+    return found
+
+
+def may_use(definition: Definition, tool: str) -> bool:
+    """Whether it has the tool, and nobody has to be asked about it."""
+    is_free = not tool.startswith("mcp__") or granted(*definition.allow, tool=tool)
+    return permits(definition.tools, definition.blocked_tools, tool) and is_free
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_agent_has_what_its_prompt_names(name, own):
+    definition = definition_of(name)
+    tools = named(definition.prompt, own)
+
+    assert {tool for tool in tools if not may_use(definition, tool)} == set()
+    assert {tool.removeprefix(OURS) for tool in tools if OURS in tool} <= own
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_agents_own_tools_are_there_and_granted(name, own):
+    """What `tools` lists of our server needs no approval: nobody could give it."""
+    definition = definition_of(name)
+    ours = [tool for tool in definition.tools or () if tool.startswith(OURS)]
+
+    assert {tool.removeprefix(OURS) for tool in ours} <= own
+    assert all(may_use(definition, tool) for tool in ours)
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"flow-designer"}))
+def test_a_prompt_names_only_fields_of_its_answer(name):
+    """In backticks: what the schema has, at any depth."""
+    definition = definition_of(name)
+    fields = set(re.findall(r"`([a-z_]+)`", definition.prompt))
+    known = re.findall(r'"([a-z_]+)": *\{', json.dumps(definition.output_schema or {}))
+
+    assert fields <= {*known, "status", "summary", "evidence"}
+
+
+def messages(step: dict[str, Any]) -> Iterator[str]:
+    """All that a step may say to its model."""
+    for action in step.get("on_enter", ()):
+        if "inject_message" in action:
+            yield action["inject_message"]
+    if "on_premature_stop" in step:
+        yield step["on_premature_stop"]["message"]
+
+
+def steps_of(flow: str) -> dict[str, Any]:
+    folder = workflows_folder()
+    assert folder is not None
+    text = (folder / f"{flow}.yaml").read_text()
+    return {step["name"]: step for step in yaml.safe_load(text)["steps"]}
+
+
+@pytest.mark.parametrize(
+    ("flow", "step"), [(flow, step) for flow in FLOWS for step in steps_of(flow)]
+)
+def test_a_step_allows_what_it_tells_to_use(flow, step, own, tmp_path: Path):
+    """By its own gate, and by the agent that goes through it."""
+    found = find_workflow(Settings(home=tmp_path), tmp_path, flow)
+    record = {"status": "active", "code": found.compiled(), "step": step}
+    tools = set[str]().union(
+        *(named(text, own) for text in messages(steps_of(flow)[step]))
+    )
+
+    why = {
+        tool: refusal(record, {"tool_name": tool, "tool_input": {}}, lambda: Whose({}))
+        for tool in tools
+    }
+    assert {said for said in why.values() if said} == set()
+    assert all(may_use(definition_of("task-ops"), tool) for tool in tools)
+    assert {tool.removeprefix(OURS) for tool in tools if OURS in tool} <= own
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+def test_a_step_asks_for_no_variable_that_is_not_the_models(flow):
+    """`set_variables` would refuse it, and the step could not be left."""
+    folder = workflows_folder()
+    assert folder is not None
+    whole = yaml.safe_load((folder / f"{flow}.yaml").read_text())
+    for step in whole["steps"]:
+        for text in messages(step):
+            asked = re.findall(r"values\s+(\{[^}]*\})", text)
+            for name in {name for each in asked for name in json.loads(each)}:
+                assert whole["owners"].get(name) == "model", (step["name"], name)
