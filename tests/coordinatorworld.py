@@ -41,6 +41,24 @@ def make_repository(folder: Path) -> None:
     git(folder, "commit", "-qm", "Begin")
 
 
+def make_epic(project: Project, *titles: str) -> None:
+    """A repository, and the task #1 with subtasks."""
+    make_repository(project.folder)
+    whole = project.bridge.tasks.create("A shop that adds up")
+    for title in titles:
+        project.bridge.tasks.create(title, parent=whole.ref)
+
+
+def statuses(project: Project) -> dict[str, str]:
+    """The status of each task."""
+    return {each.ref: str(each.status) for each in project.bridge.tasks.list()}
+
+
+def worktrees(project: Project) -> list[Path]:
+    """The worktrees of all runs."""
+    return [*(project.state / "worktrees").glob("*/*/")]
+
+
 class Agents:
     """What each agent does when it is asked; `asked` has whom, for which task."""
 

@@ -35,7 +35,9 @@ def in_another_project(project, pid):
 
 def started_as_a_client(root):
     """A process that stands for a session's client; nothing in its environment."""
-    return subprocess.Popen(["sleep", "90"], env={"PATH": os.environ["PATH"]}, cwd=root)
+    return subprocess.Popen(
+        ["sleep", "600"], env={"PATH": os.environ["PATH"]}, cwd=root
+    )
 
 
 # Stands for a user's service manager: orphans become its children, so the parent of

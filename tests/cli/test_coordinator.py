@@ -6,7 +6,16 @@ import threading
 from pathlib import Path
 
 import pytest
-from coordinatorworld import ROUND, Agents, git, make_repository, review
+from coordinatorworld import (
+    ROUND,
+    Agents,
+    git,
+    make_epic,
+    make_repository,
+    review,
+    statuses,
+    worktrees,
+)
 
 pytestmark = pytest.mark.usefixtures("beside")
 
@@ -14,25 +23,13 @@ pytestmark = pytest.mark.usefixtures("beside")
 @pytest.fixture
 def epic(project):
     """A repository, and a task with two subtasks."""
-    make_repository(project.folder)
-    whole = project.bridge.tasks.create("A shop that adds up")
-    for title in ("Round prices", "Add a discount"):
-        project.bridge.tasks.create(title, parent=whole.ref)
-    return whole
+    make_epic(project, "Round prices", "Add a discount")
 
 
 def run(project, host, agents, task="#1"):
     words = ("run", "coordinator", "--param", f"session_task={task}", "--json")
     with host.serving(agents):
         return project.run(*words)
-
-
-def statuses(project):
-    return {each.ref: str(each.status) for each in project.bridge.tasks.list()}
-
-
-def worktrees(project):
-    return [*(project.state / "worktrees").glob("*/*/")]
 
 
 @pytest.mark.usefixtures("epic")
