@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.errors import InvalidRequest
+from bridge.protocol.names import OF_TASK
 from bridge.protocol.request import Request, WorkflowOf
 from bridge.protocol.wording import quoted
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from bridge.config import Settings
 
 SUFFIXES = (".yaml", ".yml")
-# What a step workflow may call the task that it is about.
-OF_TASK = ("target_task_id", "task_id", "session_task")
 # Settings that workflows can read, as `settings.NAME`.
 OF_WORKFLOWS = (
     "research_agent", "research_timeout", "research_max_turns",

@@ -24,12 +24,14 @@ from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.session_above import open_clients
 from bridge.policy.rule_set import Whose
 from bridge.policy.step_workflow import step_of
+from bridge.protocol.names import OF_TASK
 from bridge.rules.agents_named import agent_check
 from bridge.store import step_states
 from bridge.store.subagent_runs import find_agent
 from bridge.store.variables import Holder, values_of, variables_of
 from bridge.workflows import progress
 from bridge.workflows.conversation import Conversation
+from bridge.workflows.first_values import named
 from bridge.workflows.library import find_workflow
 
 if TYPE_CHECKING:
@@ -94,19 +96,23 @@ class Workflows:
             NotTrusted: the project brings it, and its user has not agreed to that.
             NotYours: a model gives a variable that is not a model's to set.
         """
-        found = Variables.open(self.store, self.settings, session, "person")
-        return self.activate_in(found, workflow, params)
-
-    def activate_in(
-        self, variables: Variables, workflow: str | Path, params: Mapping[str, Any]
-    ) -> Progress:
-        """The same, in the conversation that has these variables."""
         project = self.store.place.project
         check_agent = agent_check(self.settings, project)
-        read = find_workflow(self.settings, project, workflow, check_agent)
+        code = find_workflow(self.settings, project, workflow, check_agent).compiled()
+        params = named(
+            code, params
+        )  # what is given wrong is said before who is missing
+        variables = Variables.open(
+            self.store,
+            self.settings,
+            session,
+            "person",
+            f"no session is open here that {code['name']} could lead; start claude in "
+            "this project, or have an agent go through it: "
+            f"hostbridge run {workflow}{_about_a_task(code)}",
+        )
         by = "model" if variables.owner == "model" else "person"
         there = self._conversation(variables)
-        code = read.compiled()
         return progress.begin(self.store, there, code, params, by=by, is_here=False)
 
     def status(self) -> list[ActiveWorkflow]:
@@ -214,6 +220,10 @@ class Workflows:
         except BridgeError:
             return True
         return now.digest != code["digest"]
+
+
+def _about_a_task(code: CompiledWorkflow) -> str:
+    return " --param task=#42" if code["variables"].keys() & set(OF_TASK) else ""
 
 
 def _nothing(session: str | None, agent: str | None) -> str:

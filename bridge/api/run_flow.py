@@ -74,7 +74,8 @@ class Runner(Follower):
     ) -> str:
         """Check a flow, and write its run; nothing is asked yet."""
         plan, file = compiled(self.settings, self.store.place.project, flow, params)
-        params_of(plan, params)  # what is given wrong is said before who is missing
+        # What is given wrong is said before who is missing.
+        params = self._with_tasks(plan, params_of(plan, params))
         route = plan_route(
             given.get("route", "auto"), flag=self.settings.cli_fallback
         ).route
@@ -95,6 +96,20 @@ class Runner(Follower):
                 source=file,
                 settings=workflow_settings(self.settings),
             )
+
+    def _with_tasks(self, plan: Plan, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters with each task by its number, such as `#42`.
+
+        Raises:
+            UnknownTask, InvalidRequest: there is no such task.
+        """
+        inputs = plan.get("inputs", {})
+        for name, value in params.items():
+            if value is not None and inputs.get(name, {}).get("type") == "task":
+                from bridge.tasks.tasks import Tasks
+
+                params[name] = Tasks(self.store).get(value).ref
+        return params
 
     def resume(self, run_id: str, options: RunOptions) -> FlowResult:
         """Go on with a run, and see it to its end; raises as `Bridge.resume`."""

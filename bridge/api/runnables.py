@@ -11,10 +11,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.workflow_choice import OF_TASK, name_of
+from bridge.agents.workflow_choice import name_of
 from bridge.errors import BridgeError
 from bridge.protocol import plain_json
-from bridge.protocol.names import GENERAL
+from bridge.protocol.names import GENERAL, OF_TASK
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bridge.workflows.reader import StepWorkflow
 
 # What the task is called that a workflow is run for.
-TASK = "task"
+TASK = OF_TASK[0]
 
 
 def as_pipeline(
@@ -42,7 +42,7 @@ def as_pipeline(
     is_about_a_task = any(name in declared for name in OF_TASK)
     free = [n for n in declared if n not in OF_TASK and code["owners"].get(n) != "tool"]
     agent, key = agent_for(workflow, agents)
-    task = {TASK: {"type": "string", "description": "The task, such as #42"}}
+    task = {TASK: {"type": "task", "description": "The task, such as #42"}}
     inputs: dict[str, Any] = {
         **(task if is_about_a_task else {}),
         **{name: {"required": False, "default": declared[name]} for name in free},

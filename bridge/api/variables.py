@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from bridge.policy.variable_record import Owner
 
 
+_NO_SESSION = (
+    "no session is open here, and variables belong to a session; start claude in this "
+    "project. Rules files can declare variables for all of them"
+)
+
+
 class Variables:
     """The variables of one session, or of one agent.
 
@@ -63,7 +69,12 @@ class Variables:
 
     @classmethod
     def open(
-        cls, store: Store, settings: Settings, session: str | None, owner: Owner
+        cls,
+        store: Store,
+        settings: Settings,
+        session: str | None,
+        owner: Owner,
+        no_session: str = _NO_SESSION,
     ) -> Variables:
         """Those of the agent this runs in, or of a session.
 
@@ -72,13 +83,14 @@ class Variables:
         it, and only what belongs to models can be changed.
 
         Raises:
-            InvalidRequest: it is not open, or there are none, or several.
+            InvalidRequest: it is not open, or there are several, or none: then with
+                the words `no_session`.
         """
         if session is None and (own := cls._of_this_agent(store, settings)):
             return own
         if _is_models(store, settings):
             owner = "model"
-        found = _session(store, settings, session)
+        found = _session(store, settings, session, no_session)
         return cls.of_session(store, settings, found.session_id, owner)
 
     @classmethod
@@ -281,16 +293,15 @@ def _nearest(store: Store, settings: Settings) -> list[Session]:
     return [each for each in alive if each.host.pid == settings.host_pid] or alive
 
 
-def _session(store: Store, settings: Settings, session: str | None) -> Session:
+def _session(
+    store: Store, settings: Settings, session: str | None, no_session: str
+) -> Session:
     if session is not None:
         return open_session(store, session)
     found = _nearest(store, settings)
     if len(found) == 1:
         return found[0]
     if not found:
-        raise InvalidRequest(
-            "no session is open here, and variables belong to a session; start claude "
-            "in this project. Rules files can declare variables for all of them"
-        )
+        raise InvalidRequest(no_session)
     ids = ", ".join(each.session_id for each in found)
     raise InvalidRequest(f"several sessions are open here, name one: --session {ids}")

@@ -44,6 +44,8 @@ def agent_and_prompt(bridge: Bridge, options: Namespace) -> tuple[str, str]:
         raise _unquoted(bridge, options)
     if options.task_id is not None and _is_agent(bridge, words):
         return (*words, GENERAL)[0], ""
+    if options.task_id is not None:
+        _refuse_unknown_agent(bridge, words, options)
     if len(words) == 1:
         _refuse_agent_alone(bridge, words[0], prog)
     agent, prompt = [GENERAL, *words][-2:] if words else (GENERAL, None)
@@ -62,6 +64,18 @@ def _is_agent(bridge: Bridge, words: list[str]) -> bool:
         len(words) == 1
         and not any(map(str.isspace, words[0]))
         and words[0] in _known(bridge)
+    )
+
+
+def _refuse_unknown_agent(bridge: Bridge, words: list[str], options: Namespace) -> None:
+    """Refuse a word that is given with a task, and is no agent."""
+    if len(words) != 1 or any(map(str.isspace, words[0])) or words[0] == "-":
+        return
+    (word,) = words
+    near = known_agents.nearest(word, _known(bridge))
+    raise InvalidRequest(
+        f"no agent is named {word!r}; {near} (to ask about that word alone: "
+        f"{options.prog} {GENERAL} {word} --task-id '{options.task_id}')"
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.errors import InvalidRequest
 from bridge.flow.problems import near
+from bridge.protocol.names import declared_as
 from bridge.protocol.record import printable
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
+    "task": (str, int),
     "integer": (int,),
     "number": (int, float),
     "boolean": (bool,),
@@ -41,6 +43,7 @@ def params_of(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
 def _inputs(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
     what = f"pipeline {plan['name']}" if plan["name"] else "the pipeline"
     known = plan.get("inputs", {})
+    given = {declared_as(name, known): value for name, value in given.items()}
     for name in given:
         if name not in known:
             takes = f"; it takes {', '.join(known) or 'none'}"
@@ -60,7 +63,7 @@ def _inputs(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _typed(what: str, name: str, described: Input, value: Any) -> Any:
     type_ = described.get("type", "any")
-    if isinstance(value, str) and type_ not in ("string", "any"):
+    if isinstance(value, str) and type_ not in ("string", "task", "any"):
         value = _read(type_, value)
     is_boolean = isinstance(value, bool) and type_ != "boolean"
     if type_ != "any" and (is_boolean or not isinstance(value, _TYPES[type_])):

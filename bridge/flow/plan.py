@@ -200,7 +200,9 @@ class WorktreeCall(TypedDict):
 class Input(TypedDict, total=False):
     """An input of a pipeline; without a `default` it is null, if not `required`."""
 
-    type: Literal["string", "integer", "number", "boolean", "array", "object", "any"]
+    type: Literal[
+        "string", "task", "integer", "number", "boolean", "array", "object", "any"
+    ]
     required: bool
     default: Any
     description: str

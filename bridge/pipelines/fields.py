@@ -7,7 +7,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Mapping = dict[str, Any]
-InputType = Literal["string", "integer", "number", "boolean", "array", "object", "any"]
+InputType = Literal[
+    "string", "task", "integer", "number", "boolean", "array", "object", "any"
+]
 
 
 class _Fields(BaseModel):

@@ -124,4 +124,5 @@ def _input(tree: Tree, place: Place, raw: Any) -> Input:
 def fits(value: Any, wanted: str) -> bool:
     """Whether a value is of the type of an input."""
     kind = _TYPES.get(type(value), "any")
-    return wanted in ("any", kind) or (wanted == "number" and kind == "integer")
+    also = {"number": ("integer",), "task": ("string", "integer")}
+    return wanted in ("any", kind) or kind in also.get(wanted, ())

@@ -6,6 +6,8 @@ whichever is there; the file of a local one; or `openai:NAME`, one of a server's
 Source: Claude Code subagents reference, "model"; measured on 2.1.330.
 """
 
+from collections.abc import Collection
+
 # The client's own agent for whatever is asked; it runs where no other is named.
 GENERAL = "general-purpose"
 
@@ -25,6 +27,16 @@ MODEL_NAMES = (*CLIENT_MODELS, INHERIT)
 OF_CLIENT = "claude-"
 OF_SERVER = "openai:"
 MODEL_FILE = ".gguf"
+
+# What others call the task that something is run for; the first is ours.
+OF_TASK = ("task", "target_task_id", "task_id", "session_task")
+
+
+def declared_as(name: str, known: Collection[str]) -> str:
+    """The one of `known` that is meant: of a task's names one stands for another."""
+    if name in known or name not in OF_TASK:
+        return name
+    return next((each for each in OF_TASK if each in known), name)
 
 
 def is_client_model(model: str) -> bool:

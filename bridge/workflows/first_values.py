@@ -9,6 +9,7 @@ from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import InvalidRequest
 from bridge.policy.condition import MAY, ConditionError, evaluate
 from bridge.policy.value_length import check_length
+from bridge.protocol.names import declared_as
 from bridge.store.variables import NotYours, Variable, read_variables
 
 if TYPE_CHECKING:
@@ -28,16 +29,15 @@ def first_values(
 ) -> Json:
     """The first values of all variables that a workflow declares or makes.
 
-    A parameter goes before what the conversation began with, and that before what a
-    person has set there; the file's own value comes last.
+    A parameter (see `named`) goes before what the conversation began with, and that
+    before what a person has set there; the file's own value comes last.
 
     Raises:
-        InvalidRequest: a parameter is none of the variables, or a variable belongs to
-            the rules, or a value is too long.
+        InvalidRequest: a variable belongs to the rules, or a value is too long.
         NotYours: a model gives a parameter that is not a model's to set.
     """
     declared = code["variables"]
-    _check_names(code, params)
+
     given = {n: v for n, v in conversation.given.items() if n in declared}
     for variable in {**declared, **dict.fromkeys(code["made"])}:
         if variable in conversation.kept and variable not in given:
@@ -65,12 +65,19 @@ def _is_persons(variable: Variable) -> bool:
     return variable.owner in ("person", "rule")
 
 
-def _check_names(code: CompiledWorkflow, params: Mapping[str, Any]) -> None:
-    for param in params:
+def named(code: CompiledWorkflow, params: Mapping[str, Any]) -> Json:
+    """Parameters by the names of the variables that they are for.
+
+    Raises:
+        InvalidRequest: one is none of them.
+    """
+    found = {declared_as(n, code["variables"]): value for n, value in params.items()}
+    for param in found:
         if param not in code["variables"]:
             known = ", ".join(code["variables"]) or "none"
             hint = did_you_mean(param, code["variables"]) or f"; it has {known}"
             raise InvalidRequest(f"{param!r} is no variable of {code['name']}{hint}")
+    return found
 
 
 def _check_model(

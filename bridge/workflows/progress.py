@@ -26,7 +26,7 @@ from bridge.store import step_states
 from bridge.store.variables import read_variables, set_variables
 from bridge.workflows.conversation import Conversation
 from bridge.workflows.deeds import Deeds
-from bridge.workflows.first_values import first_values
+from bridge.workflows.first_values import first_values, named
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import CompiledWorkflow, StepRecord
@@ -89,7 +89,7 @@ def begin(
         WorkflowActive: one is active there.
         InvalidRequest: a parameter is no variable of it, or a variable is somebody's.
     """
-    holder = conversation.holder
+    holder, params = conversation.holder, named(code, params)
     with step_states.changing(store) as state:
         before = step_states.load(state[holder.folder], holder)
         if before is not None and step_of(before) is not None:

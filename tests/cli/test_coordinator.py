@@ -27,7 +27,7 @@ def epic(project):
 
 
 def run(project, host, agents, task="#1"):
-    words = ("run", "coordinator", "--param", f"session_task={task}", "--json")
+    words = ("run", "coordinator", "--param", f"task={task}", "--json")
     with host.serving(agents):
         return project.run(*words)
 

@@ -291,8 +291,8 @@ def test_without_an_agent_no_session_is_needed(project, tmp_path):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["coordinator"], "needs the input 'session_task'"),
-        (["coordinator", "--param", "task=1"], "no input 'task'; it takes session_"),
+        (["coordinator"], "needs the input 'task'"),
+        (["coordinator", "--param", "epic=1"], "no input 'epic'; it takes task"),
         (["task-expanson"], "no workflow or flow is named 'task-expanson'; did you "),
     ],
 )

@@ -22,11 +22,13 @@ def task(project):
     [
         ("task-expansion --param task=99", 1, "there is no task #99"),
         ("task-validation --param task=99", 1, "there is no task #99"),
-        ("coordinator --param session_task=99", 1, "there is no task #99"),
-        ("task-expansion --param task=soon", 1, "'soon'"),
+        ("coordinator --param task=99", 1, "there is no task #99"),
+        ("task-expansion --param task=soon", 2, "'soon'"),
         ("task-expansion", 2, "needs the input 'task': --param task=..."),
         ("task-expansion --param tsak=1", 2, "no input 'tsak'; did you mean 'task'?"),
-        ("coordinator", 2, "needs the input 'session_task'"),
+        ("coordinator --param session_task=99", 1, "there is no task #99"),
+        ("task-expansion --param target_task_id=99", 1, "there is no task #99"),
+        ("coordinator", 2, "needs the input 'task'"),
     ],
 )
 def test_error_it_is_said_what_is_missing(project, claude, words, code, message):
@@ -35,6 +37,26 @@ def test_error_it_is_said_what_is_missing(project, claude, words, code, message)
     assert ran.code == code, ran
     assert message in ran.err
     assert not (claude / "stdin").exists()
+
+
+@pytest.mark.parametrize("name", ["task-expansion", "task-validation", "coordinator"])
+def test_error_a_task_that_is_not_there_is_said_before_who_is_missing(project, name):
+    ran = project.run("run", name, "--param", "task=99")
+
+    assert ran.code == 1
+    assert "there is no task #99" in ran.err
+    assert "see which there are: hostbridge task" in ran.err
+    assert "session" not in ran.err
+    assert project.run("runs", "--json").out == ""
+
+
+def test_error_a_word_with_a_task_that_is_no_agent(project, task):
+    ran = project.run("ask", "task-ps", "--task-id", task.ref)
+
+    assert ran.code == 2
+    assert "no agent is named 'task-ps'; did you mean task-ops" in ran.err
+    assert "ask general-purpose task-ps --task-id '#1'" in ran.err
+    assert "session" not in ran.err
 
 
 def test_error_nobody_who_could_do_it(project, task):

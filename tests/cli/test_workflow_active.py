@@ -42,10 +42,37 @@ def test_a_workflow_needs_a_session(project):
     ran = project.run("workflow", "activate", "loop")
 
     assert (ran.code, ran.out) == (2, "")
-    assert "no session is open here" in ran.err
+    assert "no session is open here that validate-and-fix could lead" in ran.err
+    assert "hostbridge run loop --param task=#42" in ran.err
     assert project.run("workflow", "status").out.startswith(
         "no step workflow is active"
     )
+
+
+@pytest.mark.usefixtures("file")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("looop", "no workflow is named 'looop'; did you mean 'loop'?"),
+        ("coordinator", "is a pipeline, which runs by itself: hostbridge run coord"),
+        ("loop --param fixd=1", "'fixd' is no variable of validate-and-fix; did you"),
+    ],
+)
+def test_error_what_is_wrong_with_the_words_is_said_first(project, words, message):
+    ran = project.run("workflow", "activate", *words.split())
+
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert "session" not in ran.err
+
+
+@pytest.mark.usefixtures("file", "client")
+def test_a_task_is_given_as_to_a_run(project):
+    ran = project.run("workflow", "activate", "loop", "--param", "task=#42")
+
+    assert ran.code == 0, ran
+    (active,) = project.bridge.workflows.status()
+    assert active.variables["target_task_id"] == "#42"
 
 
 @pytest.mark.usefixtures("file", "client")

@@ -37,7 +37,7 @@ def test_only_a_task_that_is_not_divided_is_divided(steps):
     given = expander["mcp"]["arguments"]
     assert expander["mcp"]["tool"] == "spawn_agent"
     assert (given["agent"], given["workflow"]) == ("task-ops", "expansion")
-    assert given["task_id"] == "${{ inputs.session_task }}"
+    assert given["task_id"] == "${{ inputs.task }}"
 
 
 @pytest.mark.parametrize(
