@@ -123,10 +123,6 @@ class Workflows:
             holders = step_states.holders(state)
         return [each for each in map(self._look, holders) if each is not None]
 
-    def status_of(self, holder: Holder) -> ActiveWorkflow | None:
-        """What is active in one conversation; None if nothing is."""
-        return self._look(holder)
-
     def earlier(self, holder: Holder) -> list[Json]:
         """What has ended in a conversation, the last one at the end."""
         if not self.store.exists():

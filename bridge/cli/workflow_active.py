@@ -17,6 +17,7 @@ from bridge.cli.output import (
 )
 from bridge.cli.screen import Styled, screen_of, wrapped
 from bridge.errors import InvalidRequest
+from bridge.protocol.wording import fitted
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -147,17 +148,13 @@ def _told(found: ActiveWorkflow, record: StepRecord) -> Iterator[str]:
         yield f"to {each['to']} when {each['text']}"
     for name, value in found.variables.items():
         owner = "" if code["owners"].get(name) != "tool" else "  (set by tools)"
-        yield f"{name} = {_short(json_text(value))}{owner}"
+        yield f"{name} = {fitted(json_text(value), _MAX_VALUE)}{owner}"
     for _at, before, after, why in record["history"][-_LAST:]:
         yield f"went {f'from {before} ' if before else ''}to {after}: {why}"
     for problem in record["problems"][-_LAST:]:
         yield f"problem: {problem}"
     if found.is_changed:
         yield f"{code['file']} has changed since: this goes on as it was"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_VALUE else f"{text[: _MAX_VALUE - 1]}…"
 
 
 def end(bridge: Bridge, options: Namespace) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.cli.exit_codes import Exit
 from bridge.cli.output import complain, say, say_json, visible
 from bridge.cli.screen import Styled, screen_of, wrapped
+from bridge.protocol.wording import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +82,7 @@ def _said(found: Workflow) -> str:
 
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+    return fitted(text, _MAX_SHOWN)
 
 
 def _value(found: Workflow) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from bridge.agent_loop.chat_model import ModelFailed
 from bridge.protocol.failure_codes import FailureCode
+from bridge.protocol.wording import shortened
 from bridge.setting import without_passwords
 
 _MAX_WORDS = 500
@@ -71,5 +72,4 @@ def _words(exc: BaseException, client: Any) -> str:
 
 
 def _short(words: str) -> str:
-    words = without_passwords(words)
-    return words if len(words) <= _MAX_WORDS else f"{words[:_MAX_WORDS]}…"
+    return shortened(without_passwords(words), _MAX_WORDS)

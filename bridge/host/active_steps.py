@@ -319,4 +319,4 @@ def _note_told(holder: Holder, rev: int, hook: HookContext) -> None:
 def remove_stale_sign(hook: HookContext) -> None:
     """Remove the sign of a session in which no workflow is left, under any id."""
     with suppress(StateUnavailable, OSError), step_states.changing(hook.store) as state:
-        step_states.remove_stale(state, hook.session.session_id, hook.session.ids)
+        step_states.remove_sign(state, hook.session.session_id, hook.session.ids)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.diagnostic import did_you_mean
 from bridge.policy.condition_compiler import compile_condition
 from bridge.policy.condition_problem import InvalidCondition
-from bridge.policy.condition_text import compile_text
+from bridge.policy.condition_text import compile_text, compile_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -68,15 +68,7 @@ class Expressions:
 
     def value(self, raw: Any, place: Place) -> Template:
         """Any YAML, compiled: its texts may have expressions."""
-        if isinstance(raw, str):
-            return self.text(raw, place)
-        if isinstance(raw, list):
-            items = [self.value(one, (*place, at)) for at, one in enumerate(raw)]
-            return ["list", 0, *items]
-        if isinstance(raw, dict):
-            pairs = [(key, self.value(one, (*place, key))) for key, one in raw.items()]
-            return ["map", 0, *(part for pair in pairs for part in pair)]
-        return raw
+        return compile_value(raw, place, self.text)
 
     def text(self, source: str, place: Place) -> Template:
         """A text, compiled; what is one expression and nothing else keeps its type."""

@@ -26,6 +26,7 @@ from bridge.policy.permissions import (
 )
 from bridge.policy.shell_signs import shell_sign
 from bridge.policy.wrappers import Argv, Script, unwrap
+from bridge.protocol.wording import shortened
 
 if TYPE_CHECKING:
     from bridge.policy.command_options import IsInside
@@ -148,7 +149,7 @@ def _reason(
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+    return shortened(text, _SHOWN_CHARS)
 
 
 class NotGranted(ValueError):

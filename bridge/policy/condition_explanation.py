@@ -20,6 +20,7 @@ from bridge.policy.condition import (
     ConditionError,
     evaluate,
 )
+from bridge.protocol.wording import fitted
 
 if TYPE_CHECKING:
     from bridge.policy.condition import Shell
@@ -80,9 +81,5 @@ def show_parts(parts: Iterable[Part], width: int | None = None) -> str:
     if width is not None:
         most = min(most, width * 3 // 4)
         left = max(width - most - 2, _LEAST_VALUE)
-        rows = [(_cut(text, most), _cut(value, left)) for text, value in rows]
+        rows = [(fitted(text, most), fitted(value, left)) for text, value in rows]
     return "\n".join(f"{text:<{most}}  {value}" for text, value in rows)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -6,17 +6,20 @@ as JSON. What is put in is never read again.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import Any
 
 from bridge.policy.condition_compiler import Condition, compile_condition
 from bridge.policy.condition_problem import InvalidCondition, Problem
 
-# One expression, quotes in it respected.
+Place = tuple[str | int, ...]
+
 _OPEN = "this ${{ is not closed by }}"
 _OPEN_QUOTE = (
     "a quote in this ${{ }} is not closed on its line; a line break within quotes is "
     r"\n, and \\n where YAML's own double quotes are around it"
 )
+# One expression, quotes in it respected.
 EXPRESSION = re.compile(
     r"""
     \$\{\{
@@ -25,6 +28,19 @@ EXPRESSION = re.compile(
     """,
     re.X | re.S,
 )
+
+
+def compile_value(value: Any, place: Place, text: Callable[[str, Place], Any]) -> Any:
+    """Any YAML as code: `text` compiles each of its texts, at its place."""
+    if isinstance(value, str):
+        return text(value, place)
+    if isinstance(value, list):
+        items = (compile_value(one, (*place, at), text) for at, one in enumerate(value))
+        return ["list", 0, *items]
+    if isinstance(value, dict):
+        pairs = ((k, compile_value(v, (*place, k), text)) for k, v in value.items())
+        return ["map", 0, *(part for pair in pairs for part in pair)]
+    return value
 
 
 def compile_text(source: str, *, known: Collection[str] | None = None) -> Condition:

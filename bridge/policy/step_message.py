@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bridge.protocol.wording import fitted
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bridge.policy.step_record import StepRecord
@@ -11,7 +13,7 @@ MAX_MESSAGE = 20_000
 
 def shortened(text: str) -> str:
     """A text for the model, at most as long as one may be."""
-    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"
+    return fitted(text, MAX_MESSAGE)
 
 
 def introduction(record: StepRecord) -> str:

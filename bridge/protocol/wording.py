@@ -16,6 +16,11 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[:limit] + "…"
 
 
+def fitted(text: str, most: int) -> str:
+    """The text if it has at most `most` characters; otherwise so many, with `…`."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def quoted(value: object, limit: int = 60) -> str:
     """A value of any kind as Python writes it, cut after `limit` characters."""
     if isinstance(value, str):
@@ -30,7 +35,7 @@ def line_of(text: str, most: int) -> str:
     """The text on one line that can be printed, of `most` characters at most."""
     words = " ".join(text[: 4 * most].split())
     line = "".join(filter(str.isprintable, words))
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return fitted(line, most)
 
 
 def squeezed(text: str) -> str:

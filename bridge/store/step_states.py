@@ -202,26 +202,15 @@ def earlier(folder: Folder, holder: Holder) -> list[Json]:
     return []
 
 
-def remove_sign(state: State, session: str) -> None:
-    """Remove the sign of a session without any workflow; one too many does no harm."""
+def remove_sign(state: State, session: str, ids: Collection[str] = ()) -> None:
+    """Remove the sign of a session without any workflow; one too many does no harm.
+
+    `ids` are all that it has had: after `/clear` the workflows of its agents name an
+    earlier one.
+    """
     if not session or state["sessions"].has(f"{session}{SIGN}.json"):
         return
-    agents = state["agents"]
-    for name in agents.names(SIGN):
-        with suppress(NotAPlainFile, plain_json.JSONDecodeError):
-            record = plain_json.loads(agents.read(f"{name}{SIGN}", MAX_BYTES) or b"{}")
-            if isinstance(record, Mapping) and record.get("session") == session:
-                return
-    state["sessions"].remove(f"{session}{SIGN}")
-
-
-def remove_stale(state: State, session: str, ids: Collection[str]) -> None:
-    """Remove the sign of a session without any workflow, under any of its ids.
-
-    After `/clear` the workflows of its agents name the earlier one.
-    """
-    if state["sessions"].has(f"{session}{SIGN}.json"):
-        return
+    ids = {session, *ids}
     agents = state["agents"]
     for name in agents.names(SIGN):
         with suppress(NotAPlainFile, plain_json.JSONDecodeError):

@@ -16,7 +16,7 @@ from bridge.agents import templates
 from bridge.agents.diagnostic import Place, describe, did_you_mean
 from bridge.policy.condition_compiler import EVENT_NAMES, compile_condition
 from bridge.policy.condition_problem import InvalidCondition
-from bridge.policy.condition_text import compile_text
+from bridge.policy.condition_text import compile_text, compile_value
 from bridge.policy.variable_names import shadowed
 
 if TYPE_CHECKING:
@@ -82,20 +82,11 @@ class Expressions:
 
     def value(self, place: Place, value: Any) -> Any:
         """A value: itself, or what `${{ … }}` in it says."""
-        if isinstance(value, str):
-            found = self._compiled(place, value, is_text=True)
-            return None if found is None else found.code
-        if isinstance(value, list):
-            items = [self.value((*place, n), each) for n, each in enumerate(value)]
-            return ["list", 0, *items]
-        if isinstance(value, dict):
-            pairs = [
-                part
-                for key, each in value.items()
-                for part in (key, self.value((*place, key), each))
-            ]
-            return ["map", 0, *pairs]
-        return value
+        return compile_value(value, place, self._text)
+
+    def _text(self, text: str, place: Place) -> Any:
+        found = self._compiled(place, text, is_text=True)
+        return None if found is None else found.code
 
     def template(self, place: Place, text: Any) -> str:
         """A text for the model."""
