@@ -167,6 +167,7 @@ def workflow_for(definition: Definition, asked: str | None) -> WorkflowOf | None
     return WorkflowOf(
         name=choice.name,
         layer=layer if layer in ("built-in", "user", "project") else "user",
+        in_agent=choice.in_agent,
     )
 
 

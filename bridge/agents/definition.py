@@ -103,6 +103,13 @@ class AgentWorkflow(StrictModel):
     mode: Mode | None = None
 
 
+class OwnSteps(StrictModel):
+    """A step workflow in an agent's own file: that text, and its fields in it."""
+
+    text: str
+    fields: dict[str, Any]
+
+
 class ExampleCall(StrictModel):
     """A tool call in an example, and its result."""
 
@@ -189,6 +196,7 @@ class Definition(AgentFields):
         timeout_s: None for the default.
         has_no_rules: `lifecycle_workflow` is null: no rules bind it.
         base: the agent that it stands on; None for none.
+        steps: the step workflow in its own file; None for none.
     """
 
     source: Source
@@ -200,6 +208,7 @@ class Definition(AgentFields):
     timeout_s: Annotated[float, Field(gt=0)] | None = None
     has_no_rules: bool = False
     base: str | None = None
+    steps: OwnSteps | None = None
 
     def takes(self, route: RouteName) -> bool:
         """Whether a route may answer it: a call's own mode goes before its `mode`."""

@@ -74,7 +74,6 @@ OF_AN_AGENT = frozenset({
     "instructions", "role", "goal", "personality", "provider", "model", "workflows",
     "isolation", "base_branch", "surfaces", "step_variables", "blocked_mcp_tools",
 })  # fmt: skip
-_OF_STEPS = ("steps", "step_variables", "exit_condition", "on_premature_stop")
 
 
 def read_foreign(tree: Tree) -> str | None:
@@ -103,7 +102,6 @@ def read_foreign(tree: Tree) -> str | None:
     _read_answerer(tree, value)
     _read_blocked(tree, value)
     _refuse_workflows(tree, value.get("workflows"))
-    _refuse_steps(tree, value)
     return _persona(tree, value)
 
 
@@ -201,17 +199,3 @@ def _loads_none(key: str, given: Any) -> bool:
 
 def _is_workflow(given: Any) -> bool:
     return isinstance(given, dict) and "file" in given
-
-
-def _refuse_steps(tree: Tree, value: Json) -> None:
-    there = [name for name in _OF_STEPS if name in value]
-    if "steps" not in there:
-        return
-    name = value.get("name") if isinstance(value.get("name"), str) else "NAME"
-    tree.error(
-        ("steps",),
-        f"an agent's steps have a file of their own: move {', '.join(there)} to "
-        f"workflows/{name}.yaml beside this folder, and write workflow: {name}.yaml",
-    )
-    for each in there:
-        del value[each]

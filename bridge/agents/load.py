@@ -16,11 +16,13 @@ from bridge.agents import agent_names
 from bridge.agents.files import Reader, Unreadable, read_bytes
 
 if TYPE_CHECKING:
-    from bridge.agents.definition import Definition, Spelling
+    from bridge.agents.definition import Definition, OwnSteps, Spelling
     from bridge.agents.diagnostic import Diagnostic, Place
     from bridge.agents.yaml_source import Tree
 
 # Fields of a step that acts by itself, which those of a step workflow do not.
+# By these an agent with steps of its own is told from a workflow in the wrong folder.
+_OURS = {"prompt", "tools", "blocked_tools", "routes", "max_turns", "output_schema"}
 _ACTIONS = {"id", "agent", "exec", "tool", "mcp", "wait", "approval", "pipeline"}
 
 
@@ -29,7 +31,8 @@ class Loaded:
     """The result for one file; `definition` is None if a problem is an error.
 
     `digests` has the SHA-256 of the file and of each file that it names; `digest` is
-    one over all of them. `lines` maps each value to its line in the file.
+    one over all of them. `lines` maps each value to its line in the file. `steps` are
+    its own, not read yet, also if a problem is an error.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Loaded:
     digest: str
     digests: dict[Path, str]
     lines: dict[Place, int] = field(default_factory=dict)
+    steps: OwnSteps | None = None
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -66,13 +70,13 @@ def load(
     reader = Reader(file.parent, is_confined=is_projects, home=home)
     tree = Tree(file)
     spelling: Spelling = "markdown" if file.suffix == ".md" else "yaml"
-    definition = None
+    definition = steps = None
     try:
         if data is None:
             data = read_bytes(file, follow_links=not is_projects)
         # The client accepts any bytes in a Markdown agent.
         text = reader.note(file, data, is_strict=file.suffix != ".md")
-        spelling, tree, definition = _read(text, file, layer, reader)
+        spelling, tree, definition, steps = _read(text, file, layer, reader)
         if definition is not None:
             _check_name(definition.name, data, tree)
             digest = reader.digests.get(Path(definition.model or ""))
@@ -100,6 +104,7 @@ def load(
         digest=reader.digest,
         digests=reader.digests,
         lines=tree.lines,
+        steps=steps,
     )
 
 
@@ -118,23 +123,25 @@ def _check_name(name: str, data: bytes, tree: Tree) -> None:
 
 def _read(
     text: str, file: Path, layer: agent_names.Layer, reader: Reader
-) -> tuple[Spelling, Tree, Definition | None]:
+) -> tuple[Spelling, Tree, Definition | None, OwnSteps | None]:
     if file.suffix == ".md":
         from bridge.agents.markdown_agent import read_markdown
 
-        return "markdown", *read_markdown(text, file, layer, reader)
+        return "markdown", *read_markdown(text, file, layer, reader), None
     from bridge.agents.yaml_source import read_tree
 
     tree = read_tree(text, file)
     if not _check_kind(tree):
-        return "yaml", tree, None
+        return "yaml", tree, None, None
     if _is_subagent(tree.value):
         from bridge.agents.subagent_definition import read_subagent
 
-        return "subagent", tree, read_subagent(tree, layer, reader)
+        return "subagent", tree, read_subagent(tree, layer, reader), None
+    from bridge.agents.own_steps import take_steps
     from bridge.agents.yaml_agent import read_agent
 
-    return "yaml", tree, read_agent(tree, layer, reader)
+    steps = take_steps(tree, text)
+    return "yaml", tree, read_agent(tree, layer, reader, steps), steps
 
 
 def _is_subagent(value: Any) -> bool:
@@ -158,7 +165,7 @@ def _check_kind(tree: Tree) -> bool:
         message = f"this is {other.what}, not an agent: {other.way}"
         tree.error((other.field,), message)
         return False
-    is_agent = "prompt" in value or value.keys() & OF_AN_AGENT
+    is_agent = value.keys() & (OF_AN_AGENT | _OURS)
     if isinstance(steps, (list, dict)) and not is_agent:
         acts = [s for s in steps if isinstance(s, dict) and _ACTIONS & s.keys()]
         is_pipeline = value.get("type") == "pipeline" or acts

@@ -4,6 +4,7 @@
       expansion: {file: task-expansion.yaml, mode: self}
     default_workflow: expansion     of a call that names none
     workflow: task-expansion        the same, of an agent with one workflow
+    steps: [...]                    one in the agent's own file
 
 A file is looked up by its name in the library of the definition's own layer, or of one
 below it (`bridge.workflows.library`). What the call says goes before what the workflow
@@ -34,11 +35,15 @@ OF_WORKFLOWS = (
 
 
 class Choice(NamedTuple):
-    """A workflow by its name in a library; `key` is what the definition calls it."""
+    """A workflow by its name in a library; `key` is what the definition calls it.
+
+    One that is `in_agent` stands in the file of the agent, and has the agent's name.
+    """
 
     name: str
     key: str | None = None
     mode: Mode | None = None
+    in_agent: bool = False
 
 
 def choose(definition: Definition, asked: str | None = None) -> Choice | None:
@@ -47,6 +52,8 @@ def choose(definition: Definition, asked: str | None = None) -> Choice | None:
     Raises:
         InvalidRequest: the agent has no such workflow.
     """
+    if definition.steps is not None and asked in (None, definition.name):
+        return Choice(definition.name, in_agent=True)
     key = definition.default_workflow if asked is None else asked
     named = definition.workflow and name_of(definition.workflow)
     if key is None:
@@ -109,6 +116,8 @@ def _no_such(definition: Definition, key: str) -> str:
     known = sorted(definition.workflows)
     if not known and definition.workflow:
         known = [definition.workflow]
+    if definition.steps is not None:
+        known = [definition.name]
     if not known:
         return (
             f"agent {definition.name!r} has no workflows, so it cannot work through "

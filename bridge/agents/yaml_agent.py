@@ -28,13 +28,21 @@ class AgentFile(definition.AgentFields):
 
 
 def read_agent(
-    tree: Tree, layer: Layer, reader: Reader
+    tree: Tree,
+    layer: Layer,
+    reader: Reader,
+    steps: definition.OwnSteps | None = None,
 ) -> definition.Definition | None:
-    """Read a YAML agent. Problems go into the tree; None if it cannot be used."""
+    """Read a YAML agent. Problems go into the tree; None if it cannot be used.
+
+    `steps` were in the file, too, and are out of the tree.
+    """
     _refuse_inline(tree)
     system_prompt = read_foreign(tree)
     agent, salvaged = check(AgentFile, tree)
     _check_fields(salvaged, tree)
+    if steps is not None:
+        _check_alone(salvaged, tree)
     model = salvaged.model and fields.read_model(
         tree, ("model",), salvaged.model, reader
     )
@@ -51,6 +59,7 @@ def read_agent(
         "context": tuple(dict.fromkeys(agent.context)),
         "allow": tuple(map(rule_on_host, agent.allow)),
         "system_prompt": system_prompt,
+        "steps": steps,
         "has_no_rules": tree.value.get("lifecycle_workflow", "") is None,
     }
     source = definition.Source(
@@ -117,6 +126,14 @@ def _check_workflows(agent: AgentFile, tree: Tree) -> None:
     if agent.workflow is not None and agent.workflows:
         message = "`workflow` is for an agent with one; name it in `workflows`, too"
         tree.error(("workflow",), message)
+
+
+def _check_alone(agent: AgentFile, tree: Tree) -> None:
+    """An agent with steps of its own has no other workflow."""
+    for name in ("workflow", "workflows"):
+        if getattr(agent, name):
+            way = "they are its workflow, so take one of the two out"
+            tree.error((name,), f"this agent has `steps`: {way}")
 
 
 def _check_answers(agent: AgentFile, tree: Tree) -> None:

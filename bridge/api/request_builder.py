@@ -28,6 +28,7 @@ from bridge.store.host_process import environments_above, name_of
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
+    from bridge.agents.definition import Definition
     from bridge.host.calling_agent import Asking
 
 _MAX_REQUESTER = 60
@@ -53,6 +54,7 @@ def draft(
         BadDefinition, NotTrusted: its definition cannot be used.
         InvalidRequest: the schema, the prompt, the node, the id or a number is not
             acceptable.
+        InvalidWorkflow: the steps in the agent's file have errors.
         NotYours: a model asks, and gives a variable that is not its own.
         DepthExceeded: too many agents stand above it.
     """
@@ -74,6 +76,7 @@ def draft(
     if definition is not None:
         from bridge.agents.apply import choices
 
+        _check_steps(definition)
         fields = choices(definition) | fields
     from bridge.host.calling_agent import asking_process
     from bridge.host.session_above import at_most, session_above
@@ -145,6 +148,16 @@ def _of_asker(store: Store, asking: Asking) -> dict[str, Any]:
         # Where it works, if not in the project, is where its own agents work.
         fields["folder"] = found.request.folder
     return fields
+
+
+def _check_steps(definition: Definition) -> None:
+    """Refuse an agent whose own steps have errors, before anything is written."""
+    if definition.steps is None:
+        return
+    from bridge.workflows.own_steps import steps_of
+
+    if own := steps_of(definition):
+        own.compiled()
 
 
 def _prompt_of_task(store: Store, task_id: str | None) -> str:

@@ -43,7 +43,9 @@ from bridge.cli.schema_limits import shape_problems
 from bridge.cli.screen import folded, screen_of
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
+from bridge.rules.agents_named import agent_check
 from bridge.store.location import locate
+from bridge.workflows.own_steps import with_steps
 
 USAGE = "[list|show NAME|check [PATH]|new NAME|promote NAME]"
 OPTIONS = (
@@ -215,13 +217,14 @@ def _check(registry: Registry, options: Namespace) -> int:
             whole(load(file, registry.layer_of(file), home=registry.home))
             for file in _files(Path(options.which))
         ]
-    found = [_with_shapes(loaded) for loaded in found]
+    check_name = agent_check(Settings.from_environment(), registry.project)
+    found = [with_steps(_with_shapes(loaded), check_name) for loaded in found]
     if not found:
         suffixes = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
         raise InvalidRequest(f"{options.which}: no definitions in it ({suffixes})")
     problems = [problem for loaded in found for problem in loaded.problems]
     for problem in problems:
-        say_result(options, problem_value(problem), visible(str(problem)))
+        say_result(options, problem_value(problem), visible(str(problem), kept="\n"))
     if not options.as_json:
         errors = sum(problem.level == "error" for problem in problems)
         warnings = len(problems) - errors

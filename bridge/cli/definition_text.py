@@ -148,6 +148,8 @@ def _words_of(definition: Definition) -> Iterator[str]:
     for field in ("system_prompt", "node_context", "prompt"):
         if words := getattr(definition, field):
             yield _part(field, words)
+    if definition.steps is not None:
+        yield _part("works through these steps", _yaml(definition.steps.fields))
     values: dict[str, Any] = {
         "default_variables": definition.default_variables,
         _MODES[definition.lifecycle_variables_mode]: definition.lifecycle_variables,
@@ -178,3 +180,10 @@ def _part(title: str, words: str) -> str:
 def _json(value: Any) -> str:
     # orjson refuses large numbers and lone surrogates.
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def _yaml(value: Any) -> str:
+    import yaml
+
+    text: str = yaml.safe_dump(value, allow_unicode=True, sort_keys=False, width=100)
+    return text

@@ -129,6 +129,9 @@ def compiled(settings: Settings, project: Path, wanted: WorkflowOf) -> CompiledW
         BridgeError: there is none, it has an error, or it waits for trust.
     """
     from bridge.workflows.library import find_workflow
+    from bridge.workflows.own_steps import find_steps
 
+    if wanted.in_agent:
+        return find_steps(settings, project, wanted.name, wanted.layer).compiled()
     found = find_workflow(settings, project, wanted.name, layer=wanted.layer)
     return found.compiled()

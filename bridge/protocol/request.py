@@ -141,11 +141,13 @@ class Uptime(Value):
 class WorkflowOf(Value):
     """The step workflow that an agent works through: its name, and whose it is.
 
-    It is the one of this layer, or else of a layer below it.
+    It is the one of this layer, or else of a layer below it. One that is `in_agent`
+    stands in the file of the agent of that name, of this layer.
     """
 
     name: str
     layer: Literal["built-in", "user", "project"]
+    in_agent: bool = False
 
 
 class Applied(Value):

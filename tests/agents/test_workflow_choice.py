@@ -30,6 +30,7 @@ workflows:
     file: task-validation.yaml
 """
 ONE = "name: a\nworkflow: deploy.yaml\n"
+OWN = "name: a\nprompt: '{{ task }}'\nsteps: [{name: b}]\n"
 NONE = "name: a\nprompt: '{{ task }}'\n"
 
 
@@ -47,6 +48,8 @@ def loaded(world, text):
         (ONE, None, Choice("deploy")),
         (ONE, "deploy", Choice("deploy")),
         (ONE, "deploy.yaml", Choice("deploy")),
+        (OWN, None, Choice("a", in_agent=True)),
+        (OWN, "a", Choice("a", in_agent=True)),
         (NONE, None, None),
     ],
 )
@@ -58,6 +61,7 @@ def test_the_call_chooses_or_else_the_definition(world, text, asked, choice):
     ("text", "asked", "why"),
     [
         (SEED, "expanson", "has no workflow 'expanson'; did you mean 'expansion'?"),
+        (OWN, "b", "has no workflow 'b'; it has a"),
         (SEED, "x", "has no workflow 'x'; it has expansion, validation"),
         (ONE, "other", "has no workflow 'other'; it has deploy.yaml"),
         (
@@ -103,7 +107,11 @@ def test_an_agent_of_the_clients_takes_any_workflow_of_the_library():
     workflow = workflow_of(request)
 
     assert workflow is not None
-    assert workflow.to_data() == {"name": "deploy", "layer": "project"}
+    assert workflow.to_data() == {
+        "name": "deploy",
+        "layer": "project",
+        "inAgent": False,
+    }
     assert workflow_of(request.with_(workflow=None)) is None
 
 

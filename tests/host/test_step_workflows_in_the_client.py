@@ -202,6 +202,7 @@ def test_an_agent_that_is_not_ours_is_bound(tmp_path):
     assert REFUSED in words
 
 
+OWN = "prompt: 'Task: {{ task }}'\nallow: [Bash, Write]\n"
 WORKER = "prompt: 'Task: {{ task }}'\nallow: [Bash, Write]\nworkflow: two\n"
 OUTPUT = '{"status": "success", "summary": "s", "evidence": []}'
 
@@ -227,6 +228,29 @@ def test_an_agent_of_ours_works_through_its_own(tmp_path, how):
     assert (made(world, "early"), made(world)) == (False, True)
     assert "You work through the step workflow two." in words
     assert REFUSED in words
+    assert words.index(LOOK) < words.index(WORK)
+    assert LOOK not in main
+
+
+@pytest.mark.parametrize("how", ["one-shot", "terminal"])
+def test_an_agent_works_through_the_steps_in_its_own_file(tmp_path, how):
+    """As through those of a file, and the session is free."""
+    left = []
+
+    def answers(_prompt, _request):
+        return reply(left.pop(0)) if left else reply(OUTPUT)
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        world.allow("Bash", "Write")
+        world.define("worker", OWN + STEPS.replace("name: two\n", ""))
+        left += [write(world, "early"), shell(SEEN), write(world), shell(DONE)]
+        response = world.serve(how, agent="worker")
+        words, main = world.subagent_words(), world.main_words()
+
+    assert response.success
+    assert (made(world, "early"), made(world)) == (False, True)
+    assert "You work through the step workflow worker." in words
+    assert REFUSED.replace("two", "worker") in words
     assert words.index(LOOK) < words.index(WORK)
     assert LOOK not in main
 
