@@ -8,7 +8,6 @@ the change, unaltered.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from bridge.agents.syntax_node import NODE_NAMES, node_scope
 from bridge.agents.templates import TemplateFailed, keys_in, names_in, render
 from bridge.errors import InvalidRequest
 from bridge.protocol.request import Request
+from bridge.protocol.wording import fenced
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -134,9 +134,7 @@ def instructions_of(definition: Definition, request: Request) -> str | None:
 
 def _as_data(title: str, text: str) -> str:
     """Text below a title, in a fence that it cannot close."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{title}\n\n{fence}diff\n{text}\n{fence}"
+    return f"{title}\n\n{fenced(text, 'diff')}"
 
 
 def _filled(

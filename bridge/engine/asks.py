@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +13,7 @@ from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text, filled
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.protocol.request import Request
+from bridge.protocol.wording import fenced
 from bridge.store.clock import uptime
 from bridge.store.work_folder import check_folder
 
@@ -131,7 +131,7 @@ class Texts(NamedTuple):
             asked = f"{before}-{attempt}"
             if said := run["said"].get(asked):
                 answer = as_text(self.answers.answer_of_agent(asked))
-                yield _ASKED.format(answer=_fenced(answer), said=_fenced(said["text"]))
+                yield _ASKED.format(answer=fenced(answer), said=fenced(said["text"]))
 
     def question(self, node: str) -> str:
         """What a person is asked: by a checkpoint, or by an agent that is blocked."""
@@ -281,13 +281,6 @@ def _own_route(definition: Definition | None, call: dict[str, Any]) -> OwnRoute 
     if mode_of(definition, choice, mode) != "headless":
         return None
     return next((route for route in definition.routes if route != "host"), None)
-
-
-def _fenced(text: str) -> str:
-    """Data in a fence that it cannot close."""
-    longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{text}\n{fence}"
 
 
 def has_issues(schema: dict[str, Any] | None) -> bool | None:

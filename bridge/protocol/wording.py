@@ -3,6 +3,7 @@
 import re
 
 _SPACE = re.compile(r"\s+")
+_TICKS = re.compile("`+")
 
 
 def seconds(value_s: float) -> str:
@@ -29,6 +30,13 @@ def quoted(value: object, limit: int = 60) -> str:
         return shortened(repr(value), limit)
     except Exception:  # noqa: BLE001 - a number may be too long to be written
         return f"(a {type(value).__name__})"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Data of others in a prompt, in a fence of Markdown that it cannot close."""
+    longest = max(map(len, _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def line_of(text: str, most: int) -> str:
