@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bridge.errors import InvalidRequest
+
+_DRAWN = 12
 
 
 class TaskCircle(InvalidRequest):
@@ -24,9 +26,18 @@ class TaskCircle(InvalidRequest):
     code = "task_circle"
 
     def __init__(self, numbers: tuple[int, ...], *, what: str) -> None:
-        drawn = " → ".join(f"#{number}" for number in numbers)
-        super().__init__(f"{what}: {drawn}")
+        super().__init__(f"{what}: {drawn(numbers)}")
         self.numbers = numbers
+
+
+def drawn(numbers: Sequence[int]) -> str:
+    """A way through tasks, for people: `#3 → #7 → #3`; only the ends of a long one."""
+    shown = [f"#{number}" for number in numbers]
+    if len(shown) > _DRAWN:
+        half = _DRAWN // 2
+        left_out = len(shown) - 2 * half
+        shown = [*shown[:half], f"… {left_out:,} more …", *shown[-half:]]
+    return " → ".join(shown)
 
 
 def waits_for(connection: sqlite3.Connection, number: int) -> list[int]:

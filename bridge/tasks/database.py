@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from bridge.errors import NewerSchema, StateRefused, StateUnavailable
-from bridge.protocol.wording import seconds
+from bridge.protocol.wording import quoted, seconds
 from bridge.store.host_process import describe
 from bridge.store.lock import LockBusy
 from bridge.store.state import State
@@ -26,6 +26,8 @@ from bridge.tasks.schema import APPLICATION_ID, STEPS
 
 FILE = "tasks.db"
 _BEGIN = "BEGIN IMMEDIATE"
+# Code in the file, which would act when we read or write: we make none.
+_STRANGE = "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')"
 
 
 class TasksBusy(LockBusy):
@@ -146,6 +148,7 @@ class Database:
             )
         # EXTRA also makes the end of the journal durable, by which a transaction ends.
         for setting in (
+            "cell_size_check = ON",
             "synchronous = EXTRA",
             "foreign_keys = ON",
             "trusted_schema = OFF",
@@ -159,6 +162,13 @@ class Database:
         found = connection.execute("PRAGMA application_id").fetchone()[0]
         if found != self.application_id:
             raise TasksDamaged(f"{self.path}: a database, but not one of hostbridge's")
+        if strange := connection.execute(_STRANGE).fetchone():
+            kind, name = strange
+            raise TasksDamaged(
+                f"{self.path}: it has a {kind} that hostbridge did not make, "
+                f"{quoted(name)}",
+                ways=self.cures,
+            )
 
     def _take_steps(self, connection: sqlite3.Connection, version: int) -> None:
         """Bring a database up to date, within the transaction of the caller."""
@@ -207,7 +217,7 @@ def in_our_words(
                 f"{path} is in use{_by_whom(path)}; waited {seconds(wait_s)}",
                 ways=("try again", "end that program, if it hangs"),
             ) from None
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        if code in _NOT_OURS:
             raise TasksDamaged(
                 f"{path} is damaged ({exc})",
                 ways=cures,
@@ -219,6 +229,10 @@ def in_our_words(
         raise
 
 
+# The last: a table or a column of ours is not there, or a text is none.
+_NOT_OURS = frozenset({
+    sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR,
+})  # fmt: skip
 _MACHINES = frozenset({
     sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,

@@ -19,14 +19,23 @@ from typing import Literal, NamedTuple
 from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
 from bridge.protocol.record import Unparsable, parse
-from bridge.tasks.circles import find_circle
+from bridge.protocol.wording import quoted, shortened
+from bridge.tasks.circles import drawn, find_circle
 from bridge.tasks.claims import let_go
+from bridge.tasks.lifecycle import reopen
 from bridge.tasks.records import checked_text, checked_uuid, rank_of, set_columns
 from bridge.tasks.task import Status
 from bridge.tasks.task_record import CONTENT, TaskRecord, all_records, place_of
+from bridge.tasks.validation_state import forget
 
 Prefer = Literal["ours", "theirs"]
 _TEXTS = ("title", "description", "category", "validation_criteria", "reason")
+_NAMED = 5
+_UUID_CHARS = 36
+# The last millisecond that a date can be written of.
+_LATEST_MS = 253_402_300_799_999
+# Far more than there are, and far below what can be counted on from.
+_MOST_CHANGES = 1_000_000_000
 
 
 class Conflict(NamedTuple):
@@ -114,6 +123,7 @@ class _Merge:
         for record in self.taken:
             self._link(record)
         self._break_circles()
+        self._open_again()
         return Imported(**self.counts, conflicts=tuple(self.conflicts))
 
     def _take(self, theirs: TaskRecord) -> None:
@@ -163,17 +173,25 @@ class _Merge:
             "seen": plain_json.dumps(seen).decode(),
             "more": plain_json.dumps(_unknown(record)).decode(),
         }
-        names = ", ".join(values)
-        marks = ", ".join("?" * len(values))
-        updates = ", ".join(f"{name} = excluded.{name}" for name in values)
-        self.connection.execute(
-            f"INSERT INTO tasks (uuid, {names}) VALUES (?, {marks}) "  # noqa: S608 - ours
-            f"ON CONFLICT (uuid) DO UPDATE SET {updates}",
-            [record.uuid, *values.values()],
-        )
-        if record.status is not Status.IN_PROGRESS:
-            let_go(self.connection, self._number(record.uuid))
+        names, marks = ", ".join(values), ", ".join("?" * len(values))
+        # No `ON CONFLICT`: it would use up a number.
+        if record.uuid in self.ours:
+            sql = f"UPDATE tasks SET ({names}) = ({marks}) WHERE uuid = ?"  # noqa: S608 - ours
+        else:
+            sql = f"INSERT INTO tasks ({names}, uuid) VALUES ({marks}, ?)"  # noqa: S608 - ours
+        self.connection.execute(sql, [*values.values(), record.uuid])
+        self._end_what_was(record)
         self.taken.append(record)
+
+    def _end_what_was(self, record: TaskRecord) -> None:
+        """The claim of who does not have it any more, the validation of what was."""
+        ours = self.ours.get(record.uuid)
+        number = self._number(record.uuid)
+        is_held = record.status is Status.IN_PROGRESS
+        if not is_held or (ours is not None and ours.assignee != record.assignee):
+            let_go(self.connection, number)
+        if ours is not None and ours.status is Status.CLOSED is not record.status:
+            forget(self.connection, number, "the task was opened again")
 
     def _number(self, uuid: str) -> int:
         found: int = self.connection.execute(
@@ -186,7 +204,10 @@ class _Merge:
         number = self.numbers[record.uuid]
         named = [*record.depends_on, *([record.parent] if record.parent else [])]
         if missing := [uuid for uuid in named if uuid not in self.numbers]:
-            what = f"left out: it names {', '.join(missing)}, which is not here"
+            names = ", ".join(shortened(uuid, _UUID_CHARS) for uuid in missing[:_NAMED])
+            more = len(missing) - _NAMED
+            rest = f" and {more:,} more" if more > 0 else ""
+            what = f"left out: it names {names}{rest}, which is not here"
             self._left_out(number, record.title, what)
         self.connection.execute(
             "UPDATE tasks SET parent = ? WHERE number = ?",
@@ -225,7 +246,6 @@ class _Merge:
         self, task: int, other: int, circle: tuple[int, ...], *, is_part: bool
     ) -> None:
         """Take one link out: that `task` waits for `other`."""
-        drawn = " → ".join(f"#{number}" for number in circle)
         if is_part:
             delete = "UPDATE tasks SET parent = NULL WHERE parent = ? AND number = ?"
             number, what = other, f"that it is part of #{task}"
@@ -237,8 +257,21 @@ class _Merge:
             "SELECT title FROM tasks WHERE number = ?", [number]
         ).fetchone()
         self._left_out(
-            number, title, f"left out {what}, which closes a circle: {drawn}"
+            number, title, f"left out {what}, which closes a circle: {drawn(circle)}"
         )
+
+    def _open_again(self) -> None:
+        """What was closed on one side and got another part on the other."""
+        unfinished = self.connection.execute(
+            "SELECT p.number, p.title, min(c.number) FROM tasks p "
+            "JOIN tasks c ON c.parent = p.number "
+            "WHERE p.status = 'closed' AND c.status <> 'closed' "
+            "GROUP BY p.number ORDER BY p.number"
+        ).fetchall()
+        for number, title, part in unfinished:
+            reopen(self.connection, number, self.now_ms)
+            what = f"opened again: its part #{part} is not closed"
+            self.conflicts.append(Conflict(number, title, what))
 
     def _left_out(self, number: int, title: str, what: str) -> None:
         # It is not what was exported there, from now on.
@@ -247,7 +280,17 @@ class _Merge:
 
 
 def _check(record: TaskRecord) -> None:
-    checked_uuid(record.uuid)
+    if checked_uuid(record.uuid) != record.uuid:
+        raise InvalidRequest(f"uuid {quoted(record.uuid)}: expected small letters")
+    for name in ("created_at", "updated_at", "closed_at"):
+        if (getattr(record, name) or 0) > _LATEST_MS:
+            raise InvalidRequest(f"{name}: later than the year 9999")
+    for place, changes in record.versions.items():
+        if changes > _MOST_CHANGES:
+            raise InvalidRequest(
+                f"versions.{shortened(place, _UUID_CHARS)}: {changes:,}; at most "
+                f"{_MOST_CHANGES:,}"
+            )
     for name in _TEXTS:
         checked_text(name, getattr(record, name))
     if record.assignee is not None:

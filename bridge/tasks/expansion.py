@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bridge.protocol.plain_json import dumps, loads
 from bridge.tasks import expansion_spec
-from bridge.tasks.circles import path, waits_for
+from bridge.tasks.circles import drawn, path, waits_for
 from bridge.tasks.expansion_spec import BadSpec, Spec
 from bridge.tasks.records import (
     NEW_ROW,
@@ -189,10 +189,9 @@ def _why_not(connection: sqlite3.Connection, task: Task, number: int) -> str:
     if row.fetchone() is None:
         return f"there is no task #{number}"
     if way := path(number, task.number, lambda each: waits_for(connection, each)):
-        drawn = " → ".join(refs_of(way))
         if number == task.number:
             return f"a part of {task.ref} cannot wait for {task.ref} as a whole"
-        return f"#{number} is closed only after {task.ref}: {drawn}"
+        return f"#{number} is closed only after {task.ref}: {drawn(way)}"
     return ""
 
 

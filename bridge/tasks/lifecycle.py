@@ -90,9 +90,9 @@ def escalate(
     """
     task = get(connection, ref)
     status = move(task.number, task.status, Action.ESCALATE)
-    if not reason.strip():
-        raise InvalidRequest(f"task {task.ref}: to escalate it takes a reason")
     why = checked_text("reason", reason)
+    if not why.strip():
+        raise InvalidRequest(f"task {task.ref}: to escalate it takes a reason")
     return _put(connection, task, status, now_ms, reason=why)
 
 
@@ -104,15 +104,19 @@ def reopen(connection: sqlite3.Connection, ref: Ref, now_ms: int) -> Task:
     task = get(connection, ref)
     if task.status is Status.OPEN:
         return task
+    _open(connection, task, now_ms)
+    above = task
+    while above.status is Status.CLOSED and above.parent is not None:
+        above = get(connection, above.parent)
+        if above.status is Status.CLOSED:
+            _open(connection, above, now_ms)
+    return get(connection, task.number)
+
+
+def _open(connection: sqlite3.Connection, task: Task, now_ms: int) -> None:
     status = move(task.number, task.status, Action.REOPEN)
     forget(connection, task.number, "the task was opened again")
-    if task.parent is not None and task.status is Status.CLOSED:
-        above = get(connection, task.parent)
-        if above.status is Status.CLOSED:
-            reopen(connection, above.number, now_ms)
-    return _put(
-        connection, task, status, now_ms, closed_ms=None, reason="", assignee=None
-    )
+    _put(connection, task, status, now_ms, closed_ms=None, reason="", assignee=None)
 
 
 def _put(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import quoted
-from bridge.tasks.records import Ref, number_of, rank_of, select
+from bridge.tasks.records import Ref, checked_text, number_of, rank_of, select
 from bridge.tasks.task import Status, Task
 
 _BELOW = (
@@ -21,6 +21,8 @@ READY = (
     "AND NOT EXISTS (SELECT 1 FROM tasks c WHERE c.parent = t.number "
     "AND c.status <> 'closed')"
 )
+# As many rows as SQLite can count.
+_MOST = 2**63 - 1
 _ORDER = " ORDER BY t.priority, t.number LIMIT ?"
 
 
@@ -97,14 +99,17 @@ def tree(connection: sqlite3.Connection, root: Ref | None = None) -> list[Branch
         )
         tops = [task for task in found if task.number == number]
     below: dict[int | None, list[Task]] = {}
+    roots = {task.number for task in tops}
     for task in found:
-        below.setdefault(task.parent, []).append(task)
+        if task.number not in roots:
+            below.setdefault(task.parent, []).append(task)
     branches: list[Branch] = []
     waiting = [Branch(0, task) for task in reversed(tops)]
     while waiting:
         branch = waiting.pop()
         branches.append(branch)
-        children = reversed(below.get(branch.task.number, []))
+        # Taken out: a file that somebody has edited may have a circle.
+        children = reversed(below.pop(branch.task.number, []))
         waiting += [Branch(branch.depth + 1, child) for child in children]
     return branches
 
@@ -125,9 +130,12 @@ def _clauses(
     if which.priority is not None:
         found.append(("t.priority = ?", [rank_of(which.priority)]))
     exact = {"category": which.category, "assignee": which.assignee}
-    found += [(f"t.{n} = ?", [str(v)]) for n, v in exact.items() if v is not None]
+    found += [
+        (f"t.{n} = ?", [checked_text(n, v)]) for n, v in exact.items() if v is not None
+    ]
     if which.text is not None:
-        like = "".join(f"\\{c}" if c in "%_\\" else c for c in which.text)
+        text = checked_text("text", which.text)
+        like = "".join(f"\\{c}" if c in "%_\\" else c for c in text)
         found.append((
             r"(t.title LIKE ? ESCAPE '\' OR t.description LIKE ? ESCAPE '\')",
             [f"%{like}%"] * 2,
@@ -146,5 +154,9 @@ def checked_status(status: object) -> Status:
 
 
 def _limit(limit: int | None) -> int:
-    # SQLite's word for no limit.
-    return -1 if limit is None else max(0, limit)
+    if limit is None:
+        # SQLite's word for it.
+        return -1
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        raise InvalidRequest(f"limit: expected a number, got {quoted(limit)}")
+    return min(max(0, limit), _MOST)

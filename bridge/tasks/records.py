@@ -38,10 +38,12 @@ NEW_ROW = (
 )
 _STATUSES = {status.value: status for status in Status}
 _NUMBER = re.compile(r"#?([0-9]{1,15})\Z")
+# More digits than a number of a task has; Python writes only so many of an integer.
+_TOO_LARGE = 10**15
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 _LIMITS = {
     "title": 500, "description": 1_000_000, "category": 100,
-    "validation_criteria": 100_000, "reason": 10_000, "assignee": 200,
+    "validation_criteria": 100_000, "reason": 100_000, "assignee": 200, "text": 10_000,
 }  # fmt: skip
 
 
@@ -73,9 +75,11 @@ def number_of(connection: sqlite3.Connection, ref: Ref) -> int:
         UnknownTask: there is none.
         InvalidRequest: nothing can be called that.
     """
-    text = str(ref).strip().lower()
     if isinstance(ref, bool) or not isinstance(ref, str | int):
         raise InvalidRequest(f"task {quoted(ref)}: expected a number such as #42")
+    if isinstance(ref, int) and ref >= _TOO_LARGE:
+        raise UnknownTask("of so large a number")
+    text = str(ref).strip().lower()
     column, value = "uuid", text
     if match := _NUMBER.match(text):
         column, value = "number", match[1].lstrip("0") or "0"

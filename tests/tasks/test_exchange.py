@@ -13,7 +13,7 @@ from storeworld import store_in
 from bridge.errors import InvalidRequest, NewerSchema
 from bridge.tasks.circles import TaskCircle
 from bridge.tasks.exchange import Conflict
-from bridge.tasks.task import Holder, NewTask, Status
+from bridge.tasks.task import Holder, NewTask, Status, TaskRefused
 from bridge.tasks.tasks import Tasks
 
 TITLES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).filter(
@@ -204,6 +204,64 @@ def test_a_claim_stays_where_it_was_made(tasks, elsewhere):
     assert elsewhere.release(1).status is Status.OPEN
 
 
+def test_a_claim_ends_where_another_has_the_task_by_now(tasks, elsewhere):
+    """Or its own holder would be refused as another."""
+    tasks.create("a")
+    tasks.claim(1, Holder("me"))
+    elsewhere.import_(tasks.export())
+    elsewhere.claim(1, Holder("other"))
+
+    tasks.import_(elsewhere.export())
+
+    assert tasks.get(1).assignee == "other"
+    assert tasks.holder_of(1) is None
+    assert tasks.claim(1, Holder("me")).assignee == "me"
+
+
+def test_a_closed_task_with_a_new_part_is_opened_again(shared):
+    """No epic is closed before its parts, whoever closed it where."""
+    ours, theirs = shared
+    theirs.create("above")
+    theirs.update(1, parent=4)
+    ours.import_(theirs.export())
+    for number in (2, 3, 1, 4):
+        ours.close(number)
+    theirs.create("late", parent=1)
+
+    done = ours.import_(theirs.export())
+
+    assert done.conflicts == (
+        Conflict(1, "epic", "opened again: its part #5 is not closed"),
+    )
+    assert [ours.get(n).status for n in (1, 4)] == [Status.OPEN] * 2
+    assert ours.import_(theirs.export()) == (0, 0, 5, ())
+    theirs.import_(ours.export())
+    assert theirs.export() == ours.export()
+
+
+def test_what_others_opened_again_is_validated_anew(tools, elsewhere):
+    ours = Tasks(tools.store)
+    tools.task("a", validation_criteria="it runs")
+    tools("validate_task", task_id="#1")
+    tools.validators.answer(passed=True, feedback=[])
+    ours.close(1)
+    elsewhere.import_(ours.export())
+    elsewhere.reopen(1)
+
+    ours.import_(elsewhere.export())
+
+    with pytest.raises(TaskRefused, match="has to be validated again"):
+        ours.close(1)
+
+
+def test_what_names_much_that_is_not_there_is_told_in_a_line(tasks):
+    done = tasks.import_(line(dependsOn=["x" * 100_000] * 10_000))
+
+    ((_, _, what),) = done.conflicts
+    assert what.endswith("… and 9,995 more, which is not here")
+    assert len(what) < 300
+
+
 def line(**changes):
     usual = {"uuid": "01a20033-0780-7000-8000-000000000001", "title": "a"}
     return orjson.dumps(usual | changes) + b"\n"
@@ -217,6 +275,19 @@ BAD = {
     "title": (line(title="a\nb"), "team.jsonl:1: title: must be one line of text"),
     "uuid": (line(uuid="../x"), "team.jsonl:1: uuid '../x': expected digits"),
     "number": (line(createdAt="x"), "team.jsonl:1: createdAt: "),
+    "letters": (
+        line(uuid="01A20033-0780-7000-8000-000000000001"),
+        "team.jsonl:1: uuid '01A20033-0780-7000-8000-000000000001': expected small",
+    ),
+    "far": (
+        line(updatedAt=10**15),
+        "team.jsonl:1: updated_at: later than the year 9999",
+    ),
+    # More could not be counted on from: an export would end for ever.
+    "often": (
+        line(versions={"ab": 2**53 - 1}),
+        "team.jsonl:1: versions.ab: 9,007,199,254,740,991; at most 1,000,000,000",
+    ),
 }
 
 

@@ -281,6 +281,50 @@ def test_circles_are_drawn(tasks):
     assert tasks.get(5).parent is None
 
 
+def test_only_the_ends_of_a_long_circle_are_drawn(tasks):
+    tasks.create_all(NewTask(f"t{n}", depends_on=(n,) if n else ()) for n in range(99))
+
+    with pytest.raises(TaskCircle) as circle:
+        tasks.depend(1, 99)
+
+    assert str(circle.value).endswith(
+        ": #1 → #99 → #98 → #97 → #96 → #95 → … 88 more … → #6 → #5 → #4 → #3 → #2 → #1"
+    )
+    assert len(circle.value.numbers) == 100
+
+
+ODD = {
+    "limit": ({"limit": "5"}, "limit: expected a number, got '5'"),
+    "half": ({"limit": 1.5}, "limit: expected a number, got 1.5"),
+    "category": ({"category": "\udcff"}, "category: .* is not UTF-8"),
+    "assignee": ({"assignee": 7}, "assignee: expected text, got 7"),
+    "text": ({"text": "\ud800"}, "text: .* is not UTF-8"),
+    "parent": ({"parent": 10**5000}, "there is no task of so large a number"),
+}
+
+
+@pytest.mark.parametrize(("given", "said"), ODD.values(), ids=ODD)
+def test_error_in_what_is_looked_for(tasks, given, said):
+    tasks.create("one")
+
+    for look in (tasks.list, tasks.ready):
+        with pytest.raises(InvalidRequest, match=said):
+            look(**given)
+
+
+def test_a_limit_may_be_larger_than_any_number_of_rows(tasks):
+    tasks.create("one")
+
+    assert len(tasks.list(limit=10**30)) == 1
+
+
+def test_error_a_reason_is_a_text(tasks):
+    tasks.create("one")
+
+    with pytest.raises(InvalidRequest, match="reason: expected text, got None"):
+        tasks.escalate(1, reason=None)
+
+
 def test_a_part_does_not_wait_for_its_whole(tasks):
     """Neither could ever be closed."""
     tasks.create("epic")

@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from bridge.errors import InvalidRequest
+from bridge.protocol.plain_json import dumps
 from bridge.tasks.calls import KeyUsed, forget
 from bridge.tasks.database import Database
 from bridge.tasks.task import TaskClaimed, TaskRefused
@@ -249,6 +250,16 @@ def test_only_those_below_a_task_are_handed_out_and_claimed(tools):
 
 
 # Closing
+
+
+def test_all_that_a_reviewer_may_say_is_kept(tools):
+    """Or a long review would end the run of a coordinator."""
+    task = tools.task("one")
+    said = "The review wants: " + dumps(["x" * 1_000] * 20).decode()
+
+    noted = tools("mark_task_needs_review", task_id=task, note=said)
+    assert noted["reason"] == said
+    assert tools("escalate_task", task_id=task, reason=said)["reason"] == said
 
 
 def test_error_a_task_with_criteria_needs_a_validation(tools):

@@ -1,0 +1,106 @@
+"""A tasks.db that somebody else has made or edited, and more tasks than anybody has."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from functools import partial
+
+import pytest
+from storeworld import store_in
+
+from bridge.tasks.circles import TaskCircle
+from bridge.tasks.database import TasksDamaged
+from bridge.tasks.task import NewTask, Status
+from bridge.tasks.tasks import Tasks
+
+pytestmark = pytest.mark.faults
+
+_TRIGGER = """
+CREATE TRIGGER evil AFTER UPDATE ON tasks
+BEGIN UPDATE tasks SET status = 'closed' WHERE number = 2; END;
+"""
+_VIEW = """
+ALTER TABLE claims RENAME TO real;
+CREATE VIEW claims AS WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)
+SELECT n AS task FROM c;
+"""
+HOSTILE = {
+    "trigger": (
+        _TRIGGER,
+        "it has a trigger that hostbridge did not make, 'evil'",
+    ),
+    "view": (
+        _VIEW,
+        "it has a view that hostbridge did not make, 'claims'",
+    ),
+    "less": ("ALTER TABLE tasks DROP COLUMN reason", "is damaged (no such column"),
+    "no text": (
+        "UPDATE tasks SET description = CAST(x'ff' AS TEXT)",
+        "is damaged (Could not decode",
+    ),
+}
+
+
+@pytest.mark.parametrize(("sql", "said"), HOSTILE.values(), ids=HOSTILE)
+def test_code_in_the_file_of_a_stranger_does_not_act(tmp_path, sql, said):
+    tasks = Tasks(store_in(tmp_path))
+    tasks.create_all([NewTask("one"), NewTask("two")])
+    path = tasks.database.path
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(sql)
+    before = path.read_bytes()
+
+    for act in (tasks.list, partial(tasks.update, 1, title="new"), tasks.list):
+        with pytest.raises(TasksDamaged) as refused:
+            act()
+        assert f"{path}" in str(refused.value)
+        assert said in str(refused.value)
+    assert path.read_bytes() == before
+
+
+def test_a_circle_in_a_file_that_somebody_edited_ends(tmp_path):
+    tasks = Tasks(store_in(tmp_path))
+    tasks.create_all([NewTask("a"), NewTask("b", parent=1), NewTask("c", parent=2)])
+    with closing(sqlite3.connect(tasks.database.path)) as connection:
+        connection.execute("UPDATE tasks SET status = 'closed'")
+        connection.execute("UPDATE tasks SET parent = 3 WHERE number = 1")
+        connection.commit()
+
+    assert [branch.task.number for branch in tasks.tree(1)] == [1, 2, 3]
+    assert tasks.reopen(2).status is Status.OPEN
+    assert {task.status for task in tasks.list()} == {Status.OPEN}
+
+
+def chain(many: int) -> bytes:
+    """Closed tasks, each below the one before and after it."""
+    uuids = [f"{n:08x}-0000-7000-8000-000000000000" for n in range(many)]
+    lines = [
+        {"uuid": uuid, "title": f"t{n}", "status": "closed", "createdAt": n}
+        | ({"parent": uuids[n - 1]} if n else {})
+        for n, uuid in enumerate(uuids)
+    ]
+    return b"\n".join(json.dumps(each).encode() for each in lines)
+
+
+def test_ten_thousand_tasks_one_below_the_other(tmp_path):
+    """Nothing here calls itself once for each."""
+    tasks = Tasks(store_in(tmp_path))
+    tasks.import_(chain(10_000))
+
+    assert tasks.tree()[-1].depth == 9_999
+    assert len(tasks.list(under=1)) == 9_999
+    tasks.reopen(10_000)
+    assert tasks.counts()["open"] == 10_000
+    assert [task.number for task in tasks.ready()] == [10_000]
+    for act in (
+        partial(tasks.update, 1, parent=10_000),
+        partial(tasks.depend, 10_000, 1),
+        partial(tasks.create, "x", parent=10_000, depends_on=1),
+    ):
+        with pytest.raises(TaskCircle) as circle:
+            act()
+        assert len(str(circle.value)) < 300
+    assert tasks.import_(tasks.export()).unchanged == 10_000
+    assert len(tasks.delete(1, with_children=True)) == 10_000
