@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bridge.policy.rule_set import Whose
 from bridge.store.variables import Holder, values_of
@@ -70,6 +70,8 @@ def compiled(text: str) -> dict[str, Any]:
 
 class Deeds:
     """Remembers what was done, by key: a repeated deed returns the first result."""
+
+    theirs: ClassVar[dict[str, str]] = {}
 
     def __init__(self, results: dict[str, Any] | None = None) -> None:
         self.results = results or {}

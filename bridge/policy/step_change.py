@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     class Deeds(Protocol):
         """What a workflow does beside its own state.
 
-        Each raises `ValueError`, and `act` also `Busy`.
+        Each raises `ValueError`, and `act` also `Busy`. `theirs` are variables that no
+        workflow sets, and whose they are.
         """
+
+        theirs: Mapping[str, str]
 
         def render(self, text: str, scope: Mapping[str, Any]) -> str:
             """Fill in a text for the model."""

@@ -281,7 +281,8 @@ class _Event:
             self.said.append(shortened(said))
 
     def set(self, values: Json) -> None:
-        """Set variables, which those after this see."""
+        """Set variables, which those after this see; but for a person's or a rule's."""
+        values = {n: v for n, v in values.items() if not self.is_theirs(n)}
         for name, value in values.items():
             check_length(name, value)
         for name in values:
@@ -293,6 +294,8 @@ class _Event:
         """Count variables up."""
         values: Json = {}
         for name, step in by.items():
+            if self.is_theirs(name):
+                continue
             before = self.scope["variables"].get(name) or 0
             if isinstance(before, bool) or not isinstance(before, (int, float)):
                 raise ConditionError(
@@ -304,6 +307,14 @@ class _Event:
                 self.change.counted[name] = self.change.counted.get(name, 0) + step
         self.change.changes |= values
         self.show(values)
+
+    def is_theirs(self, name: str) -> bool:
+        """Whether a variable belongs to somebody whom no workflow overrules."""
+        if name not in self.deeds.theirs:
+            return False
+        whose = self.deeds.theirs[name]
+        self.problem(f"{name} is not set: it belongs to the {whose}")
+        return True
 
     def show(self, values: Json) -> None:
         self.scope["variables"] |= values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bridge.errors import BridgeError
@@ -23,12 +24,19 @@ _MAX_LATE = 1024 * 1024
 class Deeds:
     """What the steps of one conversation do, about these events.
 
-    If a deed has to wait, the events are kept in the workflow's record.
+    If a deed has to wait, the events are kept in the workflow's record. `theirs` are
+    the variables of persons and rules, and whose each is.
     """
 
-    def __init__(self, conversation: Conversation, events: list[Json]) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        events: list[Json],
+        theirs: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.conversation = conversation
         self.events = events
+        self.theirs = theirs
 
     def render(self, text: str, scope: Mapping[str, Any]) -> str:
         """Fill in a text for the model; raises `ValueError`."""

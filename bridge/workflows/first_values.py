@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.diagnostic import did_you_mean
@@ -34,10 +35,10 @@ def first_values(
 
     Raises:
         InvalidRequest: a variable belongs to the rules, or a value is too long.
-        NotYours: a model gives a parameter that is not a model's to set.
+        NotYours: a model gives a parameter that is not a model's to set, or the
+            workflow sets a variable of a person's or a rule's.
     """
     declared = code["variables"]
-
     given = {n: v for n, v in conversation.given.items() if n in declared}
     for variable in {**declared, **dict.fromkeys(code["made"])}:
         if variable in conversation.kept and variable not in given:
@@ -47,7 +48,8 @@ def first_values(
                 "rename one of them"
             )
     known = read_variables(store, conversation.holder)
-    theirs = {n: v.value for n, v in known.items() if _is_persons(v) and n in declared}
+    _check_not_theirs(code, known)
+    theirs = {n: v.value for n, v in known.items() if is_theirs(v) and n in declared}
     if by == "model":
         _check_model(code, params, {**given, **theirs})
     computed = {n: _computed(conversation, n, c) for n, c in code["computed"].items()}
@@ -61,8 +63,31 @@ def first_values(
     return first
 
 
-def _is_persons(variable: Variable) -> bool:
+def is_theirs(variable: Variable) -> bool:
+    """Whether a variable is a person's or a rule's: no workflow sets it."""
     return variable.owner in ("person", "rule")
+
+
+def _check_not_theirs(code: CompiledWorkflow, known: Mapping[str, Variable]) -> None:
+    for name in sorted(_set_by(code)):
+        if name in known and is_theirs(known[name]):
+            raise NotYours(
+                f"{name} belongs to the {known[name].owner} here, and the workflow "
+                f"{code['name']} would set it: give it up first, in a terminal of your "
+                f"own: hostbridge vars unset {name}"
+            )
+
+
+def _set_by(code: CompiledWorkflow) -> set[str]:
+    """The variables that the actions of a workflow set."""
+    names = set(code["made"])
+    for step in code["steps"].values():
+        doing = [step["enter"], step["exit"]]
+        doing += [each["do"] for each in (*step["onTool"], *step["transitions"])]
+        for action in chain.from_iterable(doing):
+            names |= action.get("values", {}).keys() | action.get("by", {}).keys()
+            names |= {action["into"]} if action.get("into") else set()
+    return names
 
 
 def named(code: CompiledWorkflow, params: Mapping[str, Any]) -> Json:

@@ -26,7 +26,7 @@ from bridge.store import step_states
 from bridge.store.variables import read_variables, set_variables
 from bridge.workflows.conversation import Conversation
 from bridge.workflows.deeds import Deeds
-from bridge.workflows.first_values import first_values, named
+from bridge.workflows.first_values import first_values, is_theirs, named
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import CompiledWorkflow, StepRecord
@@ -131,6 +131,10 @@ def begin(
                 change = step_transitions.put_off(record, [], change.waits)
         else:
             change = Change({**record, "entering": True, "rev": 1})
+        if by == "person" and params:
+            # What he had set before is his to change.
+            theirs = params.keys() & _theirs(store, holder).keys()
+            set_variables(store, holder, {n: params[n] for n in theirs}, "person")
         change.changes = {**first, **change.changes}
         return _commit(store, state, conversation, change)
 
@@ -167,7 +171,7 @@ def advance(
                 {**record, "late": late[number + 1 :]},
                 event,
                 conversation.whose(),
-                Deeds(conversation, events[number:]),
+                Deeds(conversation, events[number:], _theirs(store, holder)),
                 state.now_ms(),
                 conversation.shell,
             )
@@ -279,13 +283,15 @@ def _finished(
     holder, kept = conversation.holder, conversation.kept
     known = read_variables(store, holder)
     owners = record["code"]["owners"]
-    # A variable of somebody else's stays his: only those of models are set as theirs.
+    # A person may have set one meanwhile: it stays his.
+    ours = pending["changes"].keys() - _theirs(store, holder).keys()
+    # What is a tool's already stays one's: only those of models are set as theirs.
     tools = {
         name
-        for name in pending["changes"]
-        if name in owners or name in kept or _is_others(known.get(name))
+        for name in ours
+        if name in owners or name in kept or _is_tools(known.get(name))
     }
-    for owner, names in (("tool", tools), ("model", pending["changes"].keys() - tools)):
+    for owner, names in (("tool", tools), ("model", ours - tools)):
         changes = {name: pending["changes"][name] for name in sorted(names)}
         counted = {n: by for n, by in pending["counted"].items() if n in changes}
         while changes:
@@ -305,8 +311,14 @@ def _finished(
     return now
 
 
-def _is_others(variable: Any) -> bool:
-    return variable is not None and variable.owner != "model"
+def _is_tools(variable: Any) -> bool:
+    return variable is not None and variable.owner == "tool"
+
+
+def _theirs(store: Store, holder: Holder) -> dict[str, str]:
+    """The variables of persons and rules, which no workflow sets; whose each is."""
+    known = read_variables(store, holder)
+    return {name: each.owner for name, each in known.items() if is_theirs(each)}
 
 
 def _progress(

@@ -21,6 +21,8 @@ from stepworld import (
     variables,
 )
 
+from bridge.store.variables import Holder, NotYours, read_variables, set_variables
+
 LOOK = "Workflow two, step look."
 WORK = "Workflow two, step work."
 
@@ -263,3 +265,62 @@ def test_a_new_session_has_none(world: HookWorld, monkeypatch: pytest.MonkeyPatc
 
     assert LOOK not in started(world, "startup")
     assert call(world, "Edit") == (True, "")
+
+
+TAKEN = """
+name: two
+variables: {cause: null, limit: 3}
+steps:
+  - name: look
+    on_tool: {Read: {set_variable: {cause: tool_output}}}
+    transitions: [{to: work, when: cause == "model"}]
+  - name: work
+"""
+
+
+def as_person(world: HookWorld, **values: object) -> None:
+    set_variables(world.store, Holder.session(world.session), values, "person")
+
+
+@pytest.mark.parametrize("owner", ["person", "rule"])
+def test_a_workflow_that_sets_what_is_somebodys_is_refused(world: HookWorld, owner):
+    set_variables(world.store, Holder.session(world.session), {"cause": "x"}, owner)
+
+    with pytest.raises(NotYours, match=f"cause belongs to the {owner} here"):
+        activate(world, TAKEN)
+
+    assert record(world) is None
+    assert variables(world) == {"cause": "x"}
+
+
+def test_what_a_person_has_set_is_only_read(world: HookWorld):
+    as_person(world, limit=9)
+
+    activate(world, TAKEN)
+
+    assert variables(world) == {"cause": None, "limit": 9}
+    known = read_variables(world.store, Holder.session(world.session))
+    assert known["limit"].owner == "person"
+
+
+def test_a_persons_parameter_goes_before_what_he_has_set(world: HookWorld):
+    as_person(world, limit=9)
+
+    activate(world, TAKEN, limit=5)
+
+    assert variables(world)["limit"] == 5
+
+
+def test_what_a_person_takes_over_stays_his(world: HookWorld):
+    """No transition of the same event sees what was refused, either."""
+    activate(world, TAKEN)
+    # A person who sets a tool's variable leaves it the tool's; one of nobody is his.
+    file = world.store.place.state / "sessions" / f"{world.session}.vars.json"
+    file.write_text(file.read_text().replace('"tool"', '"person"'))
+
+    after(world, "Read", "model")
+
+    assert variables(world)["cause"] is None
+    assert step(world) == "look"
+    problems = (record(world) or {})["problems"]
+    assert "cause is not set: it belongs to the person" in problems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from hypothesis import given
@@ -158,6 +158,8 @@ class Reference:
 
 class Plain:
     """Texts are said as they are."""
+
+    theirs: ClassVar[dict[str, str]] = {}
 
     def render(self, text: str, _scope: Any) -> str:
         return text
