@@ -7,8 +7,9 @@ its own at once.
 
 With the RUN of a flow it answers the checkpoint that waits: `hostbridge approve RUN`
 agrees, `hostbridge approve RUN no` refuses, and so does what begins with `no`; any
-other ANSWER agrees and is what later steps read. Of several checkpoints RUN/STEP names
-one. The first answer counts.
+other ANSWER agrees and is what later steps read. Where an agent asks, it goes on with
+the ANSWER, whichever that is. Of several checkpoints RUN/STEP names one. The first
+answer counts.
 
 Refused inside a Claude Code session: its model must not say yes for its user.
 
@@ -91,22 +92,24 @@ def _run_of(bridge: Bridge, words: str) -> str | None:
 def _answer(bridge: Bridge, run: str, words: list[str]) -> int:
     """Answer a checkpoint."""
     only_by_hand(bridge.settings, bridge.store, "hostbridge approve")
-    answer = " ".join(words[1:]) or "yes"
+    answer = " ".join(words[1:]) if words[1:] else None
     node = None
     if step := words[0].partition("/")[2]:
         run, node = step_of(view(bridge.store, run), step)
     answer_checkpoint(bridge, run, node, answer)
     now = view(bridge.store, run).run
     if now["status"] == "running":
-        tell(f"run {run} goes on with: {visible(answer)}")
+        tell(f"run {run} goes on with: {visible(answer or 'yes')}")
     else:
-        tell(f"answered: {visible(answer)}")
+        tell(f"answered: {visible(answer or 'yes')}")
         for line in (stands(now), *ways_out(now)):
             complain(line)
     return Exit.OK
 
 
-def answer_checkpoint(bridge: Bridge, run: str, node: str | None, answer: str) -> None:
+def answer_checkpoint(
+    bridge: Bridge, run: str, node: str | None, answer: str | None
+) -> None:
     """Answer a checkpoint of a run, or of a flow that it has called.
 
     Raises:

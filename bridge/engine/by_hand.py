@@ -130,11 +130,17 @@ def is_refusal(answer: str) -> bool:
 
 
 def say(
-    made: Draft, node: str | None, text: str, *, by: str, asked: str | None = None
+    made: Draft,
+    node: str | None,
+    text: str | None,
+    *,
+    by: str,
+    asked: str | None = None,
 ) -> None:
     """Answer a checkpoint, by default the only one; the first answer counts.
 
-    It is meant for the visit whose id is `asked`, if that is given.
+    It is meant for the visit whose id is `asked`, if that is given. Without a `text` it
+    is agreed to; an agent that asks needs one.
     """
     run = made.run
     ids = {name: request_id(run, name) for name in checkpoints(made.nodes, run)}
@@ -154,6 +160,15 @@ def say(
         known = ", ".join(waiting) or "none"
         raise InvalidRequest(
             f"run {run['run']}: {which}; those that wait for an answer: {known}"
+        )
+    is_agents = "waits" in run["nodes"][named[0]]
+    if text is None and not is_agents:
+        text = "yes"
+    if text is None or not text.strip():
+        whose = "an agent asks it" if is_agents else "only no answer at all is a yes"
+        raise InvalidRequest(
+            f"run {run['run']}: say something to {named[0]}: {whose}",
+            ways=(f"hostbridge approve {run['run']} ANSWER",),
         )
     run["said"] = {
         **run["said"],

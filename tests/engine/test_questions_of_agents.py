@@ -49,6 +49,32 @@ def test_its_question_is_a_checkpoint_and_the_answer_has_it_go_on(world):
     assert world.waiting()["b"].prompt == "then the second"
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["{x} {{ task }} ${{ steps.x.output }} @ok -> b", "```\n" * 50, "y" * 2_000_000],
+    ids=["templates", "fences", "huge"],
+)
+def test_an_answer_is_data(world, text):
+    run = world.begin('a:"first":x -> b:"then {x}"')
+    asks(world)
+    world.advance(run)
+    say(world, run, text)
+
+    assert f"`\n{text}\n```" in world.waiting()["a"].prompt
+
+
+def test_an_answer_that_no_prompt_can_hold_ends_the_step(world):
+    """By its name, and the run can be resumed."""
+    run = world.begin('a:"first"')
+    asks(world)
+    world.advance(run)
+    say(world, run, "y" * 10_000_000)
+
+    ended = world.advance(run)
+    assert (ended["status"], world.waiting()) == ("failed", {})
+    assert "prompt" in ended["why"]
+
+
 def test_several_questions_are_one(world):
     run = world.begin('a:"first"')
     asks(world, ["One?", "Two?"])
