@@ -43,7 +43,6 @@ _NO_USE = (
 # Code too, and works in its caller's folder.
 _USUAL = {
     "isolation": ("none", INHERIT),
-    "base_branch": (INHERIT,),
     "sources": ("claude",),
     "surfaces": ("spawn",),
 }
@@ -84,8 +83,11 @@ def read_foreign(tree: Tree) -> str | None:
     value = tree.value
     if not isinstance(value, dict):
         return None
+    is_moved = not _is_usual("isolation", value.get("isolation"))
     for name in _REFUSED.keys() & value.keys():
-        if _is_usual(name, value[name]):
+        # The branch is that of a worktree, which there is none of.
+        is_idle = name == "base_branch" and not is_moved
+        if is_idle or _is_usual(name, value[name]):
             tree.warn((name,), "changes nothing: every agent here is so")
         else:
             tree.error((name,), f"an agent has no {name} here: {_REFUSED[name]}")
@@ -95,11 +97,12 @@ def read_foreign(tree: Tree) -> str | None:
     if value.get("enabled") is True:
         tree.warn(("enabled",), "means nothing here: an agent that is there is on")
     elif "enabled" in value:
-        way = "an agent that is there can be asked: move the file elsewhere"
+        way = "move the file elsewhere, or take this out to have it"
         tree.error(("enabled",), f"an agent cannot be switched off here: {way}")
     for name in (*_REFUSED, *_NO_USE, "enabled"):
         value.pop(name, None)
     _read_answerer(tree, value)
+    _read_limits(tree, value)
     _read_blocked(tree, value)
     _refuse_workflows(tree, value.get("workflows"))
     return _persona(tree, value)
@@ -144,6 +147,14 @@ def _read_answerer(tree: Tree, value: Json) -> None:
         what = "orders nothing here: `priority` is high, normal or low, of a request"
         tree.warn(("priority",), what)
         del value["priority"]
+
+
+def _read_limits(tree: Tree, value: Json) -> None:
+    """0 is how others write no limit; without a field the usual one counts."""
+    for name in ("timeout", "max_turns"):
+        if type(value.get(name)) in (int, float) and value[name] == 0:
+            tree.warn((name,), "0 is no limit here: the usual one counts")
+            del value[name]
 
 
 def _models() -> str:

@@ -44,7 +44,9 @@ _SPAWN = Foreign(
     {
         **{name: name for name in _OF_AGENT},
         **dict.fromkeys(("clone_id", "worktree_id", "worktree", "cwd"), "worktree"),
-        "variables": "arguments",
+        **dict.fromkeys(("variables", "session_variables"), "arguments"),
+        "agent_definition": "agent",
+        "assigned_task_id": "task_id",
         **_NOTHING,
     },
 )
@@ -106,7 +108,7 @@ def foreign_step(server: str | None, tool: str) -> Foreign | str | None:
     """
     if server is None:
         return _EVERY.get(tool)
-    room = server.rpartition("-")[2]
+    room = server.removesuffix("-ops").rpartition("-")[2]
     if room in _TABLES:
         return None
     if room not in FOREIGN:

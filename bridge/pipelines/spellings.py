@@ -93,6 +93,11 @@ def _renamed(
             hint = hint or f"; there are {', '.join(meant.renamed)}"
             reading.expressions.tree.error(place, f"unknown argument{hint}")
             is_wrong = True
+        elif here in raw and value not in (None, raw[here]):
+            first = reading.places[here][-1]
+            what = f"means the same as {first}: keep one of them"
+            reading.expressions.tree.error(place, what)
+            is_wrong = True
         elif value is not None and here:
             wanted = dict if here in _MAPPINGS else str if here in _TEXTS else object
             if isinstance(value, wanted):

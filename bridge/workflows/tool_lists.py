@@ -129,7 +129,8 @@ def _check_tool(tree: Tree, place: Place, name: str) -> None:
             place, f"{name!r}: name the whole tool; the rest is a rule of the step"
         )
     elif not tool_names.is_known(name) and "*" not in name:
-        hint = did_you_mean(name, tool_names.KNOWN)
+        # LS was a tool of earlier clients: it is no misspelt LSP.
+        hint = "" if name == "LS" else did_you_mean(name, tool_names.KNOWN)
         if hint:
             tree.error(place, f"there is no tool {name!r}{hint}")
         else:

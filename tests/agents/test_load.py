@@ -77,7 +77,7 @@ def test_error_every_problem_at_once(world):
       - Zzyzx
     allow: ['Bash(x', 'Raed']
     timeout: fast
-    max_turns: 0
+    max_turns: -1
     priority: urgent
     routes: [host, lokal]
     require_verified_evidence: yes
@@ -95,7 +95,7 @@ def test_error_every_problem_at_once(world):
         "a.yaml:7: allow[0]: 'Bash(x': expected Tool or Tool(what), such as Bash(pytest *)",
         "a.yaml:7: allow[1]: 'Raed': there is no tool 'Raed'; did you mean 'Read'?",
         "a.yaml:8: timeout: expected a number, got a string ('fast')",
-        "a.yaml:9: max_turns: must be greater than or equal to 1, got an integer (0)",
+        "a.yaml:9: max_turns: must be greater than or equal to 1, got an integer (-1)",
         "a.yaml:10: priority: expected 'high', 'normal' or 'low', got a string ('urgent')",
         "a.yaml:11: routes[1]: expected 'host', 'claude', 'local' or 'endpoint', got a string ('lokal'); did you mean 'local'?",
         "a.yaml:12: require_verified_evidence: yes: quote it if it is text, or else write true or false",
@@ -130,8 +130,8 @@ ERRORS = {
     "`evidence` here",
     "name: a\nroutes: []": "a.yaml:2: routes: expected at least one item, got an "
     "empty list",
-    "name: a\ntimeout: 0": "a.yaml:2: timeout: must be greater than 0, got an integer "
-    "(0)",
+    "name: a\ntimeout: -1": "a.yaml:2: timeout: must be greater than 0, got an integer "
+    "(-1)",
     "name: a\nmodel: 7": "a.yaml:2: model: expected a string, got an integer (7)",
 }
 
@@ -269,6 +269,9 @@ FOREIGN = """\
     model: gpt-9
     priority: 20
     isolation: none
+    base_branch: main
+    timeout: 0
+    max_turns: 0
     surfaces: [spawn, persona]
     sources: [claude, other]
     sandbox: null
@@ -292,11 +295,14 @@ def test_an_agent_in_another_programs_form(world):
         "7: warning: model: 'gpt-9' is no model here: the model is that of the route which answers; there are haiku, sonnet, opus, fable, GGUF files and openai:NAME",
         "8: warning: priority: orders nothing here: `priority` is high, normal or low, of a request",
         f"9: warning: isolation: {usual}",
-        f"10: warning: surfaces: {usual}",
-        f"11: warning: sources: {usual}",
-        f"12: warning: sandbox: {usual}",
-        "13: warning: blocked_mcp_tools: read as blocked_tools: [mcp__hostbridge__kill_agent, mcp__hostbridge__cancel_agent, mcp__github__*]",
-        "15: warning: workflows.rule_selectors: rules have no tags here: all of rules.yaml bind it; what others block goes there",
+        f"10: warning: base_branch: {usual}",
+        "11: warning: timeout: 0 is no limit here: the usual one counts",
+        "12: warning: max_turns: 0 is no limit here: the usual one counts",
+        f"13: warning: surfaces: {usual}",
+        f"14: warning: sources: {usual}",
+        f"15: warning: sandbox: {usual}",
+        "16: warning: blocked_mcp_tools: read as blocked_tools: [mcp__hostbridge__kill_agent, mcp__hostbridge__cancel_agent, mcp__github__*]",
+        "18: warning: workflows.rule_selectors: rules have no tags here: all of rules.yaml bind it; what others block goes there",
     ]
     agent = found.definition
     assert (
@@ -314,7 +320,7 @@ def test_an_agent_in_another_programs_form(world):
     [
         (
             "enabled: false",
-            "enabled: an agent cannot be switched off here: an agent that is there can be asked: move the file elsewhere",
+            "enabled: an agent cannot be switched off here: move the file elsewhere, or take this out to have it",
         ),
         (
             "instructions: a\nprompt: b",
@@ -326,6 +332,7 @@ def test_an_agent_in_another_programs_form(world):
         ("model: sonet", "model: expected one of"),
         ("priority: true", "priority: expected 'high', 'normal' or 'low'"),
         ("isolation: clone", "isolation: an agent has no isolation here: a pipeline's"),
+        ("isolation: worktree", "isolation: an agent has no isolation here: a pipe"),
         ("surfaces: [persona]", "surfaces: an agent has no surfaces here: `routes`"),
         ("sandbox: {enabled: true}", "sandbox: an agent has no sandbox here: what"),
         ("skills: {all: [a]}", "skills: an agent has no skills here: an agent loads"),

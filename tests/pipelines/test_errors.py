@@ -68,3 +68,33 @@ def test_an_alias_bomb_is_refused():
 @pytest.mark.parametrize("source", ["", "- a\n", "3", "[", "\0", "a: b: c"])
 def test_what_is_no_pipeline_is_an_error(source):
     assert read_pipeline(source, FILE).errors
+
+
+def test_others_names_for_what_an_agent_gets():
+    """Servers that end in -ops are those without it."""
+    source = dedent(
+        """\
+        steps:
+          - id: a
+            mcp:
+              server: x-agents-ops
+              tool: spawn_agent
+              arguments:
+                agent_definition: researcher
+                prompt: Do it.
+                assigned_task_id: "#1"
+                task_id: "#1"
+                session_variables: {careful: true}
+          - id: b
+            mcp: {server: x-tasks-ops, tool: get_task, arguments: {task_id: "#1"}}
+        """
+    )
+
+    read = read_pipeline(source, FILE)
+
+    assert read.problems == ()
+    first, second = read.steps
+    call = first.detail["call"]
+    assert (call["agent"], call["task_id"]) == ("researcher", "#1")
+    assert call["arguments"] == ["map", 0, "careful", True]
+    assert (second.kind, second.detail["tool"]["name"]) == ("tool", "get_task")
