@@ -18,6 +18,7 @@ from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
 from bridge.policy.command_grants import refusal
 from bridge.process.run import run
+from bridge.store.directory import Folder
 from bridge.store.live_runs import RUNS
 
 if TYPE_CHECKING:
@@ -184,9 +185,13 @@ class _Log:
         self._tail = b""
 
     def __enter__(self) -> Self:
-        self._path.parent.mkdir(mode=0o700, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._file = os.fdopen(os.open(self._path, flags, 0o600), "wb", buffering=0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        folder, name = self._path.parent, self._path.name
+        with Folder.open(f"{folder.parent}") as run, run.folder(folder.name) as above:
+            # It may have been begun before, or anything may lie there.
+            above.clear(name)
+            fd = os.open(name, flags, 0o600, dir_fd=above.fd)
+        self._file = os.fdopen(fd, "wb", buffering=0)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -196,7 +201,12 @@ class _Log:
     def add(self, data: bytes) -> None:
         """Keep the next part."""
         if self._file is not None and self._size < MAX_LOG_BYTES:
-            self._file.write(data[: MAX_LOG_BYTES - self._size])
+            try:
+                self._file.write(data[: MAX_LOG_BYTES - self._size])
+            except OSError:
+                # The disk is full: the program goes on, its result has the ends.
+                self._file.close()
+                self._file = None
         self._size += len(data)
         room = KEPT_CHARS // 2 - len(self._head)
         self._head += data[:room]

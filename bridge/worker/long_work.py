@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from threading import Event
 from typing import TYPE_CHECKING, Self
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 _MOST_AT_ONCE = 8
+# How long a result waits for a disk that takes none, and how often that is tried.
+_KEPT_S = 600.0
+_PAUSE_S = 0.2
 
 
 class LongWork:
@@ -112,7 +116,23 @@ def do_step(
             result = _result(state, store, folder, step, should_stop)
             if result is None:
                 return False
+            return _put(state, step, result, is_left)
+
+
+def _put(
+    state: State, step: LongStep, result: Result, is_left: Callable[[], bool]
+) -> bool:
+    """Keep a result; while the disk takes none, what was done is not done again."""
+    until_s = time.monotonic() + _KEPT_S
+    while True:
+        try:
             return put_result(state, step.run, step.asked, result)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            if is_left() or time.monotonic() >= until_s:
+                raise
+            time.sleep(_PAUSE_S)
 
 
 def _serve(store: Store, settings: Settings, step: LongStep) -> bool:

@@ -6,6 +6,7 @@ variable neither stops a workflow nor frees a model from it.
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,52 @@ def test_a_planted_result_is_none_and_the_program_runs(tmp_path, how):
 
     assert (world.store.place.project / "ran").read_text() == "x\n"
     assert [task.title for task in Tasks(world.store).list()] == ["code 0"]
+
+
+@pytest.mark.parametrize("how", ["a link", "another name", "a pipe", "a folder"])
+def test_what_lies_in_place_of_a_log_is_put_away(tmp_path, how):
+    """A pipe held the program up for ever; a file of another name was emptied."""
+    world = PipeWorld(tmp_path)
+    run = world.begin(pipeline(only=program("echo", "hello")))
+    folder = world.store.place.state / "runs" / run / "results"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    log = folder / f"{run}-only-1-1.log"
+    match how:
+        case "a link":
+            log.symlink_to(mine)
+        case "another name":
+            log.hardlink_to(mine)
+        case _:
+            plant(log, how)
+
+    assert world.do_all(run)["status"] == "completed"
+
+    assert log.read_text() == "hello\n"
+    assert mine.read_text() == "mine"
+
+
+def test_a_program_that_is_done_waits_for_room_and_is_not_run_again(
+    tmp_path, monkeypatch
+):
+    """A full disk: the result could not be written, and it was run again and again."""
+    world = PipeWorld(tmp_path)
+    run = world.begin(pipeline(only=program("sh", "-c", "echo x >> ran")))
+    refusals = [OSError(errno.ENOSPC, "No space left on device")] * 3
+    fsync = os.fsync
+
+    def full(fd):
+        if refusals and "results/" in os.readlink(f"/proc/self/fd/{fd}"):
+            raise refusals.pop()
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", full)
+
+    assert world.do_all(run)["status"] == "completed"
+
+    assert refusals == []
+    assert (world.store.place.project / "ran").read_text() == "x\n"
 
 
 LOOK = """
