@@ -7,7 +7,6 @@ its key, and a program that was to be run is run.
 
 from __future__ import annotations
 
-import hmac
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import orjson
@@ -15,6 +14,7 @@ import orjson
 from bridge.errors import InvalidRequest, NewerSchema
 from bridge.store.directory import NotAPlainFile
 from bridge.store.live_runs import RUNS
+from bridge.store.seal import has_seal, with_seal
 
 if TYPE_CHECKING:
     from bridge.store.directory import Folder
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FOLDER = "results"
 MAX_BYTES = 16 * 1024 * 1024
 _VERSION = 1
-_SEAL = b',"seal":"'
+_KIND = "result"
 
 
 class Result(TypedDict):
@@ -92,8 +92,7 @@ def _written(asked: str, result: Result, key: bytes) -> bytes:
         raise InvalidRequest(
             f"its result has {len(data):,} bytes; {MAX_BYTES:,} is the limit"
         )
-    body = data.removesuffix(b"}")
-    return body + _SEAL + _mac(body, key) + b'"}\n'
+    return with_seal(data, key, _KIND)
 
 
 def _read(folder: Folder, asked: str, key: bytes) -> Result | None:
@@ -101,10 +100,9 @@ def _read(folder: Folder, asked: str, key: bytes) -> Result | None:
         data = folder.read(f"{asked}.json", 2 * MAX_BYTES)
     except NotAPlainFile:
         return None
-    body, _, seal = (data or b"").rpartition(_SEAL)
-    if not hmac.compare_digest(seal, _mac(body, key) + b'"}\n'):
+    if data is None or not has_seal(data, key, _KIND):
         return None
-    value = orjson.loads(body + b"}")
+    value = orjson.loads(data)
     if value["schemaVersion"] > _VERSION:
         raise NewerSchema(
             f"{folder.path}/{asked}.json: schemaVersion {value['schemaVersion']} is "
@@ -114,7 +112,3 @@ def _read(folder: Folder, asked: str, key: bytes) -> Result | None:
     if value["asked"] != asked:
         return None
     return {"how": value["how"], "why": value["why"], "output": value["output"]}
-
-
-def _mac(body: bytes, key: bytes) -> bytes:
-    return hmac.digest(key, b"result\n" + body, "sha256").hex().encode()

@@ -10,7 +10,6 @@ reads it.
 from __future__ import annotations
 
 import hashlib
-import hmac
 from typing import TYPE_CHECKING, Any, NewType
 
 import orjson
@@ -20,6 +19,7 @@ from bridge.errors import BridgeError, InvalidRequest, NewerSchema
 from bridge.protocol.ids import is_id
 from bridge.store.directory import NotAPlainFile
 from bridge.store.live_runs import FILE, RUNS
+from bridge.store.seal import has_seal, with_seal
 
 if TYPE_CHECKING:
     from bridge.engine.run import Details, Linked, Run
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 Digest = NewType("Digest", str)
 PLAN, DETAILS = "plan.json", "details.json"
-_SEAL = b',"seal":"'
-_MAC_CHARS = 64
 # Those of `Run`, which only type checkers load.
 _KEYS = (
     "schemaVersion run name source text plan details rev status why open nodes vars "
@@ -96,9 +94,7 @@ def write(folder: Folder, run: Run, key: bytes, *, durable: bool = True) -> None
     """
     is_short = len(run["nodes"]) <= _READABLE
     data = orjson.dumps(run, option=orjson.OPT_INDENT_2 if is_short else 0)
-    body = data.removesuffix(b"}").rstrip()
-    data = body + _SEAL + _mac(body, key) + b'"}\n'
-    folder.replace(FILE, data, durable=durable)
+    folder.replace(FILE, with_seal(data, key, "run"), durable=durable)
 
 
 def read(folder: Folder, run_id: str, key: bytes) -> Run:
@@ -111,10 +107,6 @@ def read(folder: Folder, run_id: str, key: bytes) -> Run:
     """
     path = f"{folder.path}/{FILE}"
     data = _bytes(folder, FILE)
-    body, _, seal = data.rpartition(_SEAL)
-    is_ours = len(seal) == _MAC_CHARS + 3 and hmac.compare_digest(
-        seal[:_MAC_CHARS], _mac(body, key)
-    )
     try:
         run = orjson.loads(data)
         version, name = run["schemaVersion"], run["run"]
@@ -125,7 +117,7 @@ def read(folder: Folder, run_id: str, key: bytes) -> Run:
             f"{path}: schemaVersion {version} is newer than {VERSION}, the newest this "
             "hostbridge reads; update hostbridge"
         )
-    if not is_ours:
+    if not has_seal(data, key, "run"):
         raise BadRun(path, "not written by hostbridge: the seal is missing or wrong")
     if version != VERSION or not run.keys() >= KEYS:
         raise BadRun(path, "another version of hostbridge wrote it")
@@ -168,7 +160,3 @@ def _bytes(folder: Folder, name: str) -> bytes:
     if data is None:
         raise BadRun(f"{folder.path}/{name}", "it is not there")
     return data
-
-
-def _mac(body: bytes, key: bytes) -> bytes:
-    return hmac.digest(key, b"run\n" + body, "sha256").hex().encode()

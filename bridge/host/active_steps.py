@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import BridgeError, StateUnavailable
+from bridge.errors import BridgeError
 from bridge.host import limits, runs, step_gate
 from bridge.host.context import HookContext
 from bridge.host.conversations import begin_agents, conversation_of
@@ -30,18 +30,19 @@ from bridge.host.output import (
     with_more,
 )
 from bridge.host.request_tokens import mentions
+from bridge.host.step_remains import end_broken, remove_stale_sign
 from bridge.host.told_later import tell_later
 from bridge.policy import step_workflow
 from bridge.policy.step_message import introduction
 from bridge.policy.tool_classes import HANDBACK
 from bridge.protocol.ids import RequestId
 from bridge.store import step_states
+from bridge.store.variables import Holder
 from bridge.workflows import progress
 from bridge.workflows.progress import Progress
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import StepRecord
-    from bridge.store.variables import Holder
 
     Json = dict[str, Any]
     Handler = Callable[[HookContext], HookOutput]
@@ -73,7 +74,9 @@ class _Event:
         name = self.hook.event.name
         try:
             self.begin()
-            record = self.bound.record()
+            record = self.record()
+        except step_states.BrokenState as error:
+            return self.broken(error)
         except (BridgeError, ValueError, OSError) as error:
             return self.unread(str(error))
         if record is None:
@@ -92,6 +95,16 @@ class _Event:
             return self.held_back(record, block) or self.handler(self.hook)
         output = self.handler(self.hook)
         return self.said_again(output, record) if name == "SessionStart" else output
+
+    def record(self) -> StepRecord | None:
+        """The record of the workflow that binds the event, as hostbridge wrote it."""
+        return step_states.find(self.hook.store, self.holder())
+
+    def holder(self) -> Holder:
+        run = self.bound.run
+        if run is not None:
+            return Holder.agent(str(run["agentId"]))
+        return Holder.session(self.hook.session.session_id)
 
     def begin(self) -> None:
         """Begin the workflow of an agent of ours, if it has not begun it."""
@@ -149,6 +162,17 @@ class _Event:
             limits.note_refusal(hook, run, why, is_turn=True)
         return deny(why)
 
+    def broken(self, error: step_states.BrokenState) -> HookOutput:
+        """A record that is not as it was written: a session's workflow is over.
+
+        That of an agent of ours stays, and binds it: it would begin anew.
+        """
+        if self.bound.run is None and not self.hook.event.agent_id:
+            line = end_broken(self.hook, self.holder(), error)
+            if line is not None:
+                return self.said_to_user(line)
+        return self.unread(str(error))
+
     def unread(self, why: str) -> HookOutput:
         """A workflow that cannot be read, or not begun: it binds our own agents."""
         hook, event = self.hook, self.hook.event
@@ -160,13 +184,16 @@ class _Event:
             )
             limits.note_refusal(hook, self.run, said, is_turn=True)
             return deny(f"{said}\nAnswer that you are blocked, and by this.")
-        output = self.handler(hook)
         if event.agent_id:
-            return output
-        line = f"hostbridge: the session's workflow binds nothing: {why}"
-        if event.name in ("UserPromptSubmit", "SessionStart", "Stop"):
-            return with_more(output, line)
-        tell_later(hook, [line])
+            return self.handler(hook)
+        return self.said_to_user(f"the session's workflow binds nothing: {why}")
+
+    def said_to_user(self, line: str) -> HookOutput:
+        """The answer of the event's handler, with a line for the user."""
+        output = self.handler(self.hook)
+        if self.hook.event.name in ("UserPromptSubmit", "SessionStart", "Stop"):
+            return with_more(output, f"hostbridge: {line}")
+        tell_later(self.hook, [line])
         return output
 
     # After a call, at a prompt
@@ -314,9 +341,3 @@ def _bounded(text: str) -> str:
 def _note_told(holder: Holder, rev: int, hook: HookContext) -> None:
     with suppress(BridgeError, OSError):
         progress.told(hook.store, holder, rev)
-
-
-def remove_stale_sign(hook: HookContext) -> None:
-    """Remove the sign of a session in which no workflow is left, under any id."""
-    with suppress(StateUnavailable, OSError), step_states.changing(hook.store) as state:
-        step_states.remove_sign(state, hook.session.session_id, hook.session.ids)

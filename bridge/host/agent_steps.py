@@ -85,8 +85,8 @@ class AgentSteps(NamedTuple):
         """
         bound = Bound(str(self.store.place.state), raw, self.run)
         try:
-            record = bound.record()
-        except ValueError as error:
+            record = step_states.find(self.store, Holder.agent(self.request_id))
+        except (BridgeError, OSError) as error:
             why = _LOST.format(why=error)
             return Said(block=why) if event == "PreToolUse" else Said()
         if record is None:

@@ -107,4 +107,4 @@ def place_of(
         return None, None
     if record is None or step_workflow.step_of(record) is None:
         return None, None
-    return record["code"]["name"], record["step"]
+    return str(record["code"].get("name")), str(record["step"])

@@ -96,4 +96,7 @@ def refusal(state: str, fields: Json) -> str | None:
         return None
     if record is None:
         return None
-    return step_workflow.refusal(record, bound.fields, bound.whose, shell)
+    try:
+        return step_workflow.refusal(record, bound.fields, bound.whose, shell)
+    except Exception:  # noqa: BLE001 - of any content, as above
+        return None

@@ -136,7 +136,8 @@ class StepRecord(TypedDict):
     `applied` are the events that were seen, `untold` the texts that the model has not
     been told, each with the `rev` that added it. `history` has [time, from, to, why].
     `entering` says that the first step's actions are still to be done. `waits` is why a
-    deed has to wait, `late` the events that come again once it can be done.
+    deed has to wait, `late` the events that come again once it can be done. `seal`, on
+    disk, shows that hostbridge wrote it.
     """
 
     schemaVersion: int
@@ -160,6 +161,7 @@ class StepRecord(TypedDict):
     entering: NotRequired[bool]
     late: NotRequired[list[dict[str, Any]]]
     waits: NotRequired[str]
+    seal: NotRequired[str]
     pending: NotRequired[Pending]
     why: NotRequired[str]
     endedAt: NotRequired[int]

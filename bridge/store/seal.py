@@ -1,4 +1,4 @@
-"""Tell an answer that hostbridge wrote from one that somebody put there.
+"""Tell an answer, or a state, that hostbridge wrote from one that somebody put there.
 
 Every response carries an HMAC under a key of the state directory, over all of its file
 but the seal itself. A response file written by a host model or another program is not
@@ -18,6 +18,7 @@ from bridge.protocol.response import Response
 from bridge.store.directory import Folder, Forbidden, NotAPlainFile
 
 KEY_NAME = "key"
+_SEAL = b',"seal":"'
 _KEY_BYTES = 32
 
 
@@ -68,6 +69,26 @@ def is_genuine(value: dict[str, Any], key: bytes) -> bool:
     return isinstance(seal, str) and hmac.compare_digest(
         seal.encode("utf-8", "replace"), _mac(value, key).encode()
     )
+
+
+def with_seal(data: bytes, key: bytes, kind: str) -> bytes:
+    """The JSON text of an object, with a seal for this kind of file as its end."""
+    body = data.rstrip().removesuffix(b"}").rstrip()
+    return body + _SEAL + _mac_of(body, key, kind) + b'"}\n'
+
+
+def has_seal(data: bytes, key: bytes, kind: str) -> bool:
+    """Whether a file is as `with_seal` made it."""
+    import hmac
+
+    body, _, seal = data.rpartition(_SEAL)
+    return hmac.compare_digest(seal, _mac_of(body, key, kind) + b'"}\n')
+
+
+def _mac_of(body: bytes, key: bytes, kind: str) -> bytes:
+    import hmac
+
+    return hmac.digest(key, kind.encode() + b"\n" + body, "sha256").hex().encode()
 
 
 def _mac(value: dict[str, Any], key: bytes) -> str:

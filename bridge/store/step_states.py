@@ -28,6 +28,7 @@ from bridge.policy.step_workflow import step_of
 from bridge.protocol import plain_json
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.lock import lock_in
+from bridge.store.seal import has_seal, with_seal
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import StepRecord
@@ -41,6 +42,7 @@ VERSION = 1
 MAX_BYTES = 4 * 1024 * 1024
 SIGN = ".steps"
 LOCK = "steps.lock"
+_KIND = "steps"
 _MAX_ENDED = 20
 # The actions of a step, such as a call of a tool, are done under the lock.
 _LOCK_WAIT_S = 20.0
@@ -73,6 +75,10 @@ class WorkflowActive(BridgeError):
 
 class BrokenState(StateRefused):
     """The record of an active workflow cannot be read."""
+
+    def __init__(self, path: Path, why: str, cure: str) -> None:
+        super().__init__(path, why, cure)
+        self.why = why
 
 
 class Place(NamedTuple):
@@ -112,13 +118,13 @@ def find(store: Store, holder: Holder) -> StepRecord | None:
     """
     if not store.exists():
         return None
-    with store.folder(holder.folder) as folder:
-        return load(folder, holder)
+    with store.state() as state:
+        return load(state, holder)
 
 
-def load(folder: Folder, holder: Holder) -> StepRecord | None:
-    """As `find`, in an open folder."""
-    file = Place.of(holder).active
+def load(state: State, holder: Holder) -> StepRecord | None:
+    """As `find`, in an open state."""
+    folder, file = state[holder.folder], Place.of(holder).active
     try:
         data = folder.read(file, MAX_BYTES)
         record = plain_json.loads(data) if data is not None else None
@@ -132,6 +138,9 @@ def load(folder: Folder, holder: Holder) -> StepRecord | None:
     if isinstance(version, int) and version > VERSION:
         path = f"{folder.path}/{file}"
         raise NewerSchema(f"{path}: schemaVersion {version}; update hostbridge")
+    if data is None or not has_seal(data, state.key(), _KIND):
+        raise _broken(folder, file, "not written by hostbridge: its seal is wrong")
+    del record["seal"]
     if record.get("status") != "ended" and step_of(record) is None:
         raise _broken(folder, file, "not a record of a workflow")
     return cast("StepRecord", record)
@@ -157,7 +166,7 @@ def save(state: State, holder: Holder, record: StepRecord) -> None:
     Raises:
         InvalidRequest: it would be longer than what is read; what is there stays.
     """
-    data = plain_json.dumps(record) + b"\n"
+    data = with_seal(plain_json.dumps(record), state.key(), _KIND)
     if len(data) > MAX_BYTES:
         raise InvalidRequest(
             f"the workflow {record['code']['name']} would have {len(data):,} bytes "
@@ -186,10 +195,10 @@ def put_away(state: State, holder: Holder, record: StepRecord) -> None:
         remove_sign(state, session)
 
 
-def put_aside(state: State, holder: Holder) -> None:
+def put_aside(state: State, holder: Holder, why: str) -> None:
     """Move a record that cannot be read to quarantine."""
     with state.hold():
-        state.put_aside(holder.folder, Place.of(holder).active, "its user ended it")
+        state.put_aside(holder.folder, Place.of(holder).active, why)
 
 
 def earlier(folder: Folder, holder: Holder) -> list[Json]:

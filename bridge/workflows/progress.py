@@ -91,7 +91,7 @@ def begin(
     """
     holder, params = conversation.holder, named(code, params)
     with step_states.changing(store) as state:
-        before = step_states.load(state[holder.folder], holder)
+        before = step_states.load(state, holder)
         if before is not None and step_of(before) is not None:
             raise step_states.WorkflowActive(before)
         first = first_values(store, conversation, code, params, by)
@@ -154,7 +154,7 @@ def advance(
     """
     holder = conversation.holder
     with step_states.changing(store) as state:
-        record = step_states.load(state[holder.folder], holder)
+        record = step_states.load(state, holder)
         if record is None:
             return None
         problems: list[str] = []
@@ -198,9 +198,9 @@ def end(store: Store, conversation: Conversation, why: str) -> Progress | None:
     holder = conversation.holder
     with step_states.changing(store) as state:
         try:
-            record = step_states.load(state[holder.folder], holder)
+            record = step_states.load(state, holder)
         except step_states.BrokenState:
-            step_states.put_aside(state, holder)
+            step_states.put_aside(state, holder, "its user ended it")
             raise
         if record is None or step_of(record) is None:
             return None
@@ -212,7 +212,7 @@ def stop(store: Store, conversation: Conversation, fields: Json) -> str | None:
     """Why a turn may not end yet, as the workflow says it; counts how often."""
     holder = conversation.holder
     with step_states.changing(store) as state:
-        record = step_states.load(state[holder.folder], holder)
+        record = step_states.load(state, holder)
         said = stop_refusal(record) if record is not None else None
         if record is None or said is None:
             return None
@@ -233,7 +233,7 @@ def told(store: Store, holder: Holder, rev: int) -> None:
     A workflow that has ended, and has nothing more to tell, is put away.
     """
     with step_states.changing(store) as state:
-        record = step_states.load(state[holder.folder], holder)
+        record = step_states.load(state, holder)
         if record is None:
             return
         left = [each for each in record.get("untold", ()) if each[0] > rev]

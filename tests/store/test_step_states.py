@@ -290,10 +290,11 @@ def test_pending_variables_are_finished_by_the_next_event(store):
     begun(store)
     there = conversation(store)
     file = store.place.state / FILE
-    record = json.loads(file.read_text())
+    record = step_states.find(store, HOLDER)
     changes = {"fixed": True, "validation_iteration": 2}
     pending = {"call": "x", "changes": changes, "counted": {"validation_iteration": 1}}
-    file.write_text(json.dumps(record | {"pending": pending}))
+    with step_states.changing(store) as state:
+        step_states.save(state, HOLDER, record | {"pending": pending})
 
     progress.advance(store, there, prompt())
     known = read_variables(store, HOLDER)
