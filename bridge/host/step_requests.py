@@ -82,9 +82,9 @@ class StepRequests:
         # As the tools that the model calls itself: what a step claims is its own.
         holder = holder_of_run(caller.store, caller.parent)
         if holder is None and self.hook is not None:
-            holder = holder_in(self.hook.session, caller.agent_id)
+            holder = holder_in(self.hook.session, caller.agent_id, caller.parent)
         elif holder is None:
-            holder = Holder(f"agent {caller.holder}")
+            holder = Holder(f"agent {caller.holder}", request=caller.parent)
         context = ToolContext(caller.store, caller.settings, holder, start_agent)
         result = call(context, action["tool"], given, key)
         return Said(result, "\n".join(texts)) if texts else result

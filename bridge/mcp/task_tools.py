@@ -1,7 +1,8 @@
 """The tools on tasks: names, schemas and deeds are those of one table.
 
 A claim over MCP belongs to the session that calls, or to its agent, and ends with the
-session's process; an agent of a run acts for the run. Export and import are not here.
+session's process, an agent's with its request, too; an agent of a run acts for the run.
+Export and import are not here.
 """
 
 from __future__ import annotations
@@ -117,4 +118,4 @@ def holder_of(project: Project, caller: Caller) -> Holder:
     if session is None:
         # The server ends with its client.
         return Holder(caller.asking.requester or "a program", process_of(os.getpid()))
-    return holder_in(session, caller.agent_id)
+    return holder_in(session, caller.agent_id, caller.asking.parent)

@@ -1,8 +1,8 @@
 """Who holds a task: one holder, until it lets go or is gone.
 
-A claim belongs to a process or to a run of a flow (`Holder`). Anyone may take it back
-once that is gone, and not before. A process that cannot be seen from here counts as
-alive for the lease of the store, as with requests.
+A claim belongs to a process or to a run of a flow (`Holder`), and an agent's ends with
+its request. Anyone may take it back once that is gone, and not before. A process that
+cannot be seen from here counts as alive for the lease of the store, as with requests.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
+from bridge.protocol.ids import RequestId
 from bridge.protocol.request import HostProcess
 from bridge.store.lease import host_is_gone
 from bridge.store.live_runs import is_marked, run_of
+from bridge.store.queries import find_unfinished
 from bridge.store.state import State
 from bridge.store.store import Store
 from bridge.tasks.records import Ref, checked_text, get, set_columns
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     "t.assignee, c.at_ms, c.pid, c.start_time, c.boot, c.pid_namespace, c.run, "
-    "c.session"
+    "c.session, c.request"
 )
 
 
@@ -37,10 +39,12 @@ def holder_of_run(store: Store, request_id: str | None) -> Holder | None:
     return Holder(f"run {run}", run=run) if run else None
 
 
-def holder_in(session: Session, agent_id: str = "") -> Holder:
-    """As whom a session's main thread acts, or an agent in it."""
+def holder_in(
+    session: Session, agent_id: str = "", request: str | None = None
+) -> Holder:
+    """As whom a session's main thread acts, or an agent in it, for its request."""
     name = f"agent {agent_id}" if agent_id else f"session {session.session_id}"
-    return Holder(name, session.host, session=session.session_id)
+    return Holder(name, session.host, session=session.session_id, request=request)
 
 
 def claim(
@@ -77,7 +81,7 @@ def claim(
     )
     process = holder.process
     connection.execute(
-        "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             task.number,
             now_ms,
@@ -87,6 +91,7 @@ def claim(
             process and process.pid_namespace,
             holder.run,
             holder.session,
+            _unfinished(store, holder.request),
         ],
     )
     return get(connection, task.number)
@@ -152,8 +157,8 @@ def find_holder(connection: sqlite3.Connection, number: int) -> Holder | None:
     row = _row(connection, number)
     if row is None:
         return None
-    assignee, _, *process, run, session = row
-    return Holder(assignee or "", _process(process), run, session)
+    assignee, _, *process, run, session, request = row
+    return Holder(assignee or "", _process(process), run, session, request)
 
 
 def let_go(connection: sqlite3.Connection, number: int) -> None:
@@ -166,9 +171,11 @@ def is_gone(state: State, connection: sqlite3.Connection, number: int) -> bool:
     row = _row(connection, number)
     if row is None:
         return True
-    _, at_ms, *process, run, session = row
+    _, at_ms, *process, run, session, request = row
     if run is not None:
         return not is_marked(state, run)
+    if request is not None and find_unfinished(state, RequestId(request)) is None:
+        return True
     found = _process(process)
     if found is None:
         return False
@@ -182,6 +189,14 @@ def describe(holder: Holder) -> str:
     if holder.process is not None:
         return f"{holder.assignee} (pid {holder.process.pid})"
     return holder.assignee
+
+
+def _unfinished(store: Store, request: str | None) -> str | None:
+    """A request that has not ended: an agent that a person continues has none."""
+    if request is None:
+        return None
+    with store.state() as state:
+        return request if find_unfinished(state, RequestId(request)) else None
 
 
 def _row(connection: sqlite3.Connection, number: int) -> Any:

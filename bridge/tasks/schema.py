@@ -57,4 +57,7 @@ CREATE TABLE claims (
 );
 """
 
-STEPS = (_TASKS, TOOLS)
+# The request of the agent that holds a task.
+_AGENTS = "ALTER TABLE claims ADD COLUMN request TEXT;"
+
+STEPS = (_TASKS, TOOLS, _AGENTS)

@@ -40,8 +40,8 @@ RANKS = (Priority.HIGH, Priority.NORMAL, Priority.LOW)
 class Holder(NamedTuple):
     """Who claims a task, and with what the claim ends.
 
-    With the process, or with the run of a flow where there is one; a claim with neither
-    holds until somebody releases it.
+    With the process, or with the run of a flow where there is one; of an agent with its
+    request, too. A claim with none of them holds until somebody releases it.
 
     Attributes:
         assignee: who it is, for people: `person`, a session's id, an agent, a run.
@@ -49,12 +49,14 @@ class Holder(NamedTuple):
         run: the run of a flow that holds it.
         session: the session of that process: its heartbeat counts where the process
             cannot be seen.
+        request: the request that an agent holds it for.
     """
 
     assignee: str
     process: HostProcess | None = None
     run: str | None = None
     session: str | None = None
+    request: str | None = None
 
 
 class Task(NamedTuple):

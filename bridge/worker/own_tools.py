@@ -132,11 +132,15 @@ def _answer_of(response: Response) -> Json:
 
 
 def _on_tasks(agents: _Agents) -> Iterator[Tool]:
+    from bridge.tasks.claims import holder_of_run
     from bridge.tasks.task import Holder as TaskHolder
     from bridge.tasks.tool_deeds import ToolContext
     from bridge.tasks.tool_table import TOOLS, call
 
-    who = TaskHolder(f"agent {agents.request.request_id}", identify(os.getpid()))
+    asked = agents.request.request_id
+    who = holder_of_run(agents.store, asked) or TaskHolder(
+        f"agent {asked}", identify(os.getpid()), request=asked
+    )
     context = ToolContext(agents.store, agents.settings, who, agents.start)
     for name, tool in TOOLS.items():
         yield _tool(name, tool.about, tool.schema, partial(call, context, name))

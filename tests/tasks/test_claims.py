@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from storeworld import dead_process, this_process
+from storeworld import answer, claim_all, dead_process, request, this_process
 
 from bridge.config import Settings
 from bridge.store.live_runs import mark, unmark
@@ -83,6 +83,36 @@ def test_the_claim_of_a_run_ends_with_it(tasks, task):
     with tasks.store.state() as state:
         unmark(state, "r1")
     assert [each.ref for each in tasks.ready()] == [task]
+
+
+def test_the_claim_of_an_agent_ends_with_its_request(tasks, task):
+    """Its session goes on."""
+    store = tasks.store
+    store.submit(request("a"))
+    agent = Holder("agent a1", this_process(), session="s", request="a")
+    tasks.claim(task, agent)
+    (asked,) = claim_all(store)
+
+    assert tasks.ready() == []
+    with pytest.raises(TaskClaimed, match="claimed by agent a1"):
+        tasks.claim(task, MINE)
+
+    store.publish(answer(asked), source="test")
+    assert [each.ref for each in tasks.ready()] == [task]
+    assert tasks.holder_of(task) is None
+
+
+def test_an_agent_that_is_continued_holds_what_it_claims(tasks, task):
+    """Its request has ended: the claim is its session's."""
+    store = tasks.store
+    store.submit(request("a"))
+    for asked in claim_all(store):
+        store.publish(answer(asked), source="test")
+
+    tasks.claim(task, Holder("agent a1", this_process(), session="s", request="a"))
+
+    assert tasks.ready() == []
+    assert tasks.holder_of(task).request is None
 
 
 def test_a_claim_may_hold_until_it_is_released(tasks, task):
