@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.api.hosts import Hosts
 from bridge.api.upkeep import stage_of
+from bridge.engine.answers import Answers
 from bridge.engine.reasons import Reasons
 from bridge.engine.reported import fact_of
 from bridge.engine.run_ids import request_id
@@ -72,15 +73,18 @@ def steps_of(
 ) -> Iterator[StepSeen]:
     """Every step that does something, in written order; those of called flows below.
 
-    With `only_open` those that run or wait; unless `whole`, without reasons and tries.
+    With `only_open` those that run, wait, or have an agent at work; unless `whole`,
+    without reasons and tries.
     """
     with store.state() as state:
         reasons = Reasons(state, seen) if whole else None
         looked = _Looked(store, settings, seen, reasons)
+        answers = Answers(state, seen.run)
+        at_work = dict(seen.background)
         for name, node, detail, entry in seen.steps():
-            if only_open and entry.get("state") != "open":
+            if only_open and entry.get("state") != "open" and name not in at_work:
                 continue
-            if what := shown_as(node, detail):
+            if what := shown_as(node, answers.shown(detail, entry)):
                 yield looked.step(name, node, entry, str(what))
             if child := seen.children.get(name):
                 below = steps_of(
@@ -108,7 +112,8 @@ class _Looked(NamedTuple):
         if "state" in entry and "back" not in node and (again := _ordinal(entry)):
             says = f"{says} ({again})".strip()
         took_s = _took_s(found)
-        if took_s is None and entry.get("state") == "open":
+        is_at_work = name in dict(self.seen.background)
+        if took_s is None and (is_at_work or entry.get("state") == "open"):
             took_s = max(0, self.store.now_ms() - entry.get("at", 0)) / 1000
         return StepSeen(
             name,

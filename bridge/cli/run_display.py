@@ -137,4 +137,14 @@ def bar_of(seen: RunView) -> Line:
     """How much of a run has ended."""
     ended, steps = seen.ended()
     full = _BAR * ended // max(1, steps)
-    return "━" * full + "╌" * (_BAR - full) + f"  {ended} of {steps} steps"
+    again = _round(seen)
+    more = f", round {again}" if again > 1 else ""
+    return "━" * full + "╌" * (_BAR - full) + f"  {ended} of {steps} steps{more}"
+
+
+def _round(seen: RunView) -> int:
+    """Which round of its outermost loop a run is in: of the one that begins first."""
+    nodes = [*seen.plan["nodes"]]
+    loops = seen.run["loops"].items()
+    taken = [(nodes.index(name.partition(">")[2]), count) for name, count in loops]
+    return min(taken, default=(0, 0))[1] + 1

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli.output import complain, span, visible
 from bridge.cli.run_text import waits_for_you
+from bridge.cli.screen import cut
+from bridge.engine.answers import Answers
 from bridge.flow.drawing import label_of
 
 if TYPE_CHECKING:
@@ -50,7 +52,9 @@ class RunLog(AbstractContextManager["RunLog"]):
             mark = above, name, entry.get("visit", 1), entry.get("attempt"), state
             if has_ended and self._is_new(*mark) and is_news:
                 took = span(max(0, seen.run["at"] - entry.get("at", 0)) / 1000)
-                what = visible(str(label_of(node, detail))[:_LONG_CHARS])
+                with self._bridge.store.state() as kept:
+                    shown = Answers(kept, seen.run).shown(detail, entry)
+                what = visible(cut(str(label_of(node, shown)), _LONG_CHARS))
                 how = "failed" if state == "stopped" else state
                 complain(f"{above}{name} {how} after {took}: {what}")
 

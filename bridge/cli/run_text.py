@@ -34,7 +34,7 @@ _RUNS = (
     Column("STATUS"),
     Column("AGENTS", spare=1),
     Column("BEGUN", spare=2),
-    Column("FLOW", least=10),
+    Column("NAME", least=10),
     Column("WHY", least=12, spare=3),
 )
 _MAX_WHY = 400
@@ -75,6 +75,8 @@ def run_lines(
     )
     steps = [*found]
     rows = [(s.node, coloured(s.says), _took(s.took_s), s.what) for s in steps]
+    if not rows:
+        return
     head, *lines = table(_STEPS, rows, width)
     yield head
     for step, line in zip(steps, lines, strict=True):

@@ -37,7 +37,7 @@ _LIVE = (
 _RUNS = (
     Column("RUN"),
     Column("STEPS", spare=1),
-    Column("FLOW", least=8),
+    Column("NAME", least=8),
     Column("WAITS FOR", least=12),
 )
 _ENDED = (

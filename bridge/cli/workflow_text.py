@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli.exit_codes import Exit
 from bridge.cli.output import complain, say, say_json, visible
-from bridge.cli.screen import Styled, screen_of, wrapped
+from bridge.cli.screen import Styled, cut, screen_of, wrapped
+from bridge.flow.drawing import bare
 from bridge.protocol.wording import fitted
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def show_workflow(found: Workflow, *, as_json: bool) -> None:
     say(*_lines(found, width))
     says = {}
     if found.pipeline is not None:
-        says = {s.id: s.detail.get("says", "") for s in found.pipeline.steps}
+        steps = found.pipeline.steps
+        says = {s.id: cut(bare(s.detail.get("says", "")), _MAX_SHOWN) for s in steps}
     number = max(map(len, found.steps), default=0)
     for step in found.steps:
         line = f"{step:<{number}}  {says.get(step, '')}".rstrip()

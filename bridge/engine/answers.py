@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bridge.engine.last_steps import words_of
-from bridge.engine.pipeline_scope import Lazy, plain, scope_of
+from bridge.engine.pipeline_scope import Lazy, filled_in, plain, scope_of
 from bridge.engine.reported import is_report, question_in, said_by
 from bridge.engine.results import has_result, read_result
 from bridge.engine.run_files import folder_of, read, read_plan
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bridge.engine.results import Result
     from bridge.engine.run import Entry, Run, State
-    from bridge.flow.plan import Code, Template
+    from bridge.flow.plan import Code, Detail, Template
     from bridge.protocol.response import Response
     from bridge.store.state import State as StoreState
 
@@ -153,6 +153,19 @@ class Answers:
             ConditionError: it cannot be decided.
         """
         return plain(evaluate(template, scope_of(self.run, self.output)))
+
+    def shown(self, detail: Detail, entry: Entry) -> Detail:
+        """What a step does, with the values that are known, for people.
+
+        Of one that has begun without its condition, which has held.
+        """
+        if "says" not in detail:
+            return detail
+        says = filled_in(detail["says"], scope_of(self.run, self.output))
+        shown: Detail = {**detail, "says": says}
+        if entry.get("state", "passed") != "passed":
+            shown.pop("condition", None)
+        return shown
 
     def value(self, asked: str) -> Any:
         """An answer as texts get it: the summary of a report, or all of it."""

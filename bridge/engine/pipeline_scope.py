@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from bridge.flow.filling import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.engine.run import Entry, Run
 
+_NAMED = re.compile(r"\$\{\{\s*([\w.-]+)\s*\}\}")
 # How conditions call the states of a step.
 STATUSES: Mapping[str, str] = {
     "": "pending",
@@ -63,6 +67,19 @@ def scope_of(run: Run, output: Callable[[str], Any]) -> dict[str, Any]:
         "steps": Lazy(_Any(), partial(_step, known, output)),
         "settings": run.get("settings", {}),
     }
+
+
+def filled_in(text: str, scope: Mapping[str, Any]) -> str:
+    """A text for people: what is known of `${{ inputs.x }}` in it is put in."""
+
+    def value(found: re.Match[str]) -> str:
+        here: Any = scope
+        for part in found[1].split("."):
+            here = here.get(part) if isinstance(here, dict) else None
+        here = plain(here)
+        return found[0] if here is None else as_text(here)
+
+    return _NAMED.sub(value, text)
 
 
 def _step(known: Mapping[str, Entry], output: Callable[[str], Any], name: str) -> Lazy:

@@ -16,6 +16,7 @@ from bridge.engine.run_ids import request_id
 from bridge.engine.step import Step
 from bridge.engine.waiting import awaited
 from bridge.flow.condition import read_condition
+from bridge.flow.drawing import bare
 from bridge.flow.filling import as_text
 from bridge.protocol.wording import line_of
 
@@ -67,7 +68,7 @@ class Reasons:
     def _left_out(self, node: str, detail: Detail) -> str:
         """Why a step of a pipeline was left out."""
         if "condition" in detail:
-            return f"not so: {detail['condition']}"
+            return "not so: " + bare(detail["condition"], r"\1")
         names = awaited(self._seen.plan["nodes"][node])
         return f"{', '.join(names)} began nothing" if names else ""
 

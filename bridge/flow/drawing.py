@@ -12,6 +12,7 @@ A step that is deeper than six brackets has a number for some of them: `⋮9 ├
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.flow.graph import graph_of, text_of
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     # A node of a plan, or of a run's.
     Shown = Mapping[str, Any]
 
+_EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.DOTALL)
 _SHAPES = {
     "condition": ("{", "}"),
     "checkpoint": ("[/", "/]"),
@@ -33,6 +35,8 @@ _SHAPES = {
     "flow": ("[[", "]]"),
 }
 _MAX_SAID = 60
+# What leaves room for when it is done.
+_MAX_GUARDED = 32
 _DEEPEST = 6
 # What Mermaid itself reads in a label: its escapes, HTML, Markdown, directives, maths.
 _ESCAPED = {ord(sign): f"#{ord(sign)};" for sign in '#"<&`%\\'}
@@ -120,12 +124,19 @@ def label_of(node: Shown, detail: Detail) -> Drawn | None:
 
 
 def _of_pipeline(node: Shown, detail: Detail) -> Drawn:
-    """A step of a pipeline: when, what, and where it goes back to."""
-    guard = f"if {_one_line(detail['condition'])}: " if "condition" in detail else ""
+    """A step of a pipeline: what, when, and where it goes back to."""
+    when = bare(detail["condition"], r"\1") if "condition" in detail else ""
+    guard = f", if {_one_line(when)}" if when else ""
     end = f", retry {_at_most(node['retry'])}" if "retry" in node else ""
     for back in node.get("back", ()):
         end += f", back to {back['to']}, {_at_most(back['max'])}"
-    return Drawn(guard, detail["says"], end)
+    what = line_of(bare(detail["says"]), _MAX_GUARDED if guard else _MAX_SAID)
+    return Drawn(what, guard, end)
+
+
+def bare(text: str, said: str = r"{\1}") -> str:
+    """A text of a pipeline with `${{ x }}` as flows write it: `{x}`."""
+    return _EXPRESSION.sub(said, text)
 
 
 def _at_most(times: int) -> str:

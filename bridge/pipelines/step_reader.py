@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from bridge.pipelines.surroundings import Surroundings
 
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,55}\Z")
-# Of what a drawing says about a step.
-_MOST_SHOWN = 60
+# Of what is kept for a drawing, which cuts it again once its values are filled in.
+_MOST_SHOWN = 240
 _SPELT = (*KINDS, "mcp", "invoke_pipeline")
 _ALL_HAVE = frozenset(
     ("id", "name", "description", "condition", "retries", "on_failure", "repeat")

@@ -16,6 +16,7 @@ from coordinatorworld import (
     statuses,
     worktrees,
 )
+from screens import on_terminal
 
 pytestmark = pytest.mark.usefixtures("beside")
 
@@ -50,6 +51,20 @@ def test_every_subtask_is_done_merged_and_closed(project, host):
     assert "#3: Add a discount" in log
     assert git(project.folder, "branch", "--format=%(refname:short)") == "main\n"
     assert worktrees(project) == []
+
+
+@pytest.mark.usefixtures("epic")
+def test_on_a_terminal_one_sees_who_works_on_which_task(project, host):
+    with host.serving(Agents(project, host)):
+        words = ("run", "coordinator", "--param", "task=1")
+        shown = on_terminal(project, *words, columns=100)
+
+    for line in ("developer: #2", "qa-reviewer: #3", "steps, round 2"):
+        assert line in shown
+    assert "${{" not in shown
+    assert shown.splitlines()[-1].endswith(
+        '{"task": "#1", "status": "closed", "subtasks": 2, "closed": 2}'
+    )
 
 
 @pytest.mark.usefixtures("epic")

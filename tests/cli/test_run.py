@@ -158,7 +158,7 @@ def test_status_lists_the_runs_that_live(project, waiting):
     said = project.run("status").out
 
     assert (
-        "\n\nRUN\tSTEPS\tFLOW\tWAITS FOR\n"
+        "\n\nRUN\tSTEPS\tNAME\tWAITS FOR\n"
         f"{run}\t0 of 2\ta\tyou\nwaits for you: hostbridge approve {run}\n\n"
     ) in said
 
@@ -301,3 +301,25 @@ def test_wrong_words_are_said_though_no_session_is_open(project, words, why):
 
     assert ran.code == 2
     assert why in ran.err
+
+
+def test_a_step_is_shown_with_the_values_that_it_has(project):
+    file = project.folder / "greet.yaml"
+    file.write_text("""\
+type: pipeline
+inputs: {who: Ann}
+steps:
+  - {id: name, set: {whole: "Dear ${{ inputs.who }}"}}
+  - {id: skip, condition: "${{ inputs.who == 'Bo' }}", set: {a: 1}}
+  - {id: left, fail: "Hello ${{ steps.name.output.whole }}, ${{ steps.skip.output.a }}"}
+""")
+    graph = project.run("workflow", "graph", str(file)).out
+    project.run("run", str(file))
+    shown = project.run("runs", "show").out
+
+    assert graph.splitlines()[1:] == [
+        "skip  set a, if inputs.who == 'Bo'",
+        "left  fail: Hello {steps.name.output.whole}, {steps.skip.output.a}",
+    ]
+    assert "fail: Hello Dear Ann, {steps.skip.output.a}" in shown
+    assert "not so: inputs.who == 'Bo'" in shown
