@@ -26,7 +26,7 @@ from seedwords import RULE as SEED
 from stage.api import ScriptedApi
 from stage.models import obedient_model
 from stage.oneshot import run_print
-from stage.replies import reply
+from stage.replies import Reply, reply, tool_use
 from stage.stream import StreamSession
 from stage.terminal import TerminalSession
 
@@ -139,6 +139,44 @@ def test_the_plugin_brings_an_agent_that_searches(tmp_path, plugin):
     names = {tool["name"] for tool in turn.body["tools"]}
     assert {"Read", "Grep", "Glob"} <= names
     assert "Bash" not in names
+
+
+PLUGINS = "mcp__plugin_hostbridge_hostbridge__"
+REPORT = {"status": "success", "summary": "Done.", "files": [], "evidence": []}
+
+
+def test_grants_of_our_tools_hold_by_the_names_that_the_plugin_gives_them(
+    tmp_path, plugin
+):
+    """A definition says `mcp__hostbridge__get_task`; here it is called otherwise."""
+    python = make_environment(plugin / ".venv")
+    calls = [("get_task", {"task_id": "#1"}), ("create_task", {"title": "More"})]
+    told = []
+
+    def model(_prompt, request):
+        if request.tool_results:
+            told.append(request.tool_results[-1].text)
+        for name, given in calls[:1]:
+            if PLUGINS + name not in request.tools:
+                query = {"query": f"select:{PLUGINS}{name}", "max_results": 5}
+                return Reply((tool_use("ToolSearch", query),), delay_s=0.2)
+            calls.pop(0)
+            return reply(tool_use(PLUGINS + name, given))
+        return reply(json.dumps(REPORT))
+
+    with ScriptedApi(obedient_model(model)) as api:
+        stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
+        command(stage, "task", "create", "It greets", python=python, package=plugin)
+        with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
+            session.ask("hello")
+            words = ("developer", "Do #1.", "--mode", "terminal")
+            answer = ask(python, stage, plugin=plugin, words=words)
+        left = command(stage, "task", "list", python=python, package=plugin)
+
+    assert (answer["success"], answer["route"]) == (True, "host")
+    assert any('"title":"It greets"' in each for each in told), told
+    assert "create_task" in told[-1]
+    assert "More" not in left
 
 
 @pytest.mark.parametrize(
