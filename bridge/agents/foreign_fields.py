@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.diagnostic import describe
-from bridge.policy.tool_names import OWN_SERVER, is_own_server
+from bridge.policy.tool_names import OURS, OWN_SERVER, WITHIN, is_own_server
 from bridge.protocol.names import CLIENT_MODELS, INHERIT, is_model
 
 if TYPE_CHECKING:
@@ -62,12 +62,6 @@ _SELECTORS = "rule_selectors"
 _ALL_BIND = (
     "rules have no tags here: all of rules.yaml bind it; what others block goes there"
 )
-# Tools of ours by other names: who blocks one blocks what does the same.
-_OURS = {
-    "kill_agent": "cancel_agent",
-    "spawn_agent": "start_agent",
-    "mark_task_review_approved": "close_task",
-}
 # By these an agent with steps is told from a workflow.
 OF_AN_AGENT = frozenset({
     "instructions", "role", "goal", "personality", "provider", "model", "workflows",
@@ -177,8 +171,8 @@ def _read_blocked(tree: Tree, value: Json) -> None:
             what = f"expected server:tool, got {describe(each)}"
             tree.error((*place, position), what)
         elif is_own_server(server):
+            tool = OURS.get(tool) or WITHIN.get(tool, tool)
             found.append(f"{OWN_SERVER}__{tool}")
-            found += [f"{OWN_SERVER}__{_OURS[tool]}"] if tool in _OURS else []
         else:
             found.append(f"mcp__{server}__{tool}")
     if found:

@@ -63,6 +63,11 @@ PLUGIN_SERVER = "mcp__plugin_hostbridge_hostbridge"
 # How public files call the servers over which they spread what is one server here.
 _LIKE_OURS = ("-tasks", "-tasks-ops", "-agents", "-memory", "-workflows")
 
+# Tools of ours by the names that public files have for them.
+OURS = {"kill_agent": "cancel_agent", "spawn_agent": "start_agent"}
+# What is a part of a tool of ours: who refuses it refuses that one.
+WITHIN = {"mark_task_review_approved": "close_task"}
+
 
 def is_own_server(server: str) -> bool:
     """Whether a server is ours, or stands for ours in a public file."""

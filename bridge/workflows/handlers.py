@@ -154,11 +154,13 @@ class HandlerReader:
             if not isinstance(given, str) or not given:
                 self.tree.error(place, f"has no {key}")
                 return None
-        if tool_names.is_own_server(str(server)) and str(tool) not in own_tools():
-            hint = near_tool(str(tool))
-            why = f"this never happens: hostbridge has no tool {tool!r}{hint}"
-            self.tree.error((*place, "tool"), why)
-        name = OWN_SERVER if tool_names.is_own_server(str(server)) else server
+        name = server
+        if tool_names.is_own_server(str(server)):
+            name, tool = OWN_SERVER, tool_names.OURS.get(str(tool), str(tool))
+            if tool not in own_tools():
+                hint = near_tool(tool)
+                why = f"this never happens: hostbridge has no tool {tool!r}{hint}"
+                self.tree.error((*place, "tool"), why)
         rest = {k: v for k, v in value.items() if k not in ("server", "tool", "when")}
         action = self.actions.one(place, rest)
         if action is None:

@@ -68,6 +68,6 @@ def near_tool(name: str, known: Collection[str] | None = None) -> str:
     """`; did you mean …?` of our tools: one that others call so, or a similar one."""
     from bridge.tasks.tool_table import ELSEWHERE
 
-    if name in ELSEWHERE:
-        return f"; did you mean {ELSEWHERE[name]!r}?"
+    if meant := ELSEWHERE.get(name):
+        return f"; did you mean {meant!r}?"
     return did_you_mean_tool(name, own_tools() if known is None else known)

@@ -109,14 +109,12 @@ class StepReader:
         fields, place, tree = self.fields, self.place, self.tree
         allowed, blocked = fields.allowed_tools, fields.blocked_tools
         servers, refused = fields.allowed_mcp_tools, fields.blocked_mcp_tools
-        all_refused = tool_lists.is_all(refused)
-        at = (*place, "blocked_tools")
-        in_refused = tool_lists.servers_in(tree, (*place, "blocked_mcp_tools"), refused)
+        at, at_servers = (*place, "blocked_tools"), (*place, "blocked_mcp_tools")
         return {
             "tools": tool_lists.tools_in(tree, (*place, "allowed_tools"), allowed),
             "blocked": tool_lists.refused_in(tree, at, blocked, allowed),
             "mcp": tool_lists.servers_in(tree, (*place, "allowed_mcp_tools"), servers),
-            "blockedMcp": ["*"] if all_refused else in_refused or [],
+            "blockedMcp": tool_lists.refused_servers_in(tree, at_servers, refused),
             "rules": [*self._commands(), *self._rules()],
         }
 

@@ -74,6 +74,16 @@ def _own_name(name: str) -> str:
     return f"{tool_names.OWN_SERVER}__{called}"
 
 
+def refused_servers_in(tree: Tree, place: Place, value: Any) -> list[str]:
+    """The same of refused ones: also those of ours that others' tools are a part of."""
+    if is_all(value):
+        return ["*"]
+    found = servers_in(tree, place, value) or []
+    parts = {f"{OWN_SERVER}:{a}": b for a, b in tool_names.WITHIN.items()}
+    whole = (f"{OWN_SERVER}:{parts[each]}" for each in found if each in parts)
+    return [*found, *whole]
+
+
 def servers_in(tree: Tree, place: Place, value: Any) -> list[str] | None:
     """Names and globs of tools of MCP as `server:tool`; None for all of them."""
     if value is None or value in ALL:
@@ -100,6 +110,7 @@ def server_tool(tree: Tree, place: Place, name: str) -> str | None:
     if not tool_names.is_own_server(server):
         # A call is read up to the first `__`, wherever the server's name ends.
         return ":".join(f"{server}__{tool}".split("__", 1))
+    tool = tool_names.OURS.get(tool, tool)
     if tool not in own_tools() and "*" not in tool:
         hint = near_tool(tool)
         tree.warn(place, f"hostbridge has no tool {tool!r}{hint}")

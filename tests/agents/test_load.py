@@ -301,14 +301,14 @@ def test_an_agent_in_another_programs_form(world):
         f"13: warning: surfaces: {usual}",
         f"14: warning: sources: {usual}",
         f"15: warning: sandbox: {usual}",
-        "16: warning: blocked_mcp_tools: read as blocked_tools: [mcp__hostbridge__kill_agent, mcp__hostbridge__cancel_agent, mcp__github__*]",
+        "16: warning: blocked_mcp_tools: read as blocked_tools: [mcp__hostbridge__cancel_agent, mcp__github__*]",
         "18: warning: workflows.rule_selectors: rules have no tags here: all of rules.yaml bind it; what others block goes there",
     ]
     agent = found.definition
     assert (
         agent.system_prompt == "## Role\nYou mend.\n\n## Instructions\nMend {{ it }}."
     )
-    assert agent.blocked_tools[1:] == (
+    assert agent.blocked_tools == (
         "mcp__hostbridge__cancel_agent",
         "mcp__github__*",
     )

@@ -157,3 +157,26 @@ def test_tools_of_ours_are_refused_by_their_bare_names():
         "mcp__hostbridge__close_task",
         "mcp__hostbridge__start_agent",
     ]
+
+
+def test_tools_of_ours_by_others_names():
+    """Who refuses what is a part of a tool of ours refuses that one."""
+    step = compiled("""
+        steps:
+          - name: one
+            allowed_mcp_tools: ["x-agents:spawn_agent", "y:spawn_agent"]
+            blocked_mcp_tools:
+              - x-agents:kill_agent
+              - x-tasks:mark_task_review_approved
+            on_mcp_success:
+              - {server: x-agents, tool: spawn_agent, set_variable: {asked: true}}
+    """)["steps"]["one"]
+    gate = step["gate"]
+
+    assert step["onTool"][0]["mcp"] == ["hostbridge:start_agent"]
+    assert gate["mcp"] == ["hostbridge:start_agent", "y:spawn_agent"]
+    assert gate["blockedMcp"] == [
+        "hostbridge:cancel_agent",
+        "hostbridge:mark_task_review_approved",
+        "hostbridge:close_task",
+    ]
