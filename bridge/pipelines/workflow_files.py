@@ -124,6 +124,20 @@ class WorkflowFiles:
             raise InvalidRequest(self.unknown(said))
         return known[said]
 
+    def named(self, name: str) -> Path:
+        """The file of a workflow by its name alone.
+
+        Raises:
+            InvalidRequest: no workflow has that name; says which are similar.
+        """
+        known = self.names()
+        if name in known:
+            return known[name]
+        raise InvalidRequest(
+            f"no workflow is named {name!r}{near(name, known)}; an agent works through "
+            f"one of the library, not of any path: put it into {self.folders['user']}"
+        )
+
     def unknown(self, name: str) -> str:
         """That no workflow is called so, which are similar, and where one would be."""
         known, beside = self.names(), ""

@@ -28,23 +28,26 @@ def find_workflow(
     named: str | Path,
     check_agent: CheckAgent = lambda _name: None,
     *,
-    layer: str = "project",
+    layer: str | None = None,
     is_used: bool = True,
 ) -> StepWorkflow:
     """The step workflow of a name, or in a file; it may have errors.
 
-    Of a name only the workflows of `layer` and of those below it count: no project
-    changes what an agent of the user's works through. One that is only looked at, not
-    `is_used`, needs no trust.
+    With a `layer` only the names of its workflows and of those below it count: no
+    project changes what an agent of the user's works through, and who asks for an agent
+    names no file. One that is only looked at, not `is_used`, needs no trust.
 
     Raises:
         InvalidRequest: there is none, it cannot be read, or it is a pipeline.
         NotTrusted: the project brings it, and its user has not agreed to that.
     """
     files = WorkflowFiles(settings, project)
-    for above in LAYERS[: LAYERS.index(layer)]:
-        files.folders.pop(above, None)
-    file = files.file_of(named)
+    if layer is None:
+        file = files.file_of(named)
+    else:
+        for above in LAYERS[: LAYERS.index(layer)]:
+            files.folders.pop(above, None)
+        file = files.named(str(named))
     text = files.text(file, is_used=is_used)
     if kind_of(read_tree(text, file).value) == "pipeline":
         raise InvalidRequest(

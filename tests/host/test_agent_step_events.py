@@ -170,6 +170,20 @@ def test_a_workflow_with_an_error_ends_the_request_by_name(world: HookWorld):
     assert "two.yaml:2:1: steps: " in error.message
 
 
+def test_a_request_names_no_file(world: HookWorld):
+    """Claude Code's own agents have no definition that says which they may."""
+    (world.project / "two").write_text(TWO)
+    prompt(world)
+    world.drop("r-1", prompt="Go.", workflow=str(world.project / "two.yaml"))
+
+    denied = world.call_agent("bridge:r-1")
+
+    assert denied["permissionDecision"] == "deny"
+    error = world.response("r-1").error
+    assert error is not None
+    assert "no workflow is named" in error.message
+
+
 def test_a_lost_workflow_binds_an_agent_of_ours(world: HookWorld):
     define(world)
     _, _, agent = world.begin(agent="worker")

@@ -107,3 +107,41 @@ def test_an_agent_that_is_not_ours_is_refused(world: HookWorld):
 
     run(steps, world.project)
     assert step(world) is None
+
+
+@pytest.mark.parametrize("place", ["outside/two", "outside/two.yaml", "two.yaml.yaml"])
+def test_a_path_is_no_workflow_of_the_library(world: HookWorld, place: str):
+    """What lies anywhere has nobody's trust."""
+    folder = world.project / "outside"
+    folder.mkdir()
+    for name in ("two", "two.yaml"):
+        (folder / name).write_text(TWO)
+    (world.project / "two.yaml").write_text(TWO)
+
+    async def steps(client: Client) -> None:
+        for path in (place, str(world.project / place)):
+            given = {"workflow": path, "mode": "self"}
+            begun = await call_from(world, client, "start_agent", given)
+
+            assert begun.is_error
+            assert "no workflow is named" in text_of(begun)
+
+    run(steps, world.project)
+
+    assert step(world) is None
+
+
+def test_a_projects_workflow_waits_for_its_trust(world: HookWorld):
+    folder = world.project / ".bridge" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "two.yaml").write_text(TWO)
+
+    async def steps(client: Client) -> None:
+        begun = await call_from(world, client, "start_agent", SELF)
+
+        assert begun.is_error
+        assert "not trusted" in text_of(begun)
+
+    run(steps, world.project)
+
+    assert step(world) is None
