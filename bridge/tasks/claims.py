@@ -61,7 +61,7 @@ def claim(
     if before is not None and before[:3] == holder[:3]:
         if task.status is Status.IN_PROGRESS:
             return task
-    elif before is not None:
+    elif before is not None and not _is_asked_again(before, holder):
         with store.state() as state:
             if not is_gone(state, connection, task.number):
                 raise TaskClaimed(
@@ -116,7 +116,10 @@ def release(
         return task
     status = move(task.number, task.status, Action.RELEASE)
     before = find_holder(connection, task.number)
-    if before is not None and before[:3] != holder[:3] and not force:
+    is_mine = (
+        before is None or before[:3] == holder[:3] or _is_asked_again(before, holder)
+    )
+    if before is not None and not is_mine and not force:
         with store.state() as state:
             if not is_gone(state, connection, task.number):
                 raise TaskClaimed(
@@ -180,6 +183,11 @@ def is_gone(state: State, connection: sqlite3.Connection, number: int) -> bool:
     if found is None:
         return False
     return host_is_gone(state, session or "", found, sign_ms=at_ms)
+
+
+def _is_asked_again(before: Holder, holder: Holder) -> bool:
+    """Whether the first agent of a request has failed, and this is its next one."""
+    return holder.request is not None and holder.request == before.request
 
 
 def describe(holder: Holder) -> str:

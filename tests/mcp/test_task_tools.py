@@ -58,6 +58,33 @@ def test_a_claim_is_the_sessions_or_its_agents(world: HookWorld):
         assert holder.session == world.session
 
 
+def test_a_claim_of_an_agent_that_dies_is_taken_back(world: HookWorld):
+    """Its session lives on, and so does the server that it called."""
+    tasks = Tasks(world.store)
+    tasks.create("one")
+    request, call, agent = world.begin()
+    world.use(agent)
+
+    async def steps(client: Client) -> None:
+        claimed = await call_from(
+            world, client, "claim_task", {"task_id": "#1"}, agent=agent
+        )
+        assert claimed.structured_content is not None
+        assert claimed.structured_content["assignee"] == f"agent {agent}"
+        assert tasks.ready() == []
+        world.say(
+            "PostToolUseFailure", tool_name="Agent", tool_use_id=call, tool_input={},
+            error="stopped", is_interrupt=False,
+        )  # fmt: skip
+        assert world.code(request) not in (None, "success")
+
+        ready = await call_from(world, client, "list_ready_tasks", {})
+        assert ready.structured_content is not None
+        assert ready.structured_content["count"] == 1
+
+    run(steps, world.project)
+
+
 def test_another_program_claims_while_its_server_runs(world: HookWorld):
     tasks = Tasks(world.store)
     tasks.create("one")

@@ -96,6 +96,11 @@ def test_the_claim_of_an_agent_ends_with_its_request(tasks, task):
     assert tasks.ready() == []
     with pytest.raises(TaskClaimed, match="claimed by agent a1"):
         tasks.claim(task, MINE)
+    # The agent that is asked once more, since the first one has failed.
+    second = agent._replace(assignee="agent a2")
+    assert tasks.claim(task, second).assignee == "agent a2"
+    assert tasks.release(task, agent).status is Status.OPEN
+    tasks.claim(task, second)
 
     store.publish(answer(asked), source="test")
     assert [each.ref for each in tasks.ready()] == [task]
