@@ -121,7 +121,7 @@ class Settings:
     # A review of a hundred files is an ordinary morning. With four slots it takes more
     # than half of the agents of an hour: who wants more than that can say so.
     fan_out: int = setting(
-        "BRIDGE_FAN_OUT", count(1), "requests of one asker at once, and agents below "
+        "BRIDGE_FAN_OUT", count(1), "requests of one caller at once, and agents below "
         "one request, before more wait for your yes", "session", "caller", default=100,
         unit="requests",
     )  # fmt: skip

@@ -92,7 +92,7 @@ class Rehearsal:
         if unknown := answers.keys() - known:
             name = min(unknown)
             hint = near(name, sorted(known - {""}))
-            raise InvalidRequest(f"nobody is called {name!r} in this flow{hint}")
+            raise InvalidRequest(f"no agent is called {name!r} in this flow{hint}")
 
     def go(self) -> Iterator[Asked]:
         """Whom it would ask, in order, until it ends."""

@@ -286,7 +286,7 @@ class Step(Draft):
             if taken < back["max"] and self._holds(back["when"], own):
                 self.jumps += 1
                 if self.jumps > _MAX_IDLE_JUMPS:
-                    self.stop(name, "it jumps back on and on, and nobody is asked")
+                    self.stop(name, "it jumps back again and again, and asks no agent")
                     return True
                 names = [*self.nodes]
                 first, last = map(names.index, back["body"])

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 _MOVES = frozenset({"PostToolUse", "PostToolUseFailure", "UserPromptSubmit"})
 # What works in the background, and will speak again: not a shell.
 _SPEAKS = frozenset({"subagent", "MCP task"})
+# A workflow that an agent of ours must follow.
+UNREAD = "hostbridge: this agent must follow a workflow that cannot be read: {why}"
 _CUT = "\n(cut: `hostbridge workflow status` shows the rest)"
 
 
@@ -179,14 +181,12 @@ class _Event:
         if event.name == "PreToolUse" and self.run is not None:
             if event.tool == HANDBACK:
                 return self.handler(hook)
-            said = (
-                f"hostbridge: the workflow of this agent binds it, and is lost: {why}"
-            )
+            said = UNREAD.format(why=why)
             limits.note_refusal(hook, self.run, said, is_turn=True)
             return deny(f"{said}\nAnswer that you are blocked, and by this.")
         if event.agent_id:
             return self.handler(hook)
-        return self.said_to_user(f"the session's workflow binds nothing: {why}")
+        return self.said_to_user(f"the session's workflow is not in force: {why}")
 
     def said_to_user(self, line: str) -> HookOutput:
         """The answer of the event's handler, with a line for the user."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 _MOVES = frozenset({"PostToolUse", "PostToolUseFailure"})
-_LOST = "hostbridge: the workflow of this agent binds it, and is lost: {why}"
+_LOST = "hostbridge: this agent must follow a workflow that cannot be read: {why}"
 
 
 class Said(NamedTuple):

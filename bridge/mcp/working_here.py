@@ -74,7 +74,7 @@ def _begun(
         conversation = conversation_in(project.settings, store, session, run)
         found = progress.begin(store, conversation, code, params, by="model")
     name, step = code["name"], found.record["step"]
-    said = f"The workflow {name} binds you now, in step {step}."
+    said = f"You are now in the workflow {name}, step {step}."
     if found.is_active:
         said += " What to do there is said beside this result; no agent was started."
     return Agent(

@@ -20,14 +20,14 @@ NOT_BLOCKED = (
 )
 UNRULED = (
     "hostbridge could not ask the rules about this call, and one that blocks may be "
-    f"about it. `hostbridge rules check` reads them anew; {NOT_BLOCKED}"
+    f"about it. `hostbridge rules check` reads them again; {NOT_BLOCKED}"
 )
 
 
 def how_to_mend() -> str:
     """What the model is told beside the cause."""
     return (
-        "Until it is mended it blocks this. `hostbridge rules check` shows the place; "
+        "Until it is fixed, it blocks this. `hostbridge rules check` shows the place; "
         f"{NOT_BLOCKED} `on_error: skip` would let such calls pass."
     )
 

@@ -203,6 +203,6 @@ def _another(before: Expansion) -> AlreadyExpanded:
         f"task {before.task.ref} was divided by another spec, into {named}{rest}",
         ways=(
             "add to them: the tool create_task, with this task as `parent`",
-            "delete them to divide it anew: hostbridge task delete TASK",
+            "delete them to divide it again: hostbridge task delete TASK",
         ),
     )

@@ -67,7 +67,7 @@ def run_program(
     )
     if why_not:
         raise InvalidRequest(
-            f"{why_not}. What a pipeline may run stands in its `allow`, such as "
+            f"{why_not}. A pipeline may run what its `allow` names, such as "
             "Bash(pytest [-q] *)"
         )
     env = _env(texts, call)

@@ -75,7 +75,7 @@ def _planned(git: Git, branch: str, folder: Path, base: str) -> Worktree:
         )
     if os.path.lexists(folder):
         raise WorktreeRefused(
-            f"{folder} is there already, and is no worktree of ours",
+            f"{folder} is there already, and is not a worktree of hostbridge",
             ways=("choose another folder, or move it away",),
         )
     refs.refuse_unborn(git)

@@ -44,7 +44,7 @@ def remove(worktree: Worktree, *, discard: bool = False) -> None:
         if known is None:
             if os.path.lexists(folder):
                 raise WorktreeRefused(
-                    f"{folder} is no worktree of ours: it has no record",
+                    f"{folder} is not a worktree of hostbridge: it has no record",
                     ways=(f"git worktree remove {folder}",),
                 )
             return

@@ -191,7 +191,7 @@ def _folders(project: Path) -> tuple[Path, Path, Path]:
     if common != main / ".git":
         raise NoRepository(
             f"{project}: its git folder is {common}: the work tree of a submodule, or "
-            "of a repository elsewhere, has no worktrees of ours",
+            "of a repository elsewhere, cannot have worktrees of hostbridge",
             ways=("work in a clone of its own: git clone",),
         )
     return project, folder, common

@@ -50,7 +50,7 @@ def test_a_dry_run_shows_what_a_called_flow_is_given_and_why_it_would_fail(proje
     [
         ("ok: false", "it would fail: node-0: a person said no; nobody was asked"),
         ("ok: no", "answers.yaml:1:1: ok: no: quote it if it is text"),
-        ("okay: x", "nobody is called 'okay' in this flow; did you mean 'ok'?"),
+        ("okay: x", "no agent is called 'okay' in this flow; did you mean 'ok'?"),
         ("", "it would end well"),
     ],
 )

@@ -85,7 +85,7 @@ def test_loops_in_loops_that_ask_nobody_end():
 
     play.step(["node-0"])
 
-    why = "node-4: it jumps back on and on, and nobody is asked"
+    why = "node-4: it jumps back again and again, and asks no agent"
     assert (play.run["status"], play.run["why"]) == ("failed", why)
 
 

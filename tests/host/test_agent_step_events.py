@@ -193,7 +193,7 @@ def test_a_lost_workflow_binds_an_agent_of_ours(world: HookWorld):
     is_allowed, why = call(world, "Read", agent_id=agent, tool_use_id="toolu_2")
 
     assert not is_allowed
-    assert "the workflow of this agent binds it, and is lost" in why
+    assert "this agent must follow a workflow that cannot be read" in why
 
 
 def test_states_of_agents_lie_beside_them(world: HookWorld):

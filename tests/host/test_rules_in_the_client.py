@@ -205,7 +205,7 @@ def test_an_error_in_rules_is_on_the_users_screen_and_nowhere_else(tmp_path):
     assert not made
     assert "1 error in rules" not in words
     assert "unknown name 'tool_nam'" in words
-    assert "Until it is mended it blocks this" in words
+    assert "Until it is fixed, it blocks this" in words
 
 
 def test_a_projects_rules_do_nothing_before_trust(tmp_path):

@@ -108,7 +108,7 @@ def test_a_workflow_that_cannot_be_read_lets_the_users_calls_pass(world, text):
     assert call(world, "Edit") == (True, "")
     line = world.say("UserPromptSubmit", prompt="hello")["systemMessage"]
     assert line.startswith("hostbridge: the session's workflow")
-    assert "binds nothing: " in line
+    assert "is not in force: " in line
 
 
 def test_a_link_in_its_place_is_not_followed(world, tmp_path):

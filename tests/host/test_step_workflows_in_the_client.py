@@ -265,5 +265,5 @@ def test_mode_self_binds_who_calls_over_mcp(tmp_path):
         assert world.print("please").exit_code == 0
         words = world.main_words()
 
-    assert "The workflow two binds you now, in step look." in words
+    assert "You are now in the workflow two, step look." in words
     assert LOOK in words

@@ -22,7 +22,7 @@ def test_it_binds_the_main_conversation(world: HookWorld):
         begun = await call_from(world, client, "start_agent", SELF)
 
         assert not begun.is_error
-        assert "The workflow two binds you now, in step look." in text_of(begun)
+        assert "You are now in the workflow two, step look." in text_of(begun)
 
     run(steps, world.project)
 

@@ -148,7 +148,9 @@ def test_error_names_of_branches(repository, state, branch, why):
 def test_error_a_folder_that_is_there(repository, state):
     (state / "w" / "x").mkdir(parents=True)
 
-    with pytest.raises(WorktreeRefused, match="is there already, and is no worktree"):
+    with pytest.raises(
+        WorktreeRefused, match="is there already, and is not a worktree"
+    ):
         worktrees.create(repository.folder, "b", state / "w" / "x")
 
     assert not repository.tip("b")

@@ -85,7 +85,9 @@ def test_error_a_folder_that_is_not_ours(worktree, state):
     """Without its record, nobody knows whose it is."""
     (state / "worktrees/run1/dev.json").unlink()
 
-    with pytest.raises(WorktreeRefused, match="is no worktree of ours: it has no"):
+    with pytest.raises(
+        WorktreeRefused, match="is not a worktree of hostbridge: it has no"
+    ):
         worktrees.remove(worktree, discard=True)
 
     assert (worktree.folder / "a").exists()
