@@ -24,7 +24,7 @@ def end_broken(
         return None
     remove_stale_sign(hook)
     return (
-        f"the session's workflow has ended, and binds nothing: {broken.path} "
+        f"the session's workflow has ended, and is not in force: {broken.path} "
         f"{broken.why}. It was put aside, see `hostbridge doctor`"
     )
 

@@ -76,7 +76,7 @@ def test_a_planted_record_is_put_aside_and_said(world: HookWorld, name: str):
     after(world, "Read", "x")
     said = world.say("UserPromptSubmit", prompt="hello").get("systemMessage", "")
 
-    assert said.count("the session's workflow has ended, and binds nothing") == 1
+    assert said.count("the session's workflow has ended, and is not in force") == 1
     assert not file.exists()
     assert [*(world.store.place.state / "quarantine").glob("*.steps.json.*")]
     assert not file.with_suffix("").exists()
@@ -131,7 +131,7 @@ def test_a_planted_record_of_an_agent_goes_on_binding_it(world: HookWorld, name:
     is_allowed, why = call(world, "Edit", agent_id=agent, tool_use_id="toolu_2")
 
     assert not is_allowed
-    assert "is lost" in why
+    assert "cannot be read" in why
     assert file.exists()
     assert call(world, "Edit") == (True, "")
     assert record(world) is None
