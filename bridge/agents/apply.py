@@ -162,7 +162,8 @@ def workflow_for(definition: Definition, asked: str | None) -> WorkflowOf | None
     choice = choose(definition, asked)
     if choice is None:
         return None
-    layer = definition.source.layer
+    own = definition.steps if choice.in_agent else None
+    layer = own.layer if own else definition.source.layer
     # Claude Code's own agents have no library of ours.
     return WorkflowOf(
         name=choice.name,

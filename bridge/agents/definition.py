@@ -104,8 +104,14 @@ class AgentWorkflow(StrictModel):
 
 
 class OwnSteps(StrictModel):
-    """A step workflow in an agent's own file: that text, and its fields in it."""
+    """A step workflow in an agent's own file: that text, and its fields in it.
 
+    `agent` is the one that the file defines: agents that stand on it have these, too.
+    """
+
+    agent: str
+    file: Path
+    layer: Layer
     text: str
     fields: dict[str, Any]
 

@@ -140,7 +140,7 @@ def _read(
     from bridge.agents.own_steps import take_steps
     from bridge.agents.yaml_agent import read_agent
 
-    steps = take_steps(tree, text)
+    steps = take_steps(tree, text, layer)
     return "yaml", tree, read_agent(tree, layer, reader, steps), steps
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.definition import OwnSteps
 
 if TYPE_CHECKING:
+    from bridge.agents.agent_names import Layer
     from bridge.agents.yaml_source import Tree
 
 # What other programs call an agent's `variables`.
@@ -26,7 +27,7 @@ OTHERS_NAME = "step_variables"
 FIELDS = ("variables", "owners", "steps", "exit_condition", "on_premature_stop")
 
 
-def take_steps(tree: Tree, text: str) -> OwnSteps | None:
+def take_steps(tree: Tree, text: str, layer: Layer) -> OwnSteps | None:
     """Take the steps, and what belongs to them, out of a tree with this text.
 
     None if it has no steps.
@@ -37,9 +38,11 @@ def take_steps(tree: Tree, text: str) -> OwnSteps | None:
     if OTHERS_NAME in value and "variables" in value:
         tree.error((OTHERS_NAME,), "is what `variables` is: keep one of them")
     fields = fields_of(value)
-    for name in (*FIELDS, OTHERS_NAME):
-        value.pop(name, None)
-    return OwnSteps(text=text, fields=fields)
+    for field in (*FIELDS, OTHERS_NAME):
+        value.pop(field, None)
+    name = value.get("name")
+    agent = name if isinstance(name, str) else tree.file.stem
+    return OwnSteps(agent=agent, file=tree.file, layer=layer, text=text, fields=fields)
 
 
 def fields_of(value: dict[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,7 @@ OF_WORKFLOWS = (
 class Choice(NamedTuple):
     """A workflow by its name in a library; `key` is what the definition calls it.
 
-    One that is `in_agent` stands in the file of the agent, and has the agent's name.
+    One that is `in_agent` stands in the file of an agent, and has that agent's name.
     """
 
     name: str
@@ -52,8 +52,9 @@ def choose(definition: Definition, asked: str | None = None) -> Choice | None:
     Raises:
         InvalidRequest: the agent has no such workflow.
     """
-    if definition.steps is not None and asked in (None, definition.name):
-        return Choice(definition.name, in_agent=True)
+    own = definition.steps
+    if own is not None and asked in (None, own.agent, definition.name):
+        return Choice(own.agent, in_agent=True)
     key = definition.default_workflow if asked is None else asked
     named = definition.workflow and name_of(definition.workflow)
     if key is None:
@@ -117,7 +118,7 @@ def _no_such(definition: Definition, key: str) -> str:
     if not known and definition.workflow:
         known = [definition.workflow]
     if definition.steps is not None:
-        known = [definition.name]
+        known = [definition.steps.agent]
     if not known:
         return (
             f"agent {definition.name!r} has no workflows, so it cannot work through "

@@ -154,10 +154,9 @@ def _check_steps(definition: Definition) -> None:
     """Refuse an agent whose own steps have errors, before anything is written."""
     if definition.steps is None:
         return
-    from bridge.workflows.own_steps import steps_of
+    from bridge.workflows.own_steps import read_steps
 
-    if own := steps_of(definition):
-        own.compiled()
+    read_steps(definition.steps).compiled()
 
 
 def _prompt_of_task(store: Store, task_id: str | None) -> str:

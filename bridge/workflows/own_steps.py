@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.agents.agent_names import Layer
-    from bridge.agents.definition import Definition, OwnSteps
+    from bridge.agents.definition import OwnSteps
     from bridge.agents.load import Loaded
     from bridge.agents.yaml_source import Tree
     from bridge.config import Settings
@@ -26,42 +26,29 @@ CheckAgent = Callable[[str], str | None]
 
 
 def read_steps(
-    steps: OwnSteps,
-    name: str,
-    file: Path,
-    layer: str,
-    *,
-    check_agent: CheckAgent = lambda _name: None,
+    steps: OwnSteps, check_agent: CheckAgent = lambda _name: None
 ) -> StepWorkflow:
-    """The workflow of the agent `name`, from the text that was read with it."""
-    tree = read_tree(steps.text, file, keeps_source=True)
+    """The workflow, from the text that was read with its agent; it may have errors."""
+    tree = read_tree(steps.text, steps.file, keeps_source=True)
     # The agent's reader has said what is wrong with the YAML.
     tree.problems.clear()
     if isinstance(tree.value, dict):
         tree.value = fields_of(tree.value)
         _rename(tree)
     digest = hashlib.sha256(steps.text.encode("utf-8", "replace")).hexdigest()
-    return read_in(tree, (), layer, digest, name=name, check_agent=check_agent)
+    return read_in(
+        tree, (), steps.layer, digest, name=steps.agent, check_agent=check_agent
+    )
 
 
 def with_steps(loaded: Loaded, check_agent: CheckAgent) -> Loaded:
     """An agent's file, also with what is wrong with its steps."""
     if loaded.steps is None:
         return loaded
-    read = read_steps(
-        loaded.steps, loaded.name, loaded.file, loaded.layer, check_agent=check_agent
-    )
+    read = read_steps(loaded.steps, check_agent)
     problems = sorted((*loaded.problems, *read.problems), key=lambda p: p.line)
     definition = None if read.errors else loaded.definition
     return replace(loaded, definition=definition, problems=tuple(problems))
-
-
-def steps_of(definition: Definition) -> StepWorkflow | None:
-    """The workflow in an agent's own file; it may have errors. None if it has none."""
-    if definition.steps is None:
-        return None
-    source = definition.source
-    return read_steps(definition.steps, definition.name, source.file, source.layer)
 
 
 def find_steps(
@@ -74,13 +61,12 @@ def find_steps(
         BadDefinition, NotTrusted: its definition cannot be used.
     """
     definition = Registry.open(settings, project).find(agent, (layer,))
-    found = steps_of(definition) if definition else None
-    if found is None:
+    if definition is None or definition.steps is None:
         raise InvalidRequest(
             f"agent {agent!r} has no steps in its file any more, and its request asks "
             "for them: ask it again"
         )
-    return found
+    return read_steps(definition.steps)
 
 
 def _rename(tree: Tree) -> None:

@@ -64,6 +64,17 @@ def test_it_is_told_its_step_and_held_to_it(loop: Loop):
     assert left(loop, response) is None
 
 
+def test_steps_in_its_own_file_bind_it_too(loop: Loop):
+    loop.define("checker", AGENT + STEPS.replace("name: two\n", ""))
+
+    response = loop.run(ECHO, LIST, ECHO, submit())
+
+    said = loop.model.results()
+    assert response.success
+    assert "step look of the workflow checker does not allow Bash" in said[0]
+    assert "The workflow checker has ended" in said[2]
+
+
 def test_it_may_not_end_before_its_workflow(loop: Loop):
     define(loop)
 

@@ -33,7 +33,7 @@ def found_in(tmp_path, text):
     file.write_text(text)
     loaded = load(file, "user")
     assert loaded.steps is not None
-    return loaded, read_steps(loaded.steps, loaded.name, file, "user")
+    return loaded, read_steps(loaded.steps)
 
 
 def test_they_are_a_whole_workflow(tmp_path):
@@ -118,6 +118,18 @@ def test_a_request_has_the_steps_of_its_agent(world):
     applied = json.loads(record.read_text())["definition"]
     assert applied["workflow"] == {"name": "fixer", "layer": "user", "inAgent": True}
     assert begin()["steps"]["look"]["gate"]["tools"] == ["Read"]
+
+
+def test_an_agent_that_stands_on_it_has_its_steps(world):
+    define(world)
+    derived = "---\nname: gentle\ndescription: x\nbase: fixer\n---\nGently.\n"
+    (world.settings.home / "agents" / "gentle.md").write_text(derived)
+
+    asked = world.submit("it", agent="gentle", route="host")
+
+    [record] = world.store.place.state.rglob(f"requests/{asked}.json")
+    applied = json.loads(record.read_text())["definition"]
+    assert applied["workflow"] == {"name": "fixer", "layer": "user", "inAgent": True}
 
 
 def test_error_steps_with_a_mistake_are_not_asked(world):
