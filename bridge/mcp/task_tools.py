@@ -17,9 +17,10 @@ import orjson
 from bridge.api.bridge import Bridge
 from bridge.api.task_tools import call_tool
 from bridge.mcp.caller import identify
-from bridge.mcp.results import MAX_TEXT_CHARS
+from bridge.mcp.results import MAX_ANSWER_BYTES, MAX_TEXT_CHARS
 from bridge.mcp.starting import Wanted, next_step, start
 from bridge.protocol.ids import RequestId
+from bridge.protocol.wording import shortened
 from bridge.store.host_process import identify as process_of
 from bridge.tasks.claims import holder_in, holder_of_run
 from bridge.tasks.task import Holder
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from bridge.api.project import Project
     from bridge.mcp.caller import Caller
     from bridge.mcp.serving import Serving
+
+
+# What a task can say at length, and how much of it a list has if it is too long.
+_LONG = ("description", "validation_criteria", "reason")
+_TEXT_CHARS = 200
 
 
 def listed() -> list[mcp_types.Tool]:
@@ -75,6 +81,7 @@ def call(
         # A session that calls has to start its own agent.
         asked = bridge.store.find(RequestId(request_id))
         found["next"] = next_step(bridge, asked, caller) if asked else None
+    found = _fitting(found)
     text = orjson.dumps(found).decode()
     is_cut = len(text) > MAX_TEXT_CHARS
     return mcp_types.CallToolResult(
@@ -85,6 +92,22 @@ def call(
         ],
         structured_content=found,
     )
+
+
+def _fitting(found: dict[str, Any]) -> dict[str, Any]:
+    """A result, the texts of many tasks shortened if all of them would be too long.
+
+    A task may have a million characters, which would fill the context of who looks
+    what there is to do.
+    """
+    tasks = found.get("tasks")
+    if not tasks or len(orjson.dumps(found)) <= MAX_ANSWER_BYTES:
+        return found
+    short = [
+        task | {name: shortened(task[name], _TEXT_CHARS) for name in _LONG}
+        for task in tasks
+    ]
+    return found | {"tasks": short, "note": "long texts are cut: get_task has them"}
 
 
 class _Agents:

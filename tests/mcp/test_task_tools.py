@@ -85,6 +85,25 @@ def test_a_claim_of_an_agent_that_dies_is_taken_back(world: HookWorld):
     run(steps, world.project)
 
 
+def test_many_long_texts_do_not_fill_the_context(world: HookWorld):
+    tasks = Tasks(world.store)
+    for n in range(3):
+        tasks.create(f"task {n}", description="x" * 1_000_000)
+
+    async def steps(client: Client) -> None:
+        ready = await call_from(world, client, "list_ready_tasks", {})
+        whole = await call_from(world, client, "get_task", {"task_id": "#1"})
+        found = ready.structured_content
+        assert found is not None
+        assert len(json.dumps(found)) < 5_000
+        assert found["note"] == "long texts are cut: get_task has them"
+        assert found["tasks"][2]["description"] == "x" * 200 + "…"
+        assert whole.structured_content is not None
+        assert len(whole.structured_content["description"]) == 1_000_000
+
+    run(steps, world.project)
+
+
 def test_another_program_claims_while_its_server_runs(world: HookWorld):
     tasks = Tasks(world.store)
     tasks.create("one")
