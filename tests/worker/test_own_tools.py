@@ -41,8 +41,8 @@ class Loop:
         folder.mkdir(parents=True, mode=0o700, exist_ok=True)
         (folder / "worker.yaml").write_text(text)
 
-    def run(self, *replies: str, **options: Any) -> list[str]:
-        """The results of the calls, as the model saw them."""
+    def run(self, *replies: str, flow: str = "", **options: Any) -> list[str]:
+        """The results of the calls, as the model saw them, in an ask or a flow."""
         self.model = ScriptedModel([*replies, submit()])
 
         @contextmanager
@@ -52,7 +52,10 @@ class Loop:
         store, settings = self.bridge.store, self.bridge.settings
         executor = executors._model_executor(settings, store, opened)
         self.patch.setitem(executors._EXECUTORS, "endpoint", lambda *_: executor)
-        self.bridge.ask("Go.", "worker", route="endpoint", **options)
+        if flow:
+            self.bridge.run(flow, route="endpoint")
+        else:
+            self.bridge.ask("Go.", "worker", route="endpoint", **options)
         return self.model.results()
 
     def offered(self) -> list[str]:
@@ -78,6 +81,23 @@ def test_an_agent_works_on_a_task(loop):
     assert '"title":"Limit uploads"' in said[0]
     assert loop.bridge.tasks.get(1).status == "in_progress"
     assert (loop.bridge.tasks.get(1).assignee or "").startswith("agent ")
+
+
+def test_what_an_agent_holds_when_it_has_answered_is_open_again(loop):
+    """The process that it ran in goes on."""
+    loop.bridge.tasks.create("Limit uploads")
+
+    loop.run(own("claim_task", task_id="#1"))
+
+    assert [task.ref for task in loop.bridge.tasks.ready()] == ["#1"]
+
+
+def test_an_agent_of_a_run_claims_for_the_run(loop):
+    loop.bridge.tasks.create("Limit uploads")
+
+    loop.run(own("claim_task", task_id="#1"), flow='worker:"Go."')
+
+    assert (loop.bridge.tasks.get(1).assignee or "").startswith("run ")
 
 
 def test_only_those_that_are_listed_are_offered(loop):
