@@ -16,11 +16,11 @@ from __future__ import annotations
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
-from bridge.engine.deeds import DEEDS
-from bridge.engine.family import Family
+from bridge.engine.effects import EFFECTS
 from bridge.engine.long_steps import LongStep, do_in_background
 from bridge.engine.run_files import UnknownRun, folder_of, read
 from bridge.engine.run_ids import is_called
+from bridge.engine.run_tree import RunTree
 from bridge.errors import BridgeError
 from bridge.store import live_runs, wakeups
 from bridge.store.lock import lock_in
@@ -28,8 +28,8 @@ from bridge.store.sessions import live_sessions
 
 if TYPE_CHECKING:
     from bridge.config import Settings
-    from bridge.engine.family import Act
     from bridge.engine.run import Run
+    from bridge.engine.run_tree import Act
     from bridge.store.state import State
     from bridge.store.store import Store
 
@@ -64,17 +64,17 @@ def advance(
             _forget(state, run_id)
             raise
         with lock_in(folder, live_runs.LOCK, wait_s=state.lock_wait_s):
-            family = Family(opened, settings, state, root, folders, DEEDS)
-            found = family.advance(run_id, act)
+            tree = RunTree(opened, settings, state, root, folders, EFFECTS)
+            found = tree.advance(run_id, act)
         if reached is not None:
-            reached |= family.reached
-        if family.has_asked or family.reached:
+            reached |= tree.reached
+        if tree.has_asked or tree.reached:
             wakeups.wake(opened, live_sessions(opened))
     if long is not None:
-        long += family.long
+        long += tree.long
         # Nothing to do but to advance it again.
-        long += [LongStep(root, "", "")] if family.is_unfinished else []
-    elif family.long or family.is_unfinished:
+        long += [LongStep(root, "", "")] if tree.is_unfinished else []
+    elif tree.long or tree.is_unfinished:
         do_in_background(store.place, root)
     return found
 

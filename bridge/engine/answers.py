@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bridge.engine.agent_report import is_report, question_in, said_by
 from bridge.engine.last_steps import words_of
 from bridge.engine.pipeline_scope import Lazy, filled_in, plain, scope_of
-from bridge.engine.reported import is_report, question_in, said_by
 from bridge.engine.results import has_result, read_result
 from bridge.engine.run_files import folder_of, read, read_plan
 from bridge.engine.run_ids import child_id, node_of, request_id

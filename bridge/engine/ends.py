@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bridge.engine.agent_report import fact_of
 from bridge.engine.facts import MAX_QUESTIONS, REFUSED, UNANSWERED, fact_of_run
-from bridge.engine.reported import fact_of
 from bridge.engine.results import has_result
 from bridge.engine.run_files import UnknownRun
 from bridge.engine.run_ids import child_id, request_id

@@ -15,7 +15,7 @@ open and has no result: calls of tools at once, `LONG` ones in a process of thei
 tool's call has a key, by which what was done once is not done again.
 
 A new kind is a row of `KINDS`, besides its name in `bridge.flow.plan`. What it has done
-is a row of `DEEDS` in `bridge.engine.deeds`, what ends it one of `ENDS` in
+is a row of `EFFECTS` in `bridge.engine.effects`, what ends it one of `ENDS` in
 `bridge.engine.ends`, and how it is shown a case of `label_of` in
 `bridge.flow.drawing`. `bridge.engine.rehearsal` says what it would ask.
 """

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bridge.engine.agent_report import fact_of
 from bridge.engine.answers import Answers
 from bridge.engine.by_hand import BY
-from bridge.engine.reported import fact_of
 from bridge.engine.run_ids import request_id
 from bridge.engine.step import Step
 from bridge.engine.waiting import awaited

@@ -8,7 +8,7 @@ import pytest
 from engine.flowworld import World, child_of, lives
 
 from bridge.engine import by_hand
-from bridge.engine.family import Family
+from bridge.engine.run_tree import RunTree
 from bridge.engine.view import view
 from bridge.flow.compiler import compile_flow
 from bridge.flow.parser import parse_flow
@@ -42,7 +42,7 @@ def test_a_called_flow_goes_on_though_it_has_asked_no_agent(world, monkeypatch):
     """Who answered its checkpoint was killed before its call."""
     run, child = deep(world)
     with monkeypatch.context() as patch:
-        patch.setattr(Family, "run", partialmethod(killed, Family.run, child))
+        patch.setattr(RunTree, "run", partialmethod(killed, RunTree.run, child))
         with pytest.raises(KeyboardInterrupt):
             agree(world, child)
     assert world.waiting() == {}
@@ -52,10 +52,10 @@ def test_a_called_flow_goes_on_though_it_has_asked_no_agent(world, monkeypatch):
     assert [*world.waiting()] == ["a"]
 
 
-def killed(family, run, known, name):
+def killed(tree, run, known, name):
     if name.startswith("f") and name != known:
         raise KeyboardInterrupt
-    return run(family, name)
+    return run(tree, name)
 
 
 def test_prune_keeps_what_called_flows_of_a_living_run_have_answered(world):

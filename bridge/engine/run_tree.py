@@ -1,7 +1,7 @@
 """Runs that share a lock: one that nobody called, and all below it.
 
 Each is taken one step after the other, and each step is written before what it makes
-due is done (`bridge.engine.deeds`).
+due is done (`bridge.engine.effects`).
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
     # What a person does with a run.
     Act = Callable[[Step], object]
     # What is done in the world for a run: with the id and the node that are due.
-    Deed = Callable[["HeldRun", str, str], None]
+    Effect = Callable[["HeldRun", str, str], None]
 
 
-class Family:
+class RunTree:
     """A run that nobody called, and all below it, under its lock.
 
     Attributes:
-        deeds: how what is due is done (`bridge.engine.deeds`).
+        effects: how what is due is done (`bridge.engine.effects`).
         next: runs that were told of something, still to be advanced.
         has_asked: whether a session could take something new.
         reached: the checkpoints that a session may ask its person about since now.
@@ -73,12 +73,12 @@ class Family:
         state: State,
         root: str,
         folders: ExitStack,
-        deeds: Mapping[str, Deed],
+        effects: Mapping[str, Effect],
     ) -> None:
         self.store = store
         self.settings = settings
         self.state = state
-        self.deeds = deeds
+        self.effects = effects
         self.next: deque[str] = deque()
         self.has_asked = False
         self.reached: set[str] = set()
@@ -168,13 +168,13 @@ class Family:
 class HeldRun:
     """A run whose lock is held."""
 
-    def __init__(self, family: Family, folder: Folder, run_id: str) -> None:
-        self.family = family
+    def __init__(self, tree: RunTree, folder: Folder, run_id: str) -> None:
+        self.tree = tree
         self.folder = folder
-        self.run = read(folder, run_id, family.state.key())
-        self.answers = Answers(family.state, self.run)
+        self.run = read(folder, run_id, tree.state.key())
+        self.answers = Answers(tree.state, self.run)
         self.ends = Ends(self.answers)
-        self.answers.have_back = partial(family.deeds["recall"], self)
+        self.answers.have_back = partial(tree.effects["recall"], self)
         # What could not be asked at all.
         self.refused: dict[str, Fact] = {}
         self.is_unwritten = False
@@ -191,7 +191,7 @@ class HeldRun:
 
     def find_definition(self, agent: str, route: RouteName) -> Definition | None:
         """The definition of an agent that the run asks, as a route needs it."""
-        return self.family.definitions.find(self.folder, self.plan, agent, route)
+        return self.tree.definitions.find(self.folder, self.plan, agent, route)
 
     def advance(self, act: Act | None) -> None:
         """Take the run as far as it goes now."""
@@ -199,8 +199,8 @@ class HeldRun:
             self._do_due()
             while self._step(act):
                 act = None
-                if self.is_unwritten and self.family.is_late():
-                    self.family.is_unfinished = True
+                if self.is_unwritten and self.tree.is_late():
+                    self.tree.is_unfinished = True
                     break
                 self._do_due()
         finally:
@@ -211,7 +211,7 @@ class HeldRun:
 
     def _step(self, act: Act | None) -> bool:
         """Take a step, and write it; False if nothing has changed."""
-        run, now_ms = self.bounded(), self.family.state.now_ms()
+        run, now_ms = self.bounded(), self.tree.state.now_ms()
         self.answers.follow(run)
         is_running = run["status"] == "running"
         facts = {**self.refused} if is_running else {}
@@ -220,8 +220,8 @@ class HeldRun:
         is_late = is_running and now_ms >= (run["until"] or now_ms + 1)
         if not (act or facts or is_late or (is_running and run["look"])):
             return False
-        used = self.family.used_by_others(run)
-        run |= {"at": now_ms, "uptime": uptime(self.family.state.clock).to_data()}
+        used = self.tree.used_by_others(run)
+        run |= {"at": now_ms, "uptime": uptime(self.tree.state.clock).to_data()}
         made = Step(self.plan, run, self.answers.truth, used, self.answers.evaluated)
         # Conditions are about the run as it becomes.
         self.answers.follow(made.run)
@@ -241,7 +241,7 @@ class HeldRun:
         else:
             # What a person has done cannot be found out again.
             self.write(made.run, durable=act is not None)
-        self.family.reached |= self._questions(made.run) - self._questions(run)
+        self.tree.reached |= self._questions(made.run) - self._questions(run)
         return True
 
     def _questions(self, run: Run) -> set[str]:
@@ -252,8 +252,8 @@ class HeldRun:
         return {request_id(run, name) for name in names}
 
     def bounded(self) -> Run:
-        """The run, within what holds for all runs of the family."""
-        root, state = self.family.root.run, self.family.state
+        """The run, within what holds for all runs of the tree."""
+        root, state = self.tree.root.run, self.tree.state
         bounds: dict[str, Any] = {
             "agents": root["agents"],
             "tokens": root["tokens"],
@@ -266,10 +266,10 @@ class HeldRun:
 
     def write(self, run: Run, *, durable: bool = False) -> None:
         """Write how far the run is."""
-        state, before = self.family.state, self.run
+        state, before = self.tree.state, self.run
         if run["status"] in LIVE and before["status"] not in LIVE:
             live_runs.mark(state, run["run"])
-        if run["asked"] != before["asked"] and self is not self.family.root:
+        if run["asked"] != before["asked"] and self is not self.tree.root:
             self.count(run["run"], run["asked"])
         write(self.folder, run, state.key(), durable=durable)
         if run["status"] != before["status"]:
@@ -279,7 +279,7 @@ class HeldRun:
 
     def count(self, called: str, asked: int) -> None:
         """Note a called run, and how many agents it has asked, before it is so."""
-        root = self.family.root
+        root = self.tree.root
         counts = {**root.run["called"], called: asked}
         root.write({**root.run, "rev": root.run["rev"] + 1, "called": counts})
 
@@ -287,7 +287,7 @@ class HeldRun:
         """Do what is due. What cannot be done now stays due."""
         run = self.run
         dropped = {id_ for act, id_, _ in run["due"] if act == "cancel"}
-        may_ask = run["status"] == "running" and not self.family.is_off()
+        may_ask = run["status"] == "running" and not self.tree.is_off()
         left: list[Command] = []
         for command in run["due"]:
             act, id_, node = command
@@ -296,23 +296,23 @@ class HeldRun:
             if act in ("ask", "call") and not may_ask:
                 left.append(command)
                 continue
-            self.family.deeds[act](self, id_, node)
+            self.tree.effects[act](self, id_, node)
         # While it was done, agents of a called run may have been counted.
         self.run = {**self.run, "due": left}
         if may_ask and "form" in run:
             for name in run["open"]:
                 if run["nodes"][name].get("kind") == "tool":
-                    self.family.deeds["tool"](self, request_id(run, name), name)
+                    self.tree.effects["tool"](self, request_id(run, name), name)
 
     def _find_long(self) -> None:
         """What is open that takes long, and that nobody does."""
         run = self.run
-        if "form" not in run or run["status"] != "running" or self.family.is_off():
+        if "form" not in run or run["status"] != "running" or self.tree.is_off():
             return
         for name, entry in run["nodes"].items():
             asked = request_id(run, name)
             if self._is_to_be_done(entry, asked) and not is_claimed(self.folder, asked):
-                self.family.long.append(LongStep(run["run"], name, asked))
+                self.tree.long.append(LongStep(run["run"], name, asked))
 
     def _is_to_be_done(self, entry: Entry, asked: str) -> bool:
         """Whether a step takes long, and has not ended."""
@@ -321,7 +321,7 @@ class HeldRun:
             return state == "open" and self.answers.result(asked) is None
         if (kind, state) not in (("agent", "open"), ("background", "ok")):
             return False
-        is_waiting = self.family.state["requests"].has(file_of(asked))
+        is_waiting = self.tree.state["requests"].has(file_of(asked))
         return is_waiting and self.folder.has(headless_sign(asked))
 
 

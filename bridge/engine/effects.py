@@ -1,7 +1,7 @@
-"""What is done in the world for a run: for what it says is due, and for its tools.
+"""What is done outside of a run: for what it says is due, and for its tools.
 
-Each of `DEEDS` is done again by the next one who looks, if this one was killed: what it
-comes to is known by an id.
+If a process is killed, the next one that looks does each of `EFFECTS` again: its result
+is known by an id.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from bridge.store.submit import is_submitted, submit
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from bridge.engine.family import Deed, HeldRun
+    from bridge.engine.run_tree import Effect, HeldRun
 
 
 def ask(held: HeldRun, asked: str, node: str) -> None:
     """Submit the request of a node, unless that was done."""
-    family, state = held.family, held.family.state
+    tree, state = held.tree, held.tree.state
     if is_submitted(state, asked):
         return
     from bridge.engine.asks import Texts, request_of
 
     with _refusing(held, asked):
         request = request_of(
-            family.store,
+            tree.store,
             held.find_definition,
             Texts(held.bounded(), held.details, held.answers),
             node=node,
@@ -49,7 +49,7 @@ def ask(held: HeldRun, asked: str, node: str) -> None:
             # Whoever looks has it served in a process of its own.
             held.folder.touch(headless_sign(asked))
         submit(state, request, fan_out=held.run["fanOut"])
-        family.has_asked |= request.route == "host"
+        tree.has_asked |= request.route == "host"
 
 
 def tool(held: HeldRun, asked: str, node: str) -> None:
@@ -63,17 +63,17 @@ def tool(held: HeldRun, asked: str, node: str) -> None:
 def _call_tool(held: HeldRun, asked: str, node: str) -> None:
     from bridge.engine.tool_steps import Caller, call_tool
 
-    family = held.family
+    tree = held.tree
 
     caller = Caller(
-        family.store,
-        family.settings,
-        family.state,
+        tree.store,
+        tree.settings,
+        tree.state,
         held.run,
         held.details,
         held.answers,
         held.find_definition,
-        family.note_asked,
+        tree.note_asked,
     )
     call_tool(caller, asked, node)
 
@@ -90,13 +90,13 @@ def call(held: HeldRun, child: str, node: str) -> None:
     from bridge.engine.asks import Texts
     from bridge.engine.begin import begin_child
 
-    family, resumed = held.family, held.run["resumed"]
+    tree, resumed = held.tree, held.run["resumed"]
     with _refusing(held, request_id(held.run, node)):
         texts = Texts(held.run, held.details, held.answers)
-        begin_child(family.state, texts, node=node, child=child)
-        if child not in family.root.run["called"]:
+        begin_child(tree.state, texts, node=node, child=child)
+        if child not in tree.root.run["called"]:
             held.count(child, 0)
-        called = family.run(child)
+        called = tree.run(child)
         is_behind = called.run["resumed"] < resumed
         called.advance(partial(by_hand.go_on, resumed=resumed) if is_behind else None)
 
@@ -118,9 +118,9 @@ def _refusing(held: HeldRun, asked: str) -> Iterator[None]:
 
 def cancel(held: HeldRun, id_: str, node: str) -> None:
     """End a request, a called run, or a program."""
-    state = held.family.state
+    state = held.tree.state
     if "-" not in id_:
-        held.family.look(id_, by_hand.cancel)
+        held.tree.look(id_, by_hand.cancel)
     elif held.plan["nodes"][node]["kind"] in LONG:
         # Whoever does it sees that.
         put_result(state, held.run["run"], id_, CANCELLED)
@@ -133,11 +133,11 @@ def cancel(held: HeldRun, id_: str, node: str) -> None:
 def tell(held: HeldRun, _id: str, _node: str) -> None:
     """Have the run that called this one look at it."""
     if held.run["parent"]:
-        held.family.next.append(held.run["parent"][0])
+        held.tree.next.append(held.run["parent"][0])
 
 
 # By what a run says is due; tools are called without being due, and recalled.
-DEEDS: Mapping[str, Deed] = {
+EFFECTS: Mapping[str, Effect] = {
     "ask": ask,
     "call": call,
     "cancel": cancel,
