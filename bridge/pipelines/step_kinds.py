@@ -34,7 +34,7 @@ _MADE = {
     "branch": ("branch",),
     "create": ("folder", "branch", "base"),
     "commit": ("commit",),
-    "merge": ("commit", "how", "into", "conflict"),
+    "merge": ("commit", "how", "into", "conflict", "change"),
     "remove": (),
 }
 _FOLDER = "{}.output.folder"

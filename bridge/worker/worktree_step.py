@@ -30,8 +30,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 def do_worktree(place: Place, texts: Texts, call: WorktreeCall) -> Result:
     """Do it, and say what it came to; done before, it comes to the same.
 
-    A conflict fails with the files as its `conflict`: that is work for an agent, and
-    what is refused is none.
+    A conflict fails with the files as its `conflict`, and what was to be merged as its
+    `change`: that is work for an agent, and what is refused is none.
 
     Raises:
         WorktreeRefused: it cannot be done; nothing is lost.
@@ -41,8 +41,8 @@ def do_worktree(place: Place, texts: Texts, call: WorktreeCall) -> Result:
     given = texts.mapping(call["arguments"])
     found = _ACTIONS[call["action"]](place, texts, given)
     if isinstance(found, worktrees.Conflict):
-        files = {"conflict": list(found.files)}
-        return {"how": "failed", "why": str(found), "output": files}
+        output = {"conflict": list(found.files), "change": found.change}
+        return {"how": "failed", "why": str(found), "output": output}
     return {"how": "ok", "why": "", "output": found}
 
 

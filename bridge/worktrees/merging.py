@@ -10,7 +10,7 @@ already are as good as old ones. A merge that conflicts changes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +19,7 @@ from bridge.worktrees import refs
 from bridge.worktrees.attributes import check_unfiltered, driven, listed
 from bridge.worktrees.entries import entries, first_line, folder_named
 from bridge.worktrees.index_file import IndexCopy, conflicts_of
+from bridge.worktrees.patches import patch
 from bridge.worktrees.refused import DirtyFiles, WorktreeRefused
 from bridge.worktrees.repository import Git, bounded, opened
 from bridge.worktrees.work_tree import Change, changes, dirty, publish
@@ -45,11 +46,19 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A branch cannot be merged; nothing was changed, it and its worktree are kept."""
+    """A branch cannot be merged; nothing was changed, it and its worktree are kept.
+
+    Attributes:
+        branch: what was to be merged.
+        into: the branch that has changed the same places.
+        files: those that both change.
+        change: all that `branch` changes, as `patches.patch` gives it.
+    """
 
     branch: str
     into: str
     files: tuple[str, ...]
+    change: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         """The sentence for a person, with the way out."""
@@ -135,10 +144,10 @@ def _merged_tree(git: Git, branch: str, into: str) -> str | Conflict:
     ]
     by_program = driven(git, sorted(sides[0] & sides[1]), ours, theirs)
     if by_program:
-        return Conflict(branch, into, tuple(by_program))
+        return Conflict(branch, into, tuple(by_program), patch(git, str(base), theirs))
     index = git.repo.merge_commits(ours, theirs)
     if files := conflicts_of(index):
-        return Conflict(branch, into, files)
+        return Conflict(branch, into, files, patch(git, str(base), theirs))
     return str(index.write_tree(git.repo))
 
 

@@ -188,6 +188,7 @@ def test_a_conflict_is_made_again_on_top_of_the_others(project, host):
     assert agents.asked_for("#2") == [*ROUND, "merge"]
     asked = next(p for p in agents.prompts if "does not merge into" in p)
     assert "shop.py" in asked
+    assert "+# task #2" in asked
     assert (project.folder / "shop.py").read_text() == "# task #3\n"
     # The change as it was made first is still there.
     (kept,) = worktrees(project)

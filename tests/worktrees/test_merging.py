@@ -11,6 +11,7 @@ from mergeworld import BRANCH, done, merge
 
 from bridge import worktrees
 from bridge.worktrees import Conflict, DirtyFiles, Merged
+from bridge.worktrees.patches import MAX_CHARS
 
 
 def everything(folder):
@@ -161,6 +162,9 @@ def test_a_conflict_is_named_and_changes_nothing(
     found = merge(repository)
 
     assert found == Conflict(BRANCH, "main", (file,))
+    # Who takes it out need not have both folders.
+    shown = repository.git("diff", f"main~1...{BRANCH}").splitlines()
+    assert {line for line in shown if line[:1] in "+-"} <= {*found.change.splitlines()}
     assert str(found) == (
         f"'{BRANCH}' does not merge into 'main': both change {file}. Nothing was "
         "merged, and the branch is kept. What to do: in its worktree, git merge main, "
@@ -169,6 +173,20 @@ def test_a_conflict_is_named_and_changes_nothing(
     assert everything(repository.folder) == before
     assert repository.tip(BRANCH) == made
     assert worktrees.status(worktree).exists
+
+
+def test_a_long_change_names_what_it_leaves_out(repository, worktree):
+    done(repository, worktree, a="theirs\n", b="x\n" * MAX_CHARS, c="short\n")
+    repository.write("a", "ours\n")
+    repository.commit("ours")
+
+    found = merge(repository)
+
+    assert isinstance(found, Conflict)
+    assert len(found.change) < MAX_CHARS
+    assert {"+theirs", "+short", "Left out, too long: b"} <= {
+        *found.change.splitlines()
+    }
 
 
 def test_a_conflict_is_resolved_in_the_worktree(repository, worktree):
