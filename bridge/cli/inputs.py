@@ -124,12 +124,12 @@ def hint_of_quotes(options: Namespace) -> Iterator[None]:
         ) from None
 
 
-def whole(argument: str) -> str:
+def whole(argument: str, what: str = "the prompt") -> str:
     """An argument unchanged, if it is UTF-8."""
     try:
-        return decoded(argument.encode("utf-8", "surrogateescape"), "the prompt")
+        return decoded(argument.encode("utf-8", "surrogateescape"), what)
     except UnicodeEncodeError:
-        raise InvalidRequest("the prompt is not UTF-8") from None
+        raise InvalidRequest(f"{what} is not UTF-8") from None
 
 
 def read_words(file: Path | None, what: str) -> str:
@@ -185,7 +185,7 @@ def read_pairs(option: str, values: list[str] | None) -> dict[str, Any]:
         found[name.removesuffix(":")] = (
             _json_of(f"{option} {each!r}", value)
             if name.endswith(":")
-            else whole(value)
+            else whole(value, f"{option} {name}")
         )
     return found
 

@@ -291,6 +291,10 @@ def test_without_an_agent_no_session_is_needed(project, tmp_path):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
+        (
+            ["coordinator", "--param", "session_task=\udcff"],
+            "--param session_task: expected UTF-8, got byte 0xff at offset 0",
+        ),
         (["coordinator"], "needs the input 'task'"),
         (["coordinator", "--param", "epic=1"], "no input 'epic'; it takes task"),
         (["task-expanson"], "no workflow or flow is named 'task-expanson'; did you "),

@@ -94,6 +94,27 @@ def test_a_yes_that_comes_too_late_is_none(project):
     assert ended(project, run) == ENDS[LATE]
 
 
+SHIPPING = """
+allow: ["Bash(false)"]
+steps: [{id: ship, approval: "Ship it?", exec: ["false"], retries: 1}]
+"""
+
+
+def test_who_has_agreed_is_not_asked_again_when_it_is_tried_again(project):
+    run = begun(project, SHIPPING)
+    terminal = Terminal(project, "approve", run, "yes")
+    assert terminal.end() == 0
+    # By a process of its own: nobody follows the run.
+    wait_until(lambda: ended(project, run)[0] == "failed", what="its end")
+
+    project.run("run", "--resume", run)
+
+    now = view(project.bridge.store, run).run
+    assert (now["status"], now["why"]) == ("failed", "ship: exit code 1")
+    assert now["nodes"]["ship"]["attempt"] == 3
+    assert [each["text"] for each in now["said"].values()] == ["yes"]
+
+
 ASKING = printing(
     result(
         structured_output={
