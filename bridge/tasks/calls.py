@@ -33,6 +33,10 @@ def digest_of(arguments: dict[str, Any]) -> str:
     return sha256_of(dumps(arguments, sort_keys=True))
 
 
+def _is_utf8(text: str) -> bool:
+    return text.isascii() or text == text.encode(errors="replace").decode()
+
+
 def remembered(
     connection: sqlite3.Connection, key: str, tool: str, digest: str
 ) -> tuple[Any] | None:
@@ -41,7 +45,7 @@ def remembered(
     Raises:
         KeyUsed: it was another call.
     """
-    if not key or len(key) > _LONGEST:
+    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST or not _is_utf8(key):
         raise InvalidRequest(
             f"key {quoted(key)}: expected text of 1 to {_LONGEST} characters"
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bridge import worktrees
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
+from bridge.protocol.wording import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,7 +58,7 @@ def _create(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]
     if not _NAME.fullmatch(name):
         raise InvalidRequest(
             "the name of a worktree must have letters, digits, `.`, `_`, `-` only, got "
-            f"{name!r}"
+            f"{quoted(name)}"
         )
     made = worktrees.create(
         Path(place.project),

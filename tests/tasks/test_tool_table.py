@@ -190,8 +190,9 @@ def test_error_a_key_of_another_call(tools):
         tools("create_task", key="k", title="two")
     with pytest.raises(KeyUsed, match="of create_task"):
         tools("claim_task", key="k", task_id="#1")
-    with pytest.raises(InvalidRequest, match="expected text of 1 to 400"):
-        tools("claim_task", key="", task_id="#1")
+    for key in ("", "x" * 401, "\ud800", 7):
+        with pytest.raises(InvalidRequest, match="expected text of 1 to 400"):
+            tools("claim_task", key=key, task_id="#1")
 
 
 def test_what_was_refused_is_not_remembered(tools):
