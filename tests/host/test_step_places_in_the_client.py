@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import needs
 import pytest
+from claudeworld import answered, ask
 from hostworld import host_world
 from mcpstage import calling as calling_ours
 from mcpstage import register
@@ -27,6 +30,7 @@ from test_step_workflows_in_the_client import (
     shell,
     write,
 )
+from test_variables_in_the_client import LONG, SHORT
 
 pytestmark = pytest.mark.host
 
@@ -87,6 +91,66 @@ def test_an_agent_that_answers_at_once_has_begun_its_workflow(tmp_path, how):
     assert NOT_DONE in words
     assert LOOK in words
     assert WORK in words
+
+
+@pytest.mark.parametrize("how", ["stream", "terminal"])
+def test_a_compacted_agent_is_told_its_step_again(tmp_path, how):
+    """And its transition still leads on."""
+    left, turns = [], []
+
+    def answers(_prompt, request):
+        turns.append(json.dumps(request.messages))
+        return reply(left.pop(0)) if left else reply(OUTPUT)
+
+    model = obedient_model(answers)
+    with host_world(tmp_path, model, env=SHORT, record=["SessionStart"]) as world:
+        define(world)
+        world.allow("Bash", "Write")
+        world.define("worker", WORKER)
+        left += [shell("ls"), shell(LONG), write(world, "early"), shell(SEEN)]
+        left += [write(world), shell(DONE)]
+        request = world.submit(agent="worker")
+        with world.terminal() if how == "terminal" else world.stream():
+            response = world.ended(request)
+            world.wait_until_forgotten()
+        compacted = [each for each in world.events if each["source"] == "compact"]
+
+    after = [each for each in turns if "This session is being continued" in each]
+    assert response.success
+    assert compacted[0]["agent_id"]
+    assert LOOK in after[0]
+    assert REFUSED in after[-1]
+    assert after[-1].index(LOOK) < after[-1].index(WORK)
+    assert "The workflow two has ended" in after[-1]
+    assert (made(world, "early"), made(world)) == (False, True)
+
+
+def test_a_killed_process_leaves_no_workflow_and_the_next_begins_anew(tmp_path):
+    calls = [shell(SEEN), shell("kill -9 $CLAUDE_PID")]
+    seen = []
+
+    def model(request):
+        seen.append(json.dumps(request.messages))
+        return reply(calls.pop(0) if calls else tool_use("StructuredOutput", ANSWER))
+
+    env = {"BRIDGE_CLAUDE": str(needs.client())}
+    with host_world(tmp_path, model) as world:
+        define(world)
+        world.allow("Bash", "Write")
+        world.define("worker", WORKER)
+        killed = answered(ask(world, "worker", "Go.", env=env))
+        left = [*(world.store.place.state / "agents").iterdir()]
+        calls += [write(world, "early"), shell(SEEN), write(world), shell(DONE)]
+        done = answered(ask(world, "worker", "Go on.", env=env))
+
+    assert killed["error"]["code"] == "agent_error"
+    assert WORK in seen[1]
+    assert left == []
+    assert done["success"] is True
+    assert LOOK in seen[2]
+    assert WORK not in seen[2]
+    assert REFUSED in seen[-1]
+    assert (made(world, "early"), made(world)) == (False, True)
 
 
 def test_a_person_begins_one_in_an_open_session(tmp_path):
