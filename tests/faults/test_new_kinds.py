@@ -18,7 +18,7 @@ from stepworld import activate, after, call, record, step, variables
 
 from bridge.agents.workflow_choice import workflow_settings
 from bridge.api.compiled_runs import compiled
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, StateRefused
 from bridge.tasks.task import Holder, NewTask
 from bridge.tasks.tasks import Tasks
 
@@ -68,6 +68,21 @@ def test_a_planted_result_is_none_and_the_program_runs(tmp_path, how):
 
     assert (world.store.place.project / "ran").read_text() == "x\n"
     assert [task.title for task in Tasks(world.store).list()] == ["code 0"]
+
+
+@pytest.mark.parametrize("how", ["nothing", "a link", "a pipe"])
+def test_what_lies_in_place_of_the_results_is_named(tmp_path, how):
+    """The whole state was said to be no directory."""
+    world = PipeWorld(tmp_path)
+    run = world.begin(pipeline(only=program("true")))
+    folder = world.store.place.state / "runs" / run / "results"
+    plant(folder, how)
+
+    with pytest.raises(StateRefused, match=f"{run}/results: not a folder of its own"):
+        world.do_all(run)
+
+    folder.unlink()
+    assert world.do_all(run)["status"] == "completed"
 
 
 @pytest.mark.parametrize("how", ["a link", "another name", "a pipe", "a folder"])
