@@ -142,8 +142,15 @@ def _on_tasks(agents: _Agents) -> Iterator[Tool]:
         f"agent {asked}", identify(os.getpid()), request=asked
     )
     context = ToolContext(agents.store, agents.settings, who, agents.start)
+
+    def validated(given: Json) -> Any:
+        """What its validator says, which has answered once it has been started."""
+        begun = call(context, "validate_task", given)
+        return call(context, "get_validation_status", {"task_id": begun["task_id"]})
+
     for name, tool in TOOLS.items():
-        yield _tool(name, tool.about, tool.schema, partial(call, context, name))
+        run = validated if name == "validate_task" else partial(call, context, name)
+        yield _tool(name, tool.about, tool.schema, run)
 
 
 def _on_variables(agents: _Agents) -> Iterator[Tool]:

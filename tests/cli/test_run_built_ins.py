@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from screens import on_terminal
 from scripted_server import say
 
 DEVELOPED = {"status": "success", "summary": "It greets.", "files": [], "evidence": []}
@@ -68,12 +69,87 @@ def test_error_nobody_who_could_do_it(project, task):
     assert str(project.bridge.tasks.get(task.ref).status) == "open"
 
 
-def test_error_a_route_that_its_agent_does_not_take(endpoint, task):
-    words = ("--param", f"task={task.ref}", "--route", "endpoint")
-    ran = endpoint.run("run", "task-expansion", *words)
+TASK_OPS = {"status": "success", "summary": "Done.", "tasks": []}
 
-    assert ran.code == 2
-    assert "does not take the route endpoint; it takes host or claude" in ran.err
+
+def tool(name, **arguments):
+    return say(json.dumps({"tool": f"mcp__hostbridge__{name}", "arguments": arguments}))
+
+
+def submitted(**answer):
+    return say(json.dumps({"tool": "submit_result", "arguments": answer}))
+
+
+def expansion(task):
+    """What a model does that is led through task-expansion."""
+    subtasks = [
+        {"title": "It says hello", "description": "", "validation_criteria": ""},
+        {"title": "It says who", "description": "", "depends_on": [0]},
+    ]
+    return [
+        tool("get_task", task_id=task),
+        tool("set_variables", values={"research_complete": True}),
+        tool("save_expansion_spec", task_id=task, spec={"subtasks": subtasks}),
+        tool("execute_expansion", task_id=task),
+        submitted(**TASK_OPS),
+    ]
+
+
+def test_a_task_is_divided_on_a_model_server(endpoint, server, task):
+    server.acts = expansion(task.ref)
+
+    words = ("--param", "task=1", "--route", "endpoint")
+    ran = endpoint.run("run", "task-expansion", *words, "--json")
+
+    assert ran.code in (0, 7), ran
+    titles = [each["title"] for each in ran.json["answers"][0]["subtasks"]]
+    assert titles == ["It says hello", "It says who"]
+
+
+def test_each_step_is_told_by_its_values_without_a_terminal(endpoint, server, task):
+    server.acts = expansion(task.ref)
+
+    words = ("--param", "task=1", "--route", "endpoint")
+    told = endpoint.run("run", "task-expansion", *words).err
+
+    assert "work ok after" in told
+    assert ": task-ops: #1\n" in told
+    assert "${{" not in told
+
+
+def test_each_step_is_shown_on_a_terminal(endpoint, server, task):
+    server.acts = expansion(task.ref)
+
+    words = ("--param", "task=1", "--route", "endpoint")
+    shown = on_terminal(endpoint, "run", "task-expansion", *words, columns=80)
+
+    assert "task-ops: #1" in shown
+    assert "3 of 3 steps" in shown
+    assert "It says who" in shown
+
+
+def validation(talk, asked):
+    """What models say that are led through task-validation, and that validate."""
+    told = json.dumps(asked["messages"])
+    if "You work on task" not in told:
+        act = submitted(**JUDGED)
+    elif "is closed. Report" in told:
+        act = submitted(**TASK_OPS)
+    elif "Call mcp__hostbridge__validate_task with" in told:
+        act = tool("validate_task", task_id="#1")
+    else:
+        act = tool("get_validation_context_smart", task_id="#1")
+    act(talk, asked)
+
+
+def test_a_task_is_validated_and_closed_on_a_model_server(endpoint, server, task):
+    server.acts = [validation]
+
+    words = ("--param", f"task={task.ref}", "--route", "endpoint")
+    ran = endpoint.run("run", "task-validation", *words, "--json")
+
+    assert ran.code in (0, 7), ran
+    assert str(endpoint.bridge.tasks.get(task.ref).status) == "closed"
 
 
 @pytest.mark.parametrize(
