@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from hostworld import host_world
-from mcpstage import calling, register, results
+from hostworld import code_of, host_world
+from mcpstage import OURS, calling, register, results
 from polling import wait_until
 from stage.models import obedient_model
-from stage.replies import reply
+from stage.replies import Reply, ToolUse, error, reply, tool_use
 
 from bridge.tasks.tasks import Tasks
 
@@ -61,6 +61,37 @@ def test_a_session_divides_validates_and_closes(tmp_path):
     assert json.loads(begun)["state"] == "running"
     assert '"bridge:' in json.loads(begun)["next"]
     assert closed["status"] == "closed"
+
+
+def test_a_task_of_an_agent_that_died_is_free(tmp_path):
+    """Its session is still open, and so is the server that it called."""
+    claims: list[str] = []
+
+    def dies(_prompt, request):
+        if OURS + "claim_task" not in request.tools:
+            query = {"query": f"select:{OURS}claim_task", "max_results": 5}
+            return Reply((tool_use("ToolSearch", query),), delay_s=0.2)
+        claims[:] = [each.text for each in request.tool_results if "#1" in each.text]
+        if not claims:
+            return reply(ToolUse(OURS + "claim_task", {"task_id": "#1"}))
+        return error(400, "invalid_request_error", "Not like that")
+
+    with host_world(tmp_path, obedient_model(dies)) as world:
+        tasks = Tasks(world.bridge.store)
+        tasks.create("one")
+        register(world)
+        world.allow("mcp__hostbridge")
+        request = world.submit()
+        with world.stream():
+            response = world.ended(request)
+            (live,) = world.live()
+            free = [task.ref for task in tasks.ready()]
+
+    assert code_of(response) == "agent_error"
+    (claimed,) = claims
+    assert json.loads(claimed)["assignee"].startswith("agent ")
+    assert live.session_id not in json.loads(claimed)["assignee"]
+    assert free == ["#1"]
 
 
 def test_a_task_of_a_session_that_is_gone_is_free(tmp_path):
