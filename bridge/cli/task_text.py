@@ -31,6 +31,8 @@ _COLOURS: dict[Status, Style] = {
     Status.CLOSED: "dim",
 }
 _FURTHER = "    "
+# Further in, nobody sees how deep a task is, and a line would be all blanks.
+_DEEPEST = 20
 
 
 def task_table(tasks: Iterable[Task], width: int | None) -> Iterator[Line]:
@@ -56,7 +58,7 @@ def tree_lines(branches: Iterable[Branch], width: int | None) -> list[Line]:
     """Each task below its parent, further in."""
     lines: list[Line] = []
     for depth, task in branches:
-        indent = "  " * depth
+        indent = "  " * min(depth, _DEEPEST)
         lines += wrapped(
             f"{indent}{line_of(task)}", width, below=_FURTHER, whole_words=True
         )

@@ -55,6 +55,12 @@ def test_screen_of_a_tree():
     same_as_file("task-tree", lambda w: tree_lines(branches, w))
 
 
+def test_a_task_far_below_is_still_seen():
+    (line,) = tree_lines([Branch(9_999, HELD)], None)
+
+    assert len(str(line)) < 200
+
+
 def test_screen_of_one():
     holder = Holder(HELD.assignee, HOST)
     same_as_file("task-show", lambda w: task_lines(HELD, holder, 2 * HOUR_MS, w))
