@@ -130,9 +130,10 @@ class Tasks:
 
     def create_all(self, new: Iterable[NewTask]) -> Found:
         """Add tasks, all or none of them; one may name the uuid of an earlier one."""
-        now_ms = self.store.now_ms()
+        # Made before anything is locked: a generator may take its time.
+        wanted, now_ms = [*new], self.store.now_ms()
         with self.database.write() as connection:
-            numbers = [records.insert(connection, each, now_ms) for each in new]
+            numbers = [records.insert(connection, each, now_ms) for each in wanted]
             return [records.get(connection, number) for number in numbers]
 
     def update(self, ref: Ref, **values: Unpack[TaskFields]) -> Task:

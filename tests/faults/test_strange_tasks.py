@@ -73,6 +73,18 @@ def test_a_circle_in_a_file_that_somebody_edited_ends(tmp_path):
     assert {task.status for task in tasks.list()} == {Status.OPEN}
 
 
+def test_who_makes_up_tasks_meanwhile_locks_nobody_out(tmp_path):
+    tasks = Tasks(store_in(tmp_path, lock_wait_s=0.1))
+
+    def made_up():
+        yield NewTask("one")
+        tasks.create("of another")
+        yield NewTask("two")
+
+    assert [task.title for task in tasks.create_all(made_up())] == ["one", "two"]
+    assert len(tasks.list()) == 3
+
+
 def chain(many: int) -> bytes:
     """Closed tasks, each below the one before and after it."""
     uuids = [f"{n:08x}-0000-7000-8000-000000000000" for n in range(many)]
