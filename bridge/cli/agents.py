@@ -34,7 +34,12 @@ from bridge.cli.agent_list import (
 )
 from bridge.cli.agents_promote import CONFLICTS, promote
 from bridge.cli.agents_promote import LAYERS as PROMOTED_TO
-from bridge.cli.definition_text import entry_text, entry_value, problem_value
+from bridge.cli.definition_text import (
+    entry_text,
+    entry_value,
+    problem_lines,
+    problem_value,
+)
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import counted, say, say_json, say_result, visible
@@ -45,7 +50,7 @@ from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.rules.agents_named import agent_check
 from bridge.store.location import locate
-from bridge.workflows.own_steps import with_steps
+from bridge.workflows.own_steps import entries_with_steps, with_steps
 
 USAGE = "[list|show NAME|check [PATH]|new NAME|promote NAME]"
 OPTIONS = (
@@ -192,7 +197,9 @@ def _show(registry: Registry, options: Namespace) -> int:
     name = options.which
     if name is None:
         raise InvalidRequest("show which one? try: hostbridge agents list")
-    used = (entry for entry in Agents(registry).entries() if entry.is_used)
+    check_name = agent_check(Settings.from_environment(), registry.project)
+    entries = entries_with_steps(Agents(registry), check_name)
+    used = (entry for entry in entries if entry.is_used)
     entry = next((e for e in used if e.loaded.name == name), None)
     entry = entry or find_temporary(registry, name)
     if entry is None:
@@ -224,7 +231,7 @@ def _check(registry: Registry, options: Namespace) -> int:
         raise InvalidRequest(f"{options.which}: no definitions in it ({suffixes})")
     problems = [problem for loaded in found for problem in loaded.problems]
     for problem in problems:
-        say_result(options, problem_value(problem), visible(str(problem), kept="\n"))
+        say_result(options, problem_value(problem), *problem_lines(problem))
     if not options.as_json:
         errors = sum(problem.level == "error" for problem in problems)
         warnings = len(problems) - errors

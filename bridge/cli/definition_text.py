@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.agent_names import CLIENT_LAYERS
@@ -65,8 +66,17 @@ def problem_value(problem: Diagnostic) -> dict[str, Any]:
     }
 
 
+def problem_lines(problem: Diagnostic) -> list[str]:
+    """A problem, and the line that it is in, where that is known.
+
+    No other line begins in it: a file may have a line break in its name.
+    """
+    said = visible(str(replace(problem, quoted="")))
+    return [said, *map(visible, problem.quoted.splitlines())]
+
+
 def _problems(loaded: Loaded) -> list[str]:
-    return [visible(str(problem)) for problem in loaded.problems]
+    return [line for problem in loaded.problems for line in problem_lines(problem)]
 
 
 def entry_text(entry: Entry) -> str:

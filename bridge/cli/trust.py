@@ -33,6 +33,8 @@ from bridge.cli.trust_difference import UNCUT, cut, difference_lines
 from bridge.cli.workflows_trust import workflows_of
 from bridge.errors import InvalidRequest
 from bridge.host.session_above import open_clients
+from bridge.rules.agents_named import agent_check
+from bridge.workflows.own_steps import entries_with_steps
 
 # Limits for one part of a definition: a long one must not push the others out of sight.
 _MAX_SHOWN = 4_000
@@ -64,7 +66,8 @@ def command(options: Namespace) -> int:
 
 def _ask(bridge: Bridge, project: Path, *, only_show: bool) -> int:
     registry = Registry.open(bridge.settings, project)
-    found = Agents(registry).entries()
+    check_name = agent_check(bridge.settings, project)
+    found = entries_with_steps(Agents(registry), check_name)
     entries = [e for e in found if e.loaded.layer in OF_PROJECT]
     broken = [entry for entry in entries if entry.loaded.definition is None]
     rules = rules_of(bridge)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from bridge.agents.agent_names import Layer
     from bridge.agents.definition import OwnSteps
+    from bridge.agents.known_agents import Agents
     from bridge.agents.load import Loaded
+    from bridge.agents.registry import Entry
     from bridge.agents.yaml_source import Tree
     from bridge.config import Settings
 
@@ -49,6 +51,14 @@ def with_steps(loaded: Loaded, check_agent: CheckAgent) -> Loaded:
     problems = sorted((*loaded.problems, *read.problems), key=lambda p: p.line)
     definition = None if read.errors else loaded.definition
     return replace(loaded, definition=definition, problems=tuple(problems))
+
+
+def entries_with_steps(agents: Agents, check_agent: CheckAgent) -> list[Entry]:
+    """Every definition, each also with what is wrong with its steps."""
+    return [
+        entry._replace(loaded=with_steps(entry.loaded, check_agent))
+        for entry in agents.entries()
+    ]
 
 
 def find_steps(

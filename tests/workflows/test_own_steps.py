@@ -160,6 +160,24 @@ def test_a_projects_steps_count_after_trust(world):
         begin()
 
 
+@pytest.mark.parametrize("command", [["agents"], ["agents", "show", "fixer"]])
+def test_a_mistake_in_them_is_told_wherever_an_agent_is_shown(world, capsys, command):
+    define(world, FIXER.replace("when: seen", "when: sen"))
+
+    assert run(command) == 1
+    assert "unknown name 'sen'" in " ".join(capsys.readouterr().out.split())
+
+
+def test_broken_steps_of_a_project_stay_untrusted(world, capsys):
+    define(world, FIXER.replace("when: seen", "when: sen"), in_project=True)
+
+    run(["trust", "--show"])
+
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "fixer: cannot be used" in said
+    assert "unknown name 'sen'" in said
+
+
 def test_check_and_show(world, capsys):
     define(world, FIXER.replace("{name: mend}", "{name: ment}"))
 
