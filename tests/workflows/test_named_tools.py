@@ -141,3 +141,32 @@ def test_a_step_asks_for_no_variable_that_is_not_the_models(flow):
             asked = re.findall(r"values\s+(\{[^}]*\})", text)
             for name in {name for each in asked for name in json.loads(each)}:
                 assert whole["owners"].get(name) == "model", (step["name"], name)
+
+
+# What each is to have, by its plan: steps in this order, and these variables.
+STEPS = {
+    "task-expansion": "check_resume research clarify design execute complete",
+    "task-validation": """
+        gather_context validate fix re_validate passed escalate external_review complete
+    """,
+}
+VARIABLES = {
+    "task-expansion": """
+        target_task_id research_complete spec_saved needs_clarification
+        expansion_complete
+    """,
+    "task-validation": """
+        target_task_id validation_passed validation_iteration max_iterations escalated
+    """,
+}
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+def test_steps_and_variables_are_those_of_the_plan(flow, tmp_path):
+    """Whoever sets them from outside, or waits for a step, goes by these names."""
+    code = find_workflow(Settings(home=tmp_path), tmp_path, flow).compiled()
+
+    assert [*code["steps"]] == STEPS[flow].split()
+    assert set(VARIABLES[flow].split()) <= set(code["variables"])
+    assert code["first"] == STEPS[flow].split()[0]
+    assert code["exit"] is not None
