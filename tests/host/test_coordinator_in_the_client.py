@@ -51,7 +51,7 @@ def model(rejects=0):
                 request.agent_id, through(steps_for(task), DONE, task=task)
             )
             return script(request)
-        if "You do one task, whole" in prompt:
+        if "You implement one task" in prompt:
             folder = re.search(r"Work in the folder (\S+), a worktree", prompt)[1]
             if not request.tool_results:
                 built.append("sent back" in prompt)
@@ -62,7 +62,7 @@ def model(rejects=0):
                 "status": "success", "summary": "Done.", "files": ["greet.py"],
                 "evidence": [],
             }))  # fmt: skip
-        if "You decide whether what was done" in prompt:
+        if "You decide whether the work" in prompt:
             reviews.append(prompt)
             approved = len(reviews) > rejects
             feedback = [] if approved else ["greet() is not typed"]

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.host
 CONTEXT = "is to be validated. Call"
 FIRST = "Call mcp__hostbridge__validate_task with task_id"
 AGAIN = "Call mcp__hostbridge__validate_task again"
-FIX = "Mend each of these in the files"
+FIX = "Fix each of these in the files"
 JUDGE = "You decide whether a task is done"
 DONE = {"status": "success", "summary": "It has ended."}
 
@@ -101,7 +101,7 @@ def test_a_second_opinion_comes_before_closing(tmp_path):
     serve = obedient_model(answers)
 
     def model(request):
-        if "You decide whether what was done" not in request.prompt:
+        if "You decide whether the work" not in request.prompt:
             return serve(request)
         reviews.append(request)
         feedback = ["greet() says nothing"] if len(reviews) == 1 else []
