@@ -102,7 +102,7 @@ class Bench:
         runner = _Runner(bridge.store, bridge.settings, bridge.quick)
         runner.agents = Agents(bridge)
         begun = time.perf_counter()
-        done = runner.run("coordinator", {"session_task": "#1"}, {"route": "claude"})
+        done = runner.run("coordinator", {"task": "#1"}, {"route": "claude"})
         taken = (time.perf_counter() - begun) * 1e3
         assert done.success, done
         return {"run": taken, "asks": runner.agents.asked}
