@@ -9,24 +9,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from bridge.errors import InvalidRequest
 from bridge.policy import step_transitions
 from bridge.policy.rule_set import Whose
 from bridge.policy.step_change import Change
 from bridge.policy.step_message import shortened
 from bridge.policy.step_workflow import scope_in, step_of, stop_refusal
 from bridge.protocol.ids import new_request_id
-from bridge.protocol.plain_json import dumps
 from bridge.store import step_states
-from bridge.store.variables import read_variables, set_variables
+from bridge.store.variables import set_variables
 from bridge.workflows.conversation import Conversation
 from bridge.workflows.deeds import Deeds
-from bridge.workflows.first_values import first_values, is_theirs, named
+from bridge.workflows.first_values import first_values, named
+from bridge.workflows.pending_variables import (
+    persons_variables,
+    write_pending,
+)
 
 if TYPE_CHECKING:
     from bridge.policy.step_record import CompiledWorkflow, StepRecord
@@ -118,7 +119,7 @@ def begin(
             "problems": [],
         }
         if before is not None:
-            before = _finished(store, state, conversation, before, [])
+            before = write_pending(store, state, conversation, before, [])
             record["untold"] = before.get("untold", [])
             step_states.put_away(state, holder, before)
         if is_here:
@@ -133,7 +134,7 @@ def begin(
             change = Change({**record, "entering": True, "rev": 1})
         if by == "person" and params:
             # What he had set before is his to change.
-            theirs = params.keys() & _theirs(store, holder).keys()
+            theirs = params.keys() & persons_variables(store, holder).keys()
             set_variables(store, holder, {n: params[n] for n in theirs}, "person")
         change.changes = {**first, **change.changes}
         return _commit(store, state, conversation, change)
@@ -158,7 +159,7 @@ def advance(
         if record is None:
             return None
         problems: list[str] = []
-        record = _finished(store, state, conversation, record, problems)
+        record = write_pending(store, state, conversation, record, problems)
         late = record.get("late", [])
         if fields is None and record.get("entering"):
             fields = {}
@@ -171,7 +172,7 @@ def advance(
                 {**record, "late": late[number + 1 :]},
                 event,
                 conversation.whose(),
-                Deeds(conversation, events[number:], _theirs(store, holder)),
+                Deeds(conversation, events[number:], persons_variables(store, holder)),
                 state.now_ms(),
                 conversation.shell,
             )
@@ -262,63 +263,8 @@ def _commit(
             "counted": change.counted,
         }
     step_states.save(state, conversation.holder, record)
-    change.record = _finished(store, state, conversation, record, change.problems)
+    change.record = write_pending(store, state, conversation, record, change.problems)
     return _progress(change)
-
-
-def _finished(
-    store: Store,
-    state: State,
-    conversation: Conversation,
-    record: StepRecord,
-    problems: list[str],
-) -> StepRecord:
-    """The record once its variables have what is pending.
-
-    What they cannot have is left out, and added to `problems`: the workflow goes on.
-    """
-    pending = record.get("pending")
-    if not pending:
-        return record
-    holder, kept = conversation.holder, conversation.kept
-    known = read_variables(store, holder)
-    owners = record["code"]["owners"]
-    # A person may have set one meanwhile: it stays his.
-    ours = pending["changes"].keys() - _theirs(store, holder).keys()
-    # What is a tool's already stays one's: only those of models are set as theirs.
-    tools = {
-        name
-        for name in ours
-        if name in owners or name in kept or _is_tools(known.get(name))
-    }
-    for owner, names in (("tool", tools), ("model", ours - tools)):
-        changes = {name: pending["changes"][name] for name in sorted(names)}
-        counted = {n: by for n, by in pending["counted"].items() if n in changes}
-        while changes:
-            try:
-                set_variables(
-                    store, holder, changes, owner,  # type: ignore[arg-type]  # a literal
-                    kept=kept, counted=counted, call=f"{pending['call']}-{owner}",
-                )  # fmt: skip
-                break
-            except InvalidRequest as error:
-                largest = max(changes, key=lambda name: len(dumps(changes[name])))
-                problems.append(f"{largest} is not set: {error}")
-                del changes[largest]
-    now = copy(record)
-    del now["pending"]
-    step_states.save(state, holder, now)
-    return now
-
-
-def _is_tools(variable: Any) -> bool:
-    return variable is not None and variable.owner == "tool"
-
-
-def _theirs(store: Store, holder: Holder) -> dict[str, str]:
-    """The variables of persons and rules, which no workflow sets; whose each is."""
-    known = read_variables(store, holder)
-    return {name: each.owner for name, each in known.items() if is_theirs(each)}
 
 
 def _progress(
