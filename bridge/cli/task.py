@@ -122,7 +122,10 @@ def _change(tasks: Tasks, verb: str, options: Namespace) -> Iterator[Task]:
     if verb == "create":
         yield tasks.create(" ".join(words), **_content(options))
     elif verb == "update":
-        yield tasks.update(words[0], **_fields(options))
+        fields = _fields(options)
+        if not fields:
+            raise InvalidRequest(f"update needs what to change; see: {options.prog} -h")
+        yield tasks.update(words[0], **fields)
     elif verb == "depend":
         yield _depend(tasks, words[0], options)
     elif verb == "claim":

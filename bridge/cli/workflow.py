@@ -147,6 +147,9 @@ def _check(found: Workflow, options: Namespace) -> bool:
     errors = sum(problem.level == "error" for problem in found.problems)
     if not options.as_json:
         kind = "pipeline" if found.kind == "pipeline" else "step workflow"
+        if errors and not found.steps:
+            # What kind it was to be is not known.
+            kind = "workflow"
         warnings = counted(len(found.problems) - errors, "warning")
         steps, wrong = counted(len(found.steps), "step"), counted(errors, "error")
         say(f"{visible(str(found.file))}: a {kind}, {steps}, {wrong}, {warnings}")

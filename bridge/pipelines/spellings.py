@@ -125,10 +125,8 @@ def _wait(reading: Reading) -> str | None:
             parts.setdefault("for", parts["completion_id"])
             reading.places.setdefault("for", (*place, "completion_id"))
     else:
-        scope = reading.expressions.scope
-        is_step = isinstance(raw, str) and (
-            raw in scope.steps or raw in scope.later or "${{" in raw
-        )
+        # A length of time begins with a digit, which no id does.
+        is_step = isinstance(raw, str) and not raw.strip()[:1].isdigit()
         parts = {"for" if is_step else "seconds": raw}
         reading.places |= {"for": place, "seconds": place}
     if "timeout" in reading.raw:

@@ -206,9 +206,13 @@ def _awaited(step: Reading, named: str) -> str:
         step.error(
             "for", "a wait names a step: write its id, or ${{ steps.ID.output.run_id }}"
         )
-    elif name not in step.expressions.scope.steps:
+    elif name in step.expressions.scope.later:
         # The same words as of any other reference.
         step.expressions.condition(f"steps[{name!r}]", step.place_of("for"))
+    elif name not in (known := step.expressions.scope.steps):
+        hint = did_you_mean(name, known) or ": name one above it"
+        way = "or a time such as 90s or 5m"
+        step.error("for", f"no step is called {name!r}{hint}, {way}")
     return name
 
 

@@ -80,12 +80,14 @@ class StepReader:
             made = (reading, KINDS[found](reading)) if found else None
         scope = self.expressions.scope
         scope.later.discard(name)
-        scope.steps[name] = Known()
+        if name:
+            scope.steps[name] = Known()
         if made is None:
             return None
         reading, said = made
         condition = self._condition(raw, place)
-        scope.steps[name] = said.known
+        if name:
+            scope.steps[name] = said.known
         line = self.tree.line_of(place)
         column = self.tree.columns.get((*place, "id"))
         node: Step = said.node

@@ -254,3 +254,12 @@ def test_every_verb_is_in_the_help():
 
     (what,) = (each for each in TASK_OPTIONS if each.names == ("what",))
     assert [verb for verb in VERBS if verb not in what.settings["help"]] == []
+
+
+def test_error_an_update_that_changes_nothing(project):
+    project.run("task", "create", "Round prices")
+
+    ran = project.run("task", "update", "1")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "update needs what to change" in ran.err

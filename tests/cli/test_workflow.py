@@ -140,3 +140,23 @@ def test_the_words_must_fit(project):
         "try: hostbridge workflow graph --mermaid"
         in project.run("workflow", "check", "x", "--mermaid").err
     )
+
+
+@pytest.mark.parametrize("text", ["", "a: [", "steps: []\n"])
+def test_check_says_no_kind_of_what_has_no_steps(project, text):
+    file = project.folder / "w.yaml"
+    file.write_text(text)
+
+    assert "a workflow, 0 steps, " in project.run("workflow", "check", str(file)).out
+
+
+def test_check_lists_no_step_that_has_no_name(project):
+    file = project.folder / "w.yaml"
+    steps = (
+        "{id: a, set: {x: 1}}, {set: {x: 1}}, {id: b, fail: '${{ steps.nn.error }}'}"
+    )
+    file.write_text(f"type: pipeline\nsteps: [{steps}]\n")
+
+    found = project.run("workflow", "check", str(file)).out
+
+    assert "no step is called 'nn'; there are a\n" in found
