@@ -15,6 +15,7 @@ from bridge.config import Settings
 from bridge.store import sessions
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
+from bridge.tasks.task import Holder
 from bridge.tasks.tasks import Tasks
 
 
@@ -55,7 +56,7 @@ def test_in_a_session_the_session_claims(bridge, client):
     session = Session(session_id="s-1", host=host, registered_at=now_ms)
     sessions.save(bridge.store, session)
     holder = person_here(bridge.store, settings)
-    assert holder == ("session s-1", host, None, "s-1")
+    assert holder == Holder("session s-1", host, session="s-1")
     tasks = Tasks(bridge.store, holder)
     tasks.claim(tasks.create("one").ref)
     with pytest.raises(TaskClaimed):

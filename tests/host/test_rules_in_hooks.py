@@ -193,7 +193,7 @@ def test_a_broken_blocking_rule_blocks_until_it_is_mended(world):
     assert said["permissionDecision"] == "deny"
     assert said["permissionDecisionReason"].startswith(
         "hostbridge: the rule one (~/.hostbridge/rules.yaml:3) cannot be asked: 3:23: "
-        "unknown name 'tool_nam'; did you mean 'tool_name'?\nUntil it is mended it "
+        "unknown name 'tool_nam'; did you mean 'tool_name'?\nUntil it is fixed, it "
         "blocks this."
     )
     assert bash(world, "hostbridge rules check") == {}
