@@ -25,12 +25,11 @@ BIG_PROMPT = PROMPT_MARK * 90_000
 BIG_ANSWER = ANSWER_MARK * 15_000
 
 
-# Of a wake, the model's own call and its receipt: what the client puts around.
+# Of a wake, the model's own call and its receipt: what the client puts around. A request
+# comes by a wake, with a prompt or at a stop, each in a frame of its own.
 CLIENT_FRAMES = 1_800
 # The instruction and the receipt.
 OURS = 200
-# A request comes by a wake, with a prompt or at a stop, each in a frame of its own.
-SLACK = 900
 
 
 def answers(prompt: str, _request: ApiRequest) -> Answer:
@@ -74,7 +73,7 @@ def test_growth_is_constant_and_small(tmp_path, mode):
     assert len(receipts) >= 3
     assert len({len(receipt) for receipt in receipts}) == 1
     # The client's own reminders come and go; prompt and answer leave no trace.
-    assert abs(tiny_then_big - tiny) <= SLACK
+    assert abs(tiny_then_big - tiny) <= CLIENT_FRAMES
     assert tiny - idle <= CLIENT_FRAMES + OURS
 
 
