@@ -25,8 +25,8 @@ BIG_PROMPT = PROMPT_MARK * 90_000
 BIG_ANSWER = ANSWER_MARK * 15_000
 
 
-# Of a wake, the model's own call and its receipt: what the client puts around. A request
-# comes by a wake, with a prompt or at a stop, each in a frame of its own.
+# Of a wake, the model's own call and its receipt: what the client puts around. Requests
+# come by a wake, with a prompt or at a stop, each in a frame of its own.
 CLIENT_FRAMES = 1_800
 # The instruction and the receipt.
 OURS = 200
