@@ -88,7 +88,7 @@ class Pipelines:
         check_agent = agent_check(self.settings, self.project)
         workflow = find_workflow(self.settings, self.project, file, check_agent)
         agents = Agents.open(self.settings, self.project)
-        text = as_pipeline(workflow, agents, given)
+        text = as_pipeline(workflow, agents, self.files, given)
         library = Library(self.around(), lambda _name: file, lambda _file: text)
         plan = compile_pipeline(library.read(file))
         # Its file is the workflow's, which may change while it runs.

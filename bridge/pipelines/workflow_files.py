@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from bridge.config import Settings
 
 Layer = Literal["project", "user", "built-in"]
+# The first goes before the others.
+LAYERS: tuple[Layer, ...] = ("project", "user", "built-in")
 Kind = Literal["pipeline", "steps"]
 OF_PROJECT = Path(".bridge", "workflows")
 SUFFIXES = (".yaml", ".yml")
@@ -99,6 +101,17 @@ class WorkflowFiles:
             if is_there and os.path.samefile(file.parent, folder):
                 return layer
         return None
+
+    def below(self, layer: str) -> WorkflowFiles:
+        """What an agent of this layer finds: the layer's own files, and those below.
+
+        An agent of Claude Code's finds the user's, since it has no library of ours.
+        """
+        lower = WorkflowFiles(self.settings, self.project)
+        layers = [*LAYERS]
+        for above in layers[: layers.index(layer) if layer in layers else 1]:
+            lower.folders.pop(above, None)
+        return lower
 
     def of_project(self) -> tuple[list[WorkflowFile], list[Unreadable]]:
         """The workflows that the project brings, and why others cannot be trusted."""

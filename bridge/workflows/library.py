@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 from bridge.agents.yaml_source import read_tree
 from bridge.errors import InvalidRequest
-from bridge.pipelines.workflow_files import Layer, WorkflowFiles, kind_of
+from bridge.pipelines.workflow_files import WorkflowFiles, kind_of
 from bridge.workflows.reader import StepWorkflow, read_workflow
 
 if TYPE_CHECKING:
     from bridge.config import Settings
 
-# The first goes before the others.
-LAYERS: tuple[Layer, ...] = ("project", "user", "built-in")
 CheckAgent = Callable[[str], str | None]
 
 
@@ -45,8 +43,7 @@ def find_workflow(
     if layer is None:
         file = files.file_of(named)
     else:
-        for above in LAYERS[: LAYERS.index(layer)]:
-            files.folders.pop(above, None)
+        files = files.below(layer)
         file = files.named(str(named))
     text = files.text(file, is_used=is_used)
     if kind_of(read_tree(text, file).value) == "pipeline":

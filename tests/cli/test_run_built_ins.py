@@ -8,6 +8,8 @@ import pytest
 from screens import on_terminal
 from scripted_server import say
 
+from bridge.shipped import agents_folder, workflows_folder
+
 DEVELOPED = {"status": "success", "summary": "It greets.", "files": [], "evidence": []}
 REVIEWED = {"approved": True, "feedback": [], "summary": "Read.", "evidence": []}
 JUDGED = {"passed": True, "feedback": []}
@@ -185,3 +187,61 @@ def test_an_agent_of_the_coordinator_on_a_model_server(
     assert "It greets" in told
     assert ("validation_criteria" in told) is (agent != "merge")
     assert (endpoint.folder / "greet.py").exists() is writes
+
+
+MINE = """\
+name: {name}
+description: {about}
+steps: [{{name: only}}]
+exit_condition: current_step == 'only'
+"""
+
+
+def put(folder, name, about="Mine."):
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = folder / f"{name}.yaml"
+    file.write_text(MINE.format(name=name, about=about))
+    return file
+
+
+@pytest.mark.parametrize("is_named_alike", [False, True])
+def test_error_a_step_workflow_of_any_path(project, is_named_alike):
+    """An agent takes one by its name, and another may be meant by that."""
+    library = project.bridge.settings.home / "workflows"
+    if is_named_alike:
+        put(library, "mine", "Another.")
+    file = put(project.folder, "mine")
+
+    ran = project.run("run", "./mine.yaml", "--dry-run", "/dev/null")
+
+    assert ran.code == 2
+    assert f"put {file} into {library}" in ran.err
+    assert ran.out == ""
+
+
+def test_error_a_copy_of_a_built_in_that_its_agent_would_not_use(project):
+    """Until the agent is copied, too; then it goes through the copy."""
+    home = project.bridge.settings.home
+    file = put(home / "workflows", "task-expansion")
+    words = ("run", "task-expansion", "--dry-run", "/dev/null")
+
+    refused = project.run(*words)
+    (home / "agents").mkdir(mode=0o700)
+    own = (agents_folder() / "task-ops.yaml").read_text()
+    (home / "agents" / "task-ops.yaml").write_text(own)
+    ran = project.run(*words)
+
+    assert refused.code == 2
+    assert f"'task-ops' would go through {workflows_folder()}" in refused.err
+    assert f"not {file}: copy its definition into {home}/agents" in refused.err
+    assert ran.code == 0, ran
+    assert ran.out.startswith("work  task-ops\n")
+
+
+def test_a_step_workflow_of_the_library_by_its_path(project):
+    file = put(project.bridge.settings.home / "workflows", "mine")
+
+    ran = project.run("run", str(file), "--dry-run", "/dev/null")
+
+    assert ran.code == 0, ran
+    assert ran.out.startswith("work  general-purpose\n    Mine.\n")
