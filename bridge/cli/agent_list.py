@@ -110,7 +110,7 @@ def _defined(entry: Entry, used: Mapping[str, Entry]) -> Listed:
         style = "red"
     elif entry.is_trusted:
         routes, style = tuple(definition.routes), None
-        words = definition.description.strip().removesuffix(".")
+        words = " ".join(definition.description.split()).removesuffix(".")
     elif loaded.layer in CLIENT_LAYERS:
         routes, words = ("host",), "not trusted, but known to an open session"
     else:

@@ -95,7 +95,8 @@ def parts_of(loaded: Loaded) -> list[str]:
     if definition is None:
         lines = [f"{loaded.name}: cannot be used"]
     else:
-        title = ": ".join(filter(None, (definition.name, definition.description)))
+        about = " ".join(definition.description.split())
+        title = ": ".join(filter(None, (definition.name, about)))
         facts = [("file", str(loaded.file)), *_facts(loaded, definition)]
         width = max(len(name) for name, _ in facts)
         lines = [title.strip(), *(f"{name:<{width}}  {value}" for name, value in facts)]

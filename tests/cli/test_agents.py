@@ -45,6 +45,17 @@ def test_list(project):
     )
 
 
+def test_a_description_of_several_lines_is_one_line(project):
+    text = "name: worker\ndescription: |\n  Looks.\n  Then acts.\nprompt: Go.\n"
+    define(project, "worker.yaml", text, layer="user")
+
+    listed = project.run("agents", "list").out
+    shown = project.run("agents", "show", "worker").out
+
+    assert "worker\t~/.hostbridge\tall\tLooks. Then acts\n" in listed
+    assert shown.startswith("worker: Looks. Then acts.\n")
+
+
 def test_list_has_the_agents_of_claude_code(project):
     """Each can be asked, too; one of ours of the same name wins."""
     define(project, "Plan.yaml", GOOD.replace("worker", "Plan"), layer="user")
