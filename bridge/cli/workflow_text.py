@@ -10,6 +10,7 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.output import complain, say, say_json, visible
 from bridge.cli.screen import Styled, cut, screen_of, wrapped
 from bridge.flow.drawing import bare
+from bridge.protocol.names import OF_TASK
 from bridge.protocol.wording import fitted
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def _lines(
     yield Styled(visible(found.name), "bold"), f"  ({', '.join(marks)})"
     told = [*visible(_said(found), kept="\n").splitlines()]
     option = "--param" if found.kind == "pipeline" else "variable"
+    if found.kind != "pipeline" and any(name in found.inputs for name in OF_TASK):
+        told.append("--param task=… The task, such as #42 (required)")
     is_left_out = is_short and found.kind != "pipeline"
     for name, each in ({} if is_left_out else found.inputs).items():
         is_wanted = each.get("required")

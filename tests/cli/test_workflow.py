@@ -72,6 +72,15 @@ def test_variables_are_shown_by_show_not_in_the_list(project):
     assert "variable target_task_id=" in shown
 
 
+@pytest.mark.parametrize("words", [["list"], ["show", "task-expansion"]])
+def test_a_step_workflow_of_a_task_says_that_it_takes_one(project, words):
+    """As `hostbridge run` takes it; its variables are for the model."""
+    out = project.run("workflow", *words).out
+
+    about = out.partition("task-expansion")[2].splitlines()[2]
+    assert about == "    --param task=… The task, such as #42 (required)"
+
+
 @pytest.mark.usefixtures("own")
 def test_list_in_json(project):
     values = [
