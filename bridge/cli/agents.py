@@ -48,8 +48,10 @@ from bridge.cli.schema_limits import shape_problems
 from bridge.cli.screen import folded, screen_of
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
+from bridge.pipelines.workflow_files import WorkflowFiles
 from bridge.rules.agents_named import agent_check
 from bridge.store.location import locate
+from bridge.workflows.library import with_named_workflows
 from bridge.workflows.own_steps import entries_with_steps, with_steps
 
 USAGE = "[list|show NAME|check [PATH]|new NAME|promote NAME]"
@@ -224,8 +226,11 @@ def _check(registry: Registry, options: Namespace) -> int:
             whole(load(file, registry.layer_of(file), home=registry.home))
             for file in _files(Path(options.which))
         ]
-    check_name = agent_check(Settings.from_environment(), registry.project)
+    settings = Settings.from_environment()
+    check_name = agent_check(settings, registry.project)
+    files = WorkflowFiles(settings, registry.project)
     found = [with_steps(_with_shapes(loaded), check_name) for loaded in found]
+    found = [with_named_workflows(loaded, files) for loaded in found]
     if not found:
         suffixes = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
         raise InvalidRequest(f"{options.which}: no definitions in it ({suffixes})")

@@ -125,3 +125,22 @@ def test_check_json(project):
             "message": "unknown field; did you mean 'tools'?",
         },
     )
+
+
+def test_check_names_workflows_that_are_not_there(project):
+    """Looked for where the agent would look: its own folder's, and those below."""
+    text = (
+        "name: releaser\nprompt: '{{ task }}'\nworkflows:\n"
+        "  patch: {file: release-patch.yaml}\n"
+        "  plan: {file: task-expansion.yaml}\n"
+        "default_workflow: patch\n"
+    )
+    file = define(project, "releaser.yaml", text, layer="user")
+
+    ran = project.run("agents", "check", str(file))
+
+    assert ran.code == 0, ran
+    assert ran.out == (
+        f"{file}:4: warning: workflows.patch.file: there is no workflow "
+        "'release-patch' yet\n1 looked at: 0 errors, 1 warning\n"
+    )
