@@ -54,7 +54,7 @@ def draft(
         BadDefinition, NotTrusted: its definition cannot be used.
         InvalidRequest: the schema, the prompt, the node, the id or a number is not
             acceptable.
-        InvalidWorkflow: the steps in the agent's file have errors.
+        InvalidWorkflow: the workflow that it works through has errors.
         NotYours: a model asks, and gives a variable that is not its own.
         DepthExceeded: too many agents stand above it.
     """
@@ -76,8 +76,9 @@ def draft(
     if definition is not None:
         from bridge.agents.apply import choices
 
-        _check_steps(definition)
         fields = choices(definition) | fields
+        workflow = fields.get("workflow")
+        _check_workflow(settings, store.place.project, definition, workflow)
     from bridge.host.calling_agent import asking_process
     from bridge.host.session_above import at_most, session_above
     from bridge.protocol.failure_codes import CURES
@@ -150,13 +151,16 @@ def _of_asker(store: Store, asking: Asking) -> dict[str, Any]:
     return fields
 
 
-def _check_steps(definition: Definition) -> None:
-    """Refuse an agent whose own steps have errors, before anything is written."""
-    if definition.steps is None:
-        return
-    from bridge.workflows.own_steps import read_steps
+def _check_workflow(
+    settings: Settings, project: Path, definition: Definition, asked: str | None
+) -> None:
+    """Refuse an agent that could not begin its workflow, before anything is written."""
+    from bridge.agents.apply import workflow_for
 
-    read_steps(definition.steps).compiled()
+    if (wanted := workflow_for(definition, asked)) is not None:
+        from bridge.host.conversations import compiled
+
+        compiled(settings, project, wanted)
 
 
 def _prompt_of_task(store: Store, task_id: str | None) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from bridge.api.bridge import Bridge
 from bridge.api.options import RequestOptions
 from bridge.config import Settings
+from bridge.errors import BridgeError
 
 ASKED = {
     "model": "haiku",
@@ -73,3 +75,36 @@ def test_the_requester_is_the_program(tmp_path, monkeypatch, argument, name):
 
     assert asked is not None
     assert asked.requester == f"{name} (pid {os.getpid()})"
+
+
+@pytest.mark.parametrize(
+    ("plan", "says"),
+    [
+        (None, "no workflow is named 'plan'"),
+        ("steps: []\n", "steps"),
+        ("steps: [{name: one}]\n", None),
+    ],
+    ids=["missing", "invalid", "there"],
+)
+def test_an_agent_that_cannot_begin_its_workflow_is_not_asked(tmp_path, plan, says):
+    """Before anything is written: its first step would only be its failure."""
+    home = tmp_path / "home"
+    bridge = Bridge(Settings(home=home), tmp_path)
+    text = "name: releaser\nworkflows: {plan: {file: plan.yaml}}\n"
+    write_in(home / "agents" / "releaser.yaml", text + "default_workflow: plan\n")
+    if plan is not None:
+        write_in(home / "workflows" / "plan.yaml", f"name: plan\n{plan}")
+    options: RequestOptions = {"request_id": "mine"}
+
+    if says is None:
+        bridge.submit("Release it.", "releaser", **options)
+    else:
+        with pytest.raises(BridgeError, match=says):
+            bridge.submit("Release it.", "releaser", **options)
+
+    assert bool(list(home.rglob("mine.*"))) is (says is None)
+
+
+def write_in(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)

@@ -158,8 +158,10 @@ def test_its_end_leaves_nothing(world: HookWorld):
 
 
 def test_a_workflow_with_an_error_ends_the_request_by_name(world: HookWorld):
-    define(world, "name: two\nsteps: 3\n")
+    """It was in order when the request was submitted."""
+    define(world)
     request = world.submit(agent="worker")
+    define(world, "name: two\nsteps: 3\n")
     prompt(world)
 
     denied = world.call_agent(f"bridge:{request}")
