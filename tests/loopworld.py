@@ -14,7 +14,7 @@ from bridge.worker import executors
 from bridge.worker.model_executor import ModelExecutor, OpenModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import pytest
 
@@ -48,7 +48,13 @@ class Loop:
         (self.home / file).parent.mkdir(exist_ok=True)
         (self.home / file).write_text(text)
 
-    def run(self, *replies: str, agent: str = "checker") -> Response:
+    def run(
+        self,
+        *replies: str,
+        agent: str = "checker",
+        accepted: Callable[[], None] = lambda: None,
+    ) -> Response:
+        """Ask the agent; `accepted` is called when the request is in the store."""
         self.model = ScriptedModel(list(replies))
 
         @contextmanager
@@ -58,7 +64,12 @@ class Loop:
         store, settings = self.bridge.store, self.bridge.settings
         bound = partial(AgentRules.of, settings, store)
         executor = ModelExecutor(store, opened, bound)
-        self.patch.setitem(executors._EXECUTORS, "endpoint", lambda *_: executor)
+
+        def chosen(*_: object) -> ModelExecutor:
+            accepted()
+            return executor
+
+        self.patch.setitem(executors._EXECUTORS, "endpoint", chosen)
         return self.bridge.ask("Look.", agent, route="endpoint").response
 
     def log(self, response: Response, event: str) -> list[dict[str, Any]]:

@@ -57,9 +57,10 @@ def after_agent(hook: HookContext) -> HookOutput:
     if isinstance(agent_id, str):
         run = subagent_runs.bind(hook.store, run, agent_id)
     in_background = result.get("isAsync") is True
-    note_bound(hook, run, background=in_background)
     if not run.nested and _was_replaced(hook, run):
+        # Before the launch is noted as seen: words that come meanwhile would count.
         fail(hook, run, "prompt_replaced", detail=REPLACED, source=source)
+    note_bound(hook, run, background=in_background)
     if in_background:
         return SILENT if run.nested else _launched(result)
     tokens = result.get("totalTokens")

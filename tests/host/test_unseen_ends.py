@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hookworld import GOOD, HookWorld, running
 
-from bridge.host import unseen_ends
+from bridge.host import transcript, unseen_ends
 from bridge.host.capture import RECEIPT
 from bridge.host.unseen_ends import LAUNCHED, code_of
 
@@ -173,6 +174,32 @@ def test_error_the_call_shows_another_prompt(world):
     end_call(world, call, agent, isAsync=True)
 
     assert world.code(request) == "prompt_replaced"
+
+
+def test_an_agent_that_stops_while_its_launch_is_looked_at(world, monkeypatch):
+    """Its words wait for the transcript, which the client has yet to write."""
+    request = world.submit()
+    world.say("UserPromptSubmit", prompt="hello")
+    call = world.launch(request)
+    world.prompts[call] = "Sing."
+    agent = world.start(call)
+    [file] = world.transcripts.glob("*/subagents/*.jsonl")
+    held = file.rename(file.with_suffix(".held"))
+    late = Timer(0.1, lambda: held.rename(file))
+    fail = unseen_ends.fail
+
+    def stops_first(*args: Any, **named: Any) -> None:
+        late.start()
+        world.stop(agent, GOOD)
+        fail(*args, **named)
+
+    monkeypatch.setattr(unseen_ends, "fail", stops_first)
+    monkeypatch.setattr(transcript, "WRITTEN_S", 30)
+
+    end_call(world, call, agent, isAsync=True)
+
+    assert world.code(request) == "prompt_replaced"
+    late.join()
 
 
 @pytest.mark.parametrize(

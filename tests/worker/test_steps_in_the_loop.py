@@ -85,8 +85,9 @@ def test_it_may_not_end_before_its_workflow(loop: Loop):
     assert "Go on." in told(loop)
 
 
-def test_a_workflow_that_is_not_there_ends_the_request(loop: Loop):
-    loop.define("checker", AGENT + "workflow: two\n")
+def test_a_workflow_that_is_gone_when_it_begins_ends_the_request(loop: Loop):
+    define(loop)
+    file = loop.home / "workflows" / "two.yaml"
 
     with pytest.raises(RequestFailed, match="no workflow is named 'two'"):
-        loop.run(submit())
+        loop.run(submit(), accepted=file.unlink)
