@@ -15,6 +15,7 @@ from bridge.protocol.claimed_commands import rests_on_evidence
 from bridge.protocol.record import first_problem
 from bridge.protocol.response import Failure, RequestFailed, Response
 from bridge.protocol.status import Stage, Status
+from bridge.protocol.usage import Usage
 from bridge.protocol.wording import quoted
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Result(Generic[T_co]):
             an answer of any other form, which is the agent's claim throughout. On the
             routes local and endpoint, what was seen to run is in `response.run`,
             whatever the form.
+        usage: what the model took, as far as the route tells; None if it does not.
         error: the failure, None if there is none.
         response: the whole record.
     """
@@ -59,6 +61,7 @@ class Result(Generic[T_co]):
     task_id: str | None = field(repr=False)
     duration_s: float
     evidence: tuple[Evidence, ...] = field(repr=False)
+    usage: Usage | None = field(repr=False)
     error: Failure | None
     response: Response = field(repr=False)
 
@@ -126,6 +129,7 @@ def result_of(response: Response, form: object = None) -> Result[Any]:
         task_id=response.task_id,
         duration_s=response.duration / 1000,
         evidence=evidence,
+        usage=response.usage,
         error=response.error,
         response=response,
     )

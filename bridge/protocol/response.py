@@ -9,6 +9,7 @@ from bridge.protocol.plain_types import Check, Renamed
 from bridge.protocol.record import Milliseconds, Record, printable
 from bridge.protocol.request import Request, RequestIdField
 from bridge.protocol.status import Stage, Status
+from bridge.protocol.usage import Usage
 from bridge.protocol.value import Value
 from bridge.routes import OwnRoute
 
@@ -67,9 +68,10 @@ class Response(Record):
 
     `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` proves
     that hostbridge wrote the answer; see `store.seal`. `requestDigest` identifies the
-    request, as its id could be used again. `run` is set if our own loop answered. With
-    `ownForm` the caller or the definition gave the schema, so all of `parsedOutput` is
-    the agent's own claim, even a key named `verified`. `taskId` is the asker's.
+    request, as its id could be used again. `run` is set if our own loop answered,
+    `usage` where the route tells what the model took. With `ownForm` the caller or the
+    definition gave the schema, so all of `parsedOutput` is the agent's own claim, even
+    a key named `verified`. `taskId` is the asker's.
     """
 
     request_id: RequestIdField
@@ -87,6 +89,7 @@ class Response(Record):
     agent_id: str | None = None
     task_id: str | None = None
     run: RunSummary | None = None
+    usage: Usage | None = None
     request_digest: str = ""
     seal: str = ""
 
