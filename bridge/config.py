@@ -161,6 +161,10 @@ class Settings:
         "BRIDGE_REQUESTER", TEXT, "who asks, as shown to the user", "caller",
         usual="program and pid",
     )  # fmt: skip
+    traceparent: str | None = setting(
+        "TRACEPARENT", TEXT, "the trace that the asking program is part of", "caller",
+        only_variable="a program that traces itself sets it",
+    )  # fmt: skip
     local_model: Path | None = setting(
         "BRIDGE_LOCAL_MODEL", FILE, "the GGUF file of the local model", "caller",
         "serve", usual="the largest that can be loaded",

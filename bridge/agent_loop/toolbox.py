@@ -21,6 +21,7 @@ from bridge.agents.syntax_node import NODE_NAMES, node_scope
 from bridge.policy.command_grants import Grants, NotGranted
 from bridge.policy.tool_lists import permits
 from bridge.policy.tool_names import HOST_NAMES, SUBMIT, on_host
+from bridge.protocol.trace_context import variables_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,6 +94,7 @@ class Toolbox:
             env={
                 "BRIDGE_PARENT": job.request.request_id,
                 "BRIDGE_DEPTH": str(job.request.depth),
+                **variables_of(job.request.traceparent, job.request.request_id),
             },
             is_cancelled=job.is_cancelled,
         )

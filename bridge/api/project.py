@@ -15,7 +15,7 @@ from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId, check_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
-from bridge.store import Found, wakeups
+from bridge.store import Found, journal, wakeups
 from bridge.store.clock import Clock
 from bridge.store.config_file import settings_at
 from bridge.store.lease import is_abandoned
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bridge.api.variables import Variables
     from bridge.store.prune import Pruned
     from bridge.tasks.tasks import Tasks
+    from bridge.tracing.spans import Span
 
 
 class Project:
@@ -108,6 +109,20 @@ class Project:
         result = respond(self.store, self.status(request), words)
         go_on_after(self.quick, self.settings, request)
         return result
+
+    def spans(self, *, since_s: float | None = None) -> tuple[Span, ...]:
+        """What has ended, as spans: of the last `since_s` seconds, or all on record.
+
+        `bridge.tracing.opentelemetry` turns them into OpenTelemetry's own.
+        """
+        from bridge.tracing.spans import spans_of
+
+        if not self.store.exists():
+            return ()
+        with self.store.state() as state:
+            found = tuple(spans_of(journal.lines(state.directory)))
+        first_ms = 0 if since_s is None else self.store.now_ms() - since_s * 1000
+        return tuple(span for span in found if span.end_ms >= first_ms)
 
     # Looking: this also ends overdue requests and gives back those of dead hosts, since
     # nobody else may be there to do it.

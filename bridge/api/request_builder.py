@@ -22,6 +22,7 @@ from bridge.protocol.ids import (
 )
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Node, Request
+from bridge.protocol.trace_context import find_context
 from bridge.protocol.type_checks import check
 from bridge.store.clock import uptime
 from bridge.store.host_process import environments_above, name_of
@@ -100,6 +101,8 @@ def draft(
             ways=(CURES["depth"],),
         )
     fields |= _of_asker(store, asking)
+    if asking.parent is None and find_context(settings.traceparent):
+        fields["traceparent"] = settings.traceparent
     now_us = store.clock.now_us()
     request_id = options.get("request_id")
     if request_id is not None:

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 # Fields of a request that all requests of a run have from who began it.
-_ASKERS = ("requester", "asker", "parent_request_id", "depth", "variables")
+_ASKERS = (
+    "requester", "asker", "parent_request_id", "traceparent", "depth", "variables",
+)  # fmt: skip
 _SHOWN_NAME = 40
 _BY_HAND = frozenset({"max_agents", "max_tokens", "timeout_s", "on_failure"})
 

@@ -25,6 +25,7 @@ from bridge.process import run
 from bridge.protocol.names import is_client_model
 from bridge.protocol.outcome import Control, Outcome, Progress
 from bridge.protocol.request import Request
+from bridge.protocol.trace_context import variables_of
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -165,7 +166,11 @@ def parent_variables(request: Request) -> dict[str, str]:
     queue. A request from within is a child of this one, up to the depth limit. Turning
     the bridge off instead would leave an agent no way to ask.
     """
-    return {"BRIDGE_PARENT": request.request_id, "BRIDGE_DEPTH": str(request.depth)}
+    return {
+        "BRIDGE_PARENT": request.request_id,
+        "BRIDGE_DEPTH": str(request.depth),
+        **variables_of(request.traceparent, request.request_id),
+    }
 
 
 def _is_degraded(request: Request, answered_by: str | None) -> bool:

@@ -13,6 +13,7 @@ from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text, filled
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.protocol.request import Request
+from bridge.protocol.trace_context import handed_on
 from bridge.protocol.wording import fenced
 from bridge.store.clock import uptime
 from bridge.store.work_folder import check_folder
@@ -222,7 +223,9 @@ def own_request(
     """
     route = fields.get("route") or run["ask"].get("route", "host")
     definition = find(agent, route)
-    fields = {"agent_type": agent, **run["ask"], **fields}
+    traceparent = handed_on(run["ask"].get("traceparent"), run["run"])
+    asked = {**run["ask"], "traceparent": traceparent}
+    fields = {"agent_type": agent, **asked, **fields}
     if not fields["prompt"].strip() and fields.get("task_id"):
         fields["prompt"] = _words_of_task(store, fields["task_id"])
     fields = {name: value for name, value in fields.items() if value is not None}

@@ -148,6 +148,7 @@ def new_run(run_id: str, plan: Plan, options: RunOptions, *, now_ms: int) -> Run
 
 
 def _write(state: State, run: Run, plan: Plan) -> None:
+    asked = run["ask"]
     unknown = {node["kind"] for node in plan["nodes"].values()}.difference(KINDS)
     if unknown:
         raise InvalidRequest(f"steps of kind {min(unknown)!r} cannot be run yet")
@@ -162,4 +163,10 @@ def _write(state: State, run: Run, plan: Plan) -> None:
             run["details"] = put(folder, DETAILS, details)
             live_runs.mark(state, run["run"])
             write(folder, run, state.key())
-    state.note("run begun", run["run"], flow=run["name"] or None)
+    state.note(
+        "run begun",
+        run["run"],
+        flow=run["name"] or None,
+        parent=run["parent"][0] if run["parent"] else asked.get("parent_request_id"),
+        traceparent=asked.get("traceparent"),
+    )

@@ -176,6 +176,7 @@ class Request(Record):
     `asker` is the session that it was made below, whatever `requester` says. `workflow`
     is the key of the agent's workflow that the asker wants. `folder` is where the agent
     works instead of the project: a worktree of it (`bridge.store.work_folder`).
+    `traceparent` is the asker's place in a trace (`bridge.protocol.trace_context`).
     """
 
     request_id: RequestIdField
@@ -201,6 +202,7 @@ class Request(Record):
     requester: str | None = None
     asker: str | None = None
     parent_request_id: str | None = None
+    traceparent: str | None = None
     depth: Count = 0
     attempt: Count = 0
     max_attempts: Annotated[int, Limits(ge=1, le=100)] = 2

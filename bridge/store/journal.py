@@ -36,6 +36,11 @@ def lines_about(state: Folder, request_id: str) -> list[dict[str, Any]]:
     return [event for event in events if event.get("requestId") == request_id]
 
 
+def lines(state: Folder) -> Iterator[dict[str, Any]]:
+    """All lines, oldest first; a broken line is empty."""
+    yield from map(json_object, rotating_log.read(state, OLDER, NAME).splitlines())
+
+
 def newest_lines(state: Folder, count: int) -> Iterator[dict[str, Any]]:
     """The last `count` lines of each file, newest first; a broken line is empty."""
     for name in (NAME, OLDER):

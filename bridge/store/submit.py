@@ -4,8 +4,9 @@ from collections.abc import Collection
 from contextlib import suppress
 
 from bridge.errors import InvalidRequest
-from bridge.protocol.ids import RequestId
+from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
+from bridge.protocol.trace_context import handed_on
 from bridge.store import Submitted
 from bridge.store.dedup_keys import find_same, remember_key
 from bridge.store.fan_out import is_surplus, mark
@@ -38,6 +39,7 @@ def submit(
             a field has no JSON form.
     """
     file = file_of(request.request_id)
+    request = _traced(state, request)
     requests = state["requests"]
     # Done before the lock is taken, because it takes time.
     temporary = requests.prepare(file, _json(request))
@@ -65,6 +67,8 @@ def submit(
                 request.request_id,
                 agent=request.agent_type,
                 by=request.requester,
+                parent=request.parent_request_id,
+                traceparent=request.traceparent,
             )
     finally:
         if temporary:
@@ -72,6 +76,16 @@ def submit(
                 requests.remove(temporary)
     requests.sync()
     return Submitted(RequestId(request.request_id), is_new=True)
+
+
+def _traced(state: State, request: Request) -> Request:
+    """The request, in the trace of the one whose agent made it."""
+    parent = request.parent_request_id
+    if parent is None or request.traceparent is not None or not is_id(parent):
+        return request
+    made_it = state.live(parent) or state.ended(parent)
+    given = made_it and handed_on(made_it.traceparent, parent)
+    return request.with_(traceparent=given) if given else request
 
 
 def _json(request: Request) -> bytes:

@@ -18,6 +18,7 @@ from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
 from bridge.policy.command_grants import refusal
 from bridge.process.run import run
+from bridge.protocol.trace_context import variables_of
 from bridge.store.directory import Folder
 from bridge.store.live_runs import RUNS
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from bridge.engine.asks import Texts
     from bridge.engine.long_steps import LongStep
+    from bridge.engine.run import Run
     from bridge.flow.plan import ExecCall, Template
     from bridge.store.location import Place
 
@@ -79,7 +81,7 @@ def run_program(
             argv,
             output,
             stdin=b"",
-            env=environment() | env,
+            env=environment() | _traced(texts.run) | env,
             folder=folder,
             deadline_s=began_s + limit_s,
             should_stop=should_stop,
@@ -102,6 +104,10 @@ def run_program(
         said = f": {last[0][:200]}" if last else ""
         return _failed(f"exit code {ended.exit_code}{said}", found)
     return {"how": "ok", "why": "", "output": found}
+
+
+def _traced(run: Run) -> dict[str, str]:
+    return variables_of(run["ask"].get("traceparent"), run["run"])
 
 
 def _failed(why: str, output: dict[str, Any]) -> Result:

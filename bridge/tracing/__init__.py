@@ -1,0 +1,1 @@
+"""The journal as OpenTelemetry spans: what asked what, and how long each took."""
