@@ -9,6 +9,7 @@ from runworld import call, definition, submit
 
 from bridge.agents.definition import ScriptTool
 from bridge.host.agent_rules import Ruling
+from bridge.protocol.trace_context import span_of
 
 READING = ["read_file", "list_files", "search_text"]
 
@@ -98,6 +99,19 @@ def test_a_request_that_a_command_makes_is_a_child(world):
 
     lines = world.model.results()[0].splitlines()
     assert {"BRIDGE_PARENT=r1", "BRIDGE_DEPTH=1"} <= set(lines)
+
+
+def test_a_command_is_in_the_trace_of_the_request(world):
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    world.run(
+        call("run_command", command="env"),
+        submit(),
+        agent=definition(allow=("Bash(env)",)),
+        request={"traceparent": f"00-{trace}-00f067aa0ba902b7-01"},
+    )
+
+    lines = world.model.results()[0].splitlines()
+    assert f"TRACEPARENT=00-{trace}-{span_of('r1')}-01" in lines
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,25 @@ def test_a_flow_and_its_agents_are_one_trace(tmp_path):
     assert {f"{node.parent.span_id:016x}" for node in nodes} == {span_of(done.run)}
 
 
+def test_the_programs_of_a_pipeline_are_in_the_trace_of_its_run(tmp_path):
+    bridge = traced(tmp_path)
+    (tmp_path / "said.yaml").write_text(
+        'name: said\nallow: ["Bash(env)"]\nsteps: [{id: env, exec: [env]}]\n'
+        'outputs: {said: "${{ steps.env.output.stdout }}"}\n'
+    )
+
+    done = bridge.run(tmp_path / "said.yaml")
+
+    given = f"TRACEPARENT=00-{TRACE}-{span_of(done.run)}-01"
+    assert given in done.answers[0]["said"].splitlines()
+
+
 def test_what_an_agent_asks_is_below_it(tmp_path):
     """The agent's own process says whose it is; its environment names the session's."""
     ask = (
         f'cd "{tmp_path}/project" && [ -n "$BRIDGE_DEPTH" ] && '
-        f'BRIDGE_HOME="{tmp_path}/home" "{sys.executable}" -m bridge submit "And this?" >"$here/child"\n'
+        f'BRIDGE_HOME="{tmp_path}/home" "{sys.executable}" -m bridge '
+        'submit "And this?" >"$here/child"\n'
     )
     words = printing(result(structured_output={"status": "success", "summary": "ok"}))
     bridge = traced(tmp_path, lines=ask + words)
