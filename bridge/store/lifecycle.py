@@ -2,6 +2,7 @@
 
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
+from bridge.protocol.retries import after_failure, late_words
 from bridge.protocol.status import Stage
 from bridge.protocol.wording import seconds
 
@@ -20,16 +21,14 @@ def fate_of_claimed(
 
 def _lost(request: Request, now_ms: int) -> Request | Response:
     """The host that held the request is gone: another attempt, or a named failure."""
-    attempt = request.attempt + 1
-    if attempt < request.max_attempts:
-        return request.with_(attempt=attempt)
     served_here = request.claim is not None and request.claim.route != "host"
     holder = "process that served" if served_here else "session that held"
     message = (
         f"the {holder} the request is gone, and {request.max_attempts} attempts were "
         "used up"
     )
-    return failed(request, "host_gone", message, now_ms=now_ms)
+    response = failed(request, "host_gone", message, now_ms=now_ms)
+    return after_failure(request, response, now_ms)
 
 
 def expired(
@@ -43,5 +42,6 @@ def expired(
     ended_ms = min(now_ms, request.deadline_ms)
     stage = stage or request.stage
     allowed = seconds(request.timeout / 1000)
+    why = why or late_words(request, now_ms)
     message = f"no answer within {allowed}: {stage.at_the_end}{why and f'; {why}'}"
     return failed(request, "timeout", message, now_ms=ended_ms, stage=stage)
