@@ -20,7 +20,6 @@ from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.request import Claim, Request
 from bridge.protocol.response import Response, answered, failed
-from bridge.protocol.retries import pause_words
 from bridge.store import subagent_runs, tool_calls
 from bridge.store.subagent_runs import AgentRun
 
@@ -254,8 +253,12 @@ def line_about(hook: HookContext, request_id: str) -> str:
     response = found.response if found else None
     if response is None:
         request = found.request if found else None
-        paused = request and pause_words(request, hook.now_ms())
-        return one_line(f"hostbridge: {request_id}: {paused}") if paused else ""
+        if request is None or not request.is_paused(hook.now_ms()):
+            return ""
+        from bridge.protocol.retries import pause_words
+
+        paused = pause_words(request, hook.now_ms())
+        return one_line(f"hostbridge: {request_id}: {paused}")
     how = response.error.code if response.error else "answered"
     seconds = response.duration / 1000
     return one_line(f"hostbridge: {request_id} {how} after {seconds:.1f} s")

@@ -2,7 +2,6 @@
 
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
-from bridge.protocol.retries import after_failure, late_words
 from bridge.protocol.status import Stage
 from bridge.protocol.wording import seconds
 
@@ -27,6 +26,9 @@ def _lost(request: Request, now_ms: int) -> Request | Response:
         f"the {holder} the request is gone, and {request.max_attempts} attempts were "
         "used up"
     )
+    # Late, as every hook imports this module.
+    from bridge.protocol.retries import after_failure
+
     response = failed(request, "host_gone", message, now_ms=now_ms)
     return after_failure(request, response, now_ms)
 
@@ -42,6 +44,9 @@ def expired(
     ended_ms = min(now_ms, request.deadline_ms)
     stage = stage or request.stage
     allowed = seconds(request.timeout / 1000)
-    why = why or late_words(request, now_ms)
+    if not why and (request.failures or request.not_before is not None):
+        from bridge.protocol.retries import late_words
+
+        why = late_words(request, now_ms)
     message = f"no answer within {allowed}: {stage.at_the_end}{why and f'; {why}'}"
     return failed(request, "timeout", message, now_ms=ended_ms, stage=stage)

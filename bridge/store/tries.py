@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from bridge.protocol.request import Claim, Request
 from bridge.protocol.response import Response
-from bridge.protocol.retries import after_failure
 from bridge.store.claim import wait_again
 from bridge.store.lock import LockBusy
 from bridge.store.responses import is_of, keep_evidence, publish
@@ -53,4 +52,7 @@ def _after(
         return response
     if request.claim is None or not is_mine(request.claim):
         return response
+    # Late, as every hook imports this module.
+    from bridge.protocol.retries import after_failure
+
     return after_failure(request, response, state.now_ms())
