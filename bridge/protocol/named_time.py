@@ -75,7 +75,7 @@ def named_time(text: str, now_ms: int) -> int | None:
     now_s = now_ms / 1000
     for found_s in _named(text[:_READ_CHARS], now_s):
         if 0 < found_s - now_s <= LONGEST_S:
-            return max(now_ms + 1, int(found_s * 1000))
+            return max(now_ms + 1, round(found_s * 1000))
     return None
 
 
@@ -83,7 +83,9 @@ def _named(text: str, now_s: float) -> Iterator[float]:
     yield from map(_since_1970, _BAR.findall(text))
     for anchor in _ANCHOR.finditer(text):
         rest = text[anchor.end() : anchor.end() + _NEAR_CHARS]
-        for found_s in chain(_absolute(rest), _length(rest, now_s)):
+        is_header = "after" in anchor[0].lower()
+        lengths = _length(rest, now_s, may_be_bare=is_header)
+        for found_s in chain(_absolute(rest), lengths):
             yield found_s
             return
         try:
@@ -110,7 +112,7 @@ def _absolute(rest: str) -> Iterator[float]:
             return
 
 
-def _length(rest: str, now_s: float) -> Iterator[float]:
+def _length(rest: str, now_s: float, *, may_be_bare: bool) -> Iterator[float]:
     """How long it takes: `20 minutes`, `1h2m3.5s`, or a bare number of seconds."""
     total_s, place = 0.0, 0
     while part := _PART.match(rest, place):
@@ -120,7 +122,7 @@ def _length(rest: str, now_s: float) -> Iterator[float]:
         place = part.end()
     if place:
         yield now_s + total_s
-    elif bare := _SECONDS.match(rest):
+    elif may_be_bare and (bare := _SECONDS.match(rest)):
         yield now_s + int(bare[1])
 
 

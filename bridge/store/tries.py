@@ -19,40 +19,48 @@ def end_try(
 ) -> Request | None:
     """End a try by this failure, and its request unless it may be tried again.
 
-    `is_mine` says whether a claim is the one under which the try was made. Returns the
-    request if it waits again. The agent's words are kept: as evidence if so.
+    `is_mine` says whether a claim is the one under which the try was made: a request
+    that somebody else has by now is left as it is. Returns the request if it waits
+    again; what its agent said is kept as evidence then.
     """
     try:
         with state.hold():
-            after = _after(state, response, is_mine)
-            if isinstance(after, Request):
-                code = after.failures[-1].code
-                if response.raw_output.strip():
-                    keep_evidence(
-                        state,
-                        after.request_id,
-                        reason=f"{code}; it is tried again",
-                        source=source,
-                        words=response.raw_output,
-                    )
-                wait_again(state, after, code=code)
-                return after
+            request = state.live(response.request_id)
+            if is_of(request, response) and not state.is_answered(request.request_id):
+                return _end_live(state, request, response, is_mine, source)
     except LockBusy:
-        # The failure must not be lost to a lock: it is published without one.
-        after = response
-    publish(state, after, source=source)
+        # A failure must not be lost to a lock: without one it ends the request.
+        pass
+    publish(state, response, source=source)
     return None
 
 
-def _after(
-    state: State, response: Response, is_mine: Callable[[Claim], bool]
-) -> Request | Response:
-    request = state.claimed(response.request_id)
-    if not is_of(request, response) or state.is_answered(response.request_id):
-        return response
+def _end_live(
+    state: State,
+    request: Request,
+    response: Response,
+    is_mine: Callable[[Claim], bool],
+    source: str,
+) -> Request | None:
+    code = response.error.code if response.error else ""
     if request.claim is None or not is_mine(request.claim):
-        return response
+        _keep(state, response, f"{code}, but somebody else has the request now", source)
+        return None
     # Late, as every hook imports this module.
     from bridge.protocol.retries import after_failure
 
-    return after_failure(request, response, state.now_ms())
+    after = after_failure(request, response, state.now_ms())
+    if isinstance(after, Response):
+        publish(state, after, source=source)
+        return None
+    _keep(state, response, f"{code}; it is tried again", source)
+    wait_again(state, after, code=code)
+    return after
+
+
+def _keep(state: State, response: Response, reason: str, source: str) -> None:
+    words = response.raw_output
+    if words.strip():
+        keep_evidence(
+            state, response.request_id, reason=reason, source=source, words=words
+        )

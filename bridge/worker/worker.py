@@ -266,23 +266,15 @@ class Worker:
             time.sleep(_RETRY_WRITE_S)
 
     def _write(self, request: Request, response: Response, *, is_final: bool) -> None:
-        """Publish the response, or keep its words if the request is not ours."""
-        if response.parsed_output is None and not self._is_ours(request):
-            if response.raw_output:
-                reason = response.error.code if response.error else ""
-                self.store.keep_evidence(
-                    request.request_id,
-                    reason=f"{reason}, but somebody else has the request now",
-                    source=self.route,
-                    words=response.raw_output,
-                )
-            return
-        if response.success or is_final:
+        """Publish the response, or end the try if the request is ours."""
+        if response.parsed_output is not None or (is_final and self._is_ours(request)):
             self.store.publish(response, source=self.route)
-            return
-        self.store.end_try(
-            response, is_mine=lambda claim: claim == request.claim, source=self.route
-        )
+        elif not is_final:
+            self.store.end_try(
+                response,
+                is_mine=lambda claim: claim == request.claim,
+                source=self.route,
+            )
 
     def _was_written(self, response: Response) -> bool:
         """Whether an attempt that failed had written it after all; finish it then."""
