@@ -19,7 +19,6 @@ from bridge.host.wake_problems import (
 )
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request, Uptime
-from bridge.protocol.retries import pause_words
 from bridge.store.clock import uptime
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.queries import why_unreadable
@@ -132,8 +131,8 @@ def why_waiting(request: Request, queue: Queue) -> Finding:
     """The first reason that keeps a request from being taken."""
     if queue.now_ms >= request.deadline_ms:
         return OVERDUE
-    if pause := pause_words(request, queue.now_ms):
-        return ok(pause)
+    if request.is_paused(queue.now_ms):
+        return ok("waiting for the time of its next try")
     if queue.off.is_everything:
         return _no_host(OFF)
     if request.route == "host":

@@ -88,7 +88,7 @@ CASES = {
     "an agent at work": (held(launched_at=NOW - 50_000), "ok: none waits; 1 running"),
     "between two tries, whoever is open": (
         waits(NOBODY, not_before=NOW + 1000, failures=(LIMITED,)),
-        "ok: waiting until ",
+        "ok: waiting for the time of its next try",
     ),
     "overdue, whatever else": (waits(NOBODY, timeout=60_000), "warning: overdue"),
     "overdue in the hands of an agent": (
