@@ -16,6 +16,7 @@ file may have been changed. With few to pass over there is no file.
 Nothing depends on it: a missing or wrong line only costs time.
 """
 
+import re
 from contextlib import suppress
 from itertools import islice
 from typing import Literal, get_args
@@ -25,7 +26,7 @@ from bridge.store.directory import NotAPlainFile
 from bridge.store.state import State
 
 Why = Literal["other", "newer", "full"]
-_LATER = "later "
+_LATER = re.compile(r"later ([0-9]{1,16})")
 
 # Every claim checks this many: below that, nothing is worth remembering.
 FEW = 64
@@ -41,7 +42,9 @@ class Passed:
     def __init__(self, state: State, session: str) -> None:
         self._folder = state["sessions"]
         self._file = f"{session}.passed"
-        self._clock = state.clock
+        self._now_ms = int(state.clock.monotonic_s() * 1000)
+        # Of those whose time is to come: the uptime at which it is.
+        self._until: dict[str, int] = {}
         self._known = self._read()
         self._looked_at: set[str] = set()
         self._is_changed = False
@@ -52,19 +55,18 @@ class Passed:
     def find(self, name: str, *, is_full: bool) -> str | None:
         """Why this id need not be looked at; `is_full`: no slot is free."""
         why = self._known.get(name)
-        if why is not None and why.startswith(_LATER):
-            return why if self._uptime_ms() < int(why[len(_LATER) :]) else None
+        if why is not None and name in self._until:
+            return why if self._now_ms < self._until[name] else None
         return why if is_full or why != "full" else None
 
     def add_until(self, name: str, pause_ms: int) -> None:
         """It was checked just now, and nobody may take it within this time."""
-        self._add(name, f"{_LATER}{self._uptime_ms() + pause_ms}")
+        self.add(name, f"later {self._now_ms + pause_ms}")
+        self._until[name] = self._now_ms + pause_ms
 
-    def add(self, name: str, why: Why) -> None:
-        """It was checked just now, and left."""
-        self._add(name, why)
-
-    def _add(self, name: str, why: str) -> None:
+    def add(self, name: str, why: str) -> None:
+        """It was checked just now, and left; `why` is one of `Why`."""
+        self._until.pop(name, None)
         self._known.pop(name, None)
         self._known[name] = why
         self._looked_at.add(name)
@@ -103,19 +105,17 @@ class Passed:
             return False
         return True
 
-    def _uptime_ms(self) -> int:
-        return int(self._clock.monotonic_s() * 1000)
-
     def _read(self) -> dict[str, str]:
         known: dict[str, str] = {}
         with suppress(NotAPlainFile, UnicodeDecodeError):
             data = self._folder.read(self._file, _MAX_BYTES) or b""
             for line in data.decode().splitlines():
                 name, _, why = line.partition(" ")
-                if is_id(name) and (why in _WHYS or _is_later(why)):
+                if not is_id(name):
+                    continue
+                if why in _WHYS:
                     known[name] = why
+                elif later := _LATER.fullmatch(why):
+                    known[name] = why
+                    self._until[name] = int(later[1])
         return known
-
-
-def _is_later(why: str) -> bool:
-    return why.startswith(_LATER) and why[len(_LATER) :].isdecimal()
