@@ -150,7 +150,11 @@ class Asker(Submitter):
         given: dict[str, Any],
     ) -> Response:
         """Wait for the end of the request, and serve it if nobody else does."""
-        waiter = Waiter(self.quick, on_stage=given.get("on_stage", ignore))
+        waiter = Waiter(
+            self.quick,
+            on_stage=given.get("on_stage", ignore),
+            on_progress=given.get("on_progress", ignore),
+        )
         request_id, is_new = submitted.request_id, submitted.is_new
         left_s = max(0.0, deadline_s - self.store.clock.monotonic_s())
         timeout_s = request.timeout / 1000

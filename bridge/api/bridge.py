@@ -205,7 +205,8 @@ class Bridge(Project):
         `schema` is the type they were asked with: only its JSON Schema is on disk. With
         none, `parsed` is an `AgentOutput` if that was asked for, and decoded JSON
         otherwise; either way it was checked. `timeout_s` is 120 by default; `on_stage`
-        is called with the stage of a request.
+        is called with the stage of a request, `on_progress` with what it waits for
+        before its next try.
 
         Raises:
             UnknownRequest: there is no such request.
@@ -221,7 +222,11 @@ class Bridge(Project):
         timeout_s = given.get("timeout_s", DEFAULT_TIMEOUT_S)
         if schema is not None:
             schema_of(schema)
-        waiter = Waiter(self.quick, on_stage=given.get("on_stage", ignore))
+        waiter = Waiter(
+            self.quick,
+            on_stage=given.get("on_stage", ignore),
+            on_progress=given.get("on_progress", ignore),
+        )
         if isinstance(request, Iterable) and not isinstance(request, str | bytes):
             ids = {self._known(each) for each in request}
             return waiter.many(ids, schema, timeout_s)

@@ -214,8 +214,15 @@ class Follower:
     ) -> Iterator[str]:
         if seen.run["status"] == "running":
             yield from (
-                asked for _, asked in seen.open_requests() if asked not in serving
+                asked
+                for _, asked in seen.open_requests()
+                if asked not in serving and not self._is_paused(asked)
             )
+
+    def _is_paused(self, asked: str) -> bool:
+        """Whether the next try of a request may not begin yet."""
+        request = self.store.find_unfinished(RequestId(asked))
+        return request is not None and request.is_paused(self.store.now_ms())
 
     def _settle(self, serving: dict[str, Future[bool]], seen: RunView) -> None:
         """Wait until something has been served, and have its run advanced."""

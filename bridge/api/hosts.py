@@ -52,7 +52,7 @@ def held_back_of(
 
 def waits_for(store: Store, request: Request | None) -> HeldBack | None:
     """The limit that a request waits for; None where none holds it back."""
-    if request is None or request.stage is not Stage.WAITING:
+    if request is None or request.stage_at(store.now_ms()) is not Stage.WAITING:
         return None
     return held_back_of(store, request, eligible_hosts(store, request))
 

@@ -49,6 +49,10 @@ class RequestOptions(TypedDict, total=False):
         route: auto (the definition's, or an open session), host, or a route that is
             served without a session: claude, local, endpoint.
         answer_to_host: whether the open session reads the answer, too.
+        max_attempts: how often it is tried where a try fails for a reason that may
+            pass; by default the definition's, or 2.
+        wait_quota: whether a usage limit is waited for, until the deadline, by default;
+            or ends the request at once.
     """
 
     timeout_s: float | timedelta | None
@@ -64,6 +68,8 @@ class RequestOptions(TypedDict, total=False):
     session: str | None
     route: RouteChoice
     answer_to_host: bool
+    max_attempts: int | None
+    wait_quota: bool | None
 
 
 class SubmitOptions(RequestOptions, total=False):
@@ -85,7 +91,8 @@ class AskOptions(RequestOptions, total=False):
         fallback: the route to fall back to: claude, local or endpoint; by default the
             one that `BRIDGE_CLI_FALLBACK` names.
         on_stage: called as the request moves from stage to stage.
-        on_progress: receives the progress of what this process serves.
+        on_progress: receives the progress of what this process serves, and in its
+            `waits` what a request waits for before its next try.
     """
 
     fallback: OwnRoute | None
@@ -99,6 +106,7 @@ class WaitOptions(TypedDict, total=False):
 
     timeout_s: float | timedelta
     on_stage: Callable[[Stage], None]
+    on_progress: Callable[[Progress], None]
 
 
 class RunOptions(TypedDict, total=False):
@@ -117,6 +125,7 @@ class RunOptions(TypedDict, total=False):
             other agent is asked, and the run is paused.
         on_failure: what happens if a step fails and no condition looks at that: abort,
             skip (go on without it) or ask (pause).
+        wait_quota: as in `RequestOptions`, for each of its agents.
         on_change: called with a `RunView` when the run has changed, and now and then.
     """
 
@@ -127,6 +136,7 @@ class RunOptions(TypedDict, total=False):
     max_agents: int | None
     max_tokens: int | None
     on_failure: Policy
+    wait_quota: bool | None
     on_change: Callable[[RunView], None]
 
 

@@ -19,6 +19,7 @@ from bridge.host.eligibility import may_take
 from bridge.host.output import one_line
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
+from bridge.protocol.retries import pause_words
 from bridge.protocol.status import FINAL, Stage
 from bridge.store import journal, queries, sessions, switch
 from bridge.store.clock import uptime
@@ -73,7 +74,8 @@ class LiveRequest(NamedTuple):
     `route` is the one that holds it, or may take it; on routes other than host,
     `session` is the process. `is_abandoned`: its process is gone; the next sweep lets
     it wait again or ends it. `excerpt` is how the prompt begins. `held_back` is the
-    limit of a session that it waits for.
+    limit of a session that it waits for; `pause` says until when it waits for its next
+    try, and why.
     """
 
     request_id: str
@@ -88,6 +90,7 @@ class LiveRequest(NamedTuple):
     left_s: float
     excerpt: str
     held_back: HeldBack | None = None
+    pause: str = ""
 
 
 class EndedRequest(NamedTuple):
@@ -271,9 +274,9 @@ def _live(
 ) -> LiveRequest:
     claim = request.claim
     now_ms = state.now_ms()
-    stage = request.stage
+    stage = request.stage_at(now_ms)
     limit = None
-    if claim is None and request.route == "host":
+    if stage is Stage.WAITING and request.route == "host":
         able = [host for host in hosts if may_take(host, request)]
         stage = stage if able else Stage.NO_HOST
         if able:
@@ -293,6 +296,7 @@ def _live(
         left_s=(request.deadline_ms - now_ms) / 1000,
         excerpt=one_line(request.prompt, EXCERPT_CHARS),
         held_back=limit,
+        pause=pause_words(request, now_ms),
     )
 
 

@@ -190,4 +190,6 @@ class Runner(Follower):
             ask["timeout"] = begun.request.timeout
         if options["session"] is not None:
             ask["session"] = options["session"]
+        if given.get("wait_quota") is False:
+            ask["wait_quota"] = False
         return {k: v for k, v in ask.items() if v is not None}, begun.fan_out

@@ -14,6 +14,7 @@ from bridge.engine.run_ids import request_id
 from bridge.engine.waiting import awaited
 from bridge.flow.drawing import shown_as
 from bridge.protocol.ids import RequestId
+from bridge.protocol.retries import pause_words
 from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
@@ -209,6 +210,8 @@ class _Looked(NamedTuple):
         if request.held is not None:
             return "held: needs your yes"
         stage = stage_of(store, found)
+        if pause := pause_words(request, store.now_ms()):
+            return pause
         if stage is Stage.WAITING and request.route == "host":
             why = Hosts(store, self.settings).why_waiting(request)
             return why.why if why else stage.words

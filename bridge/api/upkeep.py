@@ -14,9 +14,11 @@ from bridge.api.hosts import eligible_hosts, held_back_of
 from bridge.errors import StateUnavailable, StateVanished
 from bridge.host.wake_problems import complaint
 from bridge.protocol.ids import RequestId
+from bridge.protocol.outcome import Progress
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
-from bridge.protocol.status import Stage, Status
+from bridge.protocol.retries import late_words, pause_words
+from bridge.protocol.status import Stage, Status, ignore
 from bridge.store import Found, wakeups
 from bridge.store.lifecycle import expired
 from bridge.store.store import Store
@@ -73,6 +75,8 @@ def stage_of(store: Store, found: Found | None) -> Stage:
     request = found.request if found else None
     if found is None or request is None:
         return Stage.WAITING
+    if request.is_paused(store.now_ms()):
+        return Stage.PAUSED
     waits_for_host = found.status is Status.PENDING and request.route == "host"
     if waits_for_host and not eligible_hosts(store, request):
         return Stage.NO_HOST
@@ -81,6 +85,8 @@ def stage_of(store: Store, found: Found | None) -> Stage:
 
 def complaint_of(store: Store, request: Request | None, stage: Stage) -> str:
     """Why a request waits: a limit, or no session has heard of it; empty if unknown."""
+    if request is not None and stage is Stage.PAUSED:
+        return late_words(request, store.now_ms())
     if request is None or request.route != "host" or stage is not Stage.WAITING:
         return ""
     able = eligible_hosts(store, request)
@@ -102,14 +108,22 @@ class Tender:
         ids: the awaited requests; the caller removes those that have ended.
         on_stage: called with the stage of each checked request, whoever holds the lock;
             what it raises ends the wait.
+        on_progress: is told what a request waits for before its next try.
     """
 
     def __init__(
-        self, store: Store, ids: set[RequestId], *, on_stage: Callable[[Stage], None]
+        self,
+        store: Store,
+        ids: set[RequestId],
+        *,
+        on_stage: Callable[[Stage], None],
+        on_progress: Callable[[Progress], None] = ignore,
     ) -> None:
         self._store = store
         self._ids = ids
         self._on_stage = on_stage
+        self._on_progress = on_progress
+        self._paused: set[str] = set()
         self._stage = Stage.WAITING
         self._lost: list[RequestId] = []
         self._tended = self._woken = store.clock.monotonic_s()
@@ -141,6 +155,9 @@ class Tender:
             for found in live:
                 self._stage = stage_of(self._store, found)
                 self._on_stage(self._stage)
+                if self._stage is Stage.PAUSED and found.request:
+                    waits = pause_words(found.request, self._store.now_ms())
+                    self._on_progress(Progress(waits=waits))
         self._check_there()
         with suppress(StateUnavailable):
             if self._is_turn(now, "sweep"):
@@ -177,6 +194,12 @@ class Tender:
         if self._store.now_ms() >= request.deadline_ms:
             late = late_response(self._store, request, stage_of(self._store, found))
             self._store.publish(late, source="waiter")
+        elif request.is_paused(self._store.now_ms()):
+            self._paused.add(request.request_id)
+        elif request.request_id in self._paused:
+            # Its time has come: whoever may take it may be idle.
+            self._paused.discard(request.request_id)
+            self._wake(request)
         elif wake and request.stage in (Stage.WAITING, Stage.OFFERED):
             self._wake(request)
         elif request.stage is Stage.WAITING:

@@ -11,12 +11,14 @@ from bridge.api.result import Result, result_of
 from bridge.api.upkeep import TEND_S, Tender, complaint_of, late_response, stage_of
 from bridge.errors import StateUnavailable, StateVanished, WaitTimeout
 from bridge.protocol.ids import RequestId, check_id
+from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
-from bridge.protocol.status import Stage
+from bridge.protocol.status import Stage, ignore
 from bridge.protocol.wording import seconds
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
+    from bridge.protocol.outcome import Progress
     from bridge.worker.worker import Worker
 
 
@@ -27,6 +29,8 @@ _NAMED = 3
 # How often to check whether a request of somebody else waits again: upkeep takes it
 # back from a dead process first.
 _TRY_AGAIN_S = 1.25 * TEND_S
+# The shortest pause, for clocks that do not quite agree.
+_MOMENT_S = 0.02
 
 
 class Waiter:
@@ -35,11 +39,24 @@ class Waiter:
     Args:
         store: one that does not wait long for its lock: the deadline matters more.
         on_stage: called with the stage of a request.
+        on_progress: is told what a request waits for before its next try.
     """
 
-    def __init__(self, store: Store, *, on_stage: Callable[[Stage], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        on_stage: Callable[[Stage], None],
+        on_progress: Callable[[Progress], None] = ignore,
+    ) -> None:
         self._store = store
         self._on_stage = on_stage
+        self._on_progress = on_progress
+
+    def _tender(self, ids: set[RequestId]) -> Tender:
+        return Tender(
+            self._store, ids, on_stage=self._on_stage, on_progress=self._on_progress
+        )
 
     def one(self, request_id: RequestId, timeout_s: float) -> Response:
         """The response of one request.
@@ -47,7 +64,7 @@ class Waiter:
         Raises:
             WaitTimeout: `timeout_s` seconds passed; the request is left as it was.
         """
-        tend = Tender(self._store, {request_id}, on_stage=self._on_stage)
+        tend = self._tender({request_id})
         found = self._store.wait([request_id], timeout_s=timeout_s, tend=tend)
         for response in found:
             return response
@@ -91,7 +108,15 @@ class Waiter:
                 )
             if found.response is not None:
                 return found.response
-            pause_s = _TRY_AGAIN_S
+            pause_s = self._pause_s(found.request)
+
+    def _pause_s(self, request: Request | None) -> float:
+        """When to try again to serve a request that waits, or that somebody holds."""
+        due_ms = request.due_ms if request and request.claim is None else None
+        if due_ms is None:
+            return _TRY_AGAIN_S
+        left_s = (due_ms - self._store.now_ms()) / 1000
+        return min(max(left_s, _MOMENT_S), _TRY_AGAIN_S)
 
     def many(
         self, ids: set[RequestId], form: object, timeout_s: float
@@ -101,7 +126,7 @@ class Waiter:
         Raises:
             WaitTimeout: `timeout_s` seconds passed before the last one.
         """
-        tend = Tender(self._store, ids, on_stage=self._on_stage)
+        tend = self._tender(ids)
         for response in self._store.wait(ids, timeout_s=timeout_s, tend=tend):
             ids.discard(check_id(response.request_id))
             yield result_of(response, form)

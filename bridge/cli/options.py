@@ -130,6 +130,15 @@ SESSION = option(
     completes="sessions",
     help="Only this Claude Code session may take it.",
 )
+NO_WAIT_QUOTA = option(
+    "--no-wait-quota",
+    dest="wait_quota",
+    action="store_const",
+    const=False,
+    heading=_REQUEST,
+    help="Fail at a usage limit at once, instead of waiting for its end until the "
+    "deadline.",
+)
 QUESTION = (
     option(
         "words",
@@ -238,4 +247,13 @@ QUESTION = (
         help="Asking again with the same key finds the same request, running or "
         "answered. A different question with that key is refused.",
     ),
+    option(
+        "--max-attempts",
+        metavar="N",
+        heading=_REQUEST,
+        type=int,
+        help="How often to try where a try fails for a reason that may pass, later "
+        "each time; by default as the agent's definition says, or 2.",
+    ),
+    NO_WAIT_QUOTA,
 )

@@ -24,8 +24,9 @@ _REFRESH_S = 0.5
 class Progress:
     """A line with the stage and the seconds; call it with each new stage.
 
-    `follow` takes the progress of work in this process: turn, tool, tokens per second.
-    A note in it is printed at the end, on a terminal or not.
+    `follow` takes the progress of work in this process: turn, tool, tokens per second;
+    and what a request waits for before its next try. A note in it is printed at the
+    end, on a terminal or not.
     """
 
     def __init__(self, agent: str) -> None:
@@ -40,10 +41,12 @@ class Progress:
     def __call__(self, stage: Stage) -> None:
         """Note the stage."""
         self._stage = stage
+        if stage is not Stage.RUNNING:
+            self._work = None
 
     def follow(self, work: Work) -> None:
         """Note how far the work in this process is; from any thread."""
-        self._stage = Stage.RUNNING
+        self._stage = Stage.PAUSED if work.waits else Stage.RUNNING
         self._work = work
         self._note = work.note or self._note
 
@@ -71,8 +74,10 @@ class Progress:
 
     def _words(self) -> str:
         elapsed_s = time.monotonic() - self._began_s
-        doing = f", {work_words(self._work)}" if self._work else ""
-        return f"{self._agent}: {self._stage.words}{doing} ({elapsed_s:.0f} s)"
+        work = self._work
+        stands = work.waits if work and work.waits else self._stage.words
+        doing = f", {work_words(work)}" if work and not work.waits else ""
+        return f"{self._agent}: {stands}{doing} ({elapsed_s:.0f} s)"
 
 
 def work_words(work: Work) -> str:

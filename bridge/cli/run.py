@@ -31,7 +31,15 @@ from bridge.cli.durations import duration
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_pairs, read_words
 from bridge.cli.interrupts import Interrupts
-from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, SESSION, WHO, option, timeout
+from bridge.cli.options import (
+    ACCEPT_DEGRADED,
+    AS_JSON,
+    NO_WAIT_QUOTA,
+    SESSION,
+    WHO,
+    option,
+    timeout,
+)
 from bridge.cli.output import complain, say, say_json, visible
 from bridge.cli.run_display import Display
 from bridge.cli.run_log import RunLog
@@ -107,12 +115,13 @@ OPTIONS = (
         help="If a step fails and no condition looks at that: abort (the default), "
         "skip (go on without it), or ask (pause).",
     ),
+    NO_WAIT_QUOTA,
     ACCEPT_DEGRADED,
     AS_JSON,
 )
 _NAMED = (
     "route", "session", "timeout_s", "step_timeout_s", "max_agents", "max_tokens",
-    "on_failure",
+    "on_failure", "wait_quota",
 )  # fmt: skip
 
 

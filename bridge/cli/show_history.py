@@ -12,6 +12,7 @@ from bridge.host.output import one_line
 
 if TYPE_CHECKING:
     from bridge.api.history import Story
+    from bridge.protocol.request import Request
 
 _CHARS = 200
 _INDENT = "    "
@@ -57,8 +58,19 @@ def history_lines(story: Story, width: int | None, *, full: bool) -> Iterator[Li
         yield from _entry(head, _said(event), width, full=full)
 
 
+def try_lines(request: Request, width: int | None, *, full: bool) -> Iterator[Line]:
+    """The tries before this one: when each ended, and why."""
+    for each in request.failures:
+        head = f"{clock(each.at, exact=full)}  try {each.attempt}  "
+        yield from _entry(head, f"{each.code}: {each.message}", width, full=full)
+
+
 def _said(event: dict[str, Any]) -> str:
-    words = _SAID.get(str(event.get("event")))
+    kind = str(event.get("event"))
+    if kind == "waiting again" and "code" in event:
+        later = f" from {clock(event['notBefore'])}" if "notBefore" in event else ""
+        return f"failed: {event['code']}; to be tried again{later}"
+    words = _SAID.get(kind)
     return _with_facts(event) if words is None else words.format_map(_Facts(event))
 
 

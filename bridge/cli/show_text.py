@@ -18,11 +18,13 @@ from bridge.cli.show_history import (
     history_lines,
     kept_lines,
     run_lines,
+    try_lines,
 )
 from bridge.host.output import one_line
 from bridge.protocol.failure_codes import cure_of
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
+from bridge.protocol.retries import pause_words
 from bridge.protocol.status import Status
 from bridge.protocol.wording import seconds
 from bridge.store.host_process import Liveness, liveness
@@ -93,6 +95,9 @@ class StoryScreen:
             for role, words in story.messages:
                 title = f"sent as {role} ({counted(len(words), 'character')})"
                 yield from self._section(title, self._words(words))
+        if request is not None:
+            tries = try_lines(request, width, full=full)
+            yield from self._section("tries that failed", tries)
         happened = history_lines(story, width, full=full)
         yield from self._section("what happened", happened)
         calls = call_lines(story, width, full=full)
@@ -125,7 +130,9 @@ class StoryScreen:
             return Styled("there, but it cannot be read", "red")
         if story.status is None:
             return Styled("gone; only traces are left", "red")
-        stage = request.stage.words if request else story.status
+        stage = request.stage_at(self._now_ms).words if request else story.status
+        if request and (pause := pause_words(request, self._now_ms)):
+            return Styled(f"{stage}: {pause}", "yellow")
         return Styled(stage, "cyan" if story.status == Status.PENDING else "green")
 
     def _asked(self, request: Request) -> Iterator[Line]:

@@ -53,6 +53,7 @@ _COLOURS: dict[str, Style] = {
     "completed": "green",
     "offered": "cyan",
     "waiting": "cyan",
+    "paused": "yellow",
 }
 
 
@@ -182,7 +183,11 @@ def _request(request: LiveRequest) -> Sequence[str]:
         notes.append("its process is gone")
     return (
         request.request_id,
-        _status(request.stage.words, f" ({', '.join(notes)})" if notes else ""),
+        _status(
+            request.stage.words,
+            f": {request.pause}" if request.pause else "",
+            f" ({', '.join(notes)})" if notes else "",
+        ),
         ago(request.age_s),
         span(request.left_s) if request.left_s > 0 else "overdue",
         request.agent,
@@ -207,5 +212,5 @@ def _ended(request: EndedRequest) -> Sequence[str]:
     )
 
 
-def _status(word: str, more: str) -> Styled:
-    return Styled(word + more, _COLOURS.get(word, "red"))
+def _status(word: str, *more: str) -> Styled:
+    return Styled(word + "".join(more), _COLOURS.get(word, "red"))

@@ -47,7 +47,12 @@ def command(options: Namespace) -> int:
     try:
         with Progress(_title(ids)) as progress:
             on_stage = interrupts.before(progress)
-            for result in bridge.wait(ids, timeout_s=timeout_s, on_stage=on_stage):
+            for result in bridge.wait(
+                ids,
+                timeout_s=timeout_s,
+                on_stage=on_stage,
+                on_progress=progress.follow,
+            ):
                 del left[result.request_id]
                 if not options.as_text:
                     say_result(options, record(result.response), result_line(result))

@@ -131,6 +131,8 @@ def why_waiting(request: Request, queue: Queue) -> Finding:
     """The first reason that keeps a request from being taken."""
     if queue.now_ms >= request.deadline_ms:
         return OVERDUE
+    if request.is_paused(queue.now_ms):
+        return ok("waiting for the time of its next try")
     if queue.off.is_everything:
         return _no_host(OFF)
     if request.route == "host":

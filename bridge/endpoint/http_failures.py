@@ -3,7 +3,7 @@
 no connection           no_server           there is none
 a redirect              no_server           it is somewhere else
 404                     model_unavailable   the server has no such model
-429                     quota
+429                     quota; when it ends, if the server says so
 400, too long           too_long            the conversation does not fit the context
 400, 422                bad_request         the server cannot use the shape
 a timeout               timeout
@@ -45,9 +45,10 @@ def failure_of(exc: Exception, client: Any) -> ModelFailed:
             "BRIDGE_OPENAI_BASE_URL to where the server is",
         )
     if isinstance(exc, openai.APIStatusError):
-        return ModelFailed(
-            _code(exc.status_code, words), f"HTTP {exc.status_code}: {words}"
-        )
+        code = _code(exc.status_code, words)
+        later = exc.response.headers.get("Retry-After") if code == "quota" else None
+        when = f" (retry-after: {_short(later)})" if later else ""
+        return ModelFailed(code, f"HTTP {exc.status_code}: {words}{when}")
     return ModelFailed("agent_error", f"{type(exc).__name__}: {words}")
 
 

@@ -1,4 +1,4 @@
-"""After a session has its answer: clean up, then wake it for new requests.
+"""After a session has its answer: clean up, then wake it for what waits.
 
 The client starts watching the wake-up file once it has read the answer to SessionStart
 or CwdChanged. It does not report a file written before that, and nobody else may be
@@ -21,6 +21,8 @@ from bridge.store.wakeups import wake_all
 # The watch is there within a few milliseconds of the answer; on a busy machine later.
 LOOKS_S = (1.0, 2.0, 4.0)
 SWEEP_S = 1.0
+# Below the limit of what is done after the answer (`hook.LATER_LIMIT_S`).
+SOON_S = 18.0
 
 
 def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) -> None:
@@ -68,6 +70,22 @@ def wake_until_answered(
         if number or not (hook.store.has_waiting() or _has_questions(hook)):
             return
         wakeups.wake(hook.store, [hook.session])
+
+
+def wake_when_due(
+    hook: HookContext, *, pause: Callable[[float], None] = time.sleep
+) -> None:
+    """A try has failed: wake the sessions when the next one may begin, if that is soon.
+
+    The program that asked may not wait for the answer, and the session may be idle. A
+    longer pause is left to whoever looks next.
+    """
+    left_s = (min(hook.due) - hook.now_ms()) / 1000
+    if left_s > SOON_S:
+        return
+    pause(max(0.0, left_s))
+    if _is_open(hook):
+        wake_all(hook.store)
 
 
 def _has_questions(hook: HookContext) -> bool:

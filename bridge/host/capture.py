@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.host import transcript
 from bridge.host.context import HookContext
-from bridge.host.offers import look_soon
+from bridge.host.offers import end_try, look_soon
 from bridge.host.output import one_line
 from bridge.process.time_limit import TooSlow, within
 from bridge.protocol.contract import full_prompt, prompt_digest
@@ -18,7 +18,7 @@ from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.names import MODEL_NAMES
-from bridge.protocol.request import Request
+from bridge.protocol.request import Claim, Request
 from bridge.protocol.response import Response, answered, failed
 from bridge.store import subagent_runs, tool_calls
 from bridge.store.subagent_runs import AgentRun
@@ -211,8 +211,13 @@ def fail(
     source: str,
     words: str = "",
     detail: str = "",
+    is_final: bool = False,
 ) -> None:
-    """End the request of a run with a named failure."""
+    """End the try of a run with a named failure.
+
+    The request ends with it, unless the reason may pass; then it waits for its next
+    try. One that `is_final` has no other.
+    """
     request = hook.store.find_unfinished(RequestId(run.request_id))
     if request is None:
         subagent_runs.end(hook.store, run)
@@ -224,12 +229,20 @@ def fail(
         return
     message = explain(code, detail)
     response = failed(request, code, message, now_ms=hook.now_ms(), raw=words)
-    _close(hook, run, response, source)
+    if is_final:
+        hook.store.publish(response, source=source)
+    else:
+        end_try(hook, response, lambda claim: _is_of(run, claim), source=source)
+    _free(hook, run)
 
 
 def _close(hook: HookContext, run: AgentRun, response: Response, source: str) -> None:
     """Publish, and free the slot."""
     hook.store.publish(response, source=source)
+    _free(hook, run)
+
+
+def _free(hook: HookContext, run: AgentRun) -> None:
     subagent_runs.end(hook.store, run)
     look_soon(hook)
 
@@ -239,7 +252,13 @@ def line_about(hook: HookContext, request_id: str) -> str:
     found = hook.store.find(RequestId(request_id))
     response = found.response if found else None
     if response is None:
-        return ""
+        request = found.request if found else None
+        if request is None or not request.is_paused(hook.now_ms()):
+            return ""
+        from bridge.protocol.retries import pause_words
+
+        paused = pause_words(request, hook.now_ms())
+        return one_line(f"hostbridge: {request_id}: {paused}")
     how = response.error.code if response.error else "answered"
     seconds = response.duration / 1000
     return one_line(f"hostbridge: {request_id} {how} after {seconds:.1f} s")
@@ -248,11 +267,11 @@ def line_about(hook: HookContext, request_id: str) -> str:
 def _serves(run: AgentRun, request: Request) -> bool:
     """Whether the request still waits for this run."""
     claim = request.claim
-    return (
-        claim is not None
-        and claim.host == run.host
-        and claim.tool_use_id == run.tool_use_id
-    )
+    return claim is not None and _is_of(run, claim)
+
+
+def _is_of(run: AgentRun, claim: Claim) -> bool:
+    return claim.host == run.host and claim.tool_use_id == run.tool_use_id
 
 
 def _keep_late(

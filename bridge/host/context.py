@@ -1,6 +1,6 @@
 """What a handler gets: one event, the session it came from, and the store."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bridge.config import Settings
 from bridge.host.events import HookEvent
@@ -17,6 +17,8 @@ class HookContext:
     store: Store
     event: HookEvent
     session: Session
+    # When what failed here may be tried again, in milliseconds since 1970.
+    due: list[int] = field(default_factory=list)
 
     @property
     def claimant(self) -> Claimant:

@@ -70,6 +70,10 @@ def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> Hoo
         output = _answered(hook)
         go_on_with_flows(hook)
         output = with_notes(hook, output)
+        if hook.due and output.later is None:
+            from bridge.host.after_hook import wake_when_due
+
+            output = output.then(wake_when_due)
         if settings.debug:
             # The answer is printed even if the log fails.
             with suppress(BridgeError, OSError):

@@ -17,7 +17,7 @@ from bridge.host.request_tokens import instruction
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Claim, Request
-from bridge.protocol.response import failed
+from bridge.protocol.response import Response, failed
 from bridge.store import Verdict, sessions, subagent_runs, switch, wakeups
 from bridge.store.clock import uptime
 from bridge.store.handovers import callers
@@ -203,7 +203,10 @@ def decline(
     code: FailureCode = "declined",
     detail: str = "",
 ) -> None:
-    """Give back what the model did not launch; fail it if nobody else may take it."""
+    """Give back what the model did not launch; fail it if nobody else may take it.
+
+    Where the model itself failed, for a reason that may pass, it is offered again.
+    """
     ids = sorted(hook.session.ids)
 
     def declined(held: Request) -> Request:
@@ -220,7 +223,27 @@ def decline(
         "`hostbridge doctor --live`"
     )
     response = failed(request, code, message, now_ms=hook.now_ms())
-    hook.store.publish(response, source=code)
+    end_try(hook, response, lambda c: c.host == hook.session.host, source=code)
+
+
+def end_try(
+    hook: HookContext,
+    response: Response,
+    is_mine: Callable[[Claim], bool],
+    *,
+    source: str,
+) -> None:
+    """End a try by its failure, and the request with it unless the reason may pass.
+
+    A call of this session that was turned into a request has no other try: nobody but
+    its caller can start the agent, and the caller is told.
+    """
+    if response.request_id in callers(hook.store, hook.session.session_id):
+        hook.store.publish(response, source=source)
+        return
+    again = hook.store.end_try(response, is_mine=is_mine, source=source)
+    if again is not None:
+        hook.due.append(again.due_ms or 0)
 
 
 def withdraw(hook: HookContext) -> None:

@@ -27,7 +27,9 @@ from bridge.store.subagent_runs import AgentRun
 
 # The client names the kind of an API error; it describes its own limits in words.
 _QUOTA = re.compile(
-    r"rate_limit|billing_error|usage limit|hit your limit|\(429\)", re.I
+    r"rate_limit|billing_error|usage limit|limit reached|hit your [\w ]{0,40}limit"
+    r"|\(429\)",
+    re.I,
 )
 # The client's schema wants these named.
 _UNKNOWN_USAGE = (
@@ -229,7 +231,7 @@ def reconcile(hook: HookContext) -> None:
         else:
             # The turn is over, and so is every call that it made.
             detail = "the Agent call did not run; does a rule or another hook deny it?"
-            fail(hook, run, "agent_error", detail=detail, source="Stop")
+            fail(hook, run, "agent_error", detail=detail, source="Stop", is_final=True)
             subagent_runs.drop(hook.store, run)
     for run in _unheard(hook, missing):
         detail = "the client no longer lists it among its running tasks"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Longer ones the client puts into a file, and its model reads that in pieces.
 MAX_ANSWER_BYTES = 60_000
 MAX_TEXT_CHARS = 4_000
-_PENDING = (Stage.WAITING, Stage.NO_HOST)
+_PENDING = (Stage.WAITING, Stage.PAUSED, Stage.NO_HOST)
 
 
 class Problem(BaseModel):

@@ -104,6 +104,10 @@ class Tools:
             float | None,
             Field(description="Its deadline in seconds; the agent's own, or 120."),
         ] = None,
+        wait_quota: Annotated[
+            bool,
+            Field(description="false: fail at a usage limit, do not wait for its end."),
+        ] = True,
         wait: Annotated[
             bool,
             Field(description="false: return at once; wait_for_agent gets the answer."),
@@ -120,6 +124,7 @@ class Tools:
             "workflow": workflow,
             "variables": variables,
             "timeout_s": timeout_s,
+            "wait_quota": wait_quota,
         }
         wanted = Wanted(prompt, agent, mode, schema, options)
         bridge, caller = await asyncio.to_thread(self._open, ctx)

@@ -42,7 +42,7 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
         "read the error: hostbridge show ID; /status in the session"),
     "agent_stopped": ("the agent was stopped before it answered", "ask again"),
     "quota": ("the model refused because of usage limits",
-        "wait, or ask another model (--model)"),
+        "ask with a longer deadline (--timeout), or another model (--model)"),
     "empty_answer": ("the agent ended without an answer",
         "ask again; see what it did: hostbridge show ID"),
     "prompt_echo": ("the agent repeated the prompt instead of answering it",
@@ -96,6 +96,7 @@ TOO_EARLY: dict[Stage, str] = {
     Stage.NO_HOST: "start `claude` in the project first",
     Stage.WAITING: "see why: hostbridge doctor; for the routes "
     "claude, local and endpoint: hostbridge serve",
+    Stage.PAUSED: "ask with a longer deadline (--timeout)",
     Stage.OFFERED: "hostbridge doctor --live; look at the session",
 }
 

@@ -26,6 +26,7 @@ class Progress:
 
     `turn` counts from 1; `tool` is the one being called; `tokens` and `tokens_per_s`
     are those of the current or the last reply. `note` is for the person who waits.
+    `waits` says what it waits for before its next try.
     """
 
     doing: Doing = "thinking"
@@ -35,6 +36,7 @@ class Progress:
     tokens: int = 0
     tokens_per_s: float = 0.0
     note: str | None = None
+    waits: str = ""
 
 
 @dataclass(frozen=True, slots=True)

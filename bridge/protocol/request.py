@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
 from bridge.protocol.digest import sha256_of
+from bridge.protocol.failed_try import FailedTry
 from bridge.protocol.ids import Priority, check_id
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.protocol.plain_types import Check, Limits, field
@@ -177,6 +178,8 @@ class Request(Record):
     is the key of the agent's workflow that the asker wants. `folder` is where the agent
     works instead of the project: a worktree of it (`bridge.store.work_folder`).
     `traceparent` is the asker's place in a trace (`bridge.protocol.trace_context`).
+    `failures` are the tries before; until `not_before` nobody takes it again. With
+    `wait_quota` a limit of a plan is waited for, otherwise it ends the request.
     """
 
     request_id: RequestIdField
@@ -206,6 +209,9 @@ class Request(Record):
     depth: Count = 0
     attempt: Count = 0
     max_attempts: Annotated[int, Limits(ge=1, le=100)] = 2
+    failures: tuple[FailedTry, ...] = ()
+    not_before: Milliseconds | None = None
+    wait_quota: bool = True
     dedup_key: str | None = None
     answer_to_host: bool = False
     # The route on which its asker serves it if no session takes it in time.
@@ -270,6 +276,22 @@ class Request(Record):
         return self.asked_ms + self.timeout
 
     @property
+    def due_ms(self) -> int | None:
+        """When its next try may begin, in milliseconds since 1970; None: at once."""
+        return None if self.not_before is None else self.not_before + self._set_ms
+
+    def from_(self, due_ms: int | None) -> Self:
+        """The same request, which nobody takes before this time."""
+        if due_ms is None:
+            return self if self.not_before is None else self.with_(not_before=None)
+        return self.with_(not_before=max(0, due_ms - self._set_ms))
+
+    def is_paused(self, now_ms: int) -> bool:
+        """Whether it waits, and nobody may take it yet."""
+        due_ms = self.due_ms
+        return self.claim is None and due_ms is not None and now_ms < due_ms
+
+    @property
     def served_on(self) -> RouteName:
         """The route on which it is claimed, or else the one on which it waits."""
         return self.claim.route if self.claim else self.route
@@ -313,6 +335,10 @@ class Request(Record):
     def stage(self) -> Stage:
         """The progress of the request."""
         return self.claim.stage if self.claim else Stage.WAITING
+
+    def stage_at(self, now_ms: int) -> Stage:
+        """The same, which also tells whether it waits for the time of its next try."""
+        return Stage.PAUSED if self.is_paused(now_ms) else self.stage
 
 
 def _in_folder(folder: str) -> str:

@@ -19,6 +19,7 @@ class Stage(StrEnum):
 
     NO_HOST = "no host"
     WAITING = "waiting"
+    PAUSED = "paused"
     OFFERED = "offered"
     RUNNING = "running"
     INVALID_ANSWER = "invalid answer"
@@ -37,6 +38,7 @@ class Stage(StrEnum):
 _AT_THE_END = {
     Stage.NO_HOST: "no open session could take it",
     Stage.WAITING: "nobody had taken it",
+    Stage.PAUSED: "it waited for the time of its next try",
     Stage.OFFERED: "it had been offered to a session, which started no agent",
     Stage.RUNNING: "the agent was still at work",
     Stage.INVALID_ANSWER: "the agent was still correcting its answer",
@@ -48,7 +50,8 @@ FINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.TIMEOUT, Status.CANCE
 TRANSITIONS: dict[Status, frozenset[Status]] = {
     # A person may answer, and a limit may end, what no host has taken.
     Status.PENDING: FINAL | {Status.PROCESSING},
-    # Back to pending: the host is gone or declined, and tries are left.
+    # Back to pending: the host is gone or declined, or the try failed for a reason that
+    # may pass, and tries are left.
     Status.PROCESSING: FINAL | {Status.PENDING},
     **dict.fromkeys(FINAL, frozenset()),
 }

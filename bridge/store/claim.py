@@ -23,13 +23,18 @@ from bridge.store.state import USED, State, file_of
 def claim_one(
     state: State, request_id: RequestId, claimant: Claimant
 ) -> Request | None:
-    """Take this request; None if it is not waiting. An overdue one is ended instead."""
+    """Take this request; None if it is not waiting, or not yet to be tried again.
+
+    An overdue one is ended instead.
+    """
     request = None if is_over(state, request_id) else state.waiting(request_id)
     if request is None:
         return None
     now_ms = state.now_ms()
     if now_ms >= request.deadline_ms:
         end(state, request, expired(request, now_ms), source="claim")
+        return None
+    if request.is_paused(now_ms):
         return None
     refused = claim_key(state, request)
     if refused is not None:
@@ -61,7 +66,7 @@ def take(state: State, request: Request, claimant: Claimant) -> Request | None:
     now_ms = state.now_ms()
     file = file_of(request.request_id)
     requests, processing = state["requests"], state["processing"]
-    mine = request.with_(
+    mine = request.from_(None).with_(
         status=move(request.status, Status.PROCESSING),
         claim=_claim_of(claimant, now_ms),
     )
@@ -157,8 +162,11 @@ def _held(state: State, request_id: RequestId, host: HostProcess) -> Request | N
     return request if claim and claim.host == host else None
 
 
-def wait_again(state: State, request: Request) -> None:
-    """Return to waiting: the record first, so that a kill leaves no claim."""
+def wait_again(state: State, request: Request, *, code: str | None = None) -> None:
+    """Return to waiting: the record first, so that a kill leaves no claim.
+
+    `code` is why the try before failed.
+    """
     file = file_of(request.request_id)
     processing = state["processing"]
     free = request.with_(claim=None, status=Status.PENDING)
@@ -166,4 +174,10 @@ def wait_again(state: State, request: Request) -> None:
         processing.replace(file, free.to_json(), durable=False)
     state.make_way("requests", file)
     processing.move(file, state["requests"])
-    state.note("waiting again", request.request_id, attempt=request.attempt or None)
+    state.note(
+        "waiting again",
+        request.request_id,
+        attempt=request.attempt or None,
+        code=code,
+        notBefore=request.due_ms,
+    )

@@ -171,6 +171,10 @@ class _Walk:
                 return "passed"
             passed.drop(request_id)
             return "young" if request_id in state.unread else "gone"
+        now_ms = state.now_ms()
+        if request.is_paused(now_ms) and now_ms < request.deadline_ms:
+            passed.add_until(request_id, (request.due_ms or now_ms) - now_ms)
+            return "passed"
         has_slot = self._held < self._slots * (1 + request.depth)
         verdict = self._judged(request, has_slot=has_slot)
         if verdict == "pass":

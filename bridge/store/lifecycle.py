@@ -20,16 +20,17 @@ def fate_of_claimed(
 
 def _lost(request: Request, now_ms: int) -> Request | Response:
     """The host that held the request is gone: another attempt, or a named failure."""
-    attempt = request.attempt + 1
-    if attempt < request.max_attempts:
-        return request.with_(attempt=attempt)
     served_here = request.claim is not None and request.claim.route != "host"
     holder = "process that served" if served_here else "session that held"
     message = (
         f"the {holder} the request is gone, and {request.max_attempts} attempts were "
         "used up"
     )
-    return failed(request, "host_gone", message, now_ms=now_ms)
+    # Late, as every hook imports this module.
+    from bridge.protocol.retries import after_failure
+
+    response = failed(request, "host_gone", message, now_ms=now_ms)
+    return after_failure(request, response, now_ms)
 
 
 def expired(
@@ -43,5 +44,9 @@ def expired(
     ended_ms = min(now_ms, request.deadline_ms)
     stage = stage or request.stage
     allowed = seconds(request.timeout / 1000)
+    if not why and (request.failures or request.not_before is not None):
+        from bridge.protocol.retries import late_words
+
+        why = late_words(request, now_ms)
     message = f"no answer within {allowed}: {stage.at_the_end}{why and f'; {why}'}"
     return failed(request, "timeout", message, now_ms=ended_ms, stage=stage)

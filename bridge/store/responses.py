@@ -28,7 +28,7 @@ def publish(state: State, response: Response, *, source: str) -> bool:
     try:
         with state.hold():
             request = state.live(request_id)
-            won = _is_of(request, response) and end(
+            won = is_of(request, response) and end(
                 state, request, response, source=source
             )
     except LockBusy:
@@ -49,7 +49,7 @@ def publish(state: State, response: Response, *, source: str) -> bool:
     return False
 
 
-def _is_of(request: Request | None, response: Response) -> TypeGuard[Request]:
+def is_of(request: Request | None, response: Response) -> TypeGuard[Request]:
     """Whether a response belongs to this request, not to an earlier one of its id."""
     return request is not None and response.request_digest == request.digest
 
@@ -61,7 +61,7 @@ def _is_live(state: State, response: Response) -> bool:
     folders.
     """
     request_id = response.request_id
-    return any(_is_of(state.live(request_id), response) for _ in range(3))
+    return any(is_of(state.live(request_id), response) for _ in range(3))
 
 
 def end(state: State, request: Request, response: Response, *, source: str) -> bool:

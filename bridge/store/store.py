@@ -28,7 +28,15 @@ from bridge.errors import StateRefused, StateUnavailable, StateVanished, Unknown
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import HostProcess, Request
 from bridge.protocol.response import Response
-from bridge.store import Claimant, Verdict, dedup_keys, fan_out, queries, run_logs
+from bridge.store import (
+    Claimant,
+    Verdict,
+    dedup_keys,
+    fan_out,
+    queries,
+    run_logs,
+    tries,
+)
 from bridge.store import claim as claiming
 from bridge.store import responses as ending
 from bridge.store import submit as asking
@@ -254,6 +262,7 @@ class Store:
     change_claim = _in_state(claiming.change_claim, hold=True)
 
     publish = _in_state(ending.publish)
+    end_try = _in_state(tries.end_try)
     keep_evidence = _in_state(ending.keep_evidence)
     log_run = _in_state(run_logs.append)
     sync_responses = _in_state(ending.sync_responses)

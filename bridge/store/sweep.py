@@ -70,7 +70,7 @@ def _sweep_claimed(state: State, name: str, leaving: HostProcess | None = None) 
     if isinstance(fate, Response):
         return end(state, request, fate, source="sweep")
     if fate is not None:
-        wait_again(state, fate)
+        wait_again(state, fate, code="host_gone" if gone else None)
     return fate is not None
 
 

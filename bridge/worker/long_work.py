@@ -101,7 +101,7 @@ def do_step(
             return False
         with claimed:
             if folder.has(headless_sign(step.asked)):
-                return _serve(store, settings, step)
+                return _serve(store, settings, step, is_left)
             # One that is not as it was written is as good as none.
             if read_result(state, step.run, step.asked) is not None:
                 return False
@@ -135,7 +135,9 @@ def _put(
             time.sleep(_PAUSE_S)
 
 
-def _serve(store: Store, settings: Settings, step: LongStep) -> bool:
+def _serve(
+    store: Store, settings: Settings, step: LongStep, is_left: Callable[[], bool]
+) -> bool:
     """Have a headless agent answer."""
     from bridge.routes import check_own
     from bridge.worker.executors import open_worker
@@ -145,7 +147,8 @@ def _serve(store: Store, settings: Settings, step: LongStep) -> bool:
     if request is None:
         return False
     try:
-        return open_worker(store, settings, check_own(request.route)).serve(known)
+        worker = open_worker(store, settings, check_own(request.route))
+        return worker.see_through(known, is_left=is_left)
     except StateUnavailable:
         raise
     except BridgeError as exc:

@@ -26,7 +26,7 @@ _TOLD_BY_S = 1.0
 
 
 def main(place: str, request_id: str, session_id: str) -> None:
-    """Serve the request, unless somebody else does."""
+    """Serve the request to its end, unless somebody else does."""
     from bridge.config import Settings
     from bridge.errors import BridgeError
     from bridge.host.hook_log import log_failure
@@ -50,7 +50,7 @@ def main(place: str, request_id: str, session_id: str) -> None:
         worker = open_worker(store, settings, check_own(request.route))
         if session_id:
             worker.on_stage = partial(_end_with_session, store, known, session_id)
-        worker.serve(known)
+        worker.see_through(known)
     except BridgeError as exc:
         give_up(store, request, code_of(exc), exc.what)
     except Exception:  # noqa: BLE001 - the worker has ended the request

@@ -144,6 +144,8 @@ class _Queue:
             found = self._store.find(request_id)
             if found is None or found.request is None:
                 continue
+            if found.request.is_paused(self._store.now_ms()):
+                continue
             worker = self._workers.get(found.request.route)
             if worker is not None:
                 return request_id, worker

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     Define = Callable[[Request], tuple[Request, Definition | None]]
 
 _RETRY_WRITE_S = 0.5
+# Between two tries: how often to look whether the request is still wanted.
+_LOOK_S = 0.25
 
 
 class Executor(Protocol):
@@ -98,7 +100,8 @@ class Worker:
     def serve(self, request_id: RequestId, *, until_s: float = math.inf) -> bool:
         """Serve a waiting request to its end; False if it is not waiting any more.
 
-        It is given back if there is no answer at `until_s`, on the monotonic clock. An
+        If the try fails for a reason that may pass, the request waits again. It is
+        given back if there is no answer at `until_s`, on the monotonic clock. An
         interrupt leaves the claim, and so does what a callback raises that is no
         `Exception`: the caller ends the request, or gives it back. Any
         exception but a BridgeError is a bug: it ends the request with `agent_error`.
@@ -129,12 +132,13 @@ class Worker:
         except BridgeError:
             raise
         except Exception as exc:
-            # Do not leave a claim behind that nobody works on.
-            self._end(request, Outcome(code="agent_error", detail=repr(exc)), watch)
+            # Do not leave a claim behind that nobody works on; and do not try it again.
+            bug = Outcome(code="agent_error", detail=repr(exc))
+            self._end(request, bug, watch, is_final=True)
             raise
         finally:
             watch.stop()
-            settle(self.charged or self.store, request.request_id, self._tokens)
+            settle(self.charged or self.store, _call(request), self._tokens)
         return True
 
     def _begin(self, request: Request, left_ms: int) -> str:
@@ -145,13 +149,36 @@ class Worker:
         self._tokens = None
         mine, store = self.session, self.charged or self.store
         known = mine and find_session(store, mine.session_id, mine.host)
-        if known is None or request.request_id in known.spending.charges:
+        if known is None or _call(request) in known.spending.charges:
             return ""
         limit = find_spent(known, uptime(store.clock))
         if limit is not None:
             return f"{limit.why}; more now: {limit.cure}"
-        note_launch(store, known, request.request_id, left_ms=max(0, left_ms))
+        note_launch(store, known, _call(request), left_ms=max(0, left_ms))
         return ""
+
+    def see_through(
+        self, request_id: RequestId, *, is_left: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """As `serve`, and again when its next try may begin, to the end of the request.
+
+        It stops between two tries when `is_left` says so, or somebody else has it.
+        """
+        served = self.serve(request_id)
+        while (paused := self._find_paused(request_id)) is not None:
+            if is_left():
+                break
+            self.on_stage(Stage.PAUSED)
+            left_s = ((paused.due_ms or 0) - self.store.now_ms()) / 1000
+            time.sleep(min(max(left_s, _LOOK_S / 5), _LOOK_S))
+            self.serve(request_id)
+        return served
+
+    def _find_paused(self, request_id: RequestId) -> Request | None:
+        """The request, if it waits for its next try."""
+        found = self.store.find_unfinished(request_id)
+        is_waiting = found is not None and found.claim is None and found.failures
+        return found if is_waiting else None
 
     def give_back(self, request_id: RequestId) -> None:
         """Let a request that this process holds wait again, if that can be written."""
@@ -205,15 +232,18 @@ class Worker:
         watch: Watch,
         *,
         must_verify: bool = False,
+        is_final: bool = False,
     ) -> None:
         """Publish the outcome; a failure only while the request is ours.
+
+        After one that may pass, the request waits again, unless it `is_final`.
 
         If the state cannot be written, try again until the deadline, or until the asker
         stops waiting: only this process has the answer, and its claim keeps everybody
         else away.
         """
         self._tokens = outcome.tokens
-        call = f"{request.request_id}.{request.attempt}"
+        call = f"{request.request_id}.{len(request.failures)}"
         note_in_run(self.store, request.request_id, call, outcome.tokens)
         now_ms = self.store.now_ms()
         response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
@@ -221,7 +251,7 @@ class Worker:
         while True:
             try:
                 if is_first or not self._was_written(response):
-                    self._write(request, response)
+                    self._write(request, response, is_final=is_final)
             except StateVanished:
                 raise
             except StateUnavailable:
@@ -235,19 +265,16 @@ class Worker:
             watch()
             time.sleep(_RETRY_WRITE_S)
 
-    def _write(self, request: Request, response: Response) -> None:
-        """Publish the response, or keep its words if the request is not ours."""
-        if response.parsed_output is None and not self._is_ours(request):
-            if response.raw_output:
-                reason = response.error.code if response.error else ""
-                self.store.keep_evidence(
-                    request.request_id,
-                    reason=f"{reason}, but somebody else has the request now",
-                    source=self.route,
-                    words=response.raw_output,
-                )
-            return
-        self.store.publish(response, source=self.route)
+    def _write(self, request: Request, response: Response, *, is_final: bool) -> None:
+        """Publish the response, or end the try if the request is ours."""
+        if response.parsed_output is not None or (is_final and self._is_ours(request)):
+            self.store.publish(response, source=self.route)
+        elif not is_final:
+            self.store.end_try(
+                response,
+                is_mine=lambda claim: claim == request.claim,
+                source=self.route,
+            )
 
     def _was_written(self, response: Response) -> bool:
         """Whether an attempt that failed had written it after all; finish it then."""
@@ -267,6 +294,12 @@ class Worker:
         found = self.store.find(RequestId(request.request_id))
         claim = found.request.claim if found and found.request else None
         return claim is not None and claim == request.claim
+
+
+def _call(request: Request) -> str:
+    """By which a budget knows this try: each is an agent of its own."""
+    tries = len(request.failures)
+    return f"{request.request_id}.{tries}" if tries else request.request_id
 
 
 def _is_answer(outcome: Outcome) -> bool:

@@ -56,6 +56,22 @@ def test_a_failed_flow_says_why_and_can_be_resumed(here, tmp_path):
     assert (again.success, again.text) == (True, "ok")
 
 
+def test_an_agent_of_a_flow_waits_for_a_limit_unless_told_otherwise(here, tmp_path):
+    """The limit of the plan ends no run; with `wait_quota=False` it does."""
+    limit = "usage limit reached; try again in 2 seconds"
+    good = printing(result(structured_output={"status": "success", "summary": "ok"}))
+    met = printing(result(is_error=True, result=limit), code=1)
+    script = f'if [ -e "$here/met" ]; then {good}\nelse touch "$here/met"\n{met}\nfi'
+    fake_claude(tmp_path / "bin", script)
+
+    done = here.run(f'retry(1) {{ {G}:"Look" }}', route="claude")
+    (tmp_path / "bin" / "met").unlink()
+    failed = here.run(f'{G}:"Look"', route="claude", wait_quota=False)
+
+    assert (done.success, done.text, done.asked) == (True, "ok", 1)
+    assert failed.why.startswith("node-0: quota: ")
+
+
 def leave(_seen):
     raise KeyboardInterrupt
 

@@ -147,7 +147,7 @@ def test_error_code_of_an_end(tmp_path, name):
     model, code = ENDS[name]
 
     with host_world(tmp_path, model) as world:
-        ran = ask(world, "Say hi.")
+        ran = ask(world, "--max-attempts", "1", "--no-wait-quota", "Say hi.")
 
     answer = answered(ran)
     assert (ran.returncode, answer["error"]["code"], answer["route"]) == (

@@ -6,6 +6,7 @@ import pytest
 
 from bridge.cli.progress import Progress, work_words
 from bridge.protocol.outcome import Progress as Run
+from bridge.protocol.status import Stage
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,18 @@ def test_a_run_is_a_running_request():
     progress.follow(Run("tool", 2, 5, tool="read_file"))
 
     assert progress._words() == "lint: running, turn 2 of 5, read_file (0 s)"
+
+
+def test_a_pause_says_what_it_waits_for_and_until_when():
+    progress = Progress("lint")
+    progress(Stage.PAUSED)
+    progress.follow(Run(waits="waiting until 15:00:12 (quota)"))
+    paused = progress._words()
+    progress(Stage.RUNNING)
+    progress(Stage.WAITING)
+
+    assert paused == "lint: waiting until 15:00:12 (quota) (0 s)"
+    assert progress._words() == "lint: waiting (0 s)"
 
 
 def test_where_stderr_is_no_terminal_nothing_is_shown(capsys):

@@ -15,6 +15,7 @@ from bridge.doctor import requests as queue_check
 from bridge.doctor.finding import Verdict, problem
 from bridge.doctor.requests import Queue, judge
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
+from bridge.protocol.failed_try import FailedTry
 from bridge.protocol.request import Claim, HostProcess, Request
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session, SessionLimits
@@ -81,9 +82,14 @@ NO_FREE_SLOT = (
 )
 SPENT = NO_SLOT.with_(spent=spent(UP, HOUR_MS + 1, 2, 1))
 LEFT_ALONE = "waiting, though a session is open that should have taken it"
+LIMITED = FailedTry(at=NOW, code="quota")
 CASES = {
     "nothing": (queue(), "ok: none waits; 0 running"),
     "an agent at work": (held(launched_at=NOW - 50_000), "ok: none waits; 1 running"),
+    "between two tries, whoever is open": (
+        waits(NOBODY, not_before=NOW + 1000, failures=(LIMITED,)),
+        "ok: waiting for the time of its next try",
+    ),
     "overdue, whatever else": (waits(NOBODY, timeout=60_000), "warning: overdue"),
     "overdue in the hands of an agent": (
         held(timeout=60_000, launched_at=NOW),

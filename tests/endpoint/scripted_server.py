@@ -57,12 +57,14 @@ class Talk(BaseHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         """Log nothing."""
 
-    def fail(self, status: int, message: str) -> None:
+    def fail(self, status: int, message: str, **headers: str) -> None:
         body = json.dumps({"error": {"message": message}}).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Connection", "close")
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
         self.end_headers()
         self.wfile.write(body)
 
@@ -141,9 +143,9 @@ def say(*parts: str, finish: str | None = "stop") -> Act:
     return act
 
 
-def fail(status: int, message: str = "no") -> Act:
+def fail(status: int, message: str = "no", **headers: str) -> Act:
     """Answer with an error."""
-    return lambda talk, _: talk.fail(status, message)
+    return lambda talk, _: talk.fail(status, message, **headers)
 
 
 def send(event: dict[str, Any]) -> Act:

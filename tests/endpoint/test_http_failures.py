@@ -32,6 +32,18 @@ def test_error_status(server, status, message, code):
     assert len(server.asked) == 1
 
 
+def test_a_limit_says_when_it_ends(server):
+    """The header counts, and may hold anything."""
+    limited = fail(429, "slow down", Retry_After="30 sk-1" + "x" * 900)
+
+    code, message = failure(connect(server, limited, key="sk-1"))
+
+    assert code == "quota"
+    assert "slow down" in message
+    assert " (retry-after: 30" in message
+    assert len(message) < 700
+
+
 def test_a_long_message_is_cut(server):
     _, message = failure(connect(server, fail(500, "x" * 1000)))
 

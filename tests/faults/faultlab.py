@@ -129,6 +129,13 @@ def _give_back(store: Store) -> object:
     return store.give_back(RequestId("a"), mine.claim.host, lambda r: r)
 
 
+def _fail(store: Store) -> object:
+    """A try fails, with some last words; the request is to be tried again."""
+    (mine,) = store.claimed()
+    end = failed(mine, "empty_answer", "it is empty", now_ms=store.now_ms(), raw="…")
+    return store.end_try(end, is_mine=lambda c: c == mine.claim, source="test")
+
+
 def _prune(store: Store) -> object:
     later = FakeClock(time.time_ns() // 1000 + 10 * 86_400 * 1_000_000)
     return Store(store.place, clock=later, lock_wait_s=5).prune(older_than_days=1)
@@ -155,6 +162,7 @@ OPERATIONS = [
     Operation("publish", _one_claimed, _publish, frozenset("a")),
     Operation("cancel", lambda s: s.submit(request("a")), _cancel, frozenset("a")),
     Operation("give back", _one_claimed, _give_back, frozenset("a")),
+    Operation("failed try", _one_claimed, _fail, frozenset("a")),
     Operation(
         "sweep",
         _mess,

@@ -94,7 +94,7 @@ def test_error_a_claude_that_misbehaves(tmp_path, name):
     lines, code = MISBEHAVIOUR[name]
     world = World(tmp_path, lines)
 
-    reply = world.answer("--route", "claude")
+    reply = world.answer("--route", "claude", "--max-attempts", "1")
 
     assert (reply["success"], reply["route"]) == (False, "claude")
     assert reply["error"]["code"] == code
@@ -107,7 +107,7 @@ def test_error_a_claude_that_cannot_be_run(tmp_path):
     world = World(tmp_path, "")
     world.claude.write_text("#!/no/such/interpreter\n")
 
-    reply = world.answer("--route", "claude")
+    reply = world.answer("--route", "claude", "--max-attempts", "1")
 
     assert reply["error"]["code"] == "agent_error"
     assert "No such file or directory" in reply["error"]["message"]

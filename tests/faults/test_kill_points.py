@@ -59,6 +59,8 @@ def check_promises(state: Prepared, store: Store) -> None:
     for request_id in state.operation.promised:
         assert len(folders_of(store, request_id)) == 1, request_id
 
+    # As long as any pause before a next try.
+    store.clock.go_on(5)
     ended = finish_everything(store)
 
     assert said.items() <= responses(store).items()

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.host
 
 HOWS = ("one-shot", "stream")
+# What follows a failed one is in test_tries_in_the_client.py.
+ONE_TRY: dict[str, Any] = {"max_attempts": 1, "wait_quota": False}
 CALL = tool_use("Bash", {"command": "touch made", "description": "work"})
 WORK = reply(CALL)
 BAD_REQUEST = error(400, "invalid_request_error", "Not like that")
@@ -96,7 +98,7 @@ def test_an_end_is_a_typed_response(tmp_path, how, end):
 
     with host_world(tmp_path, obedient_model(answering(answer))) as world:
         prepare(world)
-        response = world.serve(how, agent=agent)
+        response = world.serve(how, agent=agent, **ONE_TRY)
 
     assert code_of(response) == code, response
 

@@ -59,7 +59,7 @@ SPECIAL_CHARACTERS = (
 @pytest.mark.parametrize("code", ANSWERS)
 def test_error_code_of_an_answer(tmp_path, code):
     with host_world(tmp_path, obedient_model(answering(ANSWERS[code]))) as world:
-        response = world.serve("stream")
+        response = world.serve("stream", max_attempts=1)
 
     assert (code_of(response), response.success) == (code, False)
 
@@ -243,7 +243,7 @@ def test_error_the_model_of_the_host_is_out_of_reach(tmp_path):
 
     with host_world(tmp_path, obedient_model(main=main)) as world:
         with world.stream():
-            request = world.submit()
+            request = world.submit(wait_quota=False)
             response = world.ended(request)
 
     assert code_of(response) == "quota"

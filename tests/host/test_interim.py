@@ -102,7 +102,7 @@ def test_a_helper_may_end_in_any_way(world, end):
 @pytest.mark.parametrize("sign", ["notice", "stops"])
 def test_an_agent_that_is_never_woken_has_not_answered(world, sign):
     """A named failure, and what it said while it waited is kept."""
-    request, _, agent = world.begin()
+    request, _, agent = world.begin(max_attempts=1)
     helper = world.nest(agent)
 
     stops(world, agent, GOOD, helper)

@@ -40,7 +40,7 @@ def refused(output: dict[str, Any]) -> tuple[Any, Any, bool]:
 
 @pytest.mark.parametrize("tool", ["Read", "Agent", "SubagentHandback"])
 def test_its_next_call_is_denied_and_ends_it(world, tool):
-    request, agent = world.working()
+    request, agent = world.working(max_attempts=1)
     damage(world, agent)
 
     said = world.use(agent, tool, tool_input={"prompt": "inner", "message": GOOD})
@@ -58,7 +58,7 @@ def test_its_next_call_is_denied_and_ends_it(world, tool):
 
 def test_its_dialog_is_refused_and_its_record_stays(world):
     """The record, whatever it holds, makes the gate check the agent's next calls."""
-    request, agent = world.working()
+    request, agent = world.working(max_attempts=1)
     damage(world, agent)
 
     decision = world.permission(agent)
@@ -70,7 +70,7 @@ def test_its_dialog_is_refused_and_its_record_stays(world):
 
 def test_its_last_words_are_not_taken(world):
     """Nobody knows any more what it was asked."""
-    request, agent = world.working()
+    request, agent = world.working(max_attempts=1)
     damage(world, agent)
 
     said = world.stop(agent, GOOD)

@@ -168,7 +168,7 @@ def test_a_call_of_our_mcp_server_that_ends_in_the_background_reaches_the_host(w
 )
 def test_a_failed_notice_that_comes_first_has_its_own_code(world, summary, code):
     """StopFailure may come after it; the words of a description are not the reason."""
-    request, agent = world.working()
+    request, agent = world.working(max_attempts=1, wait_quota=False)
 
     swallowed = world.notice(agent, "failed", summary=summary, result=GOOD)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from counted import lines_of
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from hookworld import HookWorld
 
 MANY = 600
+# For another session, for another route, and not yet to be tried again.
+NOT_FOR_US: tuple[dict[str, Any], ...] = (
+    {"session": "gone"},
+    {"route": "local"},
+    {"notBefore": 4_000_000_000_000, "timeout": 4_000_000_000_000},
+)
 
 
 @pytest.fixture
@@ -24,7 +30,7 @@ def crowd(world: HookWorld) -> None:
     world.say("UserPromptSubmit", prompt="hello")
     for number in range(MANY):
         name = new_request_id(1_700_000_000_000_000 + number, "high")
-        not_for_us = {"session": "gone"} if number % 2 else {"route": "local"}
+        not_for_us = NOT_FOR_US[number % len(NOT_FOR_US)]
         world.drop(name, prompt="x", priority="high", **not_for_us)
 
 

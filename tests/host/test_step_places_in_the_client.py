@@ -125,6 +125,10 @@ def test_a_compacted_agent_is_told_its_step_again(tmp_path, how):
     assert (made(world, "early"), made(world)) == (False, True)
 
 
+# Whoever asks anew begins anew, as the next try would.
+ONE_TRY = ("--max-attempts", "1")
+
+
 def test_a_killed_process_leaves_no_workflow_and_the_next_begins_anew(tmp_path):
     calls = [shell(SEEN), shell("kill -9 $CLAUDE_PID")]
     seen = []
@@ -138,7 +142,7 @@ def test_a_killed_process_leaves_no_workflow_and_the_next_begins_anew(tmp_path):
         define(world)
         world.allow("Bash", "Write")
         world.define("worker", WORKER)
-        killed = answered(ask(world, "worker", "Go.", env=env))
+        killed = answered(ask(world, "worker", "Go.", *ONE_TRY, env=env))
         left = [*(world.store.place.state / "agents").iterdir()]
         calls += [write(world, "early"), shell(SEEN), write(world), shell(DONE)]
         done = answered(ask(world, "worker", "Go on.", env=env))

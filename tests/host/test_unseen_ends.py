@@ -212,7 +212,7 @@ def test_an_agent_that_stops_while_its_launch_is_looked_at(world, monkeypatch):
 )
 def test_a_call_that_fails(world, *, is_seen, fields, code):
     """The run of an agent that was seen is kept for a notice about it."""
-    request, call, agent = world.begin()
+    request, call, agent = world.begin(max_attempts=1)
     if is_seen:
         world.use(agent)
 

@@ -50,7 +50,8 @@ def test_every_field_is_compared_or_known_not_to_count():
         "schema_version", "request_id", "definition", "timeout", "created_at", "uptime",
         "status", "priority", "requester", "parent_request_id", "depth", "attempt",
         "max_attempts", "dedup_key", "answer_to_host", "claim", "declined_by",
-        "falls_back_to", "held", "approved", "asker",
+        "falls_back_to", "held", "approved", "asker", "failures", "not_before",
+        "wait_quota",
     }  # fmt: skip
 
     assert set(Request.fields) == counts | bookkeeping

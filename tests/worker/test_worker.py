@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     made = store_in(tmp_path)
-    made.submit(request("a", route="claude"))
+    # One try: what follows a failed one is in test_tries.py.
+    made.submit(request("a", route="claude", max_attempts=1, wait_quota=False))
     return made
 
 

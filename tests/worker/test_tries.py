@@ -1,0 +1,174 @@
+"""A try that failed on a route of ours: who goes on when its time comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from servingworld import GOOD, A, Scripted, failure, new_worker, response
+from storeworld import folders_of, request, store_in
+
+from bridge.api.wait import Waiter
+from bridge.errors import WaitTimeout
+from bridge.protocol.outcome import Outcome, Progress
+from bridge.protocol.status import Stage, ignore
+from bridge.worker.serve_loop import serve
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.store.store import Store
+
+LIMIT = Outcome(code="quota", detail="HTTP 429: slow down (retry-after: 1)")
+BROKEN = Outcome("half", "agent_error", "it broke")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return store_in(tmp_path)
+
+
+def submit(store: Store, **fields: Any) -> None:
+    now_ms = store.now_ms()
+    fields = {"route": "claude", "created_at": now_ms, "timeout": 60_000, **fields}
+    store.submit(request("a", **fields))
+
+
+class Turns:
+    """An executor with one outcome for each try."""
+
+    def __init__(self, *outcomes: Outcome | str) -> None:
+        self.left = [
+            Outcome(each) if isinstance(each, str) else each for each in outcomes
+        ]
+        self.executor = Scripted(lambda *_: self.left.pop(0))
+
+
+def test_who_asked_serves_it_again_and_gets_the_answer(store):
+    submit(store)
+    turns = Turns(BROKEN, GOOD)
+    served = new_worker(store, turns.executor)
+
+    ended = Waiter(store, on_stage=ignore).one_or_serve(
+        A, served, after_s=0, timeout_s=60
+    )
+
+    assert ended.success
+    assert turns.left == []
+    done = store.find(A).request
+    assert [(each.code, each.attempt) for each in done.failures] == [("agent_error", 1)]
+    (kept,) = store.evidence(A)
+    assert (kept["rawOutput"], kept["source"]) == ("half", "claude")
+
+
+def test_who_asked_is_told_what_is_waited_for(store):
+    submit(store, timeout=3_600_000)
+    served = new_worker(
+        store, Turns(Outcome(code="quota", detail="resets in 10 minutes")).executor
+    )
+    stages: list[Stage] = []
+    news: list[Progress] = []
+    waiter = Waiter(store, on_stage=stages.append, on_progress=news.append)
+
+    with pytest.raises(WaitTimeout) as caught:
+        waiter.one_or_serve(A, served, after_s=0, timeout_s=5)
+
+    assert stages[-1] is Stage.PAUSED
+    assert news[-1].waits.startswith("waiting until ")
+    assert news[-1].waits.endswith(" (quota)")
+    assert caught.value.stage == "paused"
+    assert "waiting for the usage limit to reset at " in caught.value.what
+    assert folders_of(store, "a") == ["requests"]
+
+
+def test_a_limit_is_waited_for_as_often_as_it_is_met(store):
+    submit(store, max_attempts=1)
+    turns = Turns(LIMIT, LIMIT, GOOD)
+
+    assert new_worker(store, turns.executor).see_through(A)
+
+    assert response(store).success
+    assert store.find(A).request.attempt == 0
+
+
+def test_the_last_try_names_those_before(store):
+    submit(store, max_attempts=2)
+
+    new_worker(store, Turns(BROKEN, Outcome("")).executor).see_through(A)
+
+    assert failure(store).code == "empty_answer"
+    assert failure(store).message.endswith("; tried once before (agent_error)")
+
+
+def test_between_two_tries_who_serves_can_leave(store):
+    submit(store)
+    turns = Turns(BROKEN, GOOD)
+
+    new_worker(store, turns.executor).see_through(A, is_left=lambda: True)
+
+    assert len(turns.left) == 1
+    assert folders_of(store, "a") == ["requests"]
+
+
+def test_a_cancel_between_two_tries_ends_it(store):
+    from bridge.api.wait import cancel
+
+    submit(store)
+    turns = Turns(BROKEN, GOOD)
+    served = new_worker(store, turns.executor)
+
+    def stop(stage: Stage) -> None:
+        if stage is Stage.PAUSED:
+            assert cancel(store, A)
+
+    served.on_stage = stop
+    served.see_through(A)
+
+    assert failure(store).code == "cancelled"
+    assert len(turns.left) == 1
+
+
+def test_a_server_goes_on_with_others_and_comes_back_in_time(store):
+    submit(store)
+    store.submit(
+        request("b", route="claude", created_at=store.now_ms() + 1, timeout=60_000)
+    )
+    served: list[str] = []
+    broken = [BROKEN]
+
+    def act(asked: Any, _control: Any) -> Outcome:
+        served.append(asked.request_id)
+        return broken.pop() if asked.request_id == "a" and broken else Outcome(GOOD)
+
+    worker = new_worker(store, Scripted(act))
+    ends = serve(
+        store,
+        {"claude": worker},
+        is_off=lambda: False,
+        on_bug=lambda *_: None,
+        on_trouble=ignore,
+    )
+
+    assert [next(ends).request_id, next(ends).request_id] == ["b", "a"]
+    assert served == ["a", "b", "a"]
+
+
+def test_each_try_counts_in_the_budget_of_its_session(store):
+    """Each is an agent of its own, and took tokens of its own."""
+    from servingworld import open_session
+
+    from bridge.store.sessions import find_session
+
+    mine = open_session(store)
+    submit(store)
+    turns = Turns(
+        Outcome("", "agent_error", "it broke", told_tokens=5),
+        Outcome(GOOD, told_tokens=7),
+    )
+
+    new_worker(store, turns.executor, session=mine).see_through(A)
+
+    known = find_session(store, mine.session_id, mine.host)
+    assert known is not None
+    taken = {call: each.tokens for call, each in known.spending.charges.items()}
+    assert taken == {"a": 5, "a.1": 7}
