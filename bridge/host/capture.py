@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.host import transcript
+from bridge.host import agent_usage, transcript
 from bridge.host.context import HookContext
 from bridge.host.offers import look_soon
 from bridge.host.output import one_line
@@ -21,6 +21,7 @@ from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered, failed
 from bridge.store import subagent_runs, tool_calls
+from bridge.store.charges import note_in_run
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
@@ -228,9 +229,19 @@ def fail(
 
 
 def _close(hook: HookContext, run: AgentRun, response: Response, source: str) -> None:
-    """Publish, and free the slot."""
+    """Publish, and free the slot.
+
+    What the agent took counts in its run before the answer leads anywhere.
+    """
+    taken = agent_usage.taken_by(hook.event, run.agent_id)
+    tokens = 0
+    if taken is not None:
+        tokens = taken.own.tokens
+        model = taken.model or response.model
+        response = response.with_(usage=taken.total, model=model)
+        note_in_run(hook.store, run.request_id, run.tool_use_id, tokens)
     hook.store.publish(response, source=source)
-    subagent_runs.end(hook.store, run)
+    subagent_runs.end(hook.store, run, tokens=tokens)
     look_soon(hook)
 
 
