@@ -132,11 +132,12 @@ def _message(line: bytes) -> dict[str, Any] | None:
     message = record.get("message")
     if record.get("type") != "assistant" or not isinstance(message, dict):
         return None
-    return message if isinstance(message.get("usage"), dict) and _model(message) else None
+    is_told = _usage(message).tokens > 0 and _model(message) != ""
+    return message if is_told else None
 
 
 def _usage(message: dict[str, Any]) -> Usage:
-    told = message["usage"]
+    told = message.get("usage")
     return Usage(
         input_tokens=count_in(told, "input_tokens"),
         cache_read_tokens=count_in(told, "cache_read_input_tokens"),

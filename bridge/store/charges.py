@@ -57,9 +57,7 @@ def note_tokens(
     A rough number counts only if no other is known.
     """
     if tokens is not None:
-        _change(
-            store, host, lambda spent: spent.told(call, tokens, is_rough=is_rough)
-        )
+        _change(store, host, lambda spent: spent.told(call, tokens, is_rough=is_rough))
     note_in_run(store, request_id, call, tokens)
 
 
