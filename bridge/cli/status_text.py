@@ -11,13 +11,9 @@ from bridge.cli.table import Column, table
 from bridge.protocol.ids import is_id
 
 if TYPE_CHECKING:
-    from bridge.api.project_status import (
-        EndedRequest,
-        LiveRequest,
-        LiveRun,
-        OpenSession,
-        Overview,
-    )
+    from bridge.api.live_requests import LiveRequest
+    from bridge.api.project_status import EndedRequest, OpenSession, Overview
+    from bridge.api.runs_now import LiveRun
 
 _SESSIONS = (
     Column("SESSION"),

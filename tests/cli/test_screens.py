@@ -7,13 +7,9 @@ from pathlib import Path
 
 from screens import same_as_file
 
-from bridge.api.project_status import (
-    EndedRequest,
-    LiveRequest,
-    LiveRun,
-    OpenSession,
-    Overview,
-)
+from bridge.api.live_requests import LiveRequest
+from bridge.api.project_status import EndedRequest, OpenSession, Overview
+from bridge.api.runs_now import LiveRun
 from bridge.api.setting_files import Listed as Setting
 from bridge.cli import config
 from bridge.cli.agent_list import Listed, list_lines
