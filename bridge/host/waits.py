@@ -68,16 +68,16 @@ def why_waits(request: Request, around: Around) -> Waits:
 
 def _nobody(request: Request, live: Sequence[Session]) -> Waits:
     if any(may_take(session, request) for session in live):
-        what = "a session that is switched on"
+        what = "a session: they are off"
         return Waits("switched off", what, "hostbridge on --session ID")
     meant = [s for s in live if request.session in (None, *s.ids)]
     if meant:
-        what = "another session: all have declined"
+        what = "a session: all have declined"
         return Waits("declined", what, "hostbridge doctor --live")
     if request.session is not None:
-        what = f"session {request.session}, which is not open"
+        what = f"session {request.session}: not open"
         return Waits("session", what, f"claude --resume {request.session}")
-    return Waits("session", "no open session", "claude")
+    return Waits("session", "a session: none is open")
 
 
 def _limited(limit: HeldBack) -> Waits:
