@@ -55,6 +55,9 @@ SETTLED_S = 2.2
 MOST_LOOKS = 10
 # Processes that take less than a millisecond are run more often.
 SHORT_TURNS = 5
+# How long an agent has worked, and what each of its calls returned.
+AGENT_TURNS = 40
+FILE = "a line of a file\n" * 400
 
 
 def main() -> int:
@@ -201,8 +204,25 @@ class Life:
         meta = json.dumps({"agentType": "general-purpose", "toolUseId": call})
         (folder / f"agent-{agent}.meta.json").write_text(meta)
         message = {"role": "user", "content": prompt}
-        first = json.dumps({"type": "user", "message": message})
-        (folder / f"agent-{agent}.jsonl").write_text(f"{first}\n")
+        records = [{"type": "user", "message": message}]
+        for turn in range(AGENT_TURNS):
+            records += self._turn(turn)
+        lines = [json.dumps(each, separators=(",", ":")) for each in records]
+        (folder / f"agent-{agent}.jsonl").write_text("\n".join([*lines, ""]))
+
+    def _turn(self, turn: int) -> list[dict[str, Any]]:
+        """A message of the model in two blocks, and the result of its call."""
+        usage = {"input_tokens": 900, "output_tokens": 90}
+        said = {"id": f"msg_{turn}", "model": "m", "usage": usage, "role": "assistant"}
+        blocks = [{"type": "text", "text": "x" * 500}, {"type": "tool_use", "id": "t"}]
+        result = {"role": "user", "content": [{"type": "tool_result", "content": FILE}]}
+        return [
+            {"type": "user", "message": result},
+            *(
+                {"type": "assistant", "message": {**said, "content": [b]}}
+                for b in blocks
+            ),
+        ]
 
 
 def spoken(ran: Ran, field: str) -> Any:

@@ -27,7 +27,7 @@ ROOMS = (
 
 PURE = (
     "protocol", "policy", "store/lifecycle.py", "store/waiting_order.py",
-    "host/request_tokens.py",
+    "host/request_tokens.py", "host/waits.py", "cli/fit.py", "cli/live_text.py",
     "claude_cli/command.py", "claude_cli/printed_result.py",
     "agent_loop/chat_model.py", "agent_loop/briefing.py", "agent_loop/evidence.py",
     "agent_loop/copied_answer.py",

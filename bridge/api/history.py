@@ -13,10 +13,12 @@ from bridge.protocol.ids import check_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
+from bridge.protocol.usage import Usage
 from bridge.store import subagent_runs
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
 from bridge.store.tool_calls import seen_calls
+from bridge.store.usages import final_usage
 
 if TYPE_CHECKING:
     from bridge.host.budgets import HeldBack
@@ -44,6 +46,7 @@ class Story:
         files: all of these files, to be read with `cat`.
         held_back: the limit of a session that it waits for.
         near: the budgets, nearly used up, of the session that holds it.
+        usage: what its agent took in all, also after its answer; None if nobody tells.
     """
 
     request_id: str
@@ -60,6 +63,7 @@ class Story:
     files: tuple[Path, ...]
     held_back: HeldBack | None = None
     near: tuple[str, ...] = ()
+    usage: Usage | None = None
 
 
 def tell(store: Store, request: str) -> Story:
@@ -99,6 +103,7 @@ def tell(store: Store, request: str) -> Story:
             files=tuple(files),
             held_back=waits_for(opened, asked),
             near=near_budgets(opened, live),
+            usage=final_usage(found.response if found else None, history),
         )
 
 

@@ -13,34 +13,32 @@ from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.api.live_requests import EXCERPT_CHARS, LiveRequest, live_request
+from bridge.api.runs_now import LiveRun, runs_now
 from bridge.config import Settings
 from bridge.errors import BridgeError, NewerSchema
-from bridge.host.eligibility import may_take
 from bridge.host.output import one_line
+from bridge.host.waits import Around
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
-from bridge.protocol.retries import pause_words
-from bridge.protocol.status import FINAL, Stage
+from bridge.protocol.status import FINAL
 from bridge.store import journal, queries, sessions, switch
 from bridge.store.clock import uptime
 from bridge.store.directory import Folder
 from bridge.store.host_process import liveness
-from bridge.store.lease import is_abandoned
-from bridge.store.live_runs import live_runs
 from bridge.store.sessions import Session
 from bridge.store.state import State
 from bridge.store.store import Store
 from bridge.store.switch import Off
+from bridge.store.usages import EVENT as USAGE
+from bridge.store.usages import final_usage
 from bridge.store.waiting_order import MAX_ASKED, Ranks, in_order
 
 if TYPE_CHECKING:
-    from bridge.engine.view import RunView
-    from bridge.host.budgets import HeldBack, Use
+    from bridge.host.budgets import Use
 
 SHOWN_WAITING = 20
 SHOWN_ENDED = 5
-SHOWN_RUNS = 20
-EXCERPT_CHARS = 120
 # How many lines of the journal are read to find what ended last.
 _LINES_READ = 500
 
@@ -68,33 +66,12 @@ class OpenSession(NamedTuple):
     off_s: float | None
 
 
-class LiveRequest(NamedTuple):
-    """One request that has not ended; `left_s` is below 0 when it is overdue.
-
-    `route` is the one that holds it, or may take it; on routes other than host,
-    `session` is the process. `is_abandoned`: its process is gone; the next sweep lets
-    it wait again or ends it. `excerpt` is how the prompt begins. `held_back` is the
-    limit of a session that it waits for; `pause` says until when it waits for its next
-    try, and why.
-    """
-
-    request_id: str
-    stage: Stage
-    is_abandoned: bool
-    agent: str
-    requester: str
-    priority: str
-    route: str
-    session: str | None
-    age_s: float
-    left_s: float
-    excerpt: str
-    held_back: HeldBack | None = None
-    pause: str = ""
-
-
 class EndedRequest(NamedTuple):
-    """One request that has ended; `code` is None for a success."""
+    """One request that has ended; `code` is None for a success.
+
+    `tokens` are those that count against budgets, None if nobody told; `model` is the
+    one that answered, or the one asked for.
+    """
 
     request_id: str
     status: str
@@ -103,18 +80,9 @@ class EndedRequest(NamedTuple):
     ago_s: float
     duration_s: float
     excerpt: str
-
-
-class LiveRun(NamedTuple):
-    """One run of a flow that has not ended; `ways` is what its user can type."""
-
-    run: str
-    flow: str
-    status: str
-    steps_ended: int
-    steps: int
-    waits_for: str
-    ways: tuple[str, ...] = ()
+    tokens: int | None = None
+    model: str | None = None
+    route: str = ""
 
 
 class TaskCounts(NamedTuple):
@@ -164,7 +132,7 @@ def overview(store: Store, settings: Settings) -> Overview:
         )
     live = sessions.live_sessions(store)
     off = switch.switched_off(store)
-    hosts = [s for s in live if s.session_id not in off]
+    on = [s for s in live if s.session_id not in off]
     now_ms = store.now_ms()
     tasks = _tasks(store)
     with store.state() as state:
@@ -178,6 +146,9 @@ def overview(store: Store, settings: Settings) -> Overview:
         names = [name for name in state["requests"].names() if not is_over(name)]
         first = islice(in_order(names, Ranks(state, most=MAX_ASKED)), SHOWN_WAITING)
         waiting = [request for name in first if (request := state.waiting(name))]
+        around = Around(
+            live, on, claimed, uptime(state.clock), state.now_ms(), off.is_everything
+        )
         return Overview(
             project,
             path,
@@ -188,7 +159,7 @@ def overview(store: Store, settings: Settings) -> Overview:
                 _open_session(s, claimed, settings, off, state) for s in live
             ),
             requests=tuple(
-                _live(r, hosts, claimed, state) for r in (*claimed, *waiting)
+                live_request(store, state, r, around) for r in (*claimed, *waiting)
             ),
             unreadable=tuple(sorted(state.unread)),
             claimed=len(claimed),
@@ -196,7 +167,7 @@ def overview(store: Store, settings: Settings) -> Overview:
             ended=len(ended),
             last=tuple(islice(_last_ended(state), SHOWN_ENDED)),
             off_s=off.age_s(now_ms),
-            runs=tuple(_live_runs(state)),
+            runs=tuple(runs_now(store, state, settings)),
             tasks=tasks,
         )
 
@@ -212,35 +183,6 @@ def _tasks(store: Store) -> TaskCounts | None:
         return TaskCounts(**counts)
     except BridgeError as exc:
         return TaskCounts(problem=exc.what)
-
-
-def _live_runs(state: State) -> Iterator[LiveRun]:
-    """The runs that nobody called, the oldest first, as far as they can be read."""
-    for run_id in live_runs(state)[:SHOWN_RUNS]:
-        if not run_id.startswith("r"):
-            continue
-        from bridge.engine.view import view_in
-
-        with suppress(BridgeError):
-            seen = view_in(state, run_id)
-            yield LiveRun(
-                run_id,
-                seen.run["name"],
-                seen.run["status"],
-                *seen.ended(),
-                *_waits_for(seen),
-            )
-
-
-def _waits_for(seen: RunView) -> tuple[str, tuple[str, ...]]:
-    run = seen.run
-    if run["status"] == "paused":
-        from bridge.engine.view import resume_command
-
-        return f"you: paused ({run['why']})", (resume_command(run),)
-    nodes = [node for node, _ in seen.open_requests()]
-    ways = tuple(f"hostbridge approve {each}" for each, _, _ in seen.checkpoints())
-    return ", ".join(["you"] * bool(ways) + nodes), ways
 
 
 def _open_session(
@@ -269,45 +211,15 @@ def _open_session(
     )
 
 
-def _live(
-    request: Request, hosts: list[Session], claimed: list[Request], state: State
-) -> LiveRequest:
-    claim = request.claim
-    now_ms = state.now_ms()
-    stage = request.stage_at(now_ms)
-    limit = None
-    if stage is Stage.WAITING and request.route == "host":
-        able = [host for host in hosts if may_take(host, request)]
-        stage = stage if able else Stage.NO_HOST
-        if able:
-            from bridge.host.budgets import held_back
-
-            limit = held_back(request, able, claimed, uptime(state.clock))
-    return LiveRequest(
-        request_id=request.request_id,
-        stage=stage,
-        is_abandoned=is_abandoned(claim),
-        agent=request.agent_type,
-        requester=request.requester or "",
-        priority=request.priority,
-        route=claim.route if claim else request.route,
-        session=claim.session if claim else None,
-        age_s=(now_ms - request.asked_ms) / 1000,
-        left_s=(request.deadline_ms - now_ms) / 1000,
-        excerpt=one_line(request.prompt, EXCERPT_CHARS),
-        held_back=limit,
-        pause=pause_words(request, now_ms),
-    )
-
-
 def _last_ended(state: State) -> Iterator[EndedRequest]:
     """What ended last, newest first; found in the journal, read from the records."""
-    for request_id in _ended_ids(state.directory):
+    for request_id, told in _ended_ids(state.directory):
         with suppress(NewerSchema):
             response = state.response(request_id)
             if response is None:
                 continue
             request = state.ended(request_id)
+            usage = final_usage(response, told)
             yield EndedRequest(
                 request_id=request_id,
                 status=str(response.status),
@@ -316,15 +228,24 @@ def _last_ended(state: State) -> Iterator[EndedRequest]:
                 ago_s=(state.now_ms() - response.completed_at) / 1000,
                 duration_s=response.duration / 1000,
                 excerpt=one_line(request.prompt, EXCERPT_CHARS) if request else "",
+                tokens=usage.tokens if usage else None,
+                model=response.model,
+                route=response.route,
             )
 
 
-def _ended_ids(state: Folder) -> Iterator[RequestId]:
-    """Ids that the end of the journal says have ended, newest first, each once."""
+def _ended_ids(state: Folder) -> Iterator[tuple[RequestId, list[dict[str, Any]]]]:
+    """What the end of the journal says has ended, newest first, each once.
+
+    Beside each id are the lines that tell what it took, oldest first.
+    """
     seen: set[str] = set()
+    told: dict[str, list[dict[str, Any]]] = {}
     for event in journal.newest_lines(state, _LINES_READ):
         request_id = str(event.get("requestId"))
+        if event.get("event") == USAGE:
+            told.setdefault(request_id, []).insert(0, event)
         is_end = str(event.get("event")) in FINAL and is_id(request_id)
         if is_end and request_id not in seen:
             seen.add(request_id)
-            yield RequestId(request_id)
+            yield RequestId(request_id), told.get(request_id, [])

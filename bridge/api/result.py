@@ -37,8 +37,8 @@ class Result(Generic[T_co]):
             Schema, otherwise an `AgentOutput`; None without a valid answer.
         raw: the agent's answer, unchanged.
         route: which route gave it: host, manual, claude, local, endpoint.
-        model: the model that answered, if known; on the host route the one asked for,
-            None for the session's own.
+        model: the model that answered, if known; otherwise the one asked for, None for
+            the session's own.
         degraded: a small model answered, or not the one wanted; see `trusted`.
         task_id: the task id of the request; None if it had none.
         duration_s: seconds from the request to the answer.
@@ -46,7 +46,9 @@ class Result(Generic[T_co]):
             an answer of any other form, which is the agent's claim throughout. On the
             routes local and endpoint, what was seen to run is in `response.run`,
             whatever the form.
-        usage: what the model took, as far as the route tells; None if it does not.
+        usage: what the agent took, with those below it, as far as the route tells; None
+            if it does not. What an agent of a session takes after its answer is not in
+            it: `hostbridge show` tells all of it.
         error: the failure, None if there is none.
         response: the whole record.
     """

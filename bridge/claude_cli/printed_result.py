@@ -15,6 +15,7 @@ from typing import Any
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.outcome import Outcome
+from bridge.protocol.usage import Usage, count_in
 
 _MAX_DETAIL = 500
 _QUOTA = re.compile(
@@ -28,6 +29,14 @@ _BY_SUBTYPE: dict[str, FailureCode] = {
     "error_max_turns": "turn_limit",
     "error_max_budget_usd": "turn_limit",
     "error_max_structured_output_retries": "schema_mismatch",
+}
+
+# What the client calls each part of `modelUsage`.
+_COUNTED = {
+    "input_tokens": "inputTokens",
+    "cache_read_tokens": "cacheReadInputTokens",
+    "cache_write_tokens": "cacheCreationInputTokens",
+    "output_tokens": "outputTokens",
 }
 
 Json = dict[str, Any]
@@ -55,7 +64,7 @@ def read_output(
         Outcome,
         model=_model(events, result),
         calls=tuple(_calls(events)) if len(events) > len(results) else None,
-        told_tokens=_tokens(results[-1]),
+        told_usage=_usage(events, results[-1]),
     )
     words = _text(result.get("result"))
     if result.get("is_error") or exit_code:
@@ -128,18 +137,28 @@ def _model(events: list[Json], result: Json) -> str | None:
     return next(iter(used)) if isinstance(used, dict) and len(used) == 1 else None
 
 
-def _tokens(result: Json) -> int | None:
-    """What all models together took, without what was read from the cache."""
+def _usage(events: list[Json], result: Json) -> Usage | None:
+    """What all models together took, as the last result sums it up."""
     used = result.get("modelUsage")
-    kinds = ("inputTokens", "cacheCreationInputTokens", "outputTokens")
-    counts = [
-        each.get(kind)
-        for each in (used.values() if isinstance(used, dict) else ())
-        if isinstance(each, dict)
-        for kind in kinds
+    models = used.values() if isinstance(used, dict) else ()
+    told = [
+        {
+            name: number
+            for name, key in _COUNTED.items()
+            if (number := count_in(each, key))
+        }
+        for each in models
     ]
-    told = [each for each in counts if type(each) is int and each >= 0]
-    return sum(told) if told else None
+    if not any(told):
+        return None
+    requests = _requests(events) or count_in(result, "num_turns")
+    return sum((Usage(**each) for each in told), Usage(requests=requests))
+
+
+def _requests(events: list[Json]) -> int:
+    """How many messages of models were printed; a block each has the message's id."""
+    messages = [e.get("message") for e in events if e.get("type") == "assistant"]
+    return len({str(m.get("id")) for m in messages if isinstance(m, dict)})
 
 
 def _calls(events: list[Json]) -> Iterator[ToolCall]:

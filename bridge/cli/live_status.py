@@ -1,6 +1,7 @@
 """`hostbridge status --watch`: the overview, kept up to date until Ctrl-C.
 
-It is read once a second, and at once when the mtime of a folder shows a change.
+It is read once a second, and at once when the mtime of a folder shows a change. The
+screen is as large as the terminal is at that moment; what has not changed is not drawn.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.cli.live_text import live_lines
 from bridge.cli.output import say_json
 from bridge.cli.screen import printed, screen_of
-from bridge.cli.status_text import overview_lines
 from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -40,8 +41,16 @@ def watch_table(bridge: Bridge) -> None:
             "--json"
         )
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
-        width = live.console.width
-        _again(bridge, lambda: live.update(_drawn(bridge, width), refresh=True))
+        shown: list[Text] = []
+
+        def show() -> None:
+            width, height = console.size
+            drawn = _drawn(bridge, width, height)
+            if shown != [drawn]:
+                shown[:] = [drawn]
+                live.update(drawn, refresh=True)
+
+        _again(bridge, show)
 
 
 def watch_json(bridge: Bridge) -> None:
@@ -69,10 +78,11 @@ def _times(state: Path) -> list[int]:
     return found
 
 
-def _drawn(bridge: Bridge, width: int) -> Text:
+def _drawn(bridge: Bridge, width: int, height: int) -> Text:
     from rich.text import Text
 
-    lines = overview_lines(bridge.overview(), width)
+    # The cursor waits below.
+    lines = live_lines(bridge.overview(), width, height - 1)
     colour = screen_of(sys.stdout).colour
     # An id that is longer than a line continues on the next.
     return Text.from_ansi(printed(lines, colour=colour), overflow="fold")

@@ -23,6 +23,8 @@ from bridge.store.location import with_tilde
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from bridge.protocol.usage import Usage
+
 
 # Characters that orjson leaves alone, and that a terminal may obey or reorder text by.
 _ODD = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
@@ -170,6 +172,15 @@ def ago(seconds: float) -> str:
 def counted(number: int, what: str) -> str:
     """How many: `1 character`, `2,000 characters`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def usage_text(usage: Usage) -> str:
+    """What an agent took, as a line: `216 tokens in 3 turns: 150 read, 66 written`."""
+    read = usage.input_tokens + usage.cache_write_tokens
+    words = f"{counted(usage.tokens, 'token')} in {counted(usage.requests, 'turn')}: "
+    words += f"{read:,} read, {usage.output_tokens:,} written"
+    cached = usage.cache_read_tokens
+    return f"{words}; {cached:,} more from the cache" if cached else words
 
 
 def indented(text: str, prefix: str = "    ") -> str:

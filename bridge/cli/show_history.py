@@ -32,6 +32,7 @@ _SAID = {
     "timeout": "the deadline passed",
     "cancelled": "cancelled",
     "rule": "{why}",
+    "usage": "its end told what it took",
     "refused": "refused: {call}: {why}",
 }
 _OUTCOMES: dict[bool | None, tuple[str, Style]] = {

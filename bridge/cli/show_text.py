@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.api.result import result_of
 from bridge.cli.answer_text import answer_text
-from bridge.cli.output import ago, counted, json_text, span
+from bridge.cli.output import ago, counted, json_text, span, usage_text
 from bridge.cli.screen import Line, Styled, styled_as, wrapped
 from bridge.cli.show_history import (
     call_lines,
@@ -168,12 +168,13 @@ class StoryScreen:
         claim = request.claim
         route = response.route if response else request.served_on
         words = [_ROUTES.get(route, route)]
-        if response is not None and route != "host" and response.model:
-            # A session does not say which of its models answered.
+        if response is not None and response.model and _is_known(response):
             words.append(response.model)
         if response is not None and response.degraded:
             words.append("degraded: not to be relied on without verified evidence")
         yield from self._fact("route", ", ".join(words))
+        if self._story.usage is not None:
+            yield from self._fact("took", usage_text(self._story.usage))
         if claim is None:
             return
         is_gone = response is None and liveness(claim.host) is Liveness.GONE
@@ -246,3 +247,8 @@ class StoryScreen:
             yield from self._words(error.message)
             cure = cure_of(error.code, error.stage, response.request_id)
             yield from self._section("what helps", self._whole(cure))
+
+
+def _is_known(response: Response) -> bool:
+    """Whether the model named is the one that answered, not only the one asked for."""
+    return response.route != "host" or response.usage is not None

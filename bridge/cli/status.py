@@ -1,8 +1,10 @@
 """What waits, what runs, which sessions are open.
 
 Of many waiting requests the first twenty are shown, in the order in which they will be
-taken. --watch keeps the table on the screen, until Ctrl-C; with --json it prints a
-line a second.
+taken. --watch keeps it on the screen, until Ctrl-C, as large as the terminal is: on top
+what needs you, then the sessions with their budgets, what runs where and since when,
+what waits and for what, the open steps of runs, and what ended last, with its tokens.
+With --json it prints a line a second; the facts are the same.
 
 For example:
   hostbridge status

@@ -11,15 +11,11 @@ from bridge.cli.table import Column, table
 from bridge.protocol.ids import is_id
 
 if TYPE_CHECKING:
-    from bridge.api.project_status import (
-        EndedRequest,
-        LiveRequest,
-        LiveRun,
-        OpenSession,
-        Overview,
-    )
+    from bridge.api.live_requests import LiveRequest
+    from bridge.api.project_status import EndedRequest, OpenSession, Overview
+    from bridge.api.runs_now import LiveRun
 
-_SESSIONS = (
+SESSIONS = (
     Column("SESSION"),
     Column("STATE", least=4),
     Column("AGENTS"),
@@ -66,15 +62,10 @@ def overview_lines(
 
 def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[Line]:
     yield Styled(seen.project, "bold")
-    if seen.is_off:
-        since = span(seen.off_s or 0)
-        text = f"off for {since}, by `hostbridge off`; `hostbridge on` turns it on"
-        yield from wrapped(Styled(text, "yellow"), width)
-    if seen.is_off_here:
-        yield Styled("off in this shell: BRIDGE_OFF is set", "yellow")
+    yield from off_lines(seen, width)
     yield ""
     if seen.sessions:
-        yield from table(_SESSIONS, map(_session, seen.sessions), width)
+        yield from table(SESSIONS, map(session_row, seen.sessions), width)
         yield from _used(seen, width, all_budgets=all_budgets)
     else:
         text = "no session is open (`claude` opens one, `hostbridge install` before it)"
@@ -86,10 +77,12 @@ def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[
         yield from table(_RUNS, map(_run, seen.runs), width)
         for way in (way for run in seen.runs for way in run.ways):
             yield from wrapped(f"waits for you: {way}", width, whole_words=True)
-    yield from _tasks(seen, width)
+    if seen.tasks is not None:
+        yield ""
+        yield from task_line(seen, width)
     yield ""
     if seen.last:
-        yield from table(_ENDED, map(_ended, seen.last), width)
+        yield from table(_ENDED, map(ended_row, seen.last), width)
     if seen.exists:
         yield f"{seen.ended:,} ended in all"
     else:
@@ -97,11 +90,20 @@ def _lines(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[
         yield from wrapped(text, width, whole_words=True)
 
 
-def _tasks(seen: Overview, width: int | None) -> Iterator[Line]:
-    """How many tasks there are, by status."""
+def off_lines(seen: Overview, width: int | None) -> Iterator[Line]:
+    """Whether it is off, and what turns it on."""
+    if seen.is_off:
+        since = span(seen.off_s or 0)
+        text = f"off for {since}, by `hostbridge off`; `hostbridge on` turns it on"
+        yield from wrapped(Styled(text, "yellow"), width)
+    if seen.is_off_here:
+        yield Styled("off in this shell: BRIDGE_OFF is set", "yellow")
+
+
+def task_line(seen: Overview, width: int | None) -> Iterator[Line]:
+    """How many tasks there are, by status; nothing where there were never any."""
     if seen.tasks is None:
         return
-    yield ""
     *counts, why = seen.tasks
     if why is not None:
         text = f"the tasks cannot be read: {why}"
@@ -119,8 +121,7 @@ def _waiting(seen: Overview, width: int | None) -> Iterator[Line]:
         yield from _held_back(seen, width)
     elif not seen.unreadable:
         yield "nothing waits or runs"
-    for name in seen.unreadable:
-        yield from wrapped(f"{name}  {_unreadable(name)}", width, whole_words=True)
+    yield from unreadable_lines(seen, width)
     more = seen.claimed + seen.waiting - len(seen.requests) - len(seen.unreadable)
     if more > 0:
         yield f"and {more:,} more wait; {seen.waiting:,} in all"
@@ -134,6 +135,12 @@ def _held_back(seen: Overview, width: int | None) -> Iterator[Line]:
         yield from wrapped(Styled(text, "yellow"), width, whole_words=True)
 
 
+def unreadable_lines(seen: Overview, width: int | None) -> Iterator[Line]:
+    """What waits, and cannot be read."""
+    for name in seen.unreadable:
+        yield from wrapped(f"{name}  {_unreadable(name)}", width, whole_words=True)
+
+
 def _unreadable(name: str) -> str:
     """How to learn why; no command is shown for a name that the shell could run."""
     if is_id(name):
@@ -141,7 +148,8 @@ def _unreadable(name: str) -> str:
     return "is no id of a request; the file is in requests/"
 
 
-def _session(session: OpenSession) -> Sequence[str]:
+def session_row(session: OpenSession) -> Sequence[str]:
+    """One open session: id, state, busy agents, process."""
     is_seen = session.seen == "alive"
     notes = (
         "open" if is_seen else "not visible from here",
@@ -174,20 +182,25 @@ def _used(seen: Overview, width: int | None, *, all_budgets: bool) -> Iterator[L
                 yield from wrapped(line, width, whole_words=True)
 
 
+def request_stage(request: LiveRequest, *more: str) -> Styled:
+    """How far a request is, with what else is to be said of that."""
+    notes = list(more)
+    if request.is_abandoned:
+        notes.append("its process is gone")
+    waits = request.waits
+    pause = f": {waits.what}" if waits and waits.kind == "pause" else ""
+    more_words = f" ({', '.join(notes)})" if notes else ""
+    return _status(request.stage.words, pause + more_words)
+
+
 def _request(request: LiveRequest) -> Sequence[str]:
     usual = ("normal", "host")
     notes = [n for n in (request.priority, request.route) if n not in usual]
     if request.held_back and request.held_back.limit == "fan_out":
         notes.append("held")
-    if request.is_abandoned:
-        notes.append("its process is gone")
     return (
         request.request_id,
-        _status(
-            request.stage.words,
-            f": {request.pause}" if request.pause else "",
-            f" ({', '.join(notes)})" if notes else "",
-        ),
+        request_stage(request, *notes),
         ago(request.age_s),
         span(request.left_s) if request.left_s > 0 else "overdue",
         request.agent,
@@ -200,7 +213,8 @@ def _run(run: LiveRun) -> Sequence[str]:
     return run.run, f"{run.steps_ended} of {run.steps}", run.flow, run.waits_for
 
 
-def _ended(request: EndedRequest) -> Sequence[str]:
+def ended_row(request: EndedRequest) -> tuple[str, str, str, str, str, str]:
+    """One that has ended: id, result, when, how long it took, agent, prompt."""
     is_told = request.code in (None, request.status)
     return (
         request.request_id,

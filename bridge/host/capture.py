@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bridge.host import transcript
+from bridge.host import agent_usage, transcript
 from bridge.host.context import HookContext
 from bridge.host.offers import end_try, look_soon
 from bridge.host.output import one_line
@@ -21,6 +21,7 @@ from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.request import Claim, Request
 from bridge.protocol.response import Response, answered, failed
 from bridge.store import subagent_runs, tool_calls
+from bridge.store.charges import note_in_run
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
@@ -229,21 +230,38 @@ def fail(
         return
     message = explain(code, detail)
     response = failed(request, code, message, now_ms=hook.now_ms(), raw=words)
+    response, tokens = _with_usage(hook, run, response)
     if is_final:
         hook.store.publish(response, source=source)
     else:
         end_try(hook, response, lambda claim: _is_of(run, claim), source=source)
-    _free(hook, run)
+    _free(hook, run, tokens)
 
 
 def _close(hook: HookContext, run: AgentRun, response: Response, source: str) -> None:
     """Publish, and free the slot."""
+    response, tokens = _with_usage(hook, run, response)
     hook.store.publish(response, source=source)
-    _free(hook, run)
+    _free(hook, run, tokens)
 
 
-def _free(hook: HookContext, run: AgentRun) -> None:
-    subagent_runs.end(hook.store, run)
+def _with_usage(
+    hook: HookContext, run: AgentRun, response: Response
+) -> tuple[Response, int]:
+    """The response with what the agent took, and its own tokens.
+
+    They count in its run before the answer leads anywhere.
+    """
+    taken = agent_usage.taken_by(hook.event, run.agent_id)
+    if taken is None:
+        return response, 0
+    note_in_run(hook.store, run.request_id, run.tool_use_id, taken.own.tokens)
+    model = taken.model or response.model
+    return response.with_(usage=taken.total, model=model), taken.own.tokens
+
+
+def _free(hook: HookContext, run: AgentRun, tokens: int) -> None:
+    subagent_runs.end(hook.store, run, tokens=tokens)
     look_soon(hook)
 
 

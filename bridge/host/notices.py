@@ -10,7 +10,7 @@ Source: measured on Claude Code 2.1.330.
 import re
 from dataclasses import dataclass
 
-from bridge.host import runs
+from bridge.host import agent_usage, runs
 from bridge.host.call_notes import name_of
 from bridge.host.capture import fail, line_about, take_last_words
 from bridge.host.context import HookContext
@@ -36,8 +36,8 @@ _INTERIM = "is waiting on its own background work"
 class Notice:
     """The client's notice about a subagent; `words` are the agent's, if any.
 
-    `tokens` is what its last request to the model and the answer to it held: the client
-    does not tell the sum of all.
+    `tokens` is what its last request to the model and the answer to it held: the sum of
+    all is only in its transcript.
     """
 
     agent_id: str
@@ -100,18 +100,18 @@ def take_notice(hook: HookContext, notice: Notice) -> HookOutput | None:
     run = subagent_runs.find_agent(hook.store, notice.agent_id)
     if run is None and notice.tool_use_id:
         run = subagent_runs.find_call(hook.store, notice.tool_use_id)
-    call = run.tool_use_id if run else notice.tool_use_id
-    asked = run.request_id if run else ""
-    note_tokens(hook.store, hook.session.host, call, notice.tokens, asked)
     if run is None:
+        call, host = notice.tool_use_id, hook.session.host
+        note_tokens(hook.store, host, call, notice.tokens, is_rough=True)
         return None
+    if run.state != "ended" and not run.nested:
+        _settle(hook, run, notice)
+    agent_usage.settle(hook, run, notice.tokens)
     if run.nested:
         # Its caller has ended; while the caller lives, the client tells only the
         # caller.
         subagent_runs.drop(hook.store, run)
         return swallow("hostbridge: an agent of an agent has ended")
-    if run.state != "ended":
-        _settle(hook, run, notice)
     is_told = subagent_runs.is_told(hook.store, run)
     if notice.status == "message":
         subagent_runs.note_sign(hook.store, run, "heard")

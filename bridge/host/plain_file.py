@@ -23,14 +23,15 @@ def read_plain(file: str | Path) -> bytes:
     return data
 
 
-def open_plain(file: str | Path) -> BinaryIO:
-    """Open a plain file for reading; a link is followed.
+def open_plain(file: str | Path, *, links: bool = True) -> BinaryIO:
+    """Open a plain file for reading; a link is followed only with `links`.
 
     Raises:
         OSError: it is missing, cannot be read, or is not a plain file.
     """
     # Opening a pipe would wait for its other end.
-    fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    how = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    fd = os.open(file, how if links else how | os.O_NOFOLLOW)
     if stat.S_ISREG(os.fstat(fd).st_mode):
         return open(fd, "rb")
     os.close(fd)

@@ -4,7 +4,7 @@ SubagentStop has the agent's last message. In auto mode the answer comes through
 tool SubagentHandback instead, before the agent stops.
 """
 
-from bridge.host import interim
+from bridge.host import agent_usage, interim
 from bridge.host.capture import RECEIPT, take_words
 from bridge.host.context import HookContext
 from bridge.host.output import MAX_CONTEXT, SILENT, HookOutput, allow, block, deny
@@ -28,6 +28,7 @@ def subagent_stop(hook: HookContext, run: AgentRun) -> HookOutput:
         if not run.waits_for:
             subagent_runs.note_sign(hook.store, run, "stopped")
         return SILENT
+    agent_usage.charge(hook, run)
     # The answer of an agent's own agent is for the agent that started it.
     if ahead.reports:
         return block(ahead.reports, MAX_CONTEXT)
@@ -61,6 +62,7 @@ def before_handback(hook: HookContext, run: AgentRun) -> HookOutput:
         return deny(complaint)
     if run.nested:
         # Its caller has the report now, before this one stops.
+        agent_usage.charge(hook, run)
         subagent_runs.keep_report(hook.store, run, words)
         subagent_runs.end(hook.store, run)
         return SILENT

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from bridge.errors import StateUnavailable
-from bridge.host import interim, runs
+from bridge.host import agent_usage, interim, runs
 from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
 from bridge.host.context import HookContext
 from bridge.host.offers import decline, open_offers, wake_others
@@ -22,7 +22,6 @@ from bridge.protocol.contract import prompt_digest
 from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs
-from bridge.store.charges import note_tokens
 from bridge.store.subagent_runs import AgentRun
 
 # The client names the kind of an API error; it describes its own limits in words.
@@ -65,14 +64,13 @@ def after_agent(hook: HookContext) -> HookOutput:
     note_bound(hook, run, background=in_background)
     if in_background:
         return SILENT if run.nested else _launched(result)
-    tokens = result.get("totalTokens")
-    note_tokens(hook.store, run.host, run.tool_use_id, tokens, run.request_id)
+    if run.state != "ended" and not run.nested:
+        # Otherwise these are the client's copy of words that were captured before.
+        take_words(hook, run, _body(result), source=source)
+    agent_usage.settle(hook, run, result.get("totalTokens"))
     if run.nested:
         subagent_runs.drop(hook.store, run)
         return SILENT
-    if run.state != "ended":
-        # Otherwise these are the client's copy of words that were captured before.
-        take_words(hook, run, _body(result), source=source)
     subagent_runs.drop(hook.store, run)
     line = line_about(hook, run.request_id)
     if run.answer_to_host:

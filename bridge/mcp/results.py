@@ -13,6 +13,7 @@ from bridge.api.result import result_of
 from bridge.errors import BridgeError
 from bridge.protocol.failure_codes import ways_out
 from bridge.protocol.status import Stage
+from bridge.protocol.usage import Usage
 from bridge.store import Found
 
 if TYPE_CHECKING:
@@ -30,6 +31,16 @@ class Problem(BaseModel):
     code: str
     message: str
     ways: list[str] = Field(default=[], description="What to do about it.")
+
+
+class Tokens(BaseModel):
+    """What an agent and those below it took."""
+
+    input: int
+    cache_read: int
+    cache_write: int
+    output: int
+    requests: int = Field(description="How often a model was asked.")
 
 
 class Agent(BaseModel):
@@ -56,6 +67,9 @@ class Agent(BaseModel):
         default=None, description="Who answered: host, claude, local …"
     )
     model: str | None = None
+    tokens: Tokens | None = Field(
+        default=None, description="What it took; null if its route does not tell."
+    )
     task_id: str | None = None
     duration_s: float | None = None
     error: Problem | None = None
@@ -147,8 +161,21 @@ def agent_of(
         trusted=None if result.parsed is None else result.trusted,
         route=response.route,
         model=response.model,
+        tokens=_tokens(response.usage),
         duration_s=result.duration_s,
         error=problem,
+    )
+
+
+def _tokens(usage: Usage | None) -> Tokens | None:
+    if usage is None:
+        return None
+    return Tokens(
+        input=usage.input_tokens,
+        cache_read=usage.cache_read_tokens,
+        cache_write=usage.cache_write_tokens,
+        output=usage.output_tokens,
+        requests=usage.requests,
     )
 
 

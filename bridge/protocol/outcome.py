@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bridge.protocol.claimed_commands import ToolCall
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.judge import Verdict
+    from bridge.protocol.usage import Usage
 
 Doing = Literal["thinking", "tool", "checking"]
 
@@ -65,7 +66,7 @@ class Outcome:
         degraded: it is not the one that the definition or the caller asked for.
         calls: the tool calls that were seen to run; None if none could be seen.
         run: what the run took, if our own loop answered.
-        told_tokens: what `claude -p` says that it took; None if it does not.
+        told_usage: what `claude -p` says that it took; None if it does not.
     """
 
     words: str = ""
@@ -76,12 +77,9 @@ class Outcome:
     degraded: bool = False
     calls: tuple[ToolCall, ...] | None = None
     run: RunSummary | None = None
-    told_tokens: int | None = None
+    told_usage: Usage | None = None
 
     @property
-    def tokens(self) -> int | None:
-        """What the agent took, without what a cache had; None if nobody says."""
-        if self.run is None:
-            return self.told_tokens
-        new = max(0, self.run.prompt_tokens - self.run.cached_tokens)
-        return new + self.run.tokens
+    def usage(self) -> Usage | None:
+        """What the agent took; None if nobody says."""
+        return self.told_usage if self.run is None else self.run.usage

@@ -45,6 +45,16 @@ class RunSummary(Value):
     duration: Milliseconds
     evidence: tuple[Evidence, ...] = ()
 
+    @property
+    def usage(self) -> Usage:
+        """The same as every route tells it."""
+        return Usage(
+            input_tokens=max(0, self.prompt_tokens - self.cached_tokens),
+            cache_read_tokens=self.cached_tokens,
+            output_tokens=self.tokens,
+            requests=self.turns,
+        )
+
 
 class Failure(Value):
     """Why a request failed, and at which stage.
@@ -68,10 +78,12 @@ class Response(Record):
 
     `completedAt` and `duration` (since `createdAt`) are in milliseconds. `seal` proves
     that hostbridge wrote the answer; see `store.seal`. `requestDigest` identifies the
-    request, as its id could be used again. `run` is set if our own loop answered,
-    `usage` where the route tells what the model took. With `ownForm` the caller or the
-    definition gave the schema, so all of `parsedOutput` is the agent's own claim, even
-    a key named `verified`. `taskId` is the asker's.
+    request, as its id could be used again. `run` is set if our own loop answered.
+    `usage` is what the agent and those below it took, where the route tells; on the
+    host's, what it took after its answer is in the journal (`store.usages`). `model`
+    wrote the answer, if that is known; otherwise it is the one asked for. With
+    `ownForm` the caller or the definition gave the schema, so all of `parsedOutput` is
+    the agent's own claim, even a key named `verified`. `taskId` is the asker's.
     """
 
     request_id: RequestIdField

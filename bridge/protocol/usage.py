@@ -1,6 +1,8 @@
 """What the model behind an answer took."""
 
-from bridge.protocol.record import Count
+from __future__ import annotations
+
+from bridge.protocol.record import LATEST_MS, Count
 from bridge.protocol.value import Value
 
 
@@ -22,3 +24,18 @@ class Usage(Value):
     def tokens(self) -> int:
         """What counts against budgets: everything but what a cache had."""
         return self.input_tokens + self.cache_write_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        """Both together."""
+        return Usage(
+            **{
+                name: min(getattr(self, name) + getattr(other, name), LATEST_MS)
+                for name in self.fields
+            }
+        )
+
+
+def count_in(told: object, key: str) -> int:
+    """A number that somebody else tells; 0 for one that cannot be."""
+    number = told.get(key) if isinstance(told, dict) else None
+    return number if type(number) is int and 0 <= number <= LATEST_MS else 0

@@ -30,19 +30,34 @@ def note_spent(store: Store, host: HostProcess, now: Spending) -> None:
 
 
 def note_end(
-    store: Store, host: HostProcess, call: str, *, again: bool = False
+    store: Store, host: HostProcess, call: str, *, again: bool = False, tokens: int = 0
 ) -> None:
-    """The agent of a call works no more; `again` if it may have ended before."""
+    """The agent of a call works no more; `again` if it may have ended before.
+
+    `tokens` is what it took; 0 if that is not known.
+    """
     now = uptime(store.clock)
-    _change(store, host, lambda spent: spent.ended(call, now, again=again))
+    told = tokens or None
+    _change(
+        store, host, lambda spent: spent.ended(call, now, again=again).told(call, told)
+    )
 
 
 def note_tokens(
-    store: Store, host: HostProcess, call: str, tokens: object, request_id: str = ""
+    store: Store,
+    host: HostProcess,
+    call: str,
+    tokens: object,
+    request_id: str = "",
+    *,
+    is_rough: bool = False,
 ) -> None:
-    """The client tells the tokens of an agent; None if it does not."""
+    """Somebody tells the tokens of an agent; None if they do not.
+
+    A rough number counts only if no other is known.
+    """
     if tokens is not None:
-        _change(store, host, lambda spent: spent.told(call, tokens))
+        _change(store, host, lambda spent: spent.told(call, tokens, is_rough=is_rough))
     note_in_run(store, request_id, call, tokens)
 
 

@@ -22,6 +22,12 @@ def append(state: State, request_id: str, event: bytes) -> None:
     rotating_log.append(state[FOLDER], name, line, max_bytes=MAX_BYTES, older=older)
 
 
+def last(state: State, request_id: str, count: int) -> list[dict[str, Any]]:
+    """The last events of a run, oldest first; a broken line is skipped."""
+    log = rotating_log.read(state[FOLDER], f"{request_id}{SUFFIXES[-1]}")
+    return json_lines(b"\n".join(log.splitlines()[-count:]))
+
+
 def read(state: State, request_id: str) -> list[dict[str, Any]]:
     """The events of a run, oldest first; a broken line is skipped."""
     names = [f"{request_id}{suffix}" for suffix in SUFFIXES]

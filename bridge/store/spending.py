@@ -44,7 +44,7 @@ class Charge(NamedTuple):
 class Spending(NamedTuple):
     """What one session has used; the numbers are of calls that are not kept any more.
 
-    `untold` is of how many the client told no tokens; `warned` is what its user was
+    `untold` is of how many nobody told the tokens; `warned` is what its user was
     told already.
     """
 
@@ -99,10 +99,15 @@ class Spending(NamedTuple):
             return self
         return self._with(call, charge._replace(end=max(charge.at, now.ms)))
 
-    def told(self, call: str, tokens: object) -> Spending:
-        """The client told the tokens of a call; told twice, the larger one counts."""
+    def told(self, call: str, tokens: object, *, is_rough: bool = False) -> Spending:
+        """Somebody told the tokens of a call; told twice, the larger one counts.
+
+        A rough number counts only if none is known.
+        """
         charge, number = self.charges.get(call), _number(tokens)
         if charge is None or number is None:
+            return self
+        if is_rough and charge.tokens is not None:
             return self
         return self._with(call, charge._replace(tokens=max(number, charge.tokens or 0)))
 
@@ -153,7 +158,7 @@ class Spending(NamedTuple):
         return late
 
     def not_told(self) -> int:
-        """Of how many agents that ended the client told no tokens."""
+        """Of how many agents that ended nobody told the tokens."""
         kept = self.charges.values()
         return self.untold + sum(c.end is not None and c.tokens is None for c in kept)
 

@@ -160,8 +160,11 @@ def change(
         return after
 
 
-def end(store: Store, run: AgentRun) -> None:
-    """Note that the subagent is over; a notice about it may still come."""
+def end(store: Store, run: AgentRun, *, tokens: int = 0) -> None:
+    """Note that the subagent is over; a notice about it may still come.
+
+    `tokens` is what it took by itself; 0 if that is not known.
+    """
     now_ms = store.now_ms()
 
     def ended(current: AgentRun) -> AgentRun:
@@ -171,7 +174,7 @@ def end(store: Store, run: AgentRun) -> None:
 
     if run.state != "ended":
         change(store, run, ended)
-        note_end(store, run.host, run.tool_use_id, again=True)
+        note_end(store, run.host, run.tool_use_id, again=True, tokens=tokens)
 
 
 @contextmanager

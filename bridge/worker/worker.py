@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bridge.agents.apply import filled_in
 from bridge.errors import BridgeError, StateUnavailable, StateVanished
@@ -242,9 +242,9 @@ class Worker:
         stops waiting: only this process has the answer, and its claim keeps everybody
         else away.
         """
-        self._tokens = outcome.tokens
+        self._tokens = outcome.usage.tokens if outcome.usage else None
         call = f"{request.request_id}.{len(request.failures)}"
-        note_in_run(self.store, request.request_id, call, outcome.tokens)
+        note_in_run(self.store, request.request_id, call, self._tokens)
         now_ms = self.store.now_ms()
         response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
         is_first = True
@@ -316,7 +316,8 @@ def response_of(
     With `must_verify` a success counts only if it rests on verified evidence.
     """
     model = outcome.model or request.model
-    details = {"model": model, "degraded": outcome.degraded, "run": outcome.run}
+    details: dict[str, Any] = {"model": model, "degraded": outcome.degraded}
+    details |= {"run": outcome.run, "usage": outcome.usage}
     verdict = outcome.verdict
     if outcome.code is not None:
         verdict = Verdict(code=outcome.code, complaint=outcome.detail)

@@ -44,7 +44,8 @@ class Reply:
     """One assistant message, sent `delay_s` seconds after its request came.
 
     Without a `stop_reason` it is the one that fits: `tool_use` after a tool call,
-    `end_turn` otherwise. `tokens_in` and `tokens_out` are what the API says it took.
+    `end_turn` otherwise. `tokens_in`, `tokens_out` and `tokens_cached` (read from the
+    cache) are what the API says it took.
     """
 
     blocks: tuple[Text | ToolUse, ...] = ()
@@ -52,6 +53,7 @@ class Reply:
     stop_reason: str | None = None
     tokens_in: int = 1
     tokens_out: int = 1
+    tokens_cached: int = 0
 
     @property
     def reason(self) -> str:
@@ -173,6 +175,7 @@ def _envelope(answer: Reply, request: Mapping[str, Any]) -> dict[str, Any]:
         "stop_sequence": None,
         "usage": {
             "input_tokens": answer.tokens_in,
+            "cache_read_input_tokens": answer.tokens_cached,
             "output_tokens": answer.tokens_out,
         },
     }

@@ -13,6 +13,7 @@ from bridge.claude_cli.printed_result import read_output
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.judge import judge
 from bridge.protocol.outcome import Outcome
+from bridge.protocol.usage import Usage
 
 ANSWER = {"modules": ["billing"]}
 
@@ -226,7 +227,7 @@ def test_error_details_are_bounded():
 
 
 @pytest.mark.parametrize(
-    ("used", "tokens"),
+    ("used", "usage"),
     [
         (
             {
@@ -238,17 +239,23 @@ def test_error_details_are_bounded():
                 },
                 "b": {"outputTokens": 7},
             },
-            44,
+            Usage(
+                input_tokens=5,
+                cache_read_tokens=900,
+                cache_write_tokens=30,
+                output_tokens=9,
+                requests=3,
+            ),
         ),
         ({"a": {"inputTokens": -5, "outputTokens": "9"}}, None),
         ([], None),
         (None, None),
     ],
 )
-def test_tokens_are_those_of_all_models_without_the_cache(used, tokens):
-    """What was read again from the cache is no more work."""
-    printed = json.dumps({"type": "result", "result": "{}", "modelUsage": used})
+def test_the_usage_is_that_of_all_models(used, usage):
+    end = {"type": "result", "result": "{}", "modelUsage": used, "num_turns": 3}
+    printed = json.dumps(end)
 
     outcome = read_output(printed.encode(), "", 0, is_structured=False)
 
-    assert outcome.tokens == tokens
+    assert outcome.usage == usage

@@ -17,6 +17,7 @@ from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.request import Claim, Request
 from bridge.protocol.response import answered, failed
 from bridge.protocol.status import Status
+from bridge.protocol.usage import Usage
 from bridge.store.host_process import identify
 
 ID = "1k0t3fvvgkr-n-hj92wn"
@@ -114,10 +115,14 @@ def test_show_answered():
         route="host",
         failure=None,
     )
+    usage = Usage(input_tokens=2150, output_tokens=660, requests=3)
+    response = response.with_(usage=usage, model="claude-haiku-4-5")
+    in_the_end = usage + Usage(cache_read_tokens=81_900, output_tokens=7, requests=1)
     told = story(
         status=Status.COMPLETED,
         request=asked,
         response=response,
+        usage=in_the_end,
         history=(*TAKEN, event(4_200, "completed", source="SubagentStop")),
         files=(STATE / "done" / f"{ID}.json", STATE / "responses" / f"{ID}.json"),
     )

@@ -119,6 +119,7 @@ def test_json_has_the_same_facts(project):
         "offS": None,
     }
     assert (request["requestId"], request["stage"]) == (request_id, "waiting")
+    assert request["waits"]["kind"] == "turn"
     assert 119 <= request["ageS"] + request["leftS"] <= 120
 
 

@@ -256,14 +256,23 @@ class HookWorld:
             for each in (notice, sent):
                 file.write(json.dumps(each, separators=(",", ":")) + "\n")
 
-    def says(self, agent: str, message: str, *calls: str) -> None:
+    def says(self, agent: str, message: str, *calls: str, **fields: Any) -> None:
         """Have the client write down a message of an agent that makes these calls."""
         content = [{"type": "tool_use", "id": call, "name": "Read"} for call in calls]
-        said = {"role": "assistant", "id": message, "content": content}
+        said = {"role": "assistant", "id": message, "content": content, **fields}
         folder = self.transcripts / self.session / "subagents"
         with (folder / f"agent-{agent}.jsonl").open("a") as file:
             line = {"type": "assistant", "message": said}
             file.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+    def took(self, agent: str, message: str, tokens: int, **fields: Any) -> None:
+        """Have the client write down a message of an agent, and what it took."""
+        usage = {"input_tokens": tokens, "output_tokens": 1}
+        self.says(agent, message, **{"model": "claude-m-1", "usage": usage, **fields})
+
+    def transcript(self, agent: str) -> Path:
+        """Where the client writes down what an agent says."""
+        return self.transcripts / self.session / "subagents" / f"agent-{agent}.jsonl"
 
     def stop(self, agent: str, words: str | None = GOOD, **fields: Any) -> Any:
         """Have an agent stop with some last words."""

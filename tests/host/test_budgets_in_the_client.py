@@ -146,7 +146,7 @@ def test_an_agent_of_an_agent_counts_and_is_stopped_by_a_budget(tmp_path):
         tokens = sorted(each.tokens for each in session.spending.charges.values())
 
     assert response.parsed_output["summary"] == "True"
-    assert tokens == [2, 77]
+    assert tokens == [6, 77]
 
 
 def test_more_slots_take_what_waits(tmp_path):

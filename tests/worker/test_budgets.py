@@ -12,6 +12,7 @@ from storeworld import request, store_in, this_process
 from bridge.config import Settings
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.response import RunSummary
+from bridge.protocol.usage import Usage
 from bridge.store import sessions
 from bridge.store.clock import uptime
 from bridge.store.sessions import Session, SessionLimits
@@ -48,7 +49,7 @@ def opened(store: Store, **fields: object) -> Session:
 @pytest.mark.parametrize(
     ("outcome", "tokens"),
     [
-        (Outcome(GOOD, told_tokens=70), 70),
+        (Outcome(GOOD, told_usage=Usage(input_tokens=69, output_tokens=1)), 70),
         (Outcome(GOOD, run=RUN), 60),
         (Outcome(GOOD), None),
     ],
@@ -82,7 +83,9 @@ def test_what_a_rule_has_started_is_not_counted_again(store):
     session = opened(store)
     sessions.note_launch(store, session, A, left_ms=9000)
 
-    new_worker(store, saying(Outcome(GOOD, told_tokens=7)), session=session).serve(A)
+    new_worker(
+        store, saying(Outcome(GOOD, told_usage=Usage(output_tokens=7))), session=session
+    ).serve(A)
 
     ((now,),) = [sessions.live_sessions(store)]
     assert response(store).success

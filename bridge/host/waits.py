@@ -1,0 +1,97 @@
+"""Why a request waits: the one place that decides it, for every screen. Pure.
+
+The rows are asked in order, and the first that holds is the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from bridge.host.budgets import HeldBack, held_back
+from bridge.host.eligibility import may_take
+from bridge.protocol.request import Request, Uptime
+from bridge.protocol.retries import pause_words
+from bridge.store.sessions import Session
+
+Kind = Literal[
+    "off", "pause", "process", "session", "switched off", "declined", "person", "slots",
+    "budget", "turn",
+]  # fmt: skip
+
+# Of a request to a session: the reasons because of which there is none.
+NOBODY: tuple[Kind, ...] = ("off", "session", "switched off", "declined")
+
+
+class Waits(NamedTuple):
+    """What a request waits for.
+
+    Attributes:
+        kind: which reason it is.
+        what: the same in a few words, for a table.
+        cure: the command, or the step, that helps; empty if nothing needs help.
+        for_s: for how long at least; None if nobody knows.
+        limit: the limit of a session, of kind person, slots and budget.
+    """
+
+    kind: Kind
+    what: str
+    cure: str = ""
+    for_s: float | None = None
+    limit: HeldBack | None = None
+
+
+class Around(NamedTuple):
+    """What a request waits among: `live` sessions, those `on`, and who has what.
+
+    `now` is a time on a clock that nobody sets, `now_ms` the wall clock's.
+    """
+
+    live: Sequence[Session]
+    on: Sequence[Session]
+    claimed: Sequence[Request]
+    now: Uptime
+    now_ms: int = 0
+    is_off: bool = False
+
+
+def why_waits(request: Request, around: Around) -> Waits:
+    """Why a request that nobody has claimed waits."""
+    if around.is_off:
+        return Waits("off", "hostbridge is off", "hostbridge on")
+    if request.is_paused(around.now_ms):
+        left_s = ((request.due_ms or 0) - around.now_ms) / 1000
+        return Waits("pause", pause_words(request, around.now_ms), for_s=left_s)
+    if request.route != "host":
+        what = f"a process of route {request.route}"
+        return Waits("process", what, f"hostbridge serve --route {request.route}")
+    able = [session for session in around.on if may_take(session, request)]
+    if not able:
+        return _nobody(request, around.live)
+    limit = held_back(request, able, around.claimed, around.now)
+    if limit is None:
+        return Waits("turn", "a session's next step")
+    return _limited(limit)
+
+
+def _nobody(request: Request, live: Sequence[Session]) -> Waits:
+    if any(may_take(session, request) for session in live):
+        what = "a session: they are off"
+        return Waits("switched off", what, "hostbridge on --session ID")
+    meant = [s for s in live if request.session in (None, *s.ids)]
+    if meant:
+        what = "a session: all have declined"
+        return Waits("declined", what, "hostbridge doctor --live")
+    if request.session is not None:
+        what = f"session {request.session}: not open"
+        return Waits("session", what, f"claude --resume {request.session}")
+    return Waits("session", "a session: none is open")
+
+
+def _limited(limit: HeldBack) -> Waits:
+    if limit.limit == "fan_out":
+        return Waits("person", "your yes", limit.cure, limit=limit)
+    if limit.limit == "slots":
+        what = f"a slot: {limit.used} of {limit.most} busy"
+        return Waits("slots", what, limit.cure, limit=limit)
+    return Waits("budget", f"{limit.limit}: spent", limit.cure, limit.frees_in_s, limit)

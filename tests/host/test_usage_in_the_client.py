@@ -1,0 +1,129 @@
+"""What agents took, from what the client really writes down, and when it does."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hostworld import HostWorld, bash, host_world
+from stage.models import answering, obedient_model
+from stage.replies import reply, tool_use
+
+from bridge.protocol.usage import Usage
+from bridge.store.usages import final_usage
+
+if TYPE_CHECKING:
+    from stage.replies import Answer
+    from stage.turns import ApiRequest
+
+    from bridge.protocol.response import Response
+
+pytestmark = pytest.mark.host
+
+GOOD = '{"status": "success", "summary": "s"}'
+
+
+def charged(world: HostWorld) -> list[int | None]:
+    """The tokens that the session is charged, by agent, the least first."""
+    (session,) = world.live()
+    charges = session.spending.charges.values()
+    return sorted((each.tokens for each in charges), key=lambda n: n or 0)
+
+
+def known_in_the_end(world: HostWorld, response: Response) -> Usage | None:
+    """What `show` tells."""
+    return final_usage(response, world.store.history(response.request_id))
+
+
+@pytest.mark.parametrize("how", ["one-shot", "stream"])
+def test_an_agent_that_calls_tools_and_is_corrected(tmp_path, how):
+    """In the foreground and in the background: every turn counts, in the response."""
+    calls = (tool_use("Bash", {"command": "true", "description": str(n)}) for n in "ab")
+    turns = (
+        reply("Two at once.", *calls, tokens_in=100, tokens_out=11),
+        reply("Done!", tokens_in=20, tokens_out=22, tokens_cached=900),
+        reply(GOOD, tokens_in=30, tokens_out=33, tokens_cached=1000),
+    )
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
+        world.allow("Bash")
+        response = world.serve(how, model="haiku")
+        (call,) = {turn.body["model"] for turn in world.api.turns("subagent")}
+
+    whole = Usage(
+        input_tokens=150, output_tokens=66, cache_read_tokens=1900, requests=3
+    )
+    assert known_in_the_end(world, response) == whole
+    assert response.usage == whole
+    assert (response.model, response.degraded) == (call, False)
+    assert "haiku" in call
+
+
+@pytest.mark.parametrize("how", ["one-shot", "stream"])
+def test_an_agent_of_an_agent(tmp_path, how):
+    """It counts in the answer; the session is charged for each by itself."""
+    inner = {"prompt": "inner", "description": "n", "subagent_type": "general-purpose"}
+
+    def answers(prompt: str, request: ApiRequest) -> Answer:
+        if prompt.startswith("inner"):
+            return reply("inner done", tokens_in=70, tokens_out=7)
+        if not request.own_calls:
+            return reply(tool_use("Agent", inner | {"model": "haiku"}), tokens_in=10)
+        return reply(GOOD, tokens_in=20)
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        request = world.submit()
+        if how == "one-shot":
+            world.print()
+        else:
+            with world.stream():
+                world.ended(request)
+                world.wait_until_forgotten()
+                assert charged(world) == [32, 77]
+        response = world.ended(request, timeout_s=0)
+
+    assert response.usage == Usage(input_tokens=100, output_tokens=9, requests=3)
+    assert response.model is not None
+    assert "haiku" not in response.model
+
+
+def test_a_report_that_is_handed_over(tmp_path):
+    """Auto mode: the answer comes before the agent stops."""
+    with host_world(tmp_path) as world, world.stream(mode="auto"):
+        response = world.ended(world.submit())
+        world.wait_until_forgotten()
+        took = charged(world)
+
+    usage = known_in_the_end(world, response)
+    assert response.usage == Usage(input_tokens=1, output_tokens=1, requests=1)
+    assert usage is not None
+    assert took == [usage.tokens]
+
+
+# How an agent makes its own transcript tell nothing.
+LOST = {
+    "missing": 'for f in {}; do rm "$f"; mkdir "$f"; done',
+    "cut": 'for f in {}; do cut=$(head -n 3 "$f"); printf %s "$cut" >"$f"; done',
+}
+
+
+@pytest.mark.parametrize("how", LOST)
+def test_a_transcript_that_is_lost_costs_no_answer(tmp_path, how):
+    files = '"$HOME"/.claude/projects/*/*/subagents/agent-*.jsonl'
+    turns = (
+        bash(LOST[how].format(files)),
+        reply(GOOD, tokens_in=20, tokens_out=22),
+    )
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
+        world.allow("Bash")
+        with world.stream():
+            response = world.ended(world.submit())
+            world.wait_until_forgotten()
+            took = charged(world)
+
+    assert json.loads(response.raw_output) == json.loads(GOOD)
+    # What is left of it tells the last turn; without it, the client does.
+    assert response.success
+    assert took == [42]
+    last = Usage(input_tokens=20, output_tokens=22, requests=1)
+    assert response.usage == (None if how == "missing" else last)
