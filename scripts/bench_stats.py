@@ -81,7 +81,7 @@ def main() -> None:
 
 def filled(folder: Path) -> tuple[Store, list[Path]]:
     """A project with that journal, and its files."""
-    store = Store(locate(Settings(home=folder / "home"), folder))
+    store = Store(locate(Settings(home=folder / "home"), folder / "app"))
     begins_ms = store.now_ms() - DAYS * 86_400_000
     step_ms = DAYS * 86_400_000 // (EVENTS + 1)
     with open_state(store.place):
