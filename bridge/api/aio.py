@@ -140,6 +140,7 @@ class AsyncBridge:
     status = _in_thread(Bridge.status)
     overview = _in_thread(Bridge.overview)
     story = _in_thread(Bridge.story)
+    stats = _in_thread(Bridge.stats)
     prune = _in_thread(Bridge.prune)
     spans = _in_thread(Bridge.spans)
     variables = _in_thread(Bridge.variables)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bridge.api.project_status import Overview
     from bridge.api.result import Result
     from bridge.api.variables import Variables
+    from bridge.metrics.cells import Dimension, Metrics
     from bridge.store.prune import Pruned
     from bridge.tasks.tasks import Tasks
     from bridge.tracing.spans import Span
@@ -170,6 +171,28 @@ class Project:
         if self._has_moved(story.request, story.response):
             return tell(self.store, request)
         return story
+
+    def stats(
+        self,
+        *,
+        since: str = "7d",
+        by: Dimension | Iterable[Dimension] = (),
+    ) -> Metrics:
+        """What became of requests, flows and tasks: counts, times, tokens.
+
+        `since` is how long ago that begins (`7d`, `24h`), a day (`2026-11-01`), or
+        `all`. `by` is what `groups` are grouped by: day, agent, route, model, or
+        several of them.
+
+        Raises:
+            InvalidRequest: `since` or `by` is something else.
+        """
+        from bridge.metrics.cells import dimensions_of
+        from bridge.metrics.days import since_ms
+        from bridge.metrics.reader import read
+
+        begins_ms, names = since_ms(since, self.store.now_ms()), dimensions_of(by)
+        return read(self.store, since_ms=begins_ms, by=names)
 
     def variables(self, session: str | None = None) -> Variables:
         """The variables of an open session, which its rules read.

@@ -1,0 +1,157 @@
+"""Metrics from the journal: its lines about ends, counted in cells.
+
+No other file is read. Only the lines of some events are decoded; one that is broken, or
+says something else than expected, counts for what of it can be used. None counts twice:
+an end is known by its request and its duration, a run by its last end.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.metrics.cells import Cell, FlowCell, Metrics, TaskCell
+from bridge.metrics.days import Days
+from bridge.metrics.end_counter import PART, EndCounter
+from bridge.metrics.histogram import histogram_of
+from bridge.metrics.lines import Later, Reader, RunEnd
+from bridge.metrics.names import Names
+from bridge.store import journal
+
+if TYPE_CHECKING:
+    from bridge.metrics.cells import Dimension
+    from bridge.store.store import Store
+
+# The beginning of every line of the journal. Inside of a line it cannot stand: there
+# quotes are escaped.
+_LINE = re.compile(
+    rb'\{"at":[0-9]{13},"event":"(?:completed|failed|timeout|cancelled|usage|'
+    rb"run (?:completed|failed|cancelled)|"
+    rb'task (?:created|closed|passed|failed|escalated))",[^\n]*'
+)
+_FIRST = re.compile(rb'\{"at":([0-9]{13}),')
+# Where in a line its time stands, and the first letters of its event.
+_AT = slice(6, 19)
+_EVENT = 29
+_KIND = slice(_EVENT, _EVENT + 2)
+_NEVER_MS = 10**13 - 1
+_LATER, _RUNS = Reader(Later), Reader(RunEnd)
+
+
+class _Run(NamedTuple):
+    """How a run has ended."""
+
+    day: str
+    status: str
+    end: RunEnd
+
+
+def read(store: Store, *, since_ms: int, by: tuple[Dimension, ...] = ()) -> Metrics:
+    """What became of requests, flows and tasks since then; `by` is for `groups`.
+
+    Raises:
+        StateUnavailable, StateRefused: the state directory cannot be used.
+    """
+    until_ms = store.now_ms()
+    found = _Reading(since_ms, until_ms)
+    if store.exists():
+        with store.state(make=False) as state:
+            for data in journal.contents(state.directory):
+                found.read(data)
+    begins_ms = found.begins_ms
+    return Metrics(
+        project=str(store.place.project),
+        since_ms=since_ms or begins_ms or until_ms,
+        until_ms=until_ms,
+        begins_ms=begins_ms,
+        events=found.events,
+        cells=found.cells(),
+        flows=found.flows(),
+        tasks=tuple(found.tasks[day] for day in sorted(found.tasks)),
+        by=by,
+    )
+
+
+class _Reading:
+    """What the lines of a time say."""
+
+    def __init__(self, since_ms: int, until_ms: int) -> None:
+        self.begins_ms: int | None = None
+        self.events = 0
+        self.tasks: dict[str, TaskCell] = {}
+        # Times of thirteen digits are in order as bytes, too.
+        self._since, self._until = (
+            b"%013d" % max(0, min(ms, _NEVER_MS)) for ms in (since_ms, until_ms)
+        )
+        self._days = Days()
+        self._told: dict[str, Later] = {}
+        self._runs: dict[str, _Run] = {}
+        self._counter = EndCounter(self._told, self._runs)
+
+    def read(self, data: bytes) -> None:
+        """Read a file of the journal; the newest has to be the first.
+
+        So all that is said of an end later, and of the run that it belongs to, is known
+        when it is counted.
+        """
+        if first := _FIRST.match(data):
+            self.begins_ms = int(first[1])
+        since, until = self._since, self._until
+        lines = [one for one in _LINE.findall(data) if since <= one[_AT] <= until]
+        self.events += len(lines)
+        ends = [one for one in lines if one[_KIND] not in _TAKES]
+        if len(ends) < len(lines):
+            for line in reversed(lines):
+                if take := _TAKES.get(line[_KIND]):
+                    take(self, line)
+        self._counter.add_all(ends, self._days)
+
+    def take_usage(self, line: bytes) -> None:
+        """What was told last, counts."""
+        if (later := _LATER.read(line)) is not None:
+            self._told.setdefault(later.request_id, later)
+
+    def take_run(self, line: bytes) -> None:
+        """The last end of a run counts: it may have gone on after another."""
+        if (end := _RUNS.read(line)) is not None:
+            run = _Run(self._days[line[PART]], _event(line), end)
+            self._runs.setdefault(end.request_id, run)
+
+    def take_task(self, line: bytes) -> None:
+        """Count what happened to a task."""
+        day, event = self._days[line[PART]], _event(line)
+        cell = self.tasks.setdefault(day, TaskCell(day))
+        setattr(cell, event, getattr(cell, event) + 1)
+
+    def cells(self) -> tuple[Cell, ...]:
+        """The requests, by day, agent, route and model."""
+        found = self._counter.tallies()
+        return tuple(Cell(*key, tally) for key, tally in found.items())
+
+    def flows(self) -> tuple[FlowCell, ...]:
+        """The runs, by day and flow."""
+        names = Names()
+        found: dict[tuple[str, str], FlowCell] = {}
+        for name, (day, status, end) in self._runs.items():
+            key = day, names.of(end.flow)
+            times = [] if end.duration_ms is None else [end.duration_ms or 1]
+            # The last agents may tell what they took after the run's end; of those
+            # that ended before the time in question, only the run's line tells.
+            tokens = max(self._counter.run_tokens.get(name, 0), end.tokens)
+            run = FlowCell(*key, {status: 1}, histogram_of(times), end.agents, tokens)
+            found.setdefault(key, FlowCell(*key)).add(run)
+        return tuple(found[key] for key in sorted(found))
+
+
+# By the first letters of their events, what becomes of lines that are no ends.
+_TAKES = {
+    b"us": _Reading.take_usage,
+    b"ru": _Reading.take_run,
+    b"ta": _Reading.take_task,
+}
+
+
+def _event(line: bytes) -> str:
+    """The last word of the event of a line."""
+    said = line[_EVENT : line.index(b'"', _EVENT)]
+    return said.rpartition(b" ")[2].decode()
