@@ -1,0 +1,3 @@
+// What the page of `hostbridge report` draws with: only this much of Observable Plot is
+// shipped, as the global `Plot` of bridge/report/vendor/plot.js.
+export {areaY, axisX, axisY, barX, barY, dot, gridX, gridY, lineY, plot, pointer, pointerX, pointerY, rectY, ruleX, ruleY, text, tip} from "@observablehq/plot";
