@@ -1,0 +1,1 @@
+"""What became of all that was asked: counts, times and tokens, from the journal."""
