@@ -12,6 +12,7 @@ GROUPS = {
     "Follow": {
         "status": "What waits, what runs, which sessions are open.",
         "show": "The history of one request.",
+        "report": "A page with charts: how all that was asked went.",
     },
     "Set up": {
         "install": "Register the hooks with Claude Code.",

@@ -10,7 +10,7 @@ the totals but days before the newest `DAYS`, which the page says, too.
      "names": {"agent": ["Explore"], "route": ["host"], "model": ["sonnet"],
                "code": ["timeout"], "flow": [], "status": []},
      "others": {}, "leftOut": {"days": 0, "ended": 0},
-     "meanings": {"timeout": "…"},
+     "meanings": ["the deadline passed"],
      "cells": {"day": [0, 1], "agent": [0, 0], …, "ended": [2, 1], …,
                "failures": [[0, 1], []], "durations": [[185, 1, 54, 1], [200, 1]], …},
      "flows": {"day": [], …}, "tasks": {"day": [], …}}
@@ -39,6 +39,8 @@ _STEPS = ((40, 1), (20, 1), (10, 2), (5, 4), (1, 8), (0, 16))
 _COUNTS = ("ended", "succeeded", "retries", "corrections", "verifiable", "verified",
            "degraded", "withoutUsage")  # fmt: skip
 _TOKENS = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
+# By any text: the journal may hold codes that are none of ours.
+_MEANINGS: dict[str, str] = {**MEANINGS}
 _OF_TASKS = ("created", "closed", "passed", "failed", "escalated")
 
 
@@ -106,9 +108,7 @@ def _told(
         "names": {key: found.shown() for key, found in names.items()},
         "others": {key: found.others for key, found in names.items() if found.others},
         "leftOut": {"days": len(all_days) - len(days), "ended": left_out},
-        "meanings": {
-            code: MEANINGS[code] for code in names["code"].kept if code in MEANINGS
-        },
+        "meanings": [_MEANINGS.get(code, "") for code in names["code"].kept],
         "cells": _cell_columns(cells, days, names, merged),
         "flows": _flow_columns(flows, days, names, merged),
         "tasks": {

@@ -1,6 +1,6 @@
 // Charts: each function takes what a table has, too, and a width, and returns an SVG.
 
-const DAYS_SHOWN_AT_LEAST = 14;
+const DAYS_SHOWN_AT_LEAST = 7;
 const NAME_WIDTH = 7;
 
 /** A chart in our looks; colours come from the style sheet, by variables. */
@@ -26,17 +26,21 @@ function box(data, pointer, options) {
   }));
 }
 
+/** Marks of whole numbers: none is in between. */
+const countMarks = (most) => Math.max(1, Math.min(4, Math.ceil(most)));
+
 const ticks = (width) => Math.max(2, Math.floor(width / 110));
 
 /** The axis of days: of the chosen period, as far as there is anything. */
 function daysAxis(rows, {first, last}, width) {
-  const from = Math.max(first, Math.min(rows[0].day, last - DAYS_SHOWN_AT_LEAST + 1));
-  return {type: "utc", domain: [dayDate(from), dayDate(last + 1)], ticks: ticks(width), label: null};
+  const from = Math.min(Math.max(first, rows[0].day), last - DAYS_SHOWN_AT_LEAST + 1);
+  return {
+    type: "utc", domain: [dayDate(from - 0.5), dayDate(last + 0.5)], label: null,
+    ticks: Math.min(ticks(width), last - from + 1)
+  };
 }
 
-const dayStart = (row) => dayDate(row.day);
-const dayEnd = (row) => dayDate(row.day + 1);
-const noon = (row) => dayDate(row.day + 0.5);
+const dayOf = (row) => dayDate(row.day);
 
 /** Bars of parts by day; `parts` are [word, class of its colour, value]. */
 function stackedDays(rows, period, width, parts, words) {
@@ -49,20 +53,24 @@ function stackedDays(rows, period, width, parts, words) {
     });
   });
   const tops = rows.map((row) => ({row, top: parts.reduce((sum, part) => sum + part[2](row), 0)}));
+  const most = Math.max(1, ...tops.map(({top}) => top));
+  const marks = countMarks(most);
+  const x = daysAxis(rows, period, width);
+  const inset = Math.min(4, Math.max(0.5, (width * DAY_MS) / (x.domain[1] - x.domain[0]) / 10));
   const lines = ({row}) => [
     dayWords(row.day), ...parts.map(([word, , value]) => `${word}: ${words(value(row))}`)
   ].join("\n");
   return plot(width, {
-    x: daysAxis(rows, period, width),
-    y: {label: null, ticks: 4, tickFormat: short, domain: [0, Math.max(1, ...tops.map(({top}) => top))], nice: true},
+    x,
+    y: {label: null, ticks: marks, tickFormat: short, domain: [0, most], nice: true},
     marks: [
-      Plot.gridY({ticks: 4, strokeOpacity: 1, stroke: "var(--grid)"}),
+      Plot.gridY({ticks: marks, strokeOpacity: 1, stroke: "var(--grid)"}),
       Plot.rectY(bars.filter(({from, to}) => to > from), {
-        x1: ({row}) => dayStart(row), x2: ({row}) => dayEnd(row), y1: "from", y2: "to",
-        fill: ({kind}) => `var(--${kind})`, insetLeft: 0.5, insetRight: 0.5
+        x1: ({row}) => dayDate(row.day - 0.5), x2: ({row}) => dayDate(row.day + 0.5),
+        y1: "from", y2: "to", fill: ({kind}) => `var(--${kind})`, insetLeft: inset, insetRight: inset
       }),
       Plot.ruleY([0], {stroke: "var(--edge)"}),
-      box(tops, Plot.pointerX, {x: ({row}) => noon(row), y: "top", title: lines})
+      box(tops, Plot.pointerX, {x: ({row}) => dayOf(row), y: "top", title: lines})
     ],
     color: {type: "identity"}
   });
@@ -76,23 +84,39 @@ function shareByDay(rows, period, width, value, word) {
     y: {label: null, domain: [0, 1], ticks: 4, tickFormat: percent},
     marks: [
       Plot.gridY({ticks: 4, strokeOpacity: 1, stroke: "var(--grid)"}),
-      Plot.areaY(known, {x: noon, y: value, fill: "var(--good)", fillOpacity: 0.12}),
-      Plot.lineY(known, {x: noon, y: value, stroke: "var(--good)", strokeWidth: 2}),
-      Plot.dot(known, {x: noon, y: value, fill: "var(--good)", r: known.length > 60 ? 1.5 : 3}),
+      Plot.areaY(known, {x: dayOf, y: value, fill: "var(--good)", fillOpacity: 0.12}),
+      Plot.lineY(known, {x: dayOf, y: value, stroke: "var(--good)", strokeWidth: 2}),
+      Plot.dot(known, {x: dayOf, y: value, fill: "var(--good)", r: known.length > 60 ? 1.5 : 3}),
       Plot.ruleY([0], {stroke: "var(--edge)"}),
       box(known, Plot.pointerX, {
-        x: noon, y: value, title: (row) => `${dayWords(row.day)}\n${word}: ${percent(value(row))}`
+        x: dayOf, y: value, title: (row) => `${dayWords(row.day)}\n${word}: ${percent(value(row))}`
       })
     ]
   });
 }
 
+/** Two times with what is around them, if they are close: one bar is no wall. */
+function apart(from, to) {
+  const missing = Math.max(1, Math.sqrt(30 / (to / from)));
+  return [from / missing, to * missing];
+}
+
 /** An axis of times in ms that holds all of these. */
 function timesAxis(values, most) {
   const [least, greatest] = [Math.min(...values), Math.max(...values)];
-  const from = MARKS.findLast((mark) => mark <= least) ?? 1;
-  const to = MARKS.find((mark) => mark > greatest) ?? greatest * 1.1;
-  return {type: "log", domain: [from, to], ticks: timeMarks(from, to, most), tickFormat: time, label: null};
+  const [low, high] = apart(least, greatest);
+  const from = FINE.findLast((mark) => mark <= low) ?? 1;
+  const to = FINE.find((mark) => mark > high) ?? high * 1.1;
+  return {type: "log", domain: [from, to], ticks: timeMarks(from, to, most), axis: null};
+}
+
+/** The marks of an axis of times; Plot's own would leave words out on a log scale. */
+function timesMarks(axis, {ticks}) {
+  const [line, words] = axis === "x" ? [Plot.gridX, Plot.axisX] : [Plot.gridY, Plot.axisY];
+  return [
+    line(ticks, {strokeOpacity: 1, stroke: "var(--grid)"}),
+    words(ticks, {text: time, label: null, tickSize: 0})
+  ];
 }
 
 /** The band between two percentiles by day. */
@@ -106,14 +130,14 @@ function timesByDay(rows, period, width, p50, p95) {
     x: daysAxis(rows, period, width),
     y: axis,
     marks: [
-      Plot.gridY({ticks: axis.ticks, strokeOpacity: 1, stroke: "var(--grid)"}),
-      Plot.areaY(known, {x: noon, y1: p50, y2: p95, fill: "var(--middle)", fillOpacity: 0.1}),
-      Plot.lineY(known, {x: noon, y: p95, stroke: "var(--late)", strokeWidth: 1.5, strokeDasharray: "5,3"}),
-      Plot.dot(known, {x: noon, y: p95, fill: "var(--card)", stroke: "var(--late)", r}),
-      Plot.lineY(known, {x: noon, y: p50, stroke: "var(--middle)", strokeWidth: 2}),
-      Plot.dot(known, {x: noon, y: p50, fill: "var(--middle)", r}),
+      ...timesMarks("y", axis),
+      Plot.areaY(known, {x: dayOf, y1: p50, y2: p95, fill: "var(--middle)", fillOpacity: 0.1}),
+      Plot.lineY(known, {x: dayOf, y: p95, stroke: "var(--late)", strokeWidth: 1.5, strokeDasharray: "5,3"}),
+      Plot.dot(known, {x: dayOf, y: p95, fill: "var(--card)", stroke: "var(--late)", r}),
+      Plot.lineY(known, {x: dayOf, y: p50, stroke: "var(--middle)", strokeWidth: 2}),
+      Plot.dot(known, {x: dayOf, y: p50, fill: "var(--middle)", r}),
       box(known, Plot.pointerX, {
-        x: noon, y: p95,
+        x: dayOf, y: p95,
         title: (row) => `${dayWords(row.day)}\np50: ${time(p50(row))}\np95: ${time(p95(row))}`
       })
     ]
@@ -124,22 +148,25 @@ function timesByDay(rows, period, width, p50, p95) {
 function histogram(times, width) {
   const bars = times.bars();
   if (!bars.length) return null;
-  const [from, to] = [bars[0].from, bars.at(-1).to];
+  const [from, to] = apart(bars[0].from, bars.at(-1).to);
   const percentiles = [["p50", times.quantile(0.5)], ["p95", times.quantile(0.95)]];
   // Too close together, one word would cover the other.
-  const apart = (percentiles[1][1] / percentiles[0][1]) ** (width / Math.log(to / from)) ;
+  const between = (width * Math.log(percentiles[1][1] / percentiles[0][1])) / Math.log(to / from);
+  const axis = {type: "log", domain: [from, to], ticks: timeMarks(from, to, ticks(width) + 2), axis: null};
+  const marks = countMarks(Math.max(...bars.map(({count}) => count)));
   return plot(width, {
     marginTop: 24,
-    x: {type: "log", domain: [from, to], ticks: timeMarks(from, to, ticks(width) + 2), tickFormat: time, label: null},
-    y: {label: null, ticks: 4, tickFormat: short, nice: true},
+    x: axis,
+    y: {label: null, ticks: marks, tickFormat: short, nice: true},
     marks: [
-      Plot.gridY({ticks: 4, strokeOpacity: 1, stroke: "var(--grid)"}),
+      Plot.gridY({ticks: marks, strokeOpacity: 1, stroke: "var(--grid)"}),
+      ...timesMarks("x", axis),
       Plot.rectY(bars, {x1: "from", x2: "to", y: "count", fill: "var(--good)", insetLeft: 0.5, insetRight: 0.5}),
       Plot.ruleY([0], {stroke: "var(--edge)"}),
       Plot.ruleX(percentiles, {x: ([, ms]) => ms, stroke: "var(--ink)", strokeDasharray: "3,3"}),
       Plot.text(percentiles, {
         x: ([, ms]) => ms, frameAnchor: "top", dy: -12, text: ([name]) => name, fill: "var(--ink)",
-        filter: ([name]) => name === "p95" || Math.log(apart) > 26
+        filter: ([name]) => name === "p95" || between > 26
       }),
       box(bars, Plot.pointerX, {
         x: ({from, to}) => Math.sqrt(from * to), y: "count",
@@ -176,12 +203,14 @@ function stackedNames(rows, width, parts) {
     row.name, ...parts.map(([word, , value]) => `${word}: ${whole(value(row))}`)
   ].join("\n");
   const total = (row) => parts.reduce((sum, part) => sum + part[2](row), 0);
+  const most = Math.max(1, ...rows.map(total));
+  const marks = Math.min(ticks(width), Math.ceil(most));
   return plot(width, {
     ...named(rows, width),
-    x: {label: null, ticks: ticks(width), tickFormat: short, domain: [0, Math.max(1, ...rows.map(total))]},
+    x: {label: null, ticks: marks, tickFormat: short, domain: [0, most]},
     color: {type: "identity"},
     marks: [
-      Plot.gridX({ticks: ticks(width), strokeOpacity: 1, stroke: "var(--grid)"}),
+      Plot.gridX({ticks: marks, strokeOpacity: 1, stroke: "var(--grid)"}),
       Plot.barX(bars.filter(({from, to}) => to > from), {
         y: "key", x1: "from", x2: "to", fill: ({kind}) => `var(--${kind})`, insetRight: 0.5
       }),
@@ -200,7 +229,7 @@ function timesByName(rows, width) {
     ...named(rows, width),
     x: axis,
     marks: [
-      Plot.gridX({ticks: axis.ticks, strokeOpacity: 1, stroke: "var(--grid)"}),
+      ...timesMarks("x", axis),
       Plot.ruleY(known, {y: "key", x1: p50, x2: p95, stroke: "var(--middle)", strokeOpacity: 0.35, strokeWidth: 4}),
       Plot.dot(known, {y: "key", x: p95, fill: "var(--card)", stroke: "var(--late)", strokeWidth: 1.5, r: 4.5}),
       Plot.dot(known, {y: "key", x: p50, fill: "var(--middle)", r: 4.5}),
@@ -213,14 +242,18 @@ function timesByName(rows, width) {
 }
 
 /** The line of a figure by day, in its tile. */
-function sparkline(rows, value, width) {
+function sparkline(rows, value) {
   const known = rows.filter((row) => value(row.sum) != null);
   if (known.length < 2) return null;
-  return Plot.plot({
-    width, height: 28, margin: 3, className: "plot", axis: null,
+  const line = Plot.plot({
+    width: 150, height: 28, margin: 3, className: "plot", axis: null,
     x: {type: "linear"}, y: {zero: true},
     marks: [
       Plot.lineY(known, {x: "day", y: ({sum}) => value(sum), stroke: "var(--good)", strokeWidth: 1.5})
     ]
   });
+  // As wide as its tile, whatever that is.
+  line.setAttribute("preserveAspectRatio", "none");
+  line.setAttribute("aria-hidden", "true");
+  return line;
 }

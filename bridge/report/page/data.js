@@ -15,6 +15,7 @@ function dayNumber(day) {
 
 /** Text in which nothing hides: controls and reordering marks as \u{202e}. */
 function shown(text) {
+  if (text && !text.trim()) return JSON.stringify(text);
   // A joiner inside an emoji is no secret.
   return text.replace(
     /(?!\u200d\p{Extended_Pictographic})[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu,

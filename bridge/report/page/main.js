@@ -127,7 +127,6 @@ function start() {
   const made = MOMENT.format(told.until);
   document.title = `${shown(told.project)} – hostbridge report`;
   document.getElementById("subject").append(nameOf(shown(told.project)), ` · ${made}`);
-  document.getElementById("notes").append(...notes().map((note) => el("p", {}, note)));
   const main = document.getElementById("main");
   if (!told.days.length) {
     main.append(el("section", {class: "card empty"}, el("h2", {}, "Nothing has ended here yet"),
@@ -136,6 +135,7 @@ function start() {
     return;
   }
 
+  document.getElementById("notes").append(...notes().map((note) => el("p", {}, note)));
   const overall = overview();
   const cards = [byDay(), byName(), details(), flows(), tasks()];
   main.append(overall, ...cards);
@@ -143,10 +143,16 @@ function start() {
   fillFilters();
 
   const drawn = [...main.querySelectorAll(".card")].filter((each) => each.draw);
+  function draw() {
+    // All are measured before one is changed: the browser works out the layout once.
+    const widths = drawn.map((each) => each.width());
+    drawn.forEach((each, at) => each.draw(widths[at]));
+  }
   function show() {
     const view = viewOf();
     const {sum, period} = view;
-    const days = `${dayWords(period.first)} to ${dayWords(period.last)}`;
+    const {first, last} = period;
+    const days = first === last ? dayWords(last) : `${dayWords(first)} to ${dayWords(last)}`;
     document.getElementById("found").textContent = sum.ended
       ? `${days}: ${counted(sum.ended, "request")} ended` : `${days}: nothing has ended`;
     overall.update(view);
@@ -154,6 +160,7 @@ function start() {
       if (each.update) each.update(view);
       else for (const one of each.querySelectorAll(".card")) one.update(view);
     }
+    draw();
   }
 
   choose(location.hash.slice(1));
@@ -167,7 +174,7 @@ function start() {
     show();
   });
   filters.addEventListener("submit", (event) => event.preventDefault());
-  new ResizeObserver(() => drawn.forEach((each) => each.draw())).observe(main);
+  new ResizeObserver(draw).observe(main);
   performance.mark("interactive");
 }
 

@@ -6,37 +6,47 @@ const NAMES_SHOWN = 12;
  * A chart with its heading, what it says in a sentence, and its table.
  *
  * `draw(view, width)` gives the chart or null; `says(view)` the sentence; `rows(view)` the
- * rows of the table. A view is what the reader has chosen, with its sums.
+ * rows of the table. A view is what the reader has chosen, with its sums. `draw` of what
+ * is returned follows `update`, and whenever its `width` is another.
  */
 function card({title, wide, key, draw, says, columns, rows}) {
   const heading = el("h3", {}, title);
   const sentence = el("figcaption");
   const chart = el("div", {class: "chart"});
   const numbers = columns && table(title, columns);
+  const details = numbers && el("details", {},
+    el("summary", {}, "Numbers", el("span", {class: "unseen"}, `: ${title}`)), numbers);
   const made = el("section", {class: wide ? "card wide" : "card"}, heading,
-    el("figure", {}, sentence, key && legend(key), chart),
-    numbers && el("details", {}, el("summary", {}, "Numbers", el("span", {class: "unseen"}, `: ${title}`)), numbers));
+    el("figure", {}, sentence, key && legend(key), chart), details);
   let view;
   let drawnAt = 0;
 
-  made.draw = () => {
+  made.width = () => Math.floor(chart.clientWidth);
+  made.draw = (width) => {
     // Of a part that is hidden there is nothing to measure.
-    const width = Math.floor(chart.clientWidth);
     if (!width || width === drawnAt) return;
     drawnAt = width;
     const svg = draw(view, width);
-    svg?.setAttribute("role", "img");
-    svg?.setAttribute("aria-label", `${title}. ${sentence.textContent}`);
-    chart.replaceChildren(svg ?? el("p", {class: "none"}, "Nothing to draw for this choice."));
+    if (svg) asImage(svg, `${title}. ${sentence.textContent}`);
+    chart.replaceChildren(...(svg ? [svg] : []));
   };
   made.update = (given) => {
     view = given;
     drawnAt = 0;
     sentence.textContent = says(view);
-    numbers?.update(rows(view));
-    made.draw();
+    if (!numbers) return;
+    const found = rows(view);
+    details.hidden = !found.length;
+    numbers.update(found);
   };
   return made;
+}
+
+/** Make a chart one image with one label; its parts have none of their own. */
+function asImage(svg, label) {
+  for (const labelled of svg.querySelectorAll("[aria-label]")) labelled.removeAttribute("aria-label");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", label);
 }
 
 function part(title, ...children) {
@@ -84,13 +94,10 @@ function overview() {
   const note = el("p", {class: "about"});
   made.append(note);
   made.update = (view) => {
-    tiles.replaceChildren(...FIGURES.map((figure) => {
-      const line = sparkline(view.days, figure.value, 150);
-      line?.setAttribute("aria-hidden", "true");
-      return el("div", {class: "tile"}, el("dt", {}, figure.name),
+    tiles.replaceChildren(...FIGURES.map((figure) =>
+      el("div", {class: "tile"}, el("dt", {}, figure.name),
         el("dd", {}, el("p", {class: "value"}, figure.words(figure.value(view.sum))),
-          change(figure, view), line));
-    }));
+          change(figure, view), sparkline(view.days, figure.value)))));
     note.textContent = aboutFigures(view);
   };
   return made;
@@ -102,9 +109,9 @@ function aboutFigures({sum, before, period}) {
     about.push(`Verified: of ${counted(sum.verifiable, "answer")} of which it can be told, the share that rests on a command that was seen to run.`);
   }
   if (sum.withoutUsage) {
-    about.push(`Of ${counted(sum.withoutUsage, "request")} nobody told the tokens.`);
+    about.push(`No tokens are known of ${counted(sum.withoutUsage, "request")}.`);
   }
-  if (before?.ended) about.push(`Changes are from the ${period.days} days before.`);
+  if (before?.ended) about.push(`Changes compare with the ${period.days} days before.`);
   return about.join(" ");
 }
 
@@ -133,6 +140,7 @@ function byDay() {
     const known = view.days.filter((row) => of(row) != null);
     if (!known.length) return "None of these has begun.";
     const [least, greatest] = [most(known, (row) => -of(row)), most(known, of)];
+    if (least === greatest) return `p50 on ${dayWords(least.day)}: ${time(of(least))}.`;
     return `p50 from ${time(of(least))} (${dayWords(least.day)}) to ${time(of(greatest))} (${dayWords(greatest.day)}).`;
   });
   return part("Day by day",
@@ -142,6 +150,7 @@ function byDay() {
       draw: days((rows, period, width) => stackedDays(rows, period, width, OUTCOMES, whole)),
       says: orNone(({days, sum}) => {
         const busiest = most(days, (row) => row.sum.ended);
+        if (days.length === 1) return `${counted(sum.ended, "request")} on ${dayWords(busiest.day)}.`;
         return `${counted(sum.ended, "request")} on ${counted(days.length, "day")}; most on ${dayWords(busiest.day)}: ${whole(busiest.sum.ended)}.`;
       })
     }),
@@ -151,6 +160,7 @@ function byDay() {
       draw: days((rows, period, width) => shareByDay(rows, period, width, ({sum}) => sum.successRate, "succeeded")),
       says: orNone(({days, sum}) => {
         const worst = most(days, (row) => -row.sum.successRate);
+        if (days.length === 1) return `${percent(sum.successRate)} on ${dayWords(worst.day)}.`;
         return `${percent(sum.successRate)} in all; lowest on ${dayWords(worst.day)}: ${percent(worst.sum.successRate)}.`;
       })
     }),
@@ -209,12 +219,12 @@ function byName() {
     }
   });
   const numbers = table("All numbers", columns, {sortable: true});
-  const whole_ = el("section", {class: "card wide"}, el("h3", {}, "All numbers"), numbers);
+  const numbersCard = el("section", {class: "card wide"}, el("h3", {}, "All numbers"), numbers);
   const choice = el("fieldset", {class: "choice"}, el("legend", {class: "unseen"}, "Group by"),
     ...["agent", "route", "model"].map((name) => el("label", {},
       el("input", {type: "radio", name: "by", value: name, form: "filters"}),
       el("span", {}, name[0].toUpperCase() + name.slice(1)))));
-  const made = part("By agent", outcomes, times, whole_);
+  const made = part("By agent", outcomes, times, numbersCard);
   made.heading.after(choice);
   made.update = (view) => {
     made.heading.textContent = `By ${view.by}`;
@@ -227,10 +237,10 @@ function byName() {
 
 function failures() {
   const codes = ({sum}) => [...sum.failures]
-    .map(([code, count]) => ({key: code, name: NAMES.code[code], count, means: told.meanings[told.names.code[code]] ?? ""}))
+    .map(([code, count]) => ({key: code, name: NAMES.code[code], count, means: told.meanings[code] ?? ""}))
     .sort((a, b) => b.count - a.count);
   return card({
-    title: "Failures by code",
+    title: "Failures by code", wide: true,
     draw: (view, width) => {
       const rows = codes(view).slice(0, NAMES_SHOWN);
       return rows.length ? stackedNames(rows, width, [["failed", "bad", ({count}) => count]]) : null;
@@ -257,6 +267,7 @@ function distribution(title, of, noun) {
     says: ({sum}) => {
       const times = of(sum);
       if (!times.total) return sum.ended ? "None of these has begun." : none;
+      if (times.total === 1) return `One request ${noun} ${time(times.quantile(0.5))}.`;
       return `Half of ${counted(times.total, "request")} ${noun} no longer than ${time(times.quantile(0.5))}, 95 of 100 no longer than ${time(times.quantile(0.95))}.`;
     },
     columns: [

@@ -3,11 +3,13 @@
 /** Counts of times by bucket, which add up. */
 class Times {
   #counts = new Map();
+  #sorted = null;
   total = 0;
 
   /** Add a list of pairs: how much further the next bucket is, and its count. */
   add(pairs) {
     let bucket = 0;
+    this.#sorted = null;
     for (let at = 0; at < pairs.length; at += 2) {
       bucket += pairs[at];
       this.#counts.set(bucket, (this.#counts.get(bucket) ?? 0) + pairs[at + 1]);
@@ -18,7 +20,8 @@ class Times {
   /** The least time, in ms, that this share of all does not exceed; or null. */
   quantile(share) {
     let rank = Math.max(1, Math.ceil(share * this.total));
-    for (const bucket of [...this.#counts.keys()].sort((a, b) => a - b)) {
+    this.#sorted ??= [...this.#counts.keys()].sort((a, b) => a - b);
+    for (const bucket of this.#sorted) {
       rank -= this.#counts.get(bucket);
       if (rank <= 0) return told.base ** (bucket + 0.5);
     }
