@@ -141,6 +141,7 @@ class AsyncBridge:
     overview = _in_thread(Bridge.overview)
     story = _in_thread(Bridge.story)
     prune = _in_thread(Bridge.prune)
+    report = _in_thread(Bridge.report)
     variables = _in_thread(Bridge.variables)
     call_tool = _in_thread(Bridge.call_tool)
 

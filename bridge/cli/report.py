@@ -48,7 +48,10 @@ def command(options: Namespace) -> None:
     if options.file == "-":
         if options.open or options.as_json:
             raise UsageError("report -: the page goes to stdout, and nowhere else")
-        sys.stdout.buffer.write(bridge.report_page(since_s=options.since_s).encode())
+        from bridge.api.report import report_page
+
+        text = report_page(bridge.store, options.since_s)
+        sys.stdout.buffer.write(text.encode())
         return
     file = bridge.report(options.file, since_s=options.since_s)
     say_result(options, {"file": file, "bytes": file.stat().st_size}, str(file))

@@ -52,5 +52,5 @@ def _refuse_others(file: Path) -> None:
 def _is_other(file: Path, what: str) -> InvalidRequest:
     return InvalidRequest(
         f"{file} is there already, and is {what}: it stays as it is",
-        ways=("give another name", "- as the name prints the page"),
+        ways=("give another name", "to print the page, give - as the name"),
     )

@@ -22,7 +22,7 @@ function plot(width, {marks, ...options}) {
 /** The box at the pointer; `title` gives its lines. */
 function box(data, pointer, options) {
   return Plot.tip(data, pointer({
-    fill: "var(--card)", stroke: "var(--edge)", fontSize: 12, lineWidth: 26, ...options
+    fill: "var(--card)", stroke: "var(--edge)", fontSize: 12, lineHeight: 1.35, lineWidth: 26, ...options
   }));
 }
 
