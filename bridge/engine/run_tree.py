@@ -26,6 +26,7 @@ from bridge.engine.run_files import folder_of, read, read_details, read_plan, wr
 from bridge.engine.run_ids import LIVE, request_id
 from bridge.engine.step import Step
 from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
+from bridge.protocol.wording import line_of
 from bridge.store import live_runs
 from bridge.store.clock import uptime
 from bridge.store.state import file_of
@@ -33,6 +34,7 @@ from bridge.store.switch import is_off
 
 # How long tools are called before the rest is left to a process of its own.
 _TOOLS_S = 5.0
+_MOST_OF_NAME = 128
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -273,9 +275,22 @@ class HeldRun:
             self.count(run["run"], run["asked"])
         write(self.folder, run, state.key(), durable=durable)
         if run["status"] != before["status"]:
-            state.note(f"run {run['status']}", run["run"], why=run["why"] or None)
+            event, why = f"run {run['status']}", run["why"] or None
+            state.note(event, run["run"], why=why, **self._facts_of_end(run))
         self.run, self.is_unwritten = run, False
         self.answers.follow(run)
+
+    def _facts_of_end(self, run: Run) -> dict[str, Any]:
+        """What the journal says of a run that has ended, for metrics."""
+        if run["status"] in LIVE:
+            return {}
+        state = self.tree.state
+        return {
+            "flow": line_of(run["name"], _MOST_OF_NAME) or None,
+            "durationMs": max(0, state.now_ms() - run["createdAt"]),
+            "agents": run["asked"],
+            "tokens": live_runs.tokens_of(state, run["run"]) or None,
+        }
 
     def count(self, called: str, asked: int) -> None:
         """Note a called run, and how many agents it has asked, before it is so."""

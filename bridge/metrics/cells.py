@@ -254,6 +254,23 @@ class Metrics:
     cells: tuple[Cell, ...]
     flows: tuple[FlowCell, ...]
     tasks: tuple[TaskCell, ...]
+    by: tuple[Dimension, ...] = ()
+
+    @property
+    def total(self) -> Tally:
+        """What all requests come to."""
+        return grouped(self.cells, ())[()]
+
+    @property
+    def groups(self) -> dict[tuple[str, ...], Tally]:
+        """What the requests of each group of `by` come to, by its names.
+
+        By day they are in order of time, otherwise the largest group is the first.
+        """
+        found = grouped(self.cells, self.by)
+        if self.by[:1] == ("day",):
+            return dict(sorted(found.items()))
+        return dict(sorted(found.items(), key=lambda one: (-one[1].ended, one[0])))
 
     def to_data(self) -> dict[str, Any]:
         """All of it as plain JSON.
@@ -306,8 +323,3 @@ def grouped(
         key = tuple(getattr(cell, name) for name in by)
         found.setdefault(key, Tally()).add(cell.tally)
     return found
-
-
-def total(cells: Iterable[Cell]) -> Tally:
-    """What all these requests come to."""
-    return grouped(cells, ())[()]

@@ -6,21 +6,24 @@ the middle of the two. Less than a millisecond counts as one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import repeat
 from math import ceil, log
+from operator import mul
 
 BASE = 1.05
 # What a percentile may be off by: half a bucket.
 PRECISION = BASE**0.5 - 1
-_WIDTH = log(BASE)
+_PER_BUCKET = 1 / log(BASE)
 
 # How many times lie in each bucket; one without any is left out.
 Histogram = dict[int, int]
 
 
-def bucket_of(ms: float) -> int:
-    """The bucket of a time in milliseconds."""
-    return int(log(ms) / _WIDTH) if ms > 1 else 0
+def histogram_of(times_ms: Iterable[int]) -> Histogram:
+    """How many of these times, of at least a millisecond, lie in each bucket."""
+    return Counter(map(int, map(mul, map(log, times_ms), repeat(_PER_BUCKET))))
 
 
 def add_to(histogram: Histogram, other: Mapping[int, int]) -> None:

@@ -3,7 +3,8 @@
 A finished request goes with its evidence and the log of its run: these first, then the
 request, last the response. A kill in between leaves a response without its request,
 which can still be read, and the next prune goes on from there. The age of a file is its
-ctime, which nobody can set. What a flow has asked stays while its run lives.
+ctime, which nobody can set. What a flow has asked stays while its run lives. Of the
+journal the full files go by age.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
-from bridge.store import run_logs
+from bridge.store import journal, run_logs
 from bridge.store.conversation_files import OF_A_SESSION, OF_AN_AGENT
 from bridge.store.dedup_keys import known_request
 from bridge.store.directory import Folder
@@ -108,6 +109,7 @@ def prune(
     gone = doomed if dry_run else _remove_all(state, doomed)
     if not dry_run:
         forget_ended(state)
+        journal.remove_older(state.directory, kept_s, now_s)
     return Pruned(
         requests=sum(item.is_request for item in gone),
         quarantined=sum(not item.is_request for item in gone),

@@ -9,6 +9,7 @@ from typing import TypeGuard
 
 from bridge.errors import NewerSchema
 from bridge.protocol import plain_json
+from bridge.protocol.end_facts import facts_of_end
 from bridge.protocol.record import printable
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
@@ -109,7 +110,7 @@ def finish(
             str(response.status),
             request_id,
             source=source or None,
-            code=response.error.code if response.error else None,
+            **facts_of_end(request, response),
         )
     # A new request with a used id. One of a newer version stays.
     if folder == "processing" and state.waiting(request_id) is not None:

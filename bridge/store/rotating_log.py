@@ -13,13 +13,15 @@ _FLAGS = _WRITE | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def append(
     folder: Folder, name: str, line: bytes, *, max_bytes: int, older: str
-) -> None:
-    """Add one line in one write; a full log becomes `older`.
+) -> bool:
+    """Add one line in one write; a full log becomes `older`. Whether one did.
 
     A log that is not a plain file with one name is moved aside first: a line appended
     through a hard link would end up in somebody else's file.
     """
+    other_name = ""
     for _ in range(2):
+        was_full = other_name == older
         other_name = f"{name}.aside-{os.urandom(4).hex()}"
         try:
             fd = os.open(name, _FLAGS, 0o600, dir_fd=folder.fd)
@@ -32,11 +34,12 @@ def append(
                 is_ours = stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
                 if is_ours and facts.st_size <= max_bytes:
                     os.write(fd, line)
-                    return
+                    return was_full
             finally:
                 os.close(fd)
             other_name = older if is_ours else other_name
         folder.move(name, folder, other_name)
+    return False
 
 
 def read(folder: Folder, *names: str) -> bytes:

@@ -22,6 +22,7 @@ from bridge.store.host_process import describe
 from bridge.store.lock import LockBusy
 from bridge.store.state import State
 from bridge.store.store import Store
+from bridge.tasks.news import Connection
 from bridge.tasks.schema import APPLICATION_ID, STEPS
 
 FILE = "tasks.db"
@@ -113,8 +114,10 @@ class Database:
                 yield connection
                 # An error leaves the block, and closing undoes what was begun.
                 connection.execute("COMMIT")
+                for event, number in connection.news:
+                    state.note(f"task {event}", "", task=f"#{number}")
 
-    def _opened(self, state: State, wait_s: float) -> sqlite3.Connection:
+    def _opened(self, state: State, wait_s: float) -> Connection:
         folder, path = state.directory, self.path
         if not folder.has(self.file):
             # Made here, so that nobody else may ever read it. An empty file is a
@@ -130,7 +133,11 @@ class Database:
                     path.with_name(name), "not a plain file", "move it away"
                 )
         connection = sqlite3.connect(
-            _uri(path), uri=True, timeout=wait_s, isolation_level=None
+            _uri(path),
+            uri=True,
+            timeout=wait_s,
+            isolation_level=None,
+            factory=Connection,
         )
         try:
             self._prepare(connection)

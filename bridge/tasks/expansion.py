@@ -14,6 +14,7 @@ from bridge.protocol.plain_json import dumps, loads
 from bridge.tasks import expansion_spec
 from bridge.tasks.circles import drawn, path, waits_for
 from bridge.tasks.expansion_spec import BadSpec, Spec
+from bridge.tasks.news import tell
 from bridge.tasks.records import (
     NEW_ROW,
     Ref,
@@ -159,7 +160,10 @@ def _insert(
             for before in (*(first + one for one in each.depends_on), *each.waits_for)
         ],
     )
-    return [*range(first, first + len(spec.subtasks))]
+    made = [*range(first, first + len(spec.subtasks))]
+    for number in made:
+        tell(connection, "created", number)
+    return made
 
 
 def data_of(expansion: Expansion) -> dict[str, Any]:

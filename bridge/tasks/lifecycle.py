@@ -6,6 +6,7 @@ import sqlite3
 
 from bridge.errors import InvalidRequest
 from bridge.tasks.claims import find_holder, let_go
+from bridge.tasks.news import tell
 from bridge.tasks.records import Ref, checked_text, get, select, set_columns
 from bridge.tasks.task import Holder, Status, Task, TaskRefused
 from bridge.tasks.transitions import Action, move
@@ -54,6 +55,7 @@ def close(
     why = checked_text("reason", reason)
     if unvalidated:
         note_forced(connection, task, who, why, now_ms)
+    tell(connection, "closed", task.number)
     return _put(connection, task, status, now_ms, closed_ms=now_ms, reason=why)
 
 
@@ -93,6 +95,8 @@ def escalate(
     why = checked_text("reason", reason)
     if not why.strip():
         raise InvalidRequest(f"task {task.ref}: to escalate it takes a reason")
+    if task.status is not Status.ESCALATED:
+        tell(connection, "escalated", task.number)
     return _put(connection, task, status, now_ms, reason=why)
 
 

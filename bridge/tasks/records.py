@@ -17,6 +17,7 @@ from typing import Any
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import quoted
 from bridge.tasks.circles import TaskCircle, path, waited_for_by
+from bridge.tasks.news import tell
 from bridge.tasks.task import RANKS, NewTask, Priority, Status, Task, UnknownTask
 
 Ref = str | int
@@ -138,6 +139,7 @@ def insert(connection: sqlite3.Connection, new: NewTask, now_ms: int) -> int:
         "INSERT OR IGNORE INTO dependencies VALUES (?, ?)",
         [(number, each) for each in before],
     )
+    tell(connection, "created", number)
     return number
 
 

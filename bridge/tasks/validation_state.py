@@ -8,12 +8,13 @@ in the answer of the validator's request; whoever looks writes it down here.
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.plain_json import dumps, loads
 from bridge.protocol.status import Status as RequestStatus
+from bridge.tasks.news import tell
 from bridge.tasks.task import Status, Task
 from bridge.tasks.task_data import time_of
 
@@ -132,6 +133,8 @@ def settle(connection: sqlite3.Connection, store: Store, task: Task) -> bool:
         "WHERE task = ? AND turn = ? AND state = 'running'",
         [state, _json(feedback), why, store.now_ms(), task.number, running.turn],
     )
+    if state != "void":
+        tell(connection, state, task.number)
     return True
 
 
@@ -217,7 +220,7 @@ def _running(connection: sqlite3.Connection, number: int) -> Turn | None:
 
 def _ended(
     store: Store, task: Task, running: Turn
-) -> tuple[str, tuple[str, ...], str] | None:
+) -> tuple[Literal["passed", "failed", "void"], tuple[str, ...], str] | None:
     """What a look came to, what it said, and why it is no verdict; None: it goes on."""
     if running.digest != text_digest(task):
         return "void", (), _CHANGED.format(turn=running.turn)

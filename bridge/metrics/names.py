@@ -1,0 +1,28 @@
+"""Names that come from outside, bounded in length and number. Pure."""
+
+from __future__ import annotations
+
+from bridge.protocol.wording import line_of
+
+OTHERS = "(others)"
+# Of one kind: what is beyond is counted together, so that no log makes a page of it.
+MOST = 200
+_CHARS = 128
+
+
+class Names:
+    """The names of one kind: agents, models, flows, codes."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def of(self, told: object) -> str:
+        """The name that was told, on one line; empty for what is none."""
+        if type(told) is not str:
+            return ""
+        name = self._known.get(told)
+        if name is None:
+            if len(self._known) >= MOST:
+                return OTHERS
+            name = self._known[told] = line_of(told, _CHARS)
+        return name
