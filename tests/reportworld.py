@@ -7,7 +7,7 @@ import random
 from datetime import date, timedelta
 
 from bridge.metrics.cells import Cell, FlowCell, Metrics, Tally, TaskCell, Tokens
-from bridge.metrics.histogram import bucket_of
+from bridge.metrics.histogram import histogram_of
 
 TODAY = date(2026, 11, 27)
 NOON_MS = 1_795_780_800_000
@@ -84,8 +84,8 @@ def single() -> Metrics:
         ended=1,
         succeeded=1,
         usage=Tokens(input=900, output=70, requests=3),
-        durations={bucket_of(8_200): 1},
-        waits={bucket_of(950): 1},
+        durations=histogram_of([8_200]),
+        waits=histogram_of([950]),
     )
     cell = Cell(TODAY.isoformat(), "Explore", "host", "sonnet", tally)
     return Metrics("/home/emma/app", NOON_MS, NOON_MS, NOON_MS, 3, (cell,), (), ())
@@ -115,8 +115,8 @@ def _request(dice: random.Random, progress: float, codes: tuple[str, ...]) -> Ta
         degraded=int(dice.random() < 0.05),
         usage=usage if told else Tokens(),
         without_usage=int(not told),
-        durations={bucket_of(took_ms): 1},
-        waits={bucket_of(math.exp(dice.gauss(7, 1.2))): 1} if began else {},
+        durations=histogram_of([took_ms]),
+        waits=histogram_of([math.exp(dice.gauss(7, 1.2))]) if began else {},
     )
 
 
@@ -126,7 +126,7 @@ def _flow(dice: random.Random, day: str, name: str) -> FlowCell:
         day=day,
         name=name,
         ended={status: many for status, many in ended.items() if many},
-        durations={bucket_of(math.exp(dice.gauss(12, 0.8))): sum(ended.values())},
+        durations=histogram_of([math.exp(dice.gauss(12, 0.8))] * sum(ended.values())),
         agents=dice.randrange(3, 20),
         tokens=dice.randrange(9_000, 400_000),
     )

@@ -14,5 +14,7 @@ def report_page(store: Store, since_s: float | timedelta | None) -> str:
     Raises:
         StateUnavailable, StateRefused: the state directory cannot be used.
     """
-    since_ms = 0 if since_s is None else store.now_ms() - int(seconds_in(since_s) * 1000)
+    since_ms = 0
+    if since_s is not None:
+        since_ms = store.now_ms() - int(seconds_in(since_s) * 1000)
     return page(read(store, since_ms=since_ms).to_data())

@@ -56,7 +56,7 @@ def page(metrics: Mapping[str, Any]) -> str:
         "plot": plot,
         "script": script,
     }
-    made = _filled(_text("page/page.html"), parts)
+    made = _filled(_text("page/page.html"), parts) + "\n"
     today = strftime("%Y-%m-%d", localtime(metrics["until"] / 1000))
     room = MOST_BYTES - len(made.encode())
     return made.replace("@data@", page_data(metrics, today, room), 1)

@@ -2,14 +2,15 @@
 
 A project may have any number of agents, models and days, and names may be of any
 length. Here they are bounded: the names with most requests are told apart, the rest is
-summed up under one number, and the page says how many that are. Nothing is lost from
+summed up under one number, and the page says so. Nothing is lost from
 the totals but days before the newest `DAYS`, which the page says, too.
 
-    {"project": "/home/u/app", "today": "2026-11-27", "until": 1795904800000,
+    {"project": "/home/u/app", "today": "2026-11-27",
+     "since": 1795300000000, "until": 1795904800000,
      "base": 1.05, "days": ["2026-11-26", "2026-11-27"],
      "names": {"agent": ["Explore"], "route": ["host"], "model": ["sonnet"],
                "code": ["timeout"], "flow": [], "status": []},
-     "others": {}, "leftOut": {"days": 0, "ended": 0},
+     "others": [], "leftOut": {"days": 0, "ended": 0},
      "meanings": ["the deadline passed"],
      "cells": {"day": [0, 1], "agent": [0, 0], …, "ended": [2, 1], …,
                "failures": [[0, 1], []], "durations": [[185, 1, 54, 1], [200, 1]], …},
@@ -28,6 +29,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from bridge.metrics.names import OTHERS
 from bridge.protocol.failure_codes import MEANINGS
 
 Cells = list[dict[str, Any]]
@@ -40,7 +42,7 @@ _COUNTS = ("ended", "succeeded", "retries", "corrections", "verifiable", "verifi
            "degraded", "withoutUsage")  # fmt: skip
 _TOKENS = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
 # By any text: the journal may hold codes that are none of ours.
-_MEANINGS: dict[str, str] = {**MEANINGS}
+_MEANINGS = {str(code): meaning for code, meaning in MEANINGS.items()}
 _OF_TASKS = ("created", "closed", "passed", "failed", "escalated")
 
 
@@ -48,7 +50,7 @@ class _Names(NamedTuple):
     """Which names of a column are told apart, by their numbers."""
 
     kept: dict[str, int]
-    others: int
+    has_others: bool
 
     def number(self, name: str) -> int:
         return self.kept.get(name, len(self.kept))
@@ -102,11 +104,12 @@ def _told(
     return {
         "project": _cut(metrics["project"]),
         "today": today,
+        "since": metrics["since"],
         "until": metrics["until"],
         "base": metrics["base"] ** merged,
         "days": list(days),
         "names": {key: found.shown() for key, found in names.items()},
-        "others": {key: found.others for key, found in names.items() if found.others},
+        "others": [key for key, found in names.items() if found.has_others],
         "leftOut": {"days": len(all_days) - len(days), "ended": left_out},
         "meanings": [_MEANINGS.get(code, "") for code in names["code"].kept],
         "cells": _cell_columns(cells, days, names, merged),
@@ -133,11 +136,9 @@ def _most_codes(cells: Cells, kept: int, key: str = "failures") -> _Names:
 
 
 def _numbered(found: Counter[str], kept: int) -> _Names:
-    names = sorted(found, key=lambda name: (-found[name], name))
-    # One name in the place of "1 other" takes no more room.
-    kept = kept + 1 if len(names) == kept + 1 else kept
+    names = sorted(found.keys() - {OTHERS}, key=lambda name: (-found[name], name))
     numbers = {name: number for number, name in enumerate(names[:kept])}
-    return _Names(numbers, len(names) - len(numbers))
+    return _Names(numbers, len(found) > len(numbers))
 
 
 def _cell_columns(

@@ -6,7 +6,8 @@ import json
 
 import reportworld
 
-from bridge.metrics.cells import Cell, Metrics, Tally, TaskCell, total
+from bridge.metrics.cells import Cell, Metrics, Tally, TaskCell
+from bridge.metrics.names import OTHERS
 from bridge.report.page_data import DAYS, NAME_CHARS, page_data, script_json
 
 PLENTY = 10_000_000
@@ -35,7 +36,7 @@ def sums(data):
 
 
 def expected(metrics):
-    tally = total(metrics.cells)
+    tally = metrics.total
     return {
         "ended": tally.ended,
         "succeeded": tally.succeeded,
@@ -55,6 +56,7 @@ def test_one_request_is_told_whole():
     assert data == {
         "project": "/home/emma/app",
         "today": "2026-11-27",
+        "since": reportworld.NOON_MS,
         "until": reportworld.NOON_MS,
         "base": 1.05,
         "days": ["2026-11-27"],
@@ -62,7 +64,7 @@ def test_one_request_is_told_whole():
             "agent": ["Explore"], "route": ["host"], "model": ["sonnet"], "code": [],
             "flow": [], "status": [],
         },
-        "others": {},
+        "others": [],
         "leftOut": {"days": 0, "ended": 0},
         "meanings": [],
         "cells": {
@@ -93,18 +95,21 @@ def test_rare_names_are_summed_up():
     data = told(metrics)
 
     assert len(data["names"]["model"]) == 40
-    assert data["others"]["model"] == len({cell.model for cell in metrics.cells}) - 40
+    assert data["others"] == ["model"]
     assert sums(data) == expected(metrics)
 
 
-def test_one_name_more_has_its_own_place():
-    """Saying that one other is left takes as much room as its name."""
-    routes = tuple(("host", f"model-{number}") for number in range(41))
+def test_what_the_metrics_have_summed_up_stays_so():
+    """Under their name for it, it could be taken for an agent's."""
+    cells = tuple(
+        Cell("2026-11-27", agent, "host", "", Tally(ended=ended))
+        for agent, ended in (("Explore", 1), (OTHERS, 5))
+    )
 
-    data = told(reportworld.metrics(routes=routes))
+    data = told(Metrics("p", 0, reportworld.NOON_MS, 0, 6, cells, (), ()))
 
-    assert len(data["names"]["model"]) == 41
-    assert "model" not in data["others"]
+    assert (data["names"]["agent"], data["others"]) == (["Explore"], ["agent"])
+    assert data["cells"]["agent"] == [0, 1]
 
 
 def test_what_is_too_large_is_told_more_coarsely():

@@ -18,7 +18,7 @@ VENDOR = Path(bridge.report.page.__file__).parent / "vendor"
 # After `npm run build` in scripts/report_page: sha256sum bridge/report/vendor/*
 BUILT = {
     "LICENSES.txt": "db399084d505810fe6c903e5fa0340d335b536afd52be8d0a4fed15c6b1c8b4e",
-    "plot.js": "9761d1f102f1d97250e7b64656ea4e24bb2c25db13233c749d7bfd01af9b606a",
+    "plot.js": "c66ebdb462489cf95bcf51738771a05c595673a52ef9a699baf33a49d24b2084",
 }
 SMALL = 350_000
 

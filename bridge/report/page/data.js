@@ -26,8 +26,7 @@ function shown(text) {
 /** The names of a column, in the order of their numbers; one may stand for the rest. */
 function namesOf(column, unnamed) {
   const names = told.names[column].map((name) => shown(name) || unnamed);
-  const others = told.others[column] ?? 0;
-  return others ? [...names, `(${others.toLocaleString("en")} others)`] : names;
+  return told.others.includes(column) ? [...names, "(others)"] : names;
 }
 
 const NAMES = {

@@ -110,15 +110,19 @@ function tasksBetween({first, last}) {
   })).sort((a, b) => a.day - b.day);
 }
 
+const SUMMED_UP = {
+  agent: ["agent", "requests"], route: ["route", "requests"], model: ["model", "requests"],
+  code: ["code", "failures"], flow: ["flow", "runs"]
+};
+
 /** What was summed up or left out so that the page stays small. */
 function notes() {
-  const said = FILTERS.filter((name) => told.others[name]).map((name) =>
-    `The ${counted(NAMES[name].length - 1, name)} with most requests are told apart; ${whole(told.others[name])} more are summed up as “others”.`);
-  if (told.others.code) said.push(`${whole(told.others.code)} rare codes of failures are summed up as “others”.`);
-  if (told.others.flow) said.push(`${whole(told.others.flow)} flows with few runs are summed up as “others”.`);
+  const said = Object.entries(SUMMED_UP).filter(([name]) => told.others.includes(name))
+    .map(([name, [one, by]]) => `The ${counted(told.names[name].length, one)} with most ${by} are told apart; all the others are summed up as “(others)”.`);
   if (told.leftOut.days) {
     said.push(`${counted(told.leftOut.days, "day")} before ${dayWords(oldest)} are left out, with ${counted(told.leftOut.ended, "request")}.`);
   }
+  said.push(`This counts what has ended since ${MOMENT.format(told.since)}.`);
   said.push(`Percentiles are right within ${percent(told.base ** 0.5 - 1)}.`);
   return said;
 }
