@@ -4,7 +4,7 @@ Its policy lets it run its two scripts, by their digests, and nothing more: no n
 no other script, no markup made of text. What comes from outside is in a block of JSON,
 from which the script makes text.
 
-`page/` holds what it is made of; the scripts there are one program, in the order of
+`web/` holds what it is made of; the scripts there are one program, in the order of
 `_SCRIPTS`. `vendor/` holds Observable Plot, as `scripts/report_page` builds it.
 """
 
@@ -25,7 +25,10 @@ MARK = "<!doctype html>\n<!-- hostbridge report -->\n"
 MOST_BYTES = 1_000_000
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("data", "sums", "words", "elements", "charts", "sections", "main")
+_SCRIPTS = (
+    "data", "sums", "words", "elements", "charts", "cards", "overview", "sections",
+    "main",
+)  # fmt: skip
 # What Plot puts into each chart whose class is `plot`.
 _PLOT_STYLE = """\
 :where(.plot) {
@@ -42,13 +45,10 @@ _PLOT_STYLE = """\
 
 
 def page(metrics: Mapping[str, Any]) -> str:
-    """The page that shows `Metrics.to_data`; at most `MOST_BYTES` of ASCII and more.
-
-    Only ten thousands of requests of which no two are alike can make it larger.
-    """
-    style = _text("page/style.css")
+    """The page that shows `Metrics.to_data`, of at most `MOST_BYTES`."""
+    style = _text("web/style.css")
     plot = _text("vendor/plot.js")
-    script = "\n".join(_text(f"page/{name}.js") for name in _SCRIPTS)
+    script = "\n".join(_text(f"web/{name}.js") for name in _SCRIPTS)
     parts = {
         "policy": _policy(scripts=(plot, script), styles=(style, _PLOT_STYLE)),
         "style": style,
@@ -56,7 +56,7 @@ def page(metrics: Mapping[str, Any]) -> str:
         "plot": plot,
         "script": script,
     }
-    made = _filled(_text("page/page.html"), parts) + "\n"
+    made = _filled(_text("web/page.html"), parts) + "\n"
     today = strftime("%Y-%m-%d", localtime(metrics["until"] / 1000))
     room = MOST_BYTES - len(made.encode())
     return made.replace("@data@", page_data(metrics, today, room), 1)

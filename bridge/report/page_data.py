@@ -62,8 +62,8 @@ class _Names(NamedTuple):
 def page_data(metrics: Mapping[str, Any], today: str, most_bytes: int) -> str:
     """The JSON text for the page of `Metrics.to_data`, of at most so many bytes.
 
-    `today` is the day on which the time of the metrics ends, as `2026-11-27`. Only ten
-    thousands of requests, no two alike, can still be more when all is summed up.
+    `today` is the day on which the time of the metrics ends, as `2026-11-27`. Summed up
+    as far as can be, it takes 200 kB or less: `most_bytes` must allow that.
     """
     text = ""
     for kept, merged in _STEPS:

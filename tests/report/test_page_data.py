@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import reportworld
 
@@ -164,3 +165,25 @@ def test_the_json_cannot_end_its_element():
     assert text.isascii()
     assert not set(text) & set("<>&")
     assert json.loads(text) == value
+
+
+def test_however_much_there_is_it_can_be_told():
+    """Each day with times of every length, and with names that nobody can foresee."""
+    every = dict.fromkeys(range(0, 500, 8), 56)
+    cells = tuple(
+        Cell(
+            (reportworld.TODAY - timedelta(days=back)).isoformat(),
+            f"agent {back}-{part}",
+            f"route {back}-{part}",
+            f"model {back}-{part}",
+            Tally(ended=3_500, failures={f"c{back}": 9}, durations=every, waits=every),
+        )
+        for back in reversed(range(DAYS))
+        for part in range(3)
+    )
+    metrics = Metrics("p", 0, reportworld.NOON_MS, 0, 9, cells, (), ())
+
+    data = told(metrics, 200_000)
+
+    assert len(script_json(data)) <= 200_000
+    assert sums(data) == expected(metrics)
