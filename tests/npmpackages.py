@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import shutil
 import subprocess
 from hashlib import sha256
 from pathlib import Path
 
 import needs
+from stage.client import cache_folder
 
 SOURCE = Path(__file__).parents[1] / "scripts" / "report_page"
 
@@ -18,8 +18,7 @@ def installed() -> Path:
     """A copy of scripts/report_page with its node_modules."""
     npm = needs.tool("npm")
     lock_file = SOURCE / "package-lock.json"
-    named = os.environ.get("BRIDGE_TEST_CACHE")
-    cache = Path(named) if named else Path.home() / ".cache" / "hostbridge-tests"
+    cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     wanted = f"report-page-{sha256(lock_file.read_bytes()).hexdigest()[:16]}"
     folder = cache / wanted
