@@ -19,9 +19,8 @@ PACKAGE = Path(bridge.__file__).parent
 ROOMS = (
     "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker", "claude_cli",
     "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "workflows",
-    "pipelines", "engine", "worktrees", "tasks", "flow", "agents", "metrics", "change",
-    "tracing",
-    "store",
+    "pipelines", "engine", "worktrees", "tasks", "flow", "agents", "report", "metrics",
+    "change", "tracing", "store",
     "policy", "protocol", "process", "config", "setting", "shipped", "routes",
     "errors", "extras",
 )  # fmt: skip
@@ -39,6 +38,7 @@ PURE = (
     "pipelines/foreign_tools.py", "pipelines/compiler.py",
     "change/diffs.py", "change/secrets.py", "metrics/cells.py", "metrics/histogram.py",
     "tracing/spans.py",
+    "report/page_data.py",
     *(f"flow/{name}.py" for name in (
         "lexer", "token_reader", "definition_reader", "parser", "text", "syntax_tree",
         "condition", "checks", "loops", "variable_check", "parameters",

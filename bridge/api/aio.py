@@ -143,6 +143,7 @@ class AsyncBridge:
     stats = _in_thread(Bridge.stats)
     prune = _in_thread(Bridge.prune)
     spans = _in_thread(Bridge.spans)
+    report = _in_thread(Bridge.report)
     variables = _in_thread(Bridge.variables)
     call_tool = _in_thread(Bridge.call_tool)
 

@@ -247,6 +247,27 @@ class Project:
 
         return Tasks(self.store, program_here(self.store, self.settings))
 
+    def report(self, path: Path | str, *, since_s: float | None = None) -> Path:
+        """Write a page that shows how requests, flows and tasks went; returns its path.
+
+        It is one HTML file with charts and tables, which needs no network, of what has
+        ended in the last `since_s` seconds; by default of all that is on record. An
+        earlier report is replaced, no other file is.
+
+        Raises:
+            InvalidRequest: something else is there, or it cannot be written.
+        """
+        from bridge.api.report import report_page
+        from bridge.protocol.type_checks import check
+        from bridge.report.report_file import write
+
+        check(path=path)
+        if since_s is not None:
+            check(since_s=since_s)
+        file = Path(path).absolute()
+        write(file, report_page(self.store, since_s))
+        return file
+
     def prune(
         self,
         *,

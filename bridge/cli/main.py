@@ -45,7 +45,7 @@ def main() -> None:
         import signal
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        from bridge.cli.report import report_other
+        from bridge.cli.error_report import report_other
 
         # The notes say what becomes of the requests.
         message = "; ".join(["interrupted", *getattr(exc, "__notes__", ())])
@@ -61,7 +61,7 @@ def main() -> None:
 
 def _machine(error: OSError, arguments: list[str]) -> int:
     """Report that the disk is full, a file is not ours, a pipe has no reader."""
-    from bridge.cli.report import report_other
+    from bridge.cli.error_report import report_other
 
     why = (error.strerror or str(error)).lower()
     message = f"{error.filename}: {why}" if error.filename else why
@@ -90,7 +90,7 @@ def run(arguments: list[str]) -> int:
     try:
         return _run(arguments)
     except BridgeError as exc:
-        from bridge.cli.report import report
+        from bridge.cli.error_report import report
 
         return report(exc, arguments)
     except OSError:
@@ -160,7 +160,7 @@ def _call(name: str, arguments: list[str]) -> int:
 
 def _bug(exc: Exception, arguments: list[str]) -> int:
     from bridge.cli.crash_report import log_bug
-    from bridge.cli.report import report_other
+    from bridge.cli.error_report import report_other
 
     message = f"a bug of hostbridge: {exc!r}; please report it with {log_bug(exc)}"
     report_other("bug", message, arguments)

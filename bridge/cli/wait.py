@@ -67,7 +67,7 @@ def command(options: Namespace) -> int:
         vars(exc)["request_id"] = next(iter(left)) if len(left) == 1 else None
         raise
     if failed:
-        from bridge.cli.report import complain_of_responses
+        from bridge.cli.error_report import complain_of_responses
 
         complain_of_responses(failed)
     codes.discard(Exit.OK)

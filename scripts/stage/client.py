@@ -53,7 +53,7 @@ def ensure_client(cache_dir: Path | None = None) -> Path:
             msg = f"BRIDGE_TEST_CLAUDE={given!r}: not an executable file"
             raise ClientUnavailable(msg)
         return Path(given)
-    cache = cache_dir or _default_cache()
+    cache = cache_dir or cache_folder()
     folder = cache / f"claude-code-{VERSION}"
     program = folder / "node_modules" / ".bin" / "claude"
     cache.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,8 @@ def ensure_client(cache_dir: Path | None = None) -> Path:
     return program
 
 
-def _default_cache() -> Path:
+def cache_folder() -> Path:
+    """Where what comes by npm is kept."""
     named = os.environ.get("BRIDGE_TEST_CACHE")
     return Path(named) if named else Path.home() / ".cache" / "hostbridge-tests"
 

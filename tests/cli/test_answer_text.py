@@ -15,7 +15,7 @@ from screens import on_terminal
 
 from bridge.api.result import result_of
 from bridge.cli.answer_text import by_whom
-from bridge.cli.report import error_lines
+from bridge.cli.error_report import error_lines
 from bridge.protocol.failure_codes import explain
 from bridge.protocol.request import Request
 from bridge.protocol.response import RequestFailed, Response, failed

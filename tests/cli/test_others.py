@@ -48,6 +48,7 @@ LOOKS = {
     "respond nobody": NOBODY,
     "where": "\n",
     "on": "(it was not off)",
+    "report -": "<!doctype html>",
     "prune": "removed: requests 0",
     "doctor --all": NEVER,
     "ask Anybody?": "no Claude Code session with hostbridge is open",

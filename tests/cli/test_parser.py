@@ -8,9 +8,9 @@ import pytest
 
 from bridge.cli import ask, wait
 from bridge.cli.commands import COMMANDS
+from bridge.cli.error_report import wants_json
 from bridge.cli.options import COMMON, SHORT
 from bridge.cli.parser import parse
-from bridge.cli.report import wants_json
 from bridge.errors import InvalidRequest
 
 A_TIME = "expected a time such as 90s, 5m or 1h30m, at least 0s, at most 30d"

@@ -1,0 +1,56 @@
+"""The file of a report: whole, for its user alone; nothing but a report is replaced."""
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from bridge.errors import InvalidRequest
+from bridge.report.page import MARK
+
+
+def write(file: Path, text: str) -> None:
+    """Write a page of `bridge.report.page`; a full disk leaves what was there.
+
+    Raises:
+        InvalidRequest: something else stands there, or it cannot be written.
+    """
+    temporary = file.with_name(f".{secrets.token_hex(6)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        _refuse_others(file)
+        # It names agents and failures, and may lie in a folder that others read.
+        with open(os.open(temporary, flags, 0o600), "wb") as made:
+            made.write(text.encode())
+            made.flush()
+            os.fsync(made.fileno())
+        os.replace(temporary, file)
+    except OSError as exc:
+        raise InvalidRequest(f"{file}: {(exc.strerror or str(exc)).lower()}") from None
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+
+
+def _refuse_others(file: Path) -> None:
+    """Refuse to replace a file that is not a report; what a link leads to stays."""
+    try:
+        fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    except OSError:
+        if not file.is_symlink():
+            raise
+        raise _is_other(file, "a link") from None
+    with open(fd, "rb") as found:
+        is_file = stat.S_ISREG(os.fstat(fd).st_mode)
+        if not is_file or found.read(len(MARK)) != MARK.encode():
+            raise _is_other(file, "not a report of hostbridge")
+
+
+def _is_other(file: Path, what: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"{file} is there already, and is {what}: it stays as it is",
+        ways=("give another name", "to print the page, give - as the name"),
+    )
