@@ -120,7 +120,7 @@ class _Comparison:
         try:
             with within(seconds):
                 new = self._sides.new.find(path, old)
-                if old != new:
+                if old != new or path in self._sides.unmerged:
                     self._look_at(path, old, new)
         except LeftOut as exc:
             self._leave_out(path, old, new, str(exc))
@@ -143,7 +143,7 @@ class _Comparison:
             # A tool may have made a whole folder of files.
             raise LeftOut(self._over)
         before, after = self._texts(path, old, new)
-        is_exact = not self._sides.is_new_in_files
+        is_exact = new is None or new.sha is not None
         modes = old.mode if old else PLAIN, new.mode if new else PLAIN
         is_both = before is not None and after is not None and modes[0] == modes[1]
         if is_both and not differs(before or b"", after or b"", is_exact=is_exact):

@@ -120,8 +120,6 @@ class Repository:
         if not self.index_ns:
             return {}
         index = Index(self._index_file, object_format=self._ids)
-        if index.is_sparse():
-            index.ensure_full_index(self.objects)
         check_plain(index)
         return dict(index.items())
 
@@ -134,7 +132,7 @@ class Repository:
         check_ref(self._folder, self._common, name)
         try:
             return self.refs[Ref(name)]
-        except KeyError:
+        except (KeyError, IsADirectoryError, NotADirectoryError):
             return None
 
     def text_of(self, entry: Entry) -> bytes | None:
@@ -275,8 +273,10 @@ def read_small(path: Path) -> bytes:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return b""
-    with open(fd, "rb") as file:
-        return file.read(_MAX_SMALL) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    try:
+        return os.read(fd, _MAX_SMALL) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    finally:
+        os.close(fd)
 
 
 def key_text(exc: KeyError) -> str:

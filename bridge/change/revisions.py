@@ -2,7 +2,7 @@
 
 Source: gitrevisions(7). Read are names of branches, tags and remotes, ids and their
 beginnings, and after them any of `~N`, `^N`, `^{}` and `^{commit}`; not logs (`@{1}`),
-texts of messages (`:/fix`) or paths (`main:file`).
+texts of messages (`:/fix`), paths (`main:file`), or `ORIG_HEAD` and its like.
 """
 
 import re
@@ -28,7 +28,6 @@ _PLACES = (
     "{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}",
     "refs/remotes/{}/HEAD",
 )  # fmt: skip
-_PSEUDO = re.compile(r"[A-Z_]*HEAD")
 _MAX_STEPS = 10_000
 _MAX_CANDIDATES = 5
 _MAX_TAGS = 10
@@ -120,7 +119,7 @@ def _named(git: Repository, name: str) -> ObjectID | None:
         full_name = place.format(name)
         encoded = Ref(full_name.encode("utf-8", "surrogateescape"))
         is_name = full_name.startswith("refs/") and check_ref_format(encoded)
-        if not is_name and not _PSEUDO.fullmatch(full_name):
+        if not is_name and full_name != "HEAD":
             continue
         if (found := git.commit_at(encoded)) is not None:
             return found

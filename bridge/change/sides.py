@@ -129,9 +129,10 @@ class Files:
 
     def text(self, path: bytes, found: Found) -> bytes:
         """The text of a file; raises `LeftOut`."""
-        facts = stat_at(self._project, path)
-        if facts is None and found.sha is not None:
+        if found.sha is not None:
+            # As git has it: the file may have other line ends, or not be checked out.
             return _text_of(self._git, self._index[path])
+        facts = stat_at(self._project, path)
         text = None if facts is None else text_at(self._project, path, MAX_FILE_BYTES)
         if text is None:
             is_file = facts is not None and stat.S_ISREG(facts.st_mode)
