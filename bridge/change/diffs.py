@@ -71,7 +71,11 @@ def plain_text(path: bytes) -> str:
 
 def path_text(path: bytes) -> str:
     """A path in one line, quoted if it has control characters."""
-    text = plain_text(path)
+    return quoted_path(plain_text(path))
+
+
+def quoted_path(text: str) -> str:
+    """A path that is text already, in one line."""
     if _CONTROL.search(text):
         escaped = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
         return f'"{escaped}"'
