@@ -1,8 +1,9 @@
 """A change as it was read: a diff for a prompt, and facts about each file. Pure."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from bridge.change.scope import Scope
+from bridge.change.scope import Scope, scope_of
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.wording import line_of
 
@@ -90,3 +91,10 @@ class Change:
     def as_context(self) -> dict[str, str]:
         """What a request about it has in its `context`."""
         return {"change": str(self), "change_title": self.title}
+
+
+def change_of(data: dict[str, Any]) -> Change:
+    """The change that `asdict` made into data, after it was JSON."""
+    files = tuple(ChangedFile(**each) for each in data["files"])
+    notes, scope = tuple(data["notes"]), scope_of(data["scope"])
+    return Change(**{**data, "notes": notes, "files": files, "scope": scope})

@@ -5,10 +5,9 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from bridge.change.change import Change, ChangedFile
-from bridge.change.scope import Scope, scope_of
+from bridge.change.change import Change, change_of
+from bridge.change.scope import Scope
 from bridge.errors import InvalidRequest
 from bridge.process import run
 
@@ -66,11 +65,4 @@ def read_change(
     if "error" in read:
         why = f"The change could not be read: {read['error']}"
         return Change("", (why,), is_whole=False, scope=scope)
-    return _change_of(read)
-
-
-def _change_of(read: dict[str, Any]) -> Change:
-    files = tuple(ChangedFile(**each) for each in read["files"])
-    scope = scope_of(read["scope"])
-    notes = tuple(read["notes"])
-    return Change(**{**read, "notes": notes, "files": files, "scope": scope})
+    return change_of(read)
