@@ -19,10 +19,9 @@ PACKAGE = Path(bridge.__file__).parent
 ROOMS = (
     "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker", "claude_cli",
     "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "workflows",
-    "pipelines", "engine", "worktrees", "tasks", "flow", "agents", "report", "metrics",
-    "change", "tracing", "store",
-    "policy", "protocol", "process", "config", "setting", "shipped", "routes",
-    "errors", "extras",
+    "pipelines", "engine", "validation", "worktrees", "tasks", "flow", "agents",
+    "report", "metrics", "change", "tracing", "store", "policy", "protocol", "process",
+    "config", "setting", "shipped", "routes", "errors", "extras",
 )  # fmt: skip
 
 PURE = (
@@ -36,9 +35,13 @@ PURE = (
     "agents/syntax_node.py", "rules/signs.py", "pipelines/argv.py",
     "pipelines/reading.py",
     "pipelines/foreign_tools.py", "pipelines/compiler.py",
-    "change/diffs.py", "change/secrets.py", "metrics/cells.py", "metrics/histogram.py",
+    "change/diffs.py", "change/secrets.py", "change/scope.py", "change/change.py",
+    "metrics/cells.py", "metrics/histogram.py", "report/page_data.py",
     "tracing/spans.py",
-    "report/page_data.py",
+    *(f"validation/{name}.py" for name in (
+        "report", "answers", "aggregate", "complexity", "kinds", "rights", "sarif",
+        "together",
+    )),
     *(f"flow/{name}.py" for name in (
         "lexer", "token_reader", "definition_reader", "parser", "text", "syntax_tree",
         "condition", "checks", "loops", "variable_check", "parameters",

@@ -68,6 +68,8 @@ _TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
         lambda v: seconds_in(v) is not None),
     ("arguments variables params", "a dict that JSON can hold", _is_mapping),
     ("node", "FILE::NAME or a Node", lambda v: isinstance(v, Node) or _is_text(v)),
+    ("change", "a Change, as read_change returns it",
+        lambda v: hasattr(v, "as_context")),
     ("dry_run answer_to_host wait_quota", "True or False",
         lambda v: isinstance(v, bool)),
     ("on_stage on_progress on_change", "a function", callable),
