@@ -66,6 +66,13 @@ _TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
         lambda v: seconds_in(v) is not None),
     ("arguments variables params", "a dict that JSON can hold", _is_mapping),
     ("node", "FILE::NAME or a Node", lambda v: isinstance(v, Node) or _is_text(v)),
+    ("task intent complexity escalate_to", "text", _is_text),
+    ("validators scope", "a name, or several, such as a list",
+        lambda v: _is_text(v) or (_is_many(v) and _are_texts(v))),
+    ("rounds", "a number of rounds, from 1 to 20",
+        lambda v: _is_size(v) and 1 <= v <= 20),  # noqa: PLR2004
+    ("staged accept_degraded in_worktree", "True or False",
+        lambda v: isinstance(v, bool)),
     ("dry_run answer_to_host", "True or False", lambda v: isinstance(v, bool)),
     ("on_stage on_progress on_change", "a function", callable),
     ("requests", "the ids of requests, such as a list", _is_many),
