@@ -19,9 +19,9 @@ PACKAGE = Path(bridge.__file__).parent
 ROOMS = (
     "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker", "claude_cli",
     "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "workflows",
-    "pipelines", "engine", "worktrees", "tasks", "flow", "agents", "change", "store",
-    "policy", "protocol", "process", "config", "setting", "shipped", "routes",
-    "errors", "extras",
+    "pipelines", "engine", "validation", "worktrees", "tasks", "flow", "agents",
+    "change", "store", "policy", "protocol", "process", "config", "setting", "shipped",
+    "routes", "errors", "extras",
 )  # fmt: skip
 
 PURE = (
@@ -35,7 +35,10 @@ PURE = (
     "agents/syntax_node.py", "rules/signs.py", "pipelines/argv.py",
     "pipelines/reading.py",
     "pipelines/foreign_tools.py", "pipelines/compiler.py",
-    "change/diffs.py", "change/secrets.py",
+    "change/diffs.py", "change/secrets.py", "change/scope.py", "change/change.py",
+    *(f"validation/{name}.py" for name in (
+        "report", "answers", "aggregate", "complexity", "sarif",
+    )),
     *(f"flow/{name}.py" for name in (
         "lexer", "token_reader", "definition_reader", "parser", "text", "syntax_tree",
         "condition", "checks", "loops", "variable_check", "parameters",

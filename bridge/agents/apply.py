@@ -45,7 +45,8 @@ def resolve(definition: Definition | None, store: Store, request: Request) -> Re
 def with_context(definition: Definition, request: Request, project: Path) -> Request:
     """The request with the context that its definition needs.
 
-    It is read only once, so that every route sees the same.
+    It is read only once, so that every route sees the same; not if the asker has read
+    it. An agent that works in a folder of its own sees what has changed there.
     """
     if "change" not in definition.context or "change" in request.context:
         return request
@@ -54,7 +55,7 @@ def with_context(definition: Definition, request: Request, project: Path) -> Req
     # At most half of the time: the agent needs the rest.
     timeout_s = min(READ_S, request.timeout / 1000 / 2)
     change = read_change(project, timeout_s=timeout_s)
-    return request.with_(context={**request.context, "change": str(change)})
+    return request.with_(context={**request.context, **change.as_context()})
 
 
 def parent_variables(store: Store, request: Request) -> dict[str, Any]:

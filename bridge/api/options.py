@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Mode
     from bridge.api.routing import RouteChoice
+    from bridge.change.change import Change
     from bridge.engine.run import Policy
     from bridge.engine.view import RunView
     from bridge.protocol.outcome import Progress
@@ -36,6 +37,8 @@ class RequestOptions(TypedDict, total=False):
         priority: high, normal or low; by default the definition's, or normal.
         arguments: available to the definition's templates as `arguments`.
         node: a piece of source the request is about, as `FILE::NAME` or a `Node`.
+        change: the change that it is about, as `read_change` returned it. By default a
+            definition with `context: [change]` gets what is not committed.
         variables: variables of the agent, available to the definition's templates.
         task_id: the task that it is about, such as `#42`, or any id of the caller's;
             repeated in the result. With that of a task no prompt is needed: then the
@@ -57,6 +60,7 @@ class RequestOptions(TypedDict, total=False):
     priority: Priority | None
     arguments: dict[str, Any] | None
     node: str | Node | None
+    change: Change | None
     variables: dict[str, Any] | None
     task_id: str | None
     workflow: str | None

@@ -66,6 +66,8 @@ def draft(
         for name, value in options.items()
         if name in Request.fields and name not in ("route", "request_id")
     }
+    if (change := options.get("change")) is not None:
+        fields["context"] = change.as_context()
     fields["node"] = _node(options.get("node"), store.place.project)
     agents = Agents.open(settings, store.place.project)
     definition = agents.find(agent)

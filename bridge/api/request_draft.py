@@ -141,6 +141,12 @@ class Draft(Checked):
                     f"agent {request.agent_type!r} has no definition here whose "
                     "template could read arguments; say it in the prompt"
                 )
+            if request.context:
+                raise InvalidRequest(
+                    f"agent {request.agent_type!r} has no definition here: nothing "
+                    "would show it the change",
+                    ways=("hostbridge agents new",),
+                )
             variables = {**self.inherited, **request.variables}
             return request.with_(variables=variables) if self.inherited else request
         from bridge.agents.apply import applied, check_route, with_context

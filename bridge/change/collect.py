@@ -1,12 +1,14 @@
 """Ask for the change of a project: a process of its own reads it, bounded."""
 
+import json
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 
-import orjson
-
+from bridge.change.change import Change, change_of
+from bridge.change.scope import Scope
+from bridge.errors import InvalidRequest
 from bridge.process import run
 
 READ_S = 10.0
@@ -16,36 +18,27 @@ _MAX_BYTES = 4 * 1024 * 1024
 _READER = str(Path(__file__).with_name("reader.py"))
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What is not committed: staged, unstaged and new files, against HEAD.
-
-    Attributes:
-        diff: a unified diff; empty if nothing changed, or nothing could be read.
-        notes: what is not in it, and why, in sentences.
-    """
-
-    diff: str
-    notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        """For a prompt: the notes first, since a long diff would hide them."""
-        return "\n".join([*self.notes, self.diff]) if self.notes else self.diff
-
-
-def read_change(project: Path, *, timeout_s: float = READ_S) -> Change:
+def read_change(
+    project: Path, scope: Scope | None = None, *, timeout_s: float = READ_S
+) -> Change:
     """The change of the project at a real path; no file in it makes this fail.
 
-    What cannot be read is a note: whoever judges the change must know.
+    By default it is what is not committed. What cannot be read is a note, and then the
+    change is not whole: whoever judges it must know.
+
+    Raises:
+        InvalidRequest: `scope` names what is not there, or is not clear.
     """
+    scope = scope or Scope()
     now_s = time.monotonic()
     until_s = now_s + timeout_s * _READER_SHARE
     output = run.WholeOutput(_MAX_BYTES)
+    said = json.dumps(asdict(scope))
     ended = run.run(
         # Without the project's modules, and without writing bytecode.
         [sys.executable, "-EPB", _READER, str(project), str(until_s)],
         output,
-        stdin=b"",
+        stdin=said.encode("ascii"),
         env={},
         folder=Path("/"),
         deadline_s=now_s + timeout_s,
@@ -54,11 +47,14 @@ def read_change(project: Path, *, timeout_s: float = READ_S) -> Change:
     )
     late = {"error": f"it took more than {timeout_s:g} s"}
     try:
-        read = late if ended.how == "deadline" else orjson.loads(output.data)
-    except orjson.JSONDecodeError:
+        read = late if ended.how == "deadline" else json.loads(bytes(output.data))
+    except ValueError:
         last = ended.stderr.strip().rpartition("\n")[2] or f"exit {ended.exit_code}"
         read = {"error": last[:300]}
     read = late if "late" in read else read
+    if "refused" in read:
+        raise InvalidRequest(read["refused"], ways=read["ways"])
     if "error" in read:
-        return Change("", (f"The change could not be read: {read['error']}",))
-    return Change(read["diff"], tuple(read["notes"]))
+        why = f"The change could not be read: {read['error']}"
+        return Change("", (why,), is_whole=False, scope=scope)
+    return change_of(read)

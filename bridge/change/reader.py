@@ -2,8 +2,9 @@
 
     python -EPB reader.py PROJECT MOMENT
 
-Prints {"diff", "notes"}, {"error"}, or {"late"} if nothing could be compared by that
-moment (monotonic). Whatever a repository does to it (a cut pack, a pipe for HEAD, a
+Reads a `Scope` from stdin, and prints a `Change`, {"refused", "ways"} for a scope that
+names nothing, {"error"}, or {"late"} if nothing could be compared by that moment
+(monotonic). Whatever a repository does to it (a cut pack, a pipe for HEAD, a
 blob that unpacks to gigabytes) ends here.
 """
 
@@ -12,6 +13,7 @@ import os
 import resource
 import sys
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 
 _MAX_MEMORY = 2 * 1024**3
@@ -48,14 +50,18 @@ def main(project: str, moment: str) -> None:
     # Under -P our package may not be on the path; it goes behind everything else.
     sys.path.append(os.path.abspath(__file__ + "/../../.."))
     from bridge.change.repository import Unreadable
-    from bridge.change.uncommitted import changed
+    from bridge.change.scope import scope_of
+    from bridge.change.uncommitted import change_of
+    from bridge.errors import InvalidRequest
     from bridge.process.time_limit import TooSlow
 
+    scope = scope_of(json.load(sys.stdin))
     confine()
     said: dict[str, object]
     try:
-        diff, notes = changed(Path(project), until_s=float(moment))
-        said = {"diff": diff, "notes": notes}
+        said = asdict(change_of(Path(project), scope, until_s=float(moment)))
+    except InvalidRequest as exc:
+        said = {"refused": exc.what, "ways": exc.ways}
     except Unreadable as exc:
         said = {"error": str(exc)}
     except TooSlow:

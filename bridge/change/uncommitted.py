@@ -14,9 +14,11 @@ from pathlib import Path
 from dulwich.index import IndexEntry
 from dulwich.patch import is_binary
 
+from bridge.change.change import Change, ChangedFile
 from bridge.change.diffs import differs, file_diff, path_text
 from bridge.change.project_files import stat_at, text_at, untracked
-from bridge.change.repository import Entry, Repository
+from bridge.change.repository import Entry, Repository, Unreadable
+from bridge.change.scope import Scope
 from bridge.change.secrets import is_secret
 from bridge.process.time_limit import TooSlow, within
 
@@ -40,6 +42,19 @@ def changed(project: Path, *, until_s: float) -> tuple[str, list[str]]:
         Unreadable: there is no repository that may be read.
         TooSlow: the time was up before anything could be compared.
     """
+    change = change_of(project, Scope(), until_s=until_s)
+    return change.diff, list(change.notes)
+
+
+def change_of(project: Path, scope: Scope, *, until_s: float) -> Change:
+    """The change, as far as it is known at `until_s`.
+
+    Raises:
+        Unreadable, TooSlow: as `changed`.
+        InvalidRequest: the scope names what is not there.
+    """
+    if scope != Scope():
+        raise Unreadable("only what is not committed is read by now")
     with within(until_s - time.monotonic()):
         git = Repository(project)
     return _Comparison(project, git, until_s).result()
@@ -56,8 +71,9 @@ class _Comparison:
         self._size = 0
         # Why something is left out -> the paths.
         self._left_out: dict[str, list[str]] = {}
+        self._files: list[ChangedFile] = []
 
-    def result(self) -> tuple[str, list[str]]:
+    def result(self) -> Change:
         is_whole = self._look_at_all()
         notes = [
             f"Left out, {why}: {_listed(paths)}"
@@ -67,7 +83,12 @@ class _Comparison:
             notes.insert(0, "The time for reading the change was up: there may be more")
         if not self._diffs and not notes:
             notes = ["Nothing differs from the last commit"]
-        return "\n".join(self._diffs), notes
+        return Change(
+            "\n".join(self._diffs),
+            tuple(notes),
+            files=tuple(self._files),
+            is_whole=is_whole and not self._left_out,
+        )
 
     def _look_at_all(self) -> bool:
         """Compare every file; False if the time was up before the end."""
@@ -173,6 +194,10 @@ class _Comparison:
         return make(b"blob %d\0" % len(text) + text).hexdigest().encode() == head.sha
 
     def _add(self, path: bytes, diff: str) -> None:
+        lines = diff.split("\n")[3:]
+        added = sum(line.startswith("+") for line in lines)
+        removed = sum(line.startswith("-") for line in lines)
+        self._files.append(ChangedFile(path_text(path), added, removed))
         if len(diff) > MAX_FILE_CHARS:
             diff = diff[:MAX_FILE_CHARS].rpartition("\n")[0]
             self._leave_out(
@@ -186,6 +211,7 @@ class _Comparison:
 
     def _leave_out(self, path: bytes, why: str) -> None:
         self._left_out.setdefault(why, []).append(path_text(path))
+        self._files.append(ChangedFile(path_text(path), is_shown=False))
 
 
 def _why_not_shown(old: bytes | None, new: bytes | None) -> str | None:

@@ -66,6 +66,8 @@ _TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
         lambda v: seconds_in(v) is not None),
     ("arguments variables params", "a dict that JSON can hold", _is_mapping),
     ("node", "FILE::NAME or a Node", lambda v: isinstance(v, Node) or _is_text(v)),
+    ("change", "a Change, as read_change returns it",
+        lambda v: hasattr(v, "as_context")),
     ("task intent complexity escalate_to", "text", _is_text),
     ("validators scope", "a name, or several, such as a list",
         lambda v: _is_text(v) or (_is_many(v) and _are_texts(v))),

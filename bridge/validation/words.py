@@ -52,10 +52,11 @@ _RULES = {
 }
 
 
-def look_words(intent: str, more: str = "") -> str:
-    """What a validator is asked, beside the change itself."""
+def look_words(intent: str, files: str = "") -> str:
+    """What a validator is asked, beside the change itself; `files` are to be parsed."""
     rule = _RULES["intent" if intent else "none"].format(intent=intent)
-    parts = ["Judge the change below.", rule, more]
+    named = f"The files to be parsed:\n\n{fenced(files)}" if files else ""
+    parts = ["Judge the change below.", rule, named]
     return "\n\n".join(filter(None, parts))
 
 

@@ -10,17 +10,18 @@ the work's: `marks` has for each such file what changes with every writing.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.change.collect import read_change
 from bridge.change.project_files import stat_at
-from bridge.change.scope import MAX_PATHS, Scope
+from bridge.change.scope import MAX_PATHS, Scope, scope_of
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
 from bridge.store.work_folder import check_folder
-from bridge.validation.complexity import complexity_of, validators_for
+from bridge.validation.complexity import VALIDATORS, Assessment, Complexity, assess
+from bridge.validation.words import look_words
 
 if TYPE_CHECKING:
     from bridge.change.change import Change
@@ -35,6 +36,8 @@ _BOTH = (
     "Had changes before the work began, which are in the diff, too: "  # the paths
 )
 _MAX_NAMED = 20
+# It parses files, and has to be told which.
+_SYNTAX = "validator-syntax"
 
 
 def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
@@ -50,7 +53,7 @@ def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
     if "since" in call:
         change, both = _since(folder, texts.answers.evaluated(call["since"]))
     else:
-        change, both = read_change(folder, _scope(call), timeout_s=_READ_S), []
+        change, both = read_change(folder, scope_of(call["scope"]), timeout_s=_READ_S), []
     return _ok(_chosen(change, both, call))
 
 
@@ -62,11 +65,6 @@ def _folder(place: Place, texts: Texts, call: ChangeCall) -> Path:
     if "folder" not in call:
         return Path(place.project)
     return check_folder(place, as_text(texts.answers.evaluated(call["folder"])))
-
-
-def _scope(call: ChangeCall) -> Scope:
-    said = call["scope"]
-    return Scope(**{**said, "paths": tuple(said.get("paths", ()))})
 
 
 def _before(folder: Path) -> dict[str, Any]:
@@ -109,7 +107,8 @@ def _chosen(change: Change, both: list[str], call: ChangeCall) -> dict[str, Any]
     assessed = assess(change)
     complexity = Complexity(call.get("complexity") or assessed.complexity)
     known = call["validators"]
-    names = [*known] if call.get("named") else chosen(assessed, complexity, known)
+    fitting = VALIDATORS[complexity] if "complexity" in call else assessed.validators
+    names = [*known] if call.get("named") else [n for n in fitting if n in known]
     context = change.as_context()
     if both:
         more = f" and {len(both) - _MAX_NAMED} more" if len(both) > _MAX_NAMED else ""
@@ -122,3 +121,10 @@ def _chosen(change: Change, both: list[str], call: ChangeCall) -> dict[str, Any]
         "validators": [] if change.is_empty else names,
         "prompts": {name: _prompt(name, assessed, call["intent"]) for name in names},
     }
+
+
+def _prompt(validator: str, assessed: Assessment, intent: str) -> str:
+    """What a validator is asked, beside the change itself."""
+    is_about_files = validator == _SYNTAX and assessed.parsable
+    files = "\n".join(assessed.parsable) if is_about_files else ""
+    return look_words(intent, files)

@@ -1,0 +1,100 @@
+"""A change as it was read: a diff for a prompt, and facts about each file. Pure."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bridge.change.scope import Scope, scope_of
+from bridge.protocol.digest import sha256_of
+from bridge.protocol.wording import line_of
+
+_SHORT = 12
+_MAX_TITLE = 600
+# What an agent has to know of the files that it can read.
+_ELSEWHERE = (
+    "The files of the project are in another state: what you read there may not be "
+    "part of it. What is below counts, and you cannot approve what it does not show."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    r"""A file that a change touches.
+
+    Attributes:
+        path: relative to the project; a byte that is not UTF-8 as `\xe9`.
+        added, removed: lines; None if they were not counted.
+        is_new, is_deleted: whether it is only on the new side, or only on the old one.
+        is_binary: whether it is no text.
+        is_shown: whether the diff has all of it.
+        is_executable: whether the new side may be run as a program.
+    """
+
+    path: str
+    added: int | None = None
+    removed: int | None = None
+    is_new: bool = False
+    is_deleted: bool = False
+    is_binary: bool = False
+    is_shown: bool = True
+    is_executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What differs between two sides: what is not committed, say.
+
+    Attributes:
+        diff: a unified diff; empty if nothing changed, or nothing could be read.
+        notes: what is not in it, and why, in sentences.
+        files: the files that it touches, whether they are in the diff or not.
+        more_files: how many there are beyond those.
+        is_whole: whether the diff has everything; False if any of it was left out.
+        scope: what was looked at; nothing in it is undecided any more.
+        base, tip: the ids of the two commits; None for a side that is no commit.
+        is_in_files: whether the files that it touches lie in the project as they are
+            on its new side. Otherwise who reads or runs them sees something else.
+    """
+
+    diff: str
+    notes: tuple[str, ...] = ()
+    files: tuple[ChangedFile, ...] = ()
+    more_files: int = 0
+    is_whole: bool = True
+    scope: Scope = field(default_factory=Scope)
+    base: str | None = None
+    tip: str | None = None
+    is_in_files: bool = True
+
+    def __str__(self) -> str:
+        """For a prompt: the notes first, since a long diff would hide them."""
+        return "\n".join([*self.notes, self.diff]) if self.notes else self.diff
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is known that nothing differs."""
+        return self.is_whole and not self.files
+
+    @property
+    def title(self) -> str:
+        """What it is, in one line for a prompt."""
+        ids = [each[:_SHORT] for each in (self.base, self.tip) if each]
+        commits = f" ({' to '.join(ids)})" if self.tip else ""
+        what = f"The change in question: {self.scope}{commits}."
+        more = "" if self.is_in_files else f" {_ELSEWHERE}"
+        return line_of(what + more, _MAX_TITLE)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what an agent is shown of it, for a dedup key."""
+        return sha256_of(f"{self.title}\n{self}".encode("utf-8", "backslashreplace"))
+
+    def as_context(self) -> dict[str, str]:
+        """What a request about it has in its `context`."""
+        return {"change": str(self), "change_title": self.title}
+
+
+def change_of(data: dict[str, Any]) -> Change:
+    """The change that `asdict` made into data, after it was JSON."""
+    files = tuple(ChangedFile(**each) for each in data["files"])
+    notes, scope = tuple(data["notes"]), scope_of(data["scope"])
+    return Change(**{**data, "notes": notes, "files": files, "scope": scope})

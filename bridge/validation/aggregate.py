@@ -1,0 +1,69 @@
+"""The verdict of all validators together: one table of rules. Pure.
+
+| what | verdict |
+| --- | --- |
+| the change is known to be empty | NOTHING_TO_VALIDATE; nobody is asked |
+| any validator rejects | REJECTED |
+| no validator at all | NEEDS_REVIEW |
+| any is in doubt, has failed or asks for a review | NEEDS_REVIEW |
+| the change was not read whole, and they could not read the rest | NEEDS_REVIEW |
+| otherwise: all of them approve | APPROVED |
+"""
+
+from collections.abc import Sequence
+
+from bridge.change.change import Change
+from bridge.validation.answers import ORDER
+from bridge.validation.report import Validation, ValidatorReport, Verdict
+
+
+def validation_of(
+    change: Change,
+    reports: Sequence[ValidatorReport],
+    *,
+    complexity: str | None = None,
+    can_read: bool = False,
+    duration: int = 0,
+) -> Validation:
+    """What validators say of a change, and the verdict of all.
+
+    `can_read` says whether every one of them can read the files themselves, which makes
+    up for what the diff leaves out, if the files are the change. `duration` is in
+    milliseconds.
+    """
+    verdict, reasons = decide(change, reports, can_read=can_read)
+    return Validation(
+        verdict=verdict,
+        reasons=reasons,
+        scope=str(change.scope),
+        complexity=complexity,
+        files=len(change.files) + change.more_files,
+        left_out=() if change.is_empty else change.notes,
+        reports=tuple(reports),
+        duration=duration,
+    )
+
+
+def decide(
+    change: Change, reports: Sequence[ValidatorReport], *, can_read: bool = False
+) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict, and the reasons for it, in sentences."""
+    if change.is_empty:
+        return Verdict.NOTHING, ("nothing differs: nobody was asked",)
+    found: list[tuple[Verdict, str]] = []
+    if not reports:
+        found.append((Verdict.NEEDS_REVIEW, "no validator was asked"))
+    for report in reports:
+        found += _of_report(report)
+    if not change.is_whole and not (can_read and change.is_in_files):
+        why = "the validators were not shown the whole change"
+        found.append((Verdict.NEEDS_REVIEW, why))
+    worst = max((each for each, _ in found), key=ORDER.index, default=Verdict.APPROVED)
+    return worst, tuple(why for verdict, why in found if verdict is worst)
+
+
+def _of_report(report: ValidatorReport) -> list[tuple[Verdict, str]]:
+    if report.verdict is Verdict.APPROVED:
+        return []
+    why = "; ".join(report.doubts) or report.summary or "it gives no reason"
+    return [(report.verdict, f"{report.validator}: {why}")]
