@@ -84,7 +84,9 @@ def _of_run(given: Mapping[str, Any], *but: str) -> dict[str, Any]:
 def _scope(runner: Runner, scope: Any, staged: bool) -> Scope:  # noqa: FBT001 - private
     if isinstance(scope, Scope):
         if staged:
-            raise InvalidRequest("validate: `staged` is part of the scope; leave it out")
+            raise InvalidRequest(
+                "validate: `staged` is part of the scope; leave it out"
+            )
         return scope
     words = [scope] if isinstance(scope, str) else list(scope or ())
     check(paths=words)

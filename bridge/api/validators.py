@@ -38,9 +38,7 @@ def find_validators(
     if not wanted:
         raise InvalidRequest("no validator is named; leave them out for the usual ones")
     if len(wanted) > MAX_VALIDATORS:
-        raise InvalidRequest(
-            f"{len(wanted)} validators; {MAX_VALIDATORS} is the limit"
-        )
+        raise InvalidRequest(f"{len(wanted)} validators; {MAX_VALIDATORS} is the limit")
     agents = Agents.open(settings, project)
     found = []
     for name in wanted:

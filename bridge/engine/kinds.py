@@ -11,9 +11,9 @@
     change    a change is read                       that it was read
     wait      nothing                                a time, or the end of a step
 
-What a tool, a program, a worktree or a change gave is in `results/`. Whoever looks does what is
-open and has no result: calls of tools at once, `LONG` ones in a process of their own. A
-tool's call has a key, by which what was done once is not done again.
+What a tool, a program, a worktree or a change gave is in `results/`. Whoever looks does
+what is open and has no result: calls of tools at once, `LONG` ones in a process of
+their own. A tool's call has a key, by which what was done once is not done again.
 
 A new kind is a row of `KINDS`, besides its name in `bridge.flow.plan`. What it has done
 is a row of `EFFECTS` in `bridge.engine.effects`, what ends it one of `ENDS` in

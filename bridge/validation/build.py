@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from bridge.validation.report import Validation, Words
 from bridge.protocol.value import Value
+from bridge.validation.report import Validation, Words
 
 
 class Outcome(Value):

@@ -116,9 +116,7 @@ def build_plan(look: Look, work: Work) -> Plan:
         call: Any = {"action": "create", "arguments": arguments}
         made.add("worktree", "worktree", (), "make a worktree", {"worktree": call})
     place: Any = {} if folder is None else {"folder": folder}
-    made.add(
-        "start", "change", made.last, "look at what is there", {"change": {**place}}
-    )
+    made.add("start", "change", made.last, "look at what is there", {"change": place})
     _add_builder(made, work, folder)
     call = {"since": _value("steps.start.output"), **place}
     given = {"task": work.task, "rounds": work.rounds}

@@ -35,8 +35,8 @@ _ASK_PERSON = """\
 yes: approve it as it is. no: end here, without an approval. Anything else is advice \
 for one more round."""
 _ASK_ARCHITECT = """\
-Something was built, and it was not approved in {rounds}. Say how to go on: your answer \
-is for who builds it, who has one more round.
+Something was built, and it was not approved in {rounds}. Say how to go on: your \
+answer is for who builds it, who has one more round.
 
 What is to be built:
 
@@ -128,15 +128,13 @@ def as_task(task: str, validations: Sequence[Validation]) -> dict[str, Any]:
 
 def found_by(validation: Validation) -> Iterator[str]:
     """What validators found, a line each: errors first, and of each who is no help."""
-    lines = 0
     issues = [(each, issue) for each in validation.reports for issue in each.issues]
     order = [*Severity]
-    for report, issue in sorted(issues, key=lambda pair: order.index(pair[1].severity)):
-        lines += 1
-        if lines > MAX_ISSUES:
-            yield f"and {len(issues) - MAX_ISSUES} more issues"
-            break
+    issues.sort(key=lambda pair: order.index(pair[1].severity))
+    for report, issue in issues[:MAX_ISSUES]:
         yield issue_line(report, issue)
+    if len(issues) > MAX_ISSUES:
+        yield f"and {len(issues) - MAX_ISSUES} more issues"
     for report in validation.reports:
         if report.verdict is not Verdict.APPROVED:
             why = "; ".join(report.doubts) or report.summary

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 # Nobody waits for a prompt meanwhile: a large project has its time.
 _READ_S = 60.0
-_BOTH = (
-    "Had changes before the work began, which are in the diff, too: "  # the paths
-)
+_BOTH = "Had changes before the work began, which are in the diff, too: "  # the paths
 _MAX_NAMED = 20
 # It parses files, and has to be told which.
 _SYNTAX = "validator-syntax"
@@ -52,9 +50,9 @@ def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
         return _ok(_before(folder))
     if "since" in call:
         change, both = _since(folder, texts.answers.evaluated(call["since"]))
-    else:
-        change, both = read_change(folder, scope_of(call["scope"]), timeout_s=_READ_S), []
-    return _ok(_chosen(change, both, call))
+        return _ok(_chosen(change, both, call))
+    scope = scope_of(call["scope"])
+    return _ok(_chosen(read_change(folder, scope, timeout_s=_READ_S), [], call))
 
 
 def _ok(output: dict[str, Any]) -> Result:
@@ -109,6 +107,8 @@ def _chosen(change: Change, both: list[str], call: ChangeCall) -> dict[str, Any]
     known = call["validators"]
     fitting = VALIDATORS[complexity] if "complexity" in call else assessed.validators
     names = [*known] if call.get("named") else [n for n in fitting if n in known]
+    # Nobody can judge what could not be read at all.
+    names = names if change.files else []
     context = change.as_context()
     if both:
         more = f" and {len(both) - _MAX_NAMED} more" if len(both) > _MAX_NAMED else ""
@@ -117,8 +117,8 @@ def _chosen(change: Change, both: list[str], call: ChangeCall) -> dict[str, Any]
     return {
         "change": asdict(change),
         "context": context,
-        "complexity": None if change.is_empty else complexity,
-        "validators": [] if change.is_empty else names,
+        "complexity": complexity if change.files else None,
+        "validators": names,
         "prompts": {name: _prompt(name, assessed, call["intent"]) for name in names},
     }
 

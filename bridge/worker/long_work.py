@@ -1,4 +1,4 @@
-"""Do the long steps of pipelines, each under its claim: programs, worktrees, changes."""
+"""Do the long steps of pipelines: programs, worktrees, changes; each under a claim."""
 
 from __future__ import annotations
 
