@@ -69,7 +69,8 @@ def validation_of_run(store: Store, run_id: str) -> Validation:
     seen = view(store, run_id)
     if found := _output(store, seen.run):
         return Validation.model_validate(found)
-    return Validation(verdict=Verdict.NEEDS_REVIEW, reasons=(_stands(seen.run),))
+    why = (_stands(seen.run),)
+    return Validation(verdict=Verdict.NEEDS_REVIEW, reasons=why, run=run_id)
 
 
 def build_of_run(store: Store, run_id: str) -> BuildResult:

@@ -71,7 +71,7 @@ def _verdict(caller: Caller, given: dict[str, Any]) -> Any:
         complexity=seen["complexity"],
         can_read=bool(asked) and all(each["canRead"] for each in asked.values()),
         duration=max(0, caller.state.now_ms() - run["nodes"]["change"].get("at", 0)),
-    )
+    ).with_(run=run["run"])
     output = {"validation": made.to_data(), "before": run["vars"].get(LAST)}
     if "rounds" not in given:
         return output
