@@ -89,7 +89,7 @@ def _scope(runner: Runner, scope: Any, staged: bool) -> Scope:  # noqa: FBT001 -
             )
         return scope
     words = [scope] if isinstance(scope, str) else list(scope or ())
-    check(paths=words)
+    check(scope=words)
     project = runner.store.place.project
     return parse_scope(
         words, staged=staged, project=str(project), folder=str(Path.cwd())

@@ -56,8 +56,8 @@ def find_validators(
 def _asked(definition: Definition, timeout_s: float | None) -> Asked:
     if not _gives_verdict(definition.output_schema):
         raise InvalidRequest(
-            f"agent {definition.name!r} is no validator: its answers have neither "
-            "`verdict` nor `status`; leave out its output_schema, or add one of them"
+            f"agent {definition.name!r} is no validator: its answers need not have "
+            "`verdict` or `status`; require one of them in its output_schema"
         )
     own_s = definition.timeout_s or USUAL_S
     return Asked(
@@ -73,5 +73,5 @@ def _gives_verdict(schema: dict[str, object] | None) -> bool:
     """Whether answers have a verdict; those without a schema are an AgentOutput."""
     if schema is None:
         return True
-    known = schema.get("properties")
-    return isinstance(known, dict) and bool({"verdict", "status"} & known.keys())
+    wanted = schema.get("required")
+    return isinstance(wanted, list) and any(n in wanted for n in ("verdict", "status"))

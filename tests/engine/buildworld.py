@@ -64,7 +64,7 @@ class BuildWorld(PipeWorld):
         return self.do_all(run)
 
     def say(self, run: str, **answers: dict[str, Any]) -> Run:
-        """Validators answer, in this order: `logic`, `security` …"""
+        """Validators answer, in this order: `logic`, `security` and so on."""
         for name, answer in answers.items():
             self.answer_with(f"validator-{name}", answer)
             self.advance(run)
