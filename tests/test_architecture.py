@@ -37,7 +37,8 @@ PURE = (
     "pipelines/foreign_tools.py", "pipelines/compiler.py",
     "change/diffs.py", "change/secrets.py", "change/scope.py", "change/change.py",
     *(f"validation/{name}.py" for name in (
-        "report", "answers", "aggregate", "complexity", "sarif",
+        "report", "answers", "aggregate", "complexity", "kinds", "rights", "sarif",
+        "together",
     )),
     *(f"flow/{name}.py" for name in (
         "lexer", "token_reader", "definition_reader", "parser", "text", "syntax_tree",

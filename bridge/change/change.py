@@ -26,7 +26,7 @@ class ChangedFile:
         is_new, is_deleted: whether it is only on the new side, or only on the old one.
         is_binary: whether it is no text.
         is_shown: whether the diff has all of it.
-        is_executable: whether the new side may be run as a program.
+        is_plain: whether its new side is a file that no shell would run, and no link.
     """
 
     path: str
@@ -36,7 +36,7 @@ class ChangedFile:
     is_deleted: bool = False
     is_binary: bool = False
     is_shown: bool = True
-    is_executable: bool = False
+    is_plain: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,19 +12,27 @@ from bridge.errors import InvalidRequest
 from bridge.process import run
 
 READ_S = 10.0
+MAX_CHARS = 60_000
 # The reader's share of the time: it prints what it knows before we stop waiting.
 _READER_SHARE = 0.8
-_MAX_BYTES = 4 * 1024 * 1024
+# Each may become six characters of JSON.
+_MOST_CHARS = 1_000_000
+_MAX_BYTES = 16 * 1024 * 1024
 _READER = str(Path(__file__).with_name("reader.py"))
 
 
 def read_change(
-    project: Path, scope: Scope | None = None, *, timeout_s: float = READ_S
+    project: Path,
+    scope: Scope | None = None,
+    *,
+    timeout_s: float = READ_S,
+    max_chars: int = MAX_CHARS,
 ) -> Change:
     """The change of the project at a real path; no file in it makes this fail.
 
     By default it is what is not committed. What cannot be read is a note, and then the
-    change is not whole: whoever judges it must know.
+    change is not whole: whoever judges it must know. The diff has at most `max_chars`
+    characters, and that of each file a third of them.
 
     Raises:
         InvalidRequest: `scope` names what is not there, or is not clear.
@@ -33,12 +41,12 @@ def read_change(
     now_s = time.monotonic()
     until_s = now_s + timeout_s * _READER_SHARE
     output = run.WholeOutput(_MAX_BYTES)
-    said = json.dumps(asdict(scope))
+    asked = {"scope": asdict(scope), "max_chars": min(max_chars, _MOST_CHARS)}
     ended = run.run(
         # Without the project's modules, and without writing bytecode.
         [sys.executable, "-EPB", _READER, str(project), str(until_s)],
         output,
-        stdin=said.encode("ascii"),
+        stdin=json.dumps(asked).encode("ascii"),
         env={},
         folder=Path("/"),
         deadline_s=now_s + timeout_s,

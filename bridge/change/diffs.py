@@ -1,6 +1,7 @@
 """One file as a unified diff. Pure."""
 
 import re
+from typing import NamedTuple
 
 from dulwich.patch import unified_diff
 
@@ -8,33 +9,78 @@ _LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
 _CONTROL = re.compile(r'[\x00-\x1f\x7f"\\]')
 
 
-def differs(old: bytes, new: bytes) -> bool:
+class FileDiff(NamedTuple):
+    """The diff of a file, and how many lines it adds and removes."""
+
+    text: str
+    added: int
+    removed: int
+
+
+def differs(old: bytes, new: bytes, *, is_exact: bool = False) -> bool:
     """Whether two texts differ in more than their line endings.
 
-    Those depend on a setting that is not read here.
+    Those of the files depend on a setting that is not read here. With `is_exact`, as
+    from commit to commit, they count.
     """
-    return old != new and old.replace(b"\r\n", b"\n") != new.replace(b"\r\n", b"\n")
+    if is_exact or old == new:
+        return old != new
+    return _unix(old) != _unix(new)
 
 
-def file_diff(path: bytes, old: bytes | None, new: bytes | None) -> str:
-    """The diff of one file; None means that there is no file."""
+def file_diff(
+    path: bytes,
+    old: bytes | None,
+    new: bytes | None,
+    *,
+    modes: tuple[int, int],
+    is_exact: bool = False,
+) -> FileDiff:
+    """The diff of one file; None means that there is no file.
+
+    `modes` are those of both sides, `is_exact` is as for `differs`.
+    """
     name = path_text(path)
     before = "/dev/null" if old is None else f"a/{name}"
     after = "/dev/null" if new is None else f"b/{name}"
-    lines = unified_diff(_lines(old), _lines(new), before.encode(), after.encode())
+    old_lines, new_lines = (
+        _LINE.findall(text if is_exact else _unix(text))
+        for text in (old or b"", new or b"")
+    )
+    lines = list(unified_diff(old_lines, new_lines, before.encode(), after.encode()))
+    added, removed = (
+        sum(line.startswith(sign) for line in lines[2:]) for sign in (b"+", b"-")
+    )
     body = b"".join(lines).decode("utf-8", "replace")
-    kind = "new file\n" if old is None else "deleted\n" if new is None else ""
-    return f"diff --git a/{name} b/{name}\n{kind}{body}".removesuffix("\n")
+    if old is None:
+        kind = f"new file mode {modes[1]:o}\n"
+    elif new is None:
+        kind = f"deleted file mode {modes[0]:o}\n"
+    elif modes[0] != modes[1]:
+        kind = f"old mode {modes[0]:o}\nnew mode {modes[1]:o}\n"
+    else:
+        kind = ""
+    text = f"diff --git a/{name} b/{name}\n{kind}{body}".removesuffix("\n")
+    return FileDiff(text, added, removed)
+
+
+def plain_text(path: bytes) -> str:
+    r"""A path as text; a byte that is not UTF-8 as `\xe9`."""
+    return path.decode("utf-8", "backslashreplace")
 
 
 def path_text(path: bytes) -> str:
     """A path in one line, quoted if it has control characters."""
-    text = path.decode("utf-8", "backslashreplace")
+    return quoted_path(plain_text(path))
+
+
+def quoted_path(text: str) -> str:
+    """A path that is text already, in one line."""
     if _CONTROL.search(text):
         escaped = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
         return f'"{escaped}"'
     return text
 
 
-def _lines(text: bytes | None) -> list[bytes]:
-    return _LINE.findall((text or b"").replace(b"\r\n", b"\n"))
+def _unix(text: bytes) -> bytes:
+    return text.replace(b"\r\n", b"\n")

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from dulwich.ignore import IgnoreFilter, IgnoreFilterManager, read_ignore_patterns
@@ -44,13 +44,20 @@ def text_at(root: Path, path: bytes, max_bytes: int) -> bytes | None:
     return data if len(data) <= max_bytes else None
 
 
-def untracked(root: Path, known: Collection[bytes], exclude: Path) -> Iterator[bytes]:
+def untracked(
+    root: Path,
+    known: Collection[bytes],
+    exclude: Path | None,
+    *,
+    reaches: Callable[[bytes], bool],
+) -> Iterator[bytes]:
     """Paths of files and links that git neither knows nor ignores.
 
-    A folder with a `.git` in it is another project, and is left out.
+    Only folders that `reaches` accepts are looked into. A folder with a `.git` in it is
+    another project, and is left out.
     """
     filters = []
-    if exclude.is_file() and not exclude.is_symlink():
+    if exclude is not None and exclude.is_file() and not exclude.is_symlink():
         with exclude.open("rb") as file:
             filters.append(IgnoreFilter(read_ignore_patterns(file)))
     ignored = IgnoreFilterManager(str(root), filters, ignorecase=False)
@@ -62,6 +69,7 @@ def untracked(root: Path, known: Collection[bytes], exclude: Path) -> Iterator[b
             name
             for name in folders
             if name not in (".git", *links)
+            and reaches(os.fsencode(f"{prefix}{name}"))
             and not os.path.lexists(f"{where}/{name}/.git")
             and not ignored.is_ignored(f"{prefix}{name}/")
         )

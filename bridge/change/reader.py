@@ -2,9 +2,9 @@
 
     python -EPB reader.py PROJECT MOMENT
 
-Reads a `Scope` from stdin, and prints a `Change`, {"refused", "ways"} for a scope that
-names nothing, {"error"}, or {"late"} if nothing could be compared by that moment
-(monotonic). Whatever a repository does to it (a cut pack, a pipe for HEAD, a
+Reads {"scope", "max_chars"} from stdin. Prints a `Change`; {"refused", "ways"} for a
+scope that names nothing; {"error"}; or {"late"} if nothing could be compared by that
+moment (monotonic). Whatever a repository does to it (a cut pack, a pipe for HEAD, a
 blob that unpacks to gigabytes) ends here.
 """
 
@@ -49,17 +49,21 @@ def main(project: str, moment: str) -> None:
     """Read, and print what is known at that moment."""
     # Under -P our package may not be on the path; it goes behind everything else.
     sys.path.append(os.path.abspath(__file__ + "/../../.."))
+    from bridge.change.comparison import change_of
     from bridge.change.repository import Unreadable
     from bridge.change.scope import scope_of
-    from bridge.change.uncommitted import change_of
     from bridge.errors import InvalidRequest
     from bridge.process.time_limit import TooSlow
 
-    scope = scope_of(json.load(sys.stdin))
+    asked = json.load(sys.stdin)
+    scope, max_chars = scope_of(asked["scope"]), asked["max_chars"]
     confine()
     said: dict[str, object]
     try:
-        said = asdict(change_of(Path(project), scope, until_s=float(moment)))
+        change = change_of(
+            Path(project), scope, until_s=float(moment), max_chars=max_chars
+        )
+        said = asdict(change)
     except InvalidRequest as exc:
         said = {"refused": exc.what, "ways": exc.ways}
     except Unreadable as exc:

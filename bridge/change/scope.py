@@ -25,7 +25,8 @@ from bridge.protocol.wording import line_of, quoted
 Kind = Literal["uncommitted", "staged", "commits", "files"]
 
 MAX_PATHS = 1000
-_RANGE = re.compile(r"(.*?)(\.\.\.?)(.*)", re.S)
+# What stands before and after the dots; a path may look so, too.
+RANGE = re.compile(r"(.*?)(\.\.\.?)(.*)", re.S)
 # So begins no revision.
 _PATH_ONLY = re.compile(r"\.{0,2}(/.*)?", re.S)
 _WHAT = {
@@ -80,7 +81,7 @@ class Scope:
                 f"{quoted(word)}: there is a revision before it already",
                 ways=("name two revisions as A..B", "name paths after --"),
             )
-        range_of = _RANGE.fullmatch(word)
+        range_of = RANGE.fullmatch(word)
         if range_of is None:
             return replace(self, base=word)
         if self.kind == "staged":
@@ -96,6 +97,22 @@ class Scope:
             tip=tip or "HEAD",
             from_fork=dots == "...",
         )
+
+    def covers(self, path: bytes) -> bool:
+        """Whether a file counts: it is one of the paths, or in one of the folders."""
+        return not self.paths or any(
+            not each or path == each or path.startswith(each + b"/")
+            for each in self._encoded()
+        )
+
+    def reaches(self, folder: bytes) -> bool:
+        """Whether a file in a folder may count."""
+        return self.covers(folder) or any(
+            each.startswith(folder + b"/") for each in self._encoded()
+        )
+
+    def _encoded(self) -> list[bytes]:
+        return [path.encode("utf-8", "surrogateescape") for path in self.paths]
 
     def as_revision(self) -> "Scope":
         """The scope if its undecided word is a revision.

@@ -294,15 +294,18 @@ def search_memories(context: ToolContext, what: given.Search) -> Any:
 
 def _uncommitted(context: ToolContext) -> tuple[str, list[str]]:
     """What is not committed in the project, as far as it can be said soon."""
+    from bridge.change.comparison import change_of
     from bridge.change.repository import Unreadable
-    from bridge.change.uncommitted import changed
+    from bridge.change.scope import Scope
     from bridge.process.time_limit import TooSlow
 
     project = context.store.place.project
     try:
-        diff, notes = changed(project, until_s=time.monotonic() + _DIFF_S)
+        until_s = time.monotonic() + _DIFF_S
+        change = change_of(project, Scope(), until_s=until_s)
     except (Unreadable, TooSlow) as exc:
         return "", [str(exc)]
+    diff, notes = change.diff, list(change.notes)
     if len(diff) > _DIFF_CHARS:
         notes = [*notes, f"cut after {_DIFF_CHARS:,} of {len(diff):,} characters"]
     return diff[:_DIFF_CHARS], notes

@@ -16,6 +16,8 @@ from bridge.change.change import Change
 from bridge.validation.answers import ORDER
 from bridge.validation.report import Validation, ValidatorReport, Verdict
 
+MAX_PATHS = 100
+
 
 def validation_of(
     change: Change,
@@ -38,6 +40,7 @@ def validation_of(
         scope=str(change.scope),
         complexity=complexity,
         files=len(change.files) + change.more_files,
+        paths=tuple(file.path for file in change.files[:MAX_PATHS]),
         left_out=() if change.is_empty else change.notes,
         reports=tuple(reports),
         duration=duration,

@@ -5,6 +5,7 @@ An `AgentOutput` is read as well: its status is the verdict, its evidence the ch
 Whatever else an answer lacks is a doubt, and with a doubt nothing is approved.
 """
 
+import re
 from typing import Any
 
 from bridge.protocol.claimed_commands import rests_on_evidence
@@ -21,6 +22,8 @@ OF_STATUS = {
     "failed": Verdict.REJECTED,
 }
 _WORDS = {str(each): each for each in Verdict if each is not Verdict.NOTHING}
+# A file with its line, as compilers write it.
+_PLACED = re.compile(r"(.+?):([1-9]\d{0,8})(?::\d+)?")
 # From the best to the worst.
 ORDER = (Verdict.APPROVED, Verdict.NEEDS_REVIEW, Verdict.REJECTED)
 
@@ -156,6 +159,8 @@ def _issues(value: dict[str, Any]) -> tuple[list[Issue], int]:
         try:
             fields = {"message": item} if isinstance(item, str) else dict(item)
             known = {name: fields[name] for name in Issue.fields if name in fields}
+            if placed := _PLACED.fullmatch(known.get("file") or ""):
+                known |= {"file": placed[1], "line": known.get("line", int(placed[2]))}
             found.append(Issue.model_validate({"severity": "warning", **known}))
         except (TypeError, ValueError):
             lost += 1

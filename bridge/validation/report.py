@@ -105,6 +105,7 @@ class Validation(Value):
         scope: what was looked at, in words: `what is staged, in src`.
         complexity: trivial, low, medium or high; None if the change is empty.
         files: how many files the change touches.
+        paths: the first of them, relative to the project.
         left_out: what of the change no validator was shown, in sentences.
         reports: of each validator, in the order in which they were asked for.
         duration: in milliseconds, of the whole.
@@ -116,6 +117,7 @@ class Validation(Value):
     scope: Words = ""
     complexity: str | None = None
     files: Count = 0
+    paths: tuple[Words, ...] = ()
     left_out: tuple[Words, ...] = ()
     reports: tuple[ValidatorReport, ...] = ()
     duration: Milliseconds = 0

@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bridge.change.collect import Change, read_change
+from bridge.change.collect import read_change
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NOTHING = Change("", ("Nothing differs from the last commit",))
+NOTHING = ("", ("Nothing differs from the last commit",))
+
+
+def told(project: Path) -> tuple[str, tuple[str, ...]]:
+    """What an agent is shown."""
+    change = read_change(project)
+    return change.diff, change.notes
 
 
 def git(folder: Path, *words: str) -> str:
@@ -48,7 +54,7 @@ def made(folder: Path, *options: str) -> Path:
 
 
 def test_no_change(project):
-    assert read_change(project) == NOTHING
+    assert told(project) == NOTHING
 
 
 def test_staged_unstaged_new_and_deleted_files(project):
@@ -59,9 +65,12 @@ def test_staged_unstaged_new_and_deleted_files(project):
     (project / "b.txt").unlink()
     (project / "new.py").write_text("x = 1\n")
 
-    assert read_change(project) == Change(
+    diff, notes = told(project)
+
+    assert notes == ()
+    assert diff == (
         "diff --git a/b.txt b/b.txt\n"
-        "deleted\n"
+        "deleted file mode 100644\n"
         "--- a/b.txt\n"
         "+++ /dev/null\n"
         "@@ -1 +0,0 @@\n"
@@ -77,7 +86,7 @@ def test_staged_unstaged_new_and_deleted_files(project):
         "+four\n"
         "\\ No newline at end of file\n"
         "diff --git a/new.py b/new.py\n"
-        "new file\n"
+        "new file mode 100644\n"
         "--- /dev/null\n"
         "+++ b/new.py\n"
         "@@ -0,0 +1 @@\n"
@@ -117,8 +126,9 @@ def test_ignored_files_are_left_alone_and_secrets_named(project):
     (project / ".env").write_text("KEY=hunter2\n")
     (project / "k.bin").write_bytes(b"\0\1")
 
-    assert read_change(project) == Change(
-        "", ("Left out, it may hold secrets: .env", "Left out, binary: k.bin")
+    assert told(project) == (
+        "",
+        ("Left out, it may hold secrets: .env", "Left out, binary: k.bin"),
     )
 
 
@@ -159,7 +169,7 @@ def test_ends_of_lines_are_no_change(project):
     """They are a setting, and settings are not read."""
     (project / "b.txt").write_bytes(b"b\r\n")
 
-    assert read_change(project) == NOTHING
+    assert told(project) == NOTHING
 
 
 def test_names_with_line_breaks_stay_on_one_line(project):
@@ -175,15 +185,15 @@ def test_linked_worktrees_and_submodules(project, tmp_path):
         str(project), "sub")  # fmt: skip
     git(outer, "commit", "-qm", "sub")
     for folder in (tmp_path / "wt", outer / "sub"):
-        assert read_change(folder) == NOTHING
+        assert told(folder) == NOTHING
         (folder / "b.txt").write_text("c\n")
         assert "-b\n+c" in read_change(folder).diff
-    assert read_change(outer) == NOTHING
+    assert told(outer) == NOTHING
 
 
 def test_a_long_hash(tmp_path):
     project = made(tmp_path / "app", "--object-format=sha256")
-    assert read_change(project) == NOTHING
+    assert told(project) == NOTHING
     (project / "b.txt").write_text("c\n")
 
     assert "-b\n+c" in read_change(project).diff
@@ -232,7 +242,7 @@ def test_a_partial_clone_fetches_nothing(project, tmp_path):
 
     change = read_change(clone)
 
-    assert "Left out, changed, and this clone lacks its old text" in str(change)
+    assert "Left out, changed, and this clone lacks its text" in str(change)
     assert not marker.exists()
 
 

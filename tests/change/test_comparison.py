@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from dulwich.repo import Repo
 
-from bridge.change import uncommitted
+from bridge.change import comparison, sides
+from bridge.change.scope import Scope
 
 if TYPE_CHECKING:
     import os
@@ -24,14 +25,18 @@ def test_the_time_ends_among_files_that_take_little_each(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("text\n")
     for number in range(1500):
         (tmp_path / f"empty{number}").touch()
-    stat_at = uncommitted.stat_at
+    stat_at = sides.stat_at
 
     def slow_stat(root: Path, path: bytes) -> os.stat_result | None:
         time.sleep(0.002)
         return stat_at(root, path)
 
-    monkeypatch.setattr(uncommitted, "stat_at", slow_stat)
-    diff, notes = uncommitted.changed(tmp_path, until_s=time.monotonic() + 1)
+    monkeypatch.setattr(sides, "stat_at", slow_stat)
+    until_s = time.monotonic() + 1
+    change = comparison.change_of(tmp_path, Scope(), until_s=until_s)
 
-    assert "+text" in diff
-    assert notes[0] == "The time for reading the change was up: there may be more"
+    assert "+text" in change.diff
+    assert not change.is_whole
+    assert change.notes[0] == (
+        "The time for reading the change was up: there may be more"
+    )

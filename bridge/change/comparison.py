@@ -1,0 +1,238 @@
+"""Compare two sides, file by file, within a time and a number of characters.
+
+Of a file that is too large, binary, secret or missing in this clone only the path is
+named. A renamed file is one that went and one that came.
+"""
+
+import os
+import time
+from pathlib import Path
+
+from dulwich.patch import is_binary
+
+from bridge.change.change import Change, ChangedFile
+from bridge.change.diffs import (
+    FileDiff,
+    differs,
+    file_diff,
+    path_text,
+    plain_text,
+)
+from bridge.change.scope import Scope
+from bridge.change.secrets import is_secret
+from bridge.change.sides import (
+    MAX_FILE_BYTES,
+    PLAIN,
+    SUBMODULE,
+    Found,
+    LeftOut,
+)
+from bridge.change.two_sides import Sides, sides_of
+from bridge.process.time_limit import TooSlow, within
+
+# Of the diff; and the share of them that one file may take.
+MAX_CHARS = 60_000
+_FILE_SHARE = 3
+MAX_NAMED = 40
+# How many files are listed, and of how many characters their paths are in all.
+MAX_FILES = 2000
+MAX_PATH_CHARS = 200_000
+# The share of the time that one file may take: the others must be compared, too.
+_SHARE = 1 / 4
+# Less room than this is not used.
+_MIN_ROOM = 200
+_BINARY = "binary"
+_LFS = b"version https://git-lfs.github.com/spec/v1\n"
+
+
+def change_of(
+    project: Path, scope: Scope, *, until_s: float, max_chars: int = MAX_CHARS
+) -> Change:
+    """The change, as far as it is known at `until_s`, and notes on what is left out.
+
+    Raises:
+        Unreadable: there is no repository that may be read.
+        InvalidRequest: the scope names what is not there, or is not clear.
+        TooSlow: the time was up before anything could be compared.
+    """
+    with within(until_s - time.monotonic()):
+        sides = sides_of(project, scope)
+    return _Comparison(sides, until_s, max_chars).result()
+
+
+class _Comparison:
+    """One look at two sides: gathers diffs, and names of what is left out."""
+
+    def __init__(self, sides: Sides, until_s: float, max_chars: int) -> None:
+        self._sides = sides
+        self._until_s = until_s
+        self._max_chars = max_chars
+        self._over = f"over {max_chars:,} characters in all"
+        self._diffs: list[str] = []
+        self._size = 0
+        # Why something is left out -> the paths.
+        self._left_out: dict[str, list[str]] = {}
+        self._files: list[ChangedFile] = []
+        self._more_files = 0
+        self._path_chars = 0
+        self._is_in_files = True
+
+    def result(self) -> Change:
+        is_all = self._look_at_all()
+        notes = [
+            f"Left out, {why}: {_listed(paths)}"
+            for why, paths in self._left_out.items()
+        ]
+        if not is_all:
+            notes.insert(0, "The time for reading the change was up: there may be more")
+        if not self._diffs and not notes:
+            notes = [self._sides.nothing]
+        return Change(
+            "\n".join(self._diffs),
+            tuple(notes),
+            files=tuple(self._files),
+            more_files=self._more_files,
+            is_whole=is_all and not self._left_out,
+            scope=self._sides.scope,
+            base=self._sides.base,
+            tip=self._sides.tip,
+            is_in_files=is_all and self._is_in_files,
+        )
+
+    def _look_at_all(self) -> bool:
+        """Compare every file; False if the time was up before the end."""
+        left_s = self._until_s - time.monotonic()
+        try:
+            with within(left_s):
+                for path in self._sides.paths():
+                    # The alarm may have gone off inside a file's own limit.
+                    if time.monotonic() >= self._until_s:
+                        return False
+                    self._look_within(path, left_s * _SHARE)
+        except TooSlow:
+            return False
+        return True
+
+    def _look_within(self, path: bytes, seconds: float) -> None:
+        """Compare a file; one that takes too long is only named."""
+        old = self._sides.old.find(path)
+        new: Found | None = None
+        try:
+            with within(seconds):
+                new = self._sides.new.find(path, old)
+                if old != new or path in self._sides.unmerged:
+                    self._look_at(path, old, new)
+        except LeftOut as exc:
+            self._leave_out(path, old, new, str(exc))
+        except (TooSlow, MemoryError):
+            self._leave_out(path, old, new, "it takes too much to compare")
+
+    def _look_at(self, path: bytes, old: Found | None, new: Found | None) -> None:
+        """Show how a file differs.
+
+        Raises:
+            LeftOut: it is only to be named.
+        """
+        if SUBMODULE in (old and old.mode, new and new.mode):
+            raise LeftOut("another commit of a submodule")
+        if path in self._sides.unmerged:
+            raise LeftOut("a merge has left it open")
+        if is_secret(os.fsdecode(path).split("/")):
+            raise LeftOut("it may hold secrets")
+        if self._size >= self._max_chars - _MIN_ROOM:
+            # A tool may have made a whole folder of files.
+            raise LeftOut(self._over)
+        before, after = self._texts(path, old, new)
+        is_exact = new is None or new.sha is not None
+        modes = old.mode if old else PLAIN, new.mode if new else PLAIN
+        is_both = before is not None and after is not None and modes[0] == modes[1]
+        if is_both and not differs(before or b"", after or b"", is_exact=is_exact):
+            return
+        if hidden := _why_not_shown(before, after):
+            raise LeftOut(hidden)
+        diff = file_diff(path, before, after, modes=modes, is_exact=is_exact)
+        self._add(path, old, new, diff)
+
+    def _texts(
+        self, path: bytes, old: Found | None, new: Found | None
+    ) -> tuple[bytes | None, bytes | None]:
+        """Both texts; None where there is no file. The same text is not read."""
+        if old is not None and new is not None and old.sha == new.sha:
+            return b"", b""
+        return (
+            None if old is None else self._sides.old.text(path, old),
+            None if new is None else self._sides.new.text(path, new),
+        )
+
+    def _add(
+        self, path: bytes, old: Found | None, new: Found | None, diff: FileDiff
+    ) -> None:
+        text, why = diff.text, None
+        most = self._max_chars // _FILE_SHARE
+        if len(text) > most:
+            text = text[:most].rpartition("\n")[0]
+            why = f"what comes after its first {most:,} characters"
+        if self._size + len(text) > self._max_chars:
+            why = self._over
+        else:
+            self._size += len(text) + 1
+            self._diffs.append(text)
+        if why is not None:
+            self._left_out.setdefault(why, []).append(path_text(path))
+        self._list(path, old, new, diff, is_shown=why is None)
+
+    def _leave_out(
+        self, path: bytes, old: Found | None, new: Found | None, why: str
+    ) -> None:
+        self._left_out.setdefault(why, []).append(path_text(path))
+        self._list(path, old, new, None, is_shown=False, is_binary=why == _BINARY)
+
+    def _list(
+        self,
+        path: bytes,
+        old: Found | None,
+        new: Found | None,
+        diff: FileDiff | None,
+        *,
+        is_shown: bool,
+        is_binary: bool = False,
+    ) -> None:
+        """List a file among those that differ."""
+        sides = self._sides
+        if not sides.is_new_in_files and not sides.files.holds(path, new):
+            self._is_in_files = False
+        name = plain_text(path)
+        self._path_chars += len(name)
+        if len(self._files) >= MAX_FILES or self._path_chars > MAX_PATH_CHARS:
+            self._more_files += 1
+            return
+        self._files.append(
+            ChangedFile(
+                name,
+                added=diff.added if diff else None,
+                removed=diff.removed if diff else None,
+                is_new=old is None,
+                is_deleted=new is None,
+                is_binary=is_binary,
+                is_shown=is_shown,
+                is_plain=new is None or new.mode == PLAIN,
+            )
+        )
+
+
+def _why_not_shown(old: bytes | None, new: bytes | None) -> str | None:
+    """Why a change of these texts is not for a prompt; None if it is."""
+    is_lfs = old is not None and old.startswith(_LFS)
+    if is_lfs and new is not None and not new.startswith(_LFS):
+        return "its text is kept by Git LFS"
+    if max(len(old or b""), len(new or b"")) > MAX_FILE_BYTES:
+        return "changed, too large"
+    if any(is_binary(text) for text in (old, new) if text is not None):
+        return _BINARY
+    return None
+
+
+def _listed(paths: list[str]) -> str:
+    more = len(paths) - MAX_NAMED
+    shown = ", ".join(paths[:MAX_NAMED])
+    return f"{shown} and {more:,} more" if more > 0 else shown

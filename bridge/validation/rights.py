@@ -1,0 +1,36 @@
+"""What a validator can look at, by its definition. Pure."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bridge.change.change import Change
+
+if TYPE_CHECKING:
+    from bridge.agents.definition import Definition
+
+
+def can_read(definition: "Definition") -> bool:
+    """Whether it can read the files itself, and so what a diff leaves out."""
+    return _has(definition, "Read")
+
+
+def why_not(definition: "Definition", change: Change) -> str | None:
+    """Why a validator cannot judge this change; None if it can.
+
+    One that runs commands runs them on the files of the project. What those are not,
+    it would approve unseen.
+    """
+    if change.is_in_files or not _has(definition, "Bash"):
+        return None
+    return (
+        "it runs commands on the files of the project, and what it was to judge is not "
+        f"in them ({change.scope}); check it out, or choose others"
+    )
+
+
+def _has(definition: "Definition", tool: str) -> bool:
+    def named(rules: Sequence[str]) -> bool:
+        return any(rule.partition("(")[0] == tool for rule in rules)
+
+    tools = definition.tools
+    return (tools is None or named(tools)) and tool not in definition.blocked_tools

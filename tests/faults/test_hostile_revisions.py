@@ -1,0 +1,175 @@
+"""A stranger's repository, whose commits and index are named: it stays data (P8)."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import gitworld
+import pytest
+from dulwich.index import Index, IndexEntry
+from dulwich.objects import Blob, Commit, Tree
+from dulwich.repo import Repo
+
+from bridge.change.collect import read_change
+from bridge.change.scope import parse_scope
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.faults
+
+SECRET = "-----BEGIN SECRET-----\n"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> gitworld.Repository:
+    (tmp_path / "beside").write_text(SECRET)
+    repo = gitworld.Repository(tmp_path / "app")
+    repo.write("a", "1\n")
+    repo.commit("second")
+    return repo
+
+
+def commit_of(folder: Path, *path: bytes) -> str:
+    """A commit with a file at a path that git itself would refuse."""
+    with Repo(str(folder)) as git:
+        found, mode = Blob.from_string(b"x\n"), 0o100644
+        git.object_store.add_object(found)
+        for name in reversed(path):
+            tree = Tree()
+            tree.add(name, mode, found.id)
+            git.object_store.add_object(tree)
+            found, mode = tree, 0o040000
+        commit = Commit()
+        commit.tree = found.id
+        commit.author = commit.committer = b"A <a@x.org>"
+        commit.author_time = commit.commit_time = 1
+        commit.author_timezone = commit.commit_timezone = 0
+        commit.message = b"x"
+        git.object_store.add_object(commit)
+        return commit.id.decode()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [(b"..", b"beside"), (b".", b"a"), (b"sub", b"..", b"..", b"beside"), (b".GIT", b"config")],
+)  # fmt: skip
+@pytest.mark.parametrize("words", [["{}"], ["{}..HEAD"], ["HEAD..{}"], ["HEAD...{}"]])
+def test_a_path_that_leaves_the_project_is_refused(repo, path, words):
+    """Otherwise the file beside the project would be in the prompt."""
+    made = commit_of(repo.folder, *path)
+    repo.git("update-ref", "refs/heads/evil", made)
+    scope = parse_scope([words[0].format("evil"), "--"])
+    if "..." in words[0]:
+        scope = parse_scope([f"evil...{made}", "--"])
+
+    change = read_change(repo.folder, scope)
+
+    assert SECRET not in str(change)
+    assert not change.is_whole
+    assert "which is no plain path" in change.notes[0]
+    repo.git("update-ref", "refs/heads/main", made)
+    assert SECRET not in str(read_change(repo.folder))
+
+
+def test_an_index_that_leaves_the_project_is_refused(repo):
+    file = repo.folder / ".git" / "index"
+    index = Index(str(file))
+    index[b"../beside"] = IndexEntry(0, 0, 0, 0, 0o100644, 0, 0, 0, b"1" * 40)
+    index.write()
+
+    for staged in (False, True):
+        change = read_change(repo.folder, parse_scope([], staged=staged))
+        assert SECRET not in str(change)
+        assert "which is no plain path" in change.notes[0]
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "ln -s ../../../../other/.git/refs/heads/main .git/refs/heads/evil",
+        "echo ref: ../../other/.git/refs/heads/main > .git/refs/heads/evil",
+        "ln -s ../../../other/.git/refs/heads .git/refs/evil; :",
+        "rm .git/packed-refs; ln -s ../../other/.git/packed-refs .git/packed-refs",
+        "ln -s ../../other/.git/shallow .git/shallow",
+    ],
+)
+def test_a_name_that_leads_to_another_repository_is_refused(repo, tmp_path, harm):
+    other = gitworld.Repository(tmp_path / "other")
+    other.write("a", SECRET)
+    other.commit("secret")
+    other.git("branch", "evil")
+    repo.git("pack-refs", "--all")
+    subprocess.run(["sh", "-c", harm], cwd=repo.folder, check=True)
+    for name in ("evil", "refs/evil/evil"):
+        try:
+            change = read_change(repo.folder, parse_scope([name, "--"]))
+        except Exception as exc:  # noqa: BLE001 - refused is fine
+            assert SECRET not in str(exc)
+            continue
+        assert SECRET not in str(change)
+        assert not change.is_whole or change.base == repo.tip("HEAD")
+
+
+def test_nothing_runs_when_commits_are_compared(repo, tmp_path):
+    """No filter, text conversion, external diff or fetch, whatever is configured."""
+    marker = tmp_path / "ran"
+    script = tmp_path / "trap"
+    script.write_text(f"#!/bin/sh\necho ran >> {marker}\ncat\n")
+    script.chmod(0o755)
+    for name in ("diff.external", "diff.t.textconv", "diff.t.command", "core.fsmonitor",
+                 "filter.f.clean", "filter.f.smudge", "core.sshCommand"):  # fmt: skip
+        repo.git("config", name, str(script))
+    repo.write(".gitattributes", "* diff=t filter=f\n")
+
+    for words in (["HEAD~1..HEAD"], ["HEAD~1...HEAD"], ["HEAD~1"]):
+        assert read_change(repo.folder, parse_scope([*words, "--"])).files
+    read_change(repo.folder, parse_scope([], staged=True))
+
+    assert not marker.exists()
+
+
+def test_a_forged_commit_graph_hides_nothing(repo):
+    """It could say that a branch never left the other one."""
+    repo.git("checkout", "-qb", "feature")
+    repo.write("b", "1\n")
+    repo.commit("third")
+    repo.git("commit-graph", "write", "--reachable")
+    graph = repo.folder / ".git" / "objects" / "info" / "commit-graph"
+    graph.chmod(0o644)
+    graph.write_bytes(graph.read_bytes().replace(b"\0\0\0\1", b"\0\0\0\0"))
+
+    change = read_change(repo.folder, parse_scope(["main...feature", "--"]))
+
+    assert [each.path for each in change.files] == ["b"]
+
+
+def test_a_tree_that_unpacks_to_millions_ends_in_time(repo):
+    """Each tree holds the one before it ten times."""
+    with Repo(str(repo.folder)) as git:
+        found, mode = Blob.from_string(b"x\n"), 0o100644
+        git.object_store.add_object(found)
+        for _ in range(8):
+            tree = Tree()
+            for name in range(10):
+                tree.add(b"%d" % name, mode, found.id)
+            git.object_store.add_object(tree)
+            found, mode = tree, 0o040000
+    made = repo.git("commit-tree", found.id.decode(), "-m", "bomb").strip()
+
+    change = read_change(repo.folder, parse_scope([f"HEAD..{made}"]), timeout_s=4)
+
+    assert not change.is_whole
+    assert change.notes[0].startswith("The change could not be read: ")
+
+
+def test_ten_thousand_files_are_counted_and_not_all_listed(repo):
+    for number in range(3000):
+        repo.write(f"made/{number}.txt", "x\n")
+
+    change = read_change(repo.folder, timeout_s=30)
+
+    assert len(change.files) + change.more_files == 3000
+    assert len(change.files) == 2000
+    assert not change.is_whole
