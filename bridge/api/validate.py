@@ -18,7 +18,7 @@ from bridge.change.scope import Scope, parse_scope
 from bridge.errors import InvalidRequest
 from bridge.protocol.type_checks import check
 from bridge.protocol.wording import quoted
-from bridge.validation.complexity import VALIDATORS, Complexity
+from bridge.validation.complexity import Complexity, usual_for
 from bridge.validation.escalation import ESCALATE_TO
 from bridge.validation.plans import Look, Work, build_plan, validate_plan
 
@@ -91,9 +91,9 @@ def _scope(runner: Runner, scope: Any, staged: bool) -> Scope:  # noqa: FBT001 -
     words = [scope] if isinstance(scope, str) else list(scope or ())
     check(scope=words)
     project = runner.store.place.project
-    return parse_scope(
-        words, staged=staged, project=str(project), folder=str(Path.cwd())
-    )
+    here = Path.cwd().resolve()
+    folder = here if project in (here, *here.parents) else project
+    return parse_scope(words, staged=staged, project=str(project), folder=str(folder))
 
 
 def _look(
@@ -103,7 +103,7 @@ def _look(
     complexity = given.get("complexity")
     if complexity is not None:
         complexity = _one_of("complexity", complexity, [*map(str, Complexity)])
-    usual = VALIDATORS[Complexity(complexity or Complexity.HIGH)]
+    usual = usual_for(Complexity(complexity or Complexity.HIGH))
     found = find_validators(
         runner.settings,
         runner.store.place.project,

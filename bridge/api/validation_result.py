@@ -11,6 +11,7 @@ from bridge.flow.filling import as_text
 from bridge.validation.build import Outcome
 from bridge.validation.names import BUILD, BUILT, OUTCOME, VALIDATE, VERDICT
 from bridge.validation.report import Validation, Verdict
+from bridge.validation.words import verdict_of
 
 if TYPE_CHECKING:
     from bridge.engine.run import Run
@@ -62,6 +63,20 @@ def kind_of(seen: RunView) -> str:
         if "tool" in detail
     ]
     return next((kinds[each] for each in reversed(tools) if each in kinds), "")
+
+
+def end_of(kind: str, found: Any) -> tuple[bool, str]:
+    """Whether a run of this kind has come to a good end, and what it says of that.
+
+    A change that is empty is neither approved nor is anything wrong with it.
+    """
+    if kind == BUILD:
+        built = Outcome.model_validate(found)
+        last = built.rounds[-1]
+        return built.is_approved, "\n".join(verdict_of(last))
+    seen = Validation.model_validate(found)
+    is_good = seen.verdict in (Verdict.APPROVED, Verdict.NOTHING)
+    return is_good, "\n".join(verdict_of(seen))
 
 
 def validation_of_run(store: Store, run_id: str) -> Validation:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bridge.agents.known_agents import Agents
 from bridge.errors import InvalidRequest
 from bridge.validation.plans import Asked
+from bridge.validation.rights import can_read, runs_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 # How long a validator may take whose definition does not say.
 USUAL_S = 900.0
 MAX_VALIDATORS = 20
-_READ = "Read"
 
 
 def find_validators(
@@ -64,8 +64,8 @@ def _asked(definition: Definition, timeout_s: float | None) -> Asked:
         definition.name,
         own_s if timeout_s is None else min(own_s, timeout_s),
         must_verify=definition.require_verified_evidence,
-        can_read=_READ not in definition.blocked_tools
-        and (definition.tools is None or _READ in definition.tools),
+        can_read=can_read(definition),
+        runs_commands=runs_commands(definition),
     )
 
 

@@ -59,17 +59,19 @@ def _verdict(caller: Caller, given: dict[str, Any]) -> Any:
     run, answers = caller.run, caller.answers
     seen = answers.output("change")
     call: ChangeCall = caller.details["details"]["change"]["change"]
-    asked = {name: call["validators"][name] for name in seen["validators"]}
+    known = call["validators"]
+    asked = [known[name] for name in seen["validators"]]
     takes_degraded = given["accept_degraded"]
     reports = [
-        _report(answers, name, each, takes_degraded=takes_degraded)
-        for name, each in asked.items()
+        _report(answers, name, known[name], takes_degraded=takes_degraded)
+        for name in seen["validators"]
     ]
+    reports += [no_report(name, why) for name, why in seen["unable"].items()]
     made = validation_of(
         change_of(seen["change"]),
         reports,
         complexity=seen["complexity"],
-        can_read=bool(asked) and all(each["canRead"] for each in asked.values()),
+        can_read=bool(asked) and all(each["canRead"] for each in asked),
         duration=max(0, caller.state.now_ms() - run["nodes"]["change"].get("at", 0)),
     ).with_(run=run["run"])
     output = {"validation": made.to_data(), "before": run["vars"].get(LAST)}

@@ -206,11 +206,13 @@ class ValidatorNode(TypedDict):
         node: the step that asks it.
         mustVerify: it must show evidence of a command that was seen to succeed.
         canRead: it can read the files of the project.
+        runsCommands: it runs commands on them.
     """
 
     node: str
     mustVerify: bool
     canRead: bool
+    runsCommands: bool
 
 
 class ChangeCall(TypedDict, total=False):

@@ -62,12 +62,14 @@ class Asked(NamedTuple):
         timeout_s: how long it may take.
         must_verify: it must show evidence of a command that was seen to succeed.
         can_read: it can read the files of the project.
+        runs_commands: it runs commands on them.
     """
 
     agent: str
     timeout_s: float
     must_verify: bool = False
     can_read: bool = False
+    runs_commands: bool = False
 
 
 class Look(NamedTuple):
@@ -241,6 +243,7 @@ class _Plan:
                 "node": names[each.agent],
                 "mustVerify": each.must_verify,
                 "canRead": each.can_read,
+                "runsCommands": each.runs_commands,
             }
             for each in look.validators
         }

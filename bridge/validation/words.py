@@ -126,6 +126,12 @@ def as_task(task: str, validations: Sequence[Validation]) -> dict[str, Any]:
     }
 
 
+def verdict_of(validation: Validation) -> Iterator[str]:
+    """A verdict, and what validators found, a line each."""
+    yield f"{validation.verdict}: {validation.scope}"
+    yield from found_by(validation)
+
+
 def found_by(validation: Validation) -> Iterator[str]:
     """What validators found, a line each: errors first, and of each who is no help."""
     issues = [(each, issue) for each in validation.reports for issue in each.issues]

@@ -20,7 +20,8 @@ from bridge.change.scope import MAX_PATHS, Scope, scope_of
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
 from bridge.store.work_folder import check_folder
-from bridge.validation.complexity import VALIDATORS, Assessment, Complexity, assess
+from bridge.validation.complexity import Assessment, Complexity, assess, usual_for
+from bridge.validation.rights import why_not_run
 from bridge.validation.words import look_words
 
 if TYPE_CHECKING:
@@ -105,10 +106,16 @@ def _chosen(change: Change, both: list[str], call: ChangeCall) -> dict[str, Any]
     assessed = assess(change)
     complexity = Complexity(call.get("complexity") or assessed.complexity)
     known = call["validators"]
-    fitting = VALIDATORS[complexity] if "complexity" in call else assessed.validators
+    fitting = usual_for(complexity) if "complexity" in call else assessed.validators
+    fitting = tuple(n for n in fitting if n != _SYNTAX or assessed.parsable)
     names = [*known] if call.get("named") else [n for n in fitting if n in known]
     # Nobody can judge what could not be read at all.
     names = names if change.files else []
+    unable = {
+        name: why_not_run(change)
+        for name in names
+        if known[name]["runsCommands"] and not change.is_in_files
+    }
     context = change.as_context()
     if both:
         more = f" and {len(both) - _MAX_NAMED} more" if len(both) > _MAX_NAMED else ""
@@ -118,7 +125,9 @@ def _chosen(change: Change, both: list[str], call: ChangeCall) -> dict[str, Any]
         "change": asdict(change),
         "context": context,
         "complexity": complexity if change.files else None,
-        "validators": names,
+        # A validator that was chosen and cannot judge this approves nothing.
+        "validators": [n for n in names if n not in unable],
+        "unable": unable,
         "prompts": {name: _prompt(name, assessed, call["intent"]) for name in names},
     }
 

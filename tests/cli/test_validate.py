@@ -121,7 +121,9 @@ def test_a_validator_of_the_project_counts_only_once_it_is_trusted(changed, host
     assert agents.asked == []
 
 
-def test_a_validator_that_does_not_answer_in_time_approves_nothing(changed, host, until):
+def test_a_validator_that_does_not_answer_in_time_approves_nothing(
+    changed, host, until
+):
     ran = changed.start("validate", *TWO, "--timeout", "3s", "--json")
     asked = until(host.claim)
     (logic,) = (each for each in asked if each.agent_type == "validator-logic")
