@@ -11,6 +11,7 @@ from bridge.cli.run_text import stands, ways_out
 from bridge.cli.screen import Styled
 from bridge.engine.view import view
 from bridge.host.output import one_line
+from bridge.store.sessions import live_sessions
 from bridge.validation.names import BUILD
 from bridge.validation.report import Severity, Verdict
 from bridge.validation.words import issue_line
@@ -51,6 +52,8 @@ def end_of_validation(bridge: Bridge, found: Validation, *, as_json: bool) -> in
         say_json(found)
     else:
         say(*validation_lines(found))
+    if few := few_slots(bridge, found):
+        complain(few)
     return _end(bridge, found.run, of_verdict(found.verdict))
 
 
@@ -64,6 +67,22 @@ def end_of_build(bridge: Bridge, done: BuildResult, *, as_json: bool) -> int:
         return Exit.OK
     code = Exit.FAILED if done.verdict is Verdict.NOTHING else of_verdict(done.verdict)
     return _end(bridge, done.run, code)
+
+
+def few_slots(bridge: Bridge, found: Validation) -> str:
+    """That validators had to wait for one another, and the way out; or nothing."""
+    asked = sum(report.request_id is not None for report in found.reports)
+    if found.run is None:
+        return ""
+    route = view(bridge.store, found.run).run["ask"].get("route", "host")
+    sessions = len(live_sessions(bridge.store)) if route == "host" else 1
+    slots = bridge.settings.slots * max(1, sessions)
+    if route == "local" or asked <= slots:
+        return ""
+    return (
+        f"{asked} validators had {slots} slots, so that some waited for others; all at "
+        f"once: hostbridge config set slots {asked}"
+    )
 
 
 def _end(bridge: Bridge, run_id: str | None, code: Exit) -> Exit:

@@ -157,3 +157,13 @@ def test_a_run_that_was_paused_ends_as_the_command_does(changed, host, until):
     assert again.code == 1, again
     assert "shop.py:1: error: a price of 1 [validator-logic]" in again.out
     assert APPROVED["summary"] not in again.out
+
+
+def test_validators_that_wait_for_one_another_are_named_with_the_way_out(changed, host):
+    changed.env["BRIDGE_SLOTS"] = "1"
+
+    ran, _ = validate(changed, host, *TWO)
+
+    assert ran.code == 0
+    assert "2 validators had 1 slots" in ran.err
+    assert ran.err.splitlines()[-1].endswith("hostbridge config set slots 2")

@@ -194,7 +194,9 @@ def test_a_kill_at_any_system_call_of_a_verdict_changes_nothing(record_property)
 def told_builder(store: Store) -> list[str]:
     """What the builder is asked in the second round, and nobody else."""
     run = only_run(store)
-    found = [json.loads(f.read_text()) for f in store.place.state.glob("requests/[!.]*")]
+    found = [
+        json.loads(f.read_text()) for f in store.place.state.glob("requests/[!.]*")
+    ]
     return sorted(
         f"{each['requestId']} {each['prompt']}".replace(run, "RUN") for each in found
     )
