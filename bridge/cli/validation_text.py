@@ -80,7 +80,7 @@ def few_slots(bridge: Bridge, found: Validation) -> str:
     if route == "local" or asked <= slots:
         return ""
     return (
-        f"{asked} validators had {slots} slots, so that some waited for others; all at "
+        f"{asked} validators had {counted(slots, 'slot')}, so that some waited; all at "
         f"once: hostbridge config set slots {asked}"
     )
 
