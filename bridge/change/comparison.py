@@ -45,7 +45,7 @@ _BINARY = "binary"
 _LFS = b"version https://git-lfs.github.com/spec/v1\n"
 
 
-def change_of(
+def compare(
     project: Path, scope: Scope, *, until_s: float, max_chars: int = MAX_CHARS
 ) -> Change:
     """The change, as far as it is known at `until_s`, and notes on what is left out.

@@ -49,7 +49,7 @@ def main(project: str, moment: str) -> None:
     """Read, and print what is known at that moment."""
     # Under -P our package may not be on the path; it goes behind everything else.
     sys.path.append(os.path.abspath(__file__ + "/../../.."))
-    from bridge.change.comparison import change_of
+    from bridge.change.comparison import compare
     from bridge.change.repository import Unreadable
     from bridge.change.scope import scope_of
     from bridge.errors import InvalidRequest
@@ -60,7 +60,7 @@ def main(project: str, moment: str) -> None:
     confine()
     said: dict[str, object]
     try:
-        change = change_of(
+        change = compare(
             Path(project), scope, until_s=float(moment), max_chars=max_chars
         )
         said = asdict(change)

@@ -294,7 +294,7 @@ def search_memories(context: ToolContext, what: given.Search) -> Any:
 
 def _uncommitted(context: ToolContext) -> tuple[str, list[str]]:
     """What is not committed in the project, as far as it can be said soon."""
-    from bridge.change.comparison import change_of
+    from bridge.change.comparison import compare
     from bridge.change.repository import Unreadable
     from bridge.change.scope import Scope
     from bridge.process.time_limit import TooSlow
@@ -302,7 +302,7 @@ def _uncommitted(context: ToolContext) -> tuple[str, list[str]]:
     project = context.store.place.project
     try:
         until_s = time.monotonic() + _DIFF_S
-        change = change_of(project, Scope(), until_s=until_s)
+        change = compare(project, Scope(), until_s=until_s)
     except (Unreadable, TooSlow) as exc:
         return "", [str(exc)]
     diff, notes = change.diff, list(change.notes)

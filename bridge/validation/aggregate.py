@@ -58,7 +58,8 @@ def decide(
         found.append((Verdict.NEEDS_REVIEW, "no validator was asked"))
     for report in reports:
         found += _of_report(report)
-    if not change.is_whole and not (can_read and change.is_in_files):
+    could_read = can_read and change.is_in_files and change.files
+    if not change.is_whole and not could_read:
         why = "the validators were not shown the whole change"
         found.append((Verdict.NEEDS_REVIEW, why))
     worst = max((each for each, _ in found), key=ORDER.index, default=Verdict.APPROVED)

@@ -100,8 +100,10 @@ def _doubts(report: ValidatorReport, *, must_verify: bool) -> list[str]:
         "it comes from a small model, or not from the one wanted": report.degraded,
         "no command was seen to succeed": must_verify and not report.verified,
         "it names nothing that it looked at": not report.checks,
-        f"it lists {len(errors)} errors": bool(errors),
-        f"a check did not pass: {failed[:1]}": bool(failed),
+        f"it lists {len(errors)} {'error' if len(errors) == 1 else 'errors'}": (
+            bool(errors)
+        ),
+        f"a check did not pass: {''.join(failed[:1])}": bool(failed),
     }
     return [why for why, is_so in found.items() if is_so]
 

@@ -54,7 +54,9 @@ def sarif_of(
     asked = [report.validator for report in validation.reports]
     ids = list(dict.fromkeys([*asked, *(_rule(name, each) for name, each in found)]))
     places = _Places(project, validation.paths)
-    rules = [{"id": each, "shortDescription": _text(f"{each} says")} for each in ids]
+    rules = [
+        {"id": each, "shortDescription": _text(f"What {each} says")} for each in ids
+    ]
     results = [
         _result(_rule(name, issue), ids, issue, places)
         for name, issue in found[:MAX_RESULTS]

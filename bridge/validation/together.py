@@ -39,12 +39,12 @@ _UNORDERED = ("routes", "tools", "blocked_tools", "allow", "context")
 _ALSO = """\
 {task}
 
-Judge this as {count} validators, in one reading: as {first}, as you were told, and as \
-those below. Each has its own list and its own verdict; what one of them finds does not \
-change the verdict of another.
+Judge this as {count} validators, in one reading: as {first}, as you were told, and \
+as those below. Each has its own list and its own verdict; what one of them finds does \
+not change the verdict of another.
 {others}
-Your answer has a member for each of them: {names}. In the member of a validator is the \
-whole answer that this validator gives."""
+Your answer has a member for each of them: {names}. In the member of a validator is \
+the whole answer that this validator gives."""
 _OTHER = """
 ## {name}
 
@@ -82,14 +82,13 @@ def together(
     Raises:
         InvalidRequest: they do not go together, and why.
     """
-    if not definitions:
-        raise InvalidRequest("no validator is named")
+    if len(definitions) < 2:  # noqa: PLR2004 - one is asked as it is
+        raise InvalidRequest("fewer than two validators need not be asked together")
     first, *others = definitions
     for other in others:
         _check_same(first, other, model)
-    if others:
-        for each in definitions:
-            _check_alone(each)
+    for each in definitions:
+        _check_alone(each)
     names = tuple(each.name for each in definitions)
     if len({*names}) < len(names):
         raise InvalidRequest(f"a validator is named twice: {', '.join(names)}")
@@ -97,7 +96,7 @@ def together(
     return Together(
         agent=first.name,
         validators=names,
-        prompt=_prompt(first, others, task) if others else task,
+        prompt=_prompt(first, others, task),
         schema={
             "type": "object",
             "additionalProperties": False,

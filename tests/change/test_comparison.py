@@ -33,7 +33,7 @@ def test_the_time_ends_among_files_that_take_little_each(tmp_path, monkeypatch):
 
     monkeypatch.setattr(sides, "stat_at", slow_stat)
     until_s = time.monotonic() + 1
-    change = comparison.change_of(tmp_path, Scope(), until_s=until_s)
+    change = comparison.compare(tmp_path, Scope(), until_s=until_s)
 
     assert "+text" in change.diff
     assert not change.is_whole

