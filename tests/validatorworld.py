@@ -30,12 +30,14 @@ class Validators:
         self.said = {name.replace("_", "-"): [*each] for name, each in said.items()}
         self.asked: list[str] = []
         self.prompts: list[str] = []
+        self.changes: list[str] = []
         self.texts = ["def price(): return 2\n"]
 
     def __call__(self, request: Request) -> str:
         name = request.agent_type
         self.asked.append(name)
         self.prompts.append(request.prompt)
+        self.changes.append(request.context.get("change", ""))
         if name == "developer":
             (self.project.folder / "shop.py").write_text(next_of(self.texts))
             files = {"files": ["shop.py"], "evidence": []}

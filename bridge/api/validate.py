@@ -7,14 +7,16 @@ The run reads the change, chooses who looks at it, and asks them side by side
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.options import checked
 from bridge.api.validators import find_validators
 from bridge.change.scope import Scope, parse_scope
+from bridge.config import index_of_a_commit
 from bridge.errors import InvalidRequest
 from bridge.protocol.type_checks import check
 from bridge.protocol.wording import quoted
@@ -93,7 +95,12 @@ def _scope(runner: Runner, scope: Any, staged: bool) -> Scope:  # noqa: FBT001 -
     project = runner.store.place.project
     here = Path.cwd().resolve()
     folder = here if project in (here, *here.parents) else project
-    return parse_scope(words, staged=staged, project=str(project), folder=str(folder))
+    found = parse_scope(words, staged=staged, project=str(project), folder=str(folder))
+    index = index_of_a_commit()
+    if not staged or index is None or project not in (here, *here.parents):
+        return found
+    # With `git commit -a` and `git commit PATH`, what is staged is not in the index.
+    return replace(found, index=os.path.abspath(index))
 
 
 def _look(
