@@ -272,6 +272,11 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def index_of_a_commit() -> str | None:
+    """The index that a `git commit` that goes on has its hooks look at, if any."""
+    return os.environ.get("GIT_INDEX_FILE") or None
+
+
 def asked_columns() -> int | None:
     """How wide the user says the terminal is (`COLUMNS`)."""
     value = os.environ.get("COLUMNS", "")

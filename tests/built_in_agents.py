@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
 
 NAMES = (
+    "architect",
     "developer",
     "flow-designer",
     "merge",

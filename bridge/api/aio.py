@@ -49,7 +49,13 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_RUNS = (Bridge.run.__name__, Bridge.resume.__name__)
+_RUNS = frozenset(
+    each.__name__
+    for each in (
+        *(Bridge.run, Bridge.resume),
+        *(Bridge.validate, Bridge.build_and_validate),
+    )
+)
 
 
 def _in_thread(
@@ -146,10 +152,14 @@ class AsyncBridge:
     report = _in_thread(Bridge.report)
     variables = _in_thread(Bridge.variables)
     call_tool = _in_thread(Bridge.call_tool)
+    validation = _in_thread(Bridge.validation)
+    build_result = _in_thread(Bridge.build_result)
 
     ask = _waiting(Bridge.ask)
     run = _waiting(Bridge.run)
     resume = _waiting(Bridge.resume)
+    validate = _waiting(Bridge.validate)
+    build_and_validate = _waiting(Bridge.build_and_validate)
 
     @overload
     async def wait(

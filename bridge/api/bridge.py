@@ -34,9 +34,19 @@ if TYPE_CHECKING:
     from typing_extensions import TypeForm
 
     from bridge.api.flow_result import FlowResult
-    from bridge.api.options import AskOptions, RunOptions, SubmitOptions, WaitOptions
+    from bridge.api.options import (
+        AskOptions,
+        BuildOptions,
+        RunOptions,
+        SubmitOptions,
+        ValidateOptions,
+        WaitOptions,
+    )
     from bridge.api.result import Result
     from bridge.api.run_flow import Runner
+    from bridge.api.validation_result import BuildResult
+    from bridge.change.scope import Scope
+    from bridge.validation.report import Validation
 
     Json: TypeAlias = dict[str, Any] | None
 
@@ -264,6 +274,68 @@ class Bridge(Project):
             BadRun: its files are not as they were written.
         """
         return self._runner().resume(run, options)
+
+    def validate(
+        self,
+        scope: str | Iterable[str] | Scope | None = None,
+        **options: Unpack[ValidateOptions],
+    ) -> Validation:
+        """Have validators look at a change, side by side; `ValidateOptions` has more.
+
+        `scope` is what `hostbridge validate` takes: revisions and paths, in words or
+        as a list of words; by default what is not committed. A validator that fails,
+        does not answer in time, or was not itself approves nothing: its report says
+        why. A run that does not come to its end is a `NEEDS_REVIEW` with the reason.
+
+        Raises:
+            InvalidRequest: the scope is none, or an agent is no validator; nothing was
+                asked.
+            NoHost, NoRoute, UnknownAgent, BadDefinition, NotTrusted: nothing was asked.
+            CannotWaitHere: it has begun, but the only host would have to wait for
+                itself.
+        """
+        from bridge.api.validate import begin_validation
+        from bridge.api.validation_result import validation_of_run
+
+        runner = self._runner()
+        run, given = begin_validation(runner, scope, options)
+        runner.follow(run, given)
+        return validation_of_run(self.store, run)
+
+    def build_and_validate(
+        self, task: str, **options: Unpack[BuildOptions]
+    ) -> BuildResult:
+        """Have something built, and looked at, until it is approved.
+
+        What validators find goes back to the builder, `rounds` times at most; then it
+        is escalated. `BuildOptions` explains the options. Go on with a run that was
+        stopped with `resume`; `build_result` then has what it came to.
+
+        Raises:
+            InvalidRequest: the task is empty, or an agent is no validator; nothing was
+                asked.
+            NoHost, NoRoute, UnknownAgent, BadDefinition, NotTrusted: nothing was asked.
+            CannotWaitHere: as `validate`.
+        """
+        from bridge.api.validate import begin_build
+        from bridge.api.validation_result import build_of_run
+
+        runner = self._runner()
+        run, given = begin_build(runner, task, options)
+        runner.follow(run, given)
+        return build_of_run(self.store, run)
+
+    def validation(self, run: str) -> Validation:
+        """What a run of `validate` came to, or how far it is; raises as `resume`."""
+        from bridge.api.validation_result import validation_of_run
+
+        return validation_of_run(self.store, run)
+
+    def build_result(self, run: str) -> BuildResult:
+        """What a run of `build_and_validate` came to, or how far it is."""
+        from bridge.api.validation_result import build_of_run
+
+        return build_of_run(self.store, run)
 
     def _runner(self) -> Runner:
         from bridge.api.run_flow import Runner

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.run_steps import StepSeen, steps_of
+from bridge.api.validation_result import end_of, kind_of
 from bridge.engine.agent_report import fact_of
 from bridge.engine.answers import Answers
 from bridge.engine.view import asked_of, view
@@ -26,7 +27,8 @@ class FlowResult:
     Attributes:
         run: its id, for `hostbridge runs show`.
         name: the flow's.
-        success: it went to its end, and no last step says that it failed.
+        success: it went to its end, and no last step says that it failed; of a change
+            that was looked at, it was approved, or empty.
         status: completed, failed, cancelled or paused.
         why: why it did not complete; empty if it did.
         text: what its last steps answered, as a text.
@@ -76,6 +78,9 @@ def result_of(store: Store, settings: Settings, seen: RunView) -> FlowResult:
         values = answers.variables(run["vars"])
         variables = {name: values.get(name) for name in made}
     has_failed = any(end and fact_of(end)[0] != "ok" for end in last)
+    if run["status"] == "completed" and (kind := kind_of(seen)):
+        is_good, said = end_of(kind, wholes[0])
+        has_failed, texts = not is_good, [said]
     return FlowResult(
         run=run["run"],
         name=run["name"],

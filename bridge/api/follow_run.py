@@ -156,6 +156,8 @@ class Follower:
             with suppress(StateUnavailable):
                 self._advance(known)
             return
+        # What is overdue is ended here, too: nobody else may be there to do it.
+        look()
 
     def _sign(self, seen: RunView) -> list[tuple[int, int]]:
         """Changes when the run or one that it has called changes."""

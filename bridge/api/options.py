@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from bridge.errors import InvalidRequest
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bridge.engine.run import Policy
     from bridge.engine.view import RunView
     from bridge.protocol.outcome import Progress
+    from bridge.validation.escalation import EscalateTo
 
 
 class RequestOptions(TypedDict, total=False):
@@ -144,7 +145,55 @@ class RunOptions(TypedDict, total=False):
     on_change: Callable[[RunView], None]
 
 
+class _LookOptions(RunOptions, total=False):
+    """What both `validate` and `build_and_validate` take.
+
+    Attributes:
+        validators: who looks at the change: the names of agents; by default those that
+            fit its complexity.
+        complexity: trivial, low, medium or high; by default as the change is found.
+        accept_degraded: whether the word of a small model, or of another than the one
+            wanted, counts.
+    """
+
+    validators: str | Iterable[str] | None
+    complexity: str | None
+    accept_degraded: bool
+
+
+class ValidateOptions(_LookOptions, total=False):
+    """The options of `Bridge.validate`; `timeout_s` is the most for each validator.
+
+    Attributes:
+        staged: look at what is staged in place of the files.
+        intent: what the change is meant to do, for the validators.
+    """
+
+    staged: bool
+    intent: str | None
+
+
+class BuildOptions(_LookOptions, total=False):
+    """The options of `Bridge.build_and_validate`.
+
+    Attributes:
+        agent: who builds; by default developer.
+        model: the model of that agent.
+        rounds: how often it builds at most before it is escalated; by default 3.
+        escalate_to: human, architect, coordinator or none; by default human.
+        in_worktree: build in a git worktree of its own, on a branch of its own.
+    """
+
+    agent: str | None
+    model: str | None
+    rounds: int | None
+    escalate_to: EscalateTo | None
+    in_worktree: bool
+
+
 _KNOWN = {
+    "validate": ValidateOptions.__optional_keys__,
+    "build": BuildOptions.__optional_keys__,
     "run": RunOptions.__optional_keys__,
     "ask": AskOptions.__optional_keys__,
     "submit": SubmitOptions.__optional_keys__,
@@ -153,7 +202,7 @@ _KNOWN = {
 
 
 def checked(
-    of: Literal["ask", "submit", "wait", "run"], options: Any
+    of: Literal["ask", "submit", "wait", "run", "validate", "build"], options: Any
 ) -> dict[str, Any]:
     """The options that were given, those that are not None; durations in seconds.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.trust import refuse_unless_by_hand
@@ -78,6 +79,17 @@ class Runner(Follower):
         plan, file = compiled(self.settings, self.store.place.project, flow, params)
         # What is given wrong is said before who is missing.
         params = self._with_tasks(plan, params_of(plan, params))
+        return self.begin_plan(plan, given, params=params, source=file)
+
+    def begin_plan(
+        self,
+        plan: Plan,
+        given: Mapping[str, Any],
+        *,
+        params: Mapping[str, Any] = MappingProxyType({}),
+        source: str = "",
+    ) -> str:
+        """Check who is asked in a plan, and write its run; nothing is asked yet."""
         route = plan_route(
             given.get("route", "auto"), flag=self.settings.cli_fallback
         ).route
@@ -95,7 +107,7 @@ class Runner(Follower):
                 until=None if timeout_s is None else now_ms + int(timeout_s * 1000),
                 policy=given.get("on_failure", "abort"),
                 fan_out=fan_out,
-                source=file,
+                source=source,
                 settings=workflow_settings(self.settings),
             )
 
@@ -166,10 +178,13 @@ class Runner(Follower):
         details = [
             d for each in plans for d in each["details"].values() if "agent" in d
         ]
-        asked = {(d["agent"], d.get("model")) for d in details} or {(GENERAL, None)}
-        for agent, model in sorted(asked, key=str):
+        nobody = (GENERAL, None, False)
+        asked = {(d["agent"], d.get("model"), "context" in d) for d in details}
+        for agent, model, is_shown in sorted(asked or {nobody}, key=str):
             chosen = {k: v for k, v in options.items() if v is not None}
             chosen |= {"model": model} if model else {}
+            # What it is shown is not known yet.
+            chosen |= {"context": {"change": ""}} if is_shown else {}
             begun = draft(
                 self.store, self.settings, "?", agent, None, chosen, self.asking
             )

@@ -25,6 +25,7 @@ from bridge.store.linked_worktree import find_linked
 _MAX_DEPTH = 256
 _MAX_SMALL = 1 << 16
 _MAX_REFS = 8
+_INDEX = re.compile(r"index(\.lock)?|next-index-\d+\.lock")
 _PARTS = ("HEAD", "index", "objects", "refs", "packed-refs", "shallow")
 _WORKTREE = re.compile(rb"^\s*worktree\s*=\s*(.+?)\s*$", re.M)
 # Two facts of the configuration: they start nothing, and lead nowhere.
@@ -62,11 +63,11 @@ class Repository:
         keeps_modes: whether the files say themselves which of them are programs.
     """
 
-    def __init__(self, project: Path) -> None:
-        """Look which repository it is.
+    def __init__(self, project: Path, index: str | None = None) -> None:
+        """Look which repository it is; `index` is the file in place of its index.
 
         Raises:
-            Unreadable: there is none, or it lies elsewhere.
+            Unreadable: there is none, or it lies elsewhere, or `index` does.
         """
         self._folder, self._common = own_folders(project)
         self.refs = DiskRefsContainer(self._common, worktree_path=self._folder)
@@ -77,8 +78,10 @@ class Repository:
         )
         self.exclude = self._common / "info" / "exclude"
         self.keeps_modes = _NO_MODES.search(config) is None
-        self._index_file = self._folder / "index"
+        self._index_file = self._folder / _index_name(self._folder, index)
         has_index = self._index_file.exists()
+        if index is not None and not has_index:
+            raise Unreadable(f"{index} is gone: the commit that it was for has ended")
         self.index_ns = self._index_file.stat().st_mtime_ns if has_index else 0
 
     @cached_property
@@ -178,6 +181,21 @@ def check_plain(paths: Iterable[bytes]) -> None:
 def is_to_be_added(entry: Entry | IndexEntry) -> bool:
     """Whether the index only says that the file will be added: `git add -N`."""
     return bool(getattr(entry, "extended_flags", 0) & _TO_ADD)
+
+
+def _index_name(folder: Path, index: str | None) -> str:
+    """The name of the index, or of what stands for it while `git commit` goes on.
+
+    Source: git, builtin/commit.c, prepare_index.
+    """
+    if index is None:
+        return "index"
+    file = Path(index)
+    is_own = os.path.realpath(file.parent) == os.path.realpath(folder)
+    if not is_own or not _INDEX.fullmatch(file.name):
+        raise Unreadable(f"{index} is no index of this repository (GIT_INDEX_FILE)")
+    check_inside(folder, file.name)
+    return file.name
 
 
 def own_folders(project: Path) -> tuple[Path, Path]:

@@ -50,6 +50,8 @@ class Scope:
         paths: files and folders, relative to the project; none: all of it.
         undecided: a word that may be a revision, or else the first of `paths`. None
             once the change was read.
+        index: the file that `git commit` has put in place of the index, as an absolute
+            path; None for the index itself.
     """
 
     kind: Kind = "uncommitted"
@@ -58,6 +60,7 @@ class Scope:
     from_fork: bool = False
     paths: tuple[str, ...] = ()
     undecided: str | None = None
+    index: str | None = None
 
     def __str__(self) -> str:
         """In words, on one line: `what is staged, in src`."""

@@ -68,7 +68,7 @@ def sides_of(project: Path, scope: Scope) -> Sides:
         Unreadable: there is no repository that may be read.
     """
     try:
-        git = Repository(project)
+        git = Repository(project, scope.index)
     except NoRepository:
         if not scope.paths or scope.kind != "uncommitted" or scope.base != "HEAD":
             raise

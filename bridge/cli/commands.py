@@ -34,6 +34,10 @@ GROUPS = {
         "flow": "Which flows there are, what is wrong; design one.",
         "workflow": "Which pipelines and step workflows there are.",
     },
+    "Changes": {
+        "validate": "Have validators look at a change; a verdict.",
+        "build": "Have something built, looked at, and mended.",
+    },
     "Tasks": {
         "task": "What is to be done: add, take, close; what is ready.",
     },

@@ -8,6 +8,7 @@
 5    deadline
 6    submitted, cannot wait here
 7    answered with success, but degraded: not to be relied on
+8    looked at, and neither approved nor rejected: a person has to decide
 130  interrupted
 """
 
@@ -29,6 +30,7 @@ from bridge.errors import (
 
 if TYPE_CHECKING:
     from bridge.api.result import Result
+    from bridge.validation.report import Verdict
 
 
 class Exit(IntEnum):
@@ -42,9 +44,16 @@ class Exit(IntEnum):
     DEADLINE = 5
     SUBMITTED = 6
     DEGRADED = 7
+    NEEDS_REVIEW = 8
     INTERRUPTED = 130
 
 
+_BY_VERDICT = {
+    "APPROVED": Exit.OK,
+    "NOTHING_TO_VALIDATE": Exit.OK,
+    "REJECTED": Exit.FAILED,
+    "NEEDS_REVIEW": Exit.NEEDS_REVIEW,
+}
 # Errors that are raised before anything is asked.
 _USAGE = frozenset(
     {
@@ -81,6 +90,11 @@ def of_result(result: Result[Any], *, accept_degraded: bool = False) -> Exit:
     if result.success:
         return Exit.OK if accept_degraded or result.trusted else Exit.DEGRADED
     return of_failure(result.error.code if result.error else None)
+
+
+def of_verdict(verdict: Verdict) -> Exit:
+    """The exit code for a verdict; of nothing to look at, nothing has failed."""
+    return _BY_VERDICT[verdict]
 
 
 def of_failure(code: str | None) -> Exit:

@@ -86,7 +86,9 @@ def parse(
         is_text = word == "-" or word[1:].isdigit() or any(map(str.isspace, word))
         if word.startswith("-") and not is_text:
             flag_parser.error(_no_such_option(word, flags, arguments))
-    others += words[len(before) + 1 :]
+    # What has a meaning of its own to a few commands.
+    found.after_dashes = words[len(before) + 1 :] if "--" in words else None
+    others += found.after_dashes or ()
     argument_parser = _Parser(prog, arguments, prefix_chars=_NO_PREFIX)
     found.prog = prog
     return argument_parser.parse_args(others, found)

@@ -17,8 +17,8 @@ For example:
   echo 'Explore || Plan' | hostbridge run - --json
 """
 
-import sys
 from argparse import Namespace
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,10 @@ from typing import Any
 from bridge.api.bridge import Bridge
 from bridge.api.flow_files import NAMED
 from bridge.api.flow_result import FlowResult
-from bridge.api.follow_run import pause
+from bridge.api.validation_result import kind_of
 from bridge.cli.durations import duration
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_pairs, read_words
-from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import (
     ACCEPT_DEGRADED,
     AS_JSON,
@@ -41,8 +40,7 @@ from bridge.cli.options import (
     timeout,
 )
 from bridge.cli.output import complain, say, say_json, visible
-from bridge.cli.run_display import Display
-from bridge.cli.run_log import RunLog
+from bridge.cli.run_shown import shown
 from bridge.cli.run_text import (
     CHANGED,
     changed_files,
@@ -146,35 +144,22 @@ def command(options: Namespace) -> int:
         )
     given = {name: getattr(options, name) for name in _NAMED}
     given = {name: value for name, value in given.items() if value is not None}
-    display: Display | RunLog
-    if sys.stderr.isatty() and not options.as_json:
-        display = Display(bridge)
-    else:
-        display = RunLog(bridge, only_waiting=options.as_json)
-    interrupts = Interrupts()
-    interrupts.on()
 
-    def on_change(seen: Any) -> None:
-        interrupts()
-        display(seen)
+    def go(on_change: Callable[[Any], None]) -> FlowResult:
+        if not options.resume:
+            params = read_pairs("--param", options.params)
+            return bridge.run(_flow(options.flow), params, on_change=on_change, **given)
+        run_id = which_run(bridge, options.resume)
+        for file in changed_files(bridge, view(bridge.store, run_id)):
+            complain(CHANGED.format(file=file))
+        return bridge.resume(run_id, on_change=on_change, **given)
 
-    try:
-        with display:
-            if options.resume:
-                run_id = which_run(bridge, options.resume)
-                for file in changed_files(bridge, view(bridge.store, run_id)):
-                    complain(CHANGED.format(file=file))
-                done = bridge.resume(run_id, on_change=on_change, **given)
-            else:
-                flow = _flow(options.flow)
-                params = read_pairs("--param", options.params)
-                done = bridge.run(flow, params, on_change=on_change, **given)
-    except KeyboardInterrupt as exc:
-        if display.run and pause(bridge.store, bridge.settings, display.run):
-            exc.add_note(
-                f"the run is paused; go on with: hostbridge run --resume {display.run}"
-            )
-        raise
+    done = shown(bridge, go, as_json=options.as_json)
+    if options.resume and (kind := kind_of(view(bridge.store, done.run))):
+        # It is printed, and ends, as the command does that began it.
+        from bridge.cli.validation_text import end_of
+
+        return end_of(bridge, kind, done.run, as_json=options.as_json)
     return _print(bridge, options, done)
 
 

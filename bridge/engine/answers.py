@@ -132,7 +132,7 @@ class Answers:
                 return {"request_id": asked, "run_id": asked}
             case "call":
                 asked = child_id(asked)
-            case "tool" | "exec" | "worktree":
+            case "tool" | "exec" | "worktree" | "change":
                 return self._kept(name, asked)["output"]
         return self.whole(asked)
 

@@ -192,8 +192,11 @@ def request_of(
     agent = as_text(call.get("agent")) or agent or GENERAL
     definition = find(agent, route)
     schema = definition.output_schema if definition else None
+    context = texts.mapping(detail["context"]) if "context" in detail else {}
+    prompt = texts.prompt(node, schema, partial(_words_of_task, store))
     fields = {
-        "prompt": texts.prompt(node, schema, partial(_words_of_task, store)),
+        "prompt": prompt,
+        "context": context or None,
         "max_attempts": 1 if is_retried else None,
         **_of_call(call, run["ask"], store.place),
     }

@@ -57,7 +57,7 @@ class Ends:
                 return state["responses"].has(f"{asked}.json")
             case "background":
                 return is_submitted(state, asked)
-            case "tool" | "exec" | "worktree":
+            case "tool" | "exec" | "worktree" | "change":
                 return has_result(state, run["run"], asked)
         return False
 
@@ -115,7 +115,7 @@ class Ends:
         return ("failed", UNANSWERED) if is_late else None
 
     def of_result(self, asked: str) -> Fact | None:
-        """How a tool, a program or a worktree has ended."""
+        """How a tool, a program, a worktree or a reading has ended."""
         result = self._answers.result(asked)
         return (result["how"], result["why"]) if result else None
 
@@ -171,5 +171,6 @@ ENDS: Mapping[str, Callable[[Ends, str], Fact | None]] = {
     "tool": Ends.of_result,
     "exec": Ends.of_result,
     "worktree": Ends.of_result,
+    "change": Ends.of_result,
     "wait": Ends.of_wait,
 }

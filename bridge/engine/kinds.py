@@ -8,11 +8,12 @@
     tool      one of our tools is called             its result
     exec      a program is run                       its exit
     worktree  a worktree is made, merged, removed    that it is done
+    change    a change is read                       that it was read
     wait      nothing                                a time, or the end of a step
 
-What a tool, a program or a worktree gave is in `results/`. Whoever looks does what is
-open and has no result: calls of tools at once, `LONG` ones in a process of their own. A
-tool's call has a key, by which what was done once is not done again.
+What a tool, a program, a worktree or a change gave is in `results/`. Whoever looks does
+what is open and has no result: calls of tools at once, `LONG` ones in a process of
+their own. A tool's call has a key, by which what was done once is not done again.
 
 A new kind is a row of `KINDS`, besides its name in `bridge.flow.plan`. What it has done
 is a row of `EFFECTS` in `bridge.engine.effects`, what ends it one of `ENDS` in
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 # for what is done as long as it has no result.
 KINDS: Mapping[str, str] = {
     "agent": "ask", "call": "call", "approval": "", "pass": "", "tool": "", "exec": "",
-    "worktree": "", "wait": "",
+    "worktree": "", "change": "", "wait": "",
 }  # fmt: skip
 # What takes longer than a hook may.
-LONG = frozenset({"exec", "worktree"})
+LONG = frozenset({"exec", "worktree", "change"})
 # What has a result in the folder of the run.
 DONE_HERE = LONG | {"tool"}

@@ -11,6 +11,7 @@ from bridge.engine.run_ids import STARTED
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
 from bridge.store.submit import is_submitted, submit
+from bridge.validation.names import BUILD_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +56,10 @@ def call_tool(caller: Caller, asked: str, node: str) -> None:
     if name == "fail":
         said = arguments.get("message") if isinstance(arguments, dict) else arguments
         result = {"how": "error", "why": as_text(said) or "it was to", "output": None}
+    elif name in BUILD_TOOLS:
+        from bridge.engine.build_tools import TOOLS
+
+        result["output"] = TOOLS[name](caller, arguments)
     elif name != "set":
         from bridge.tasks.tool_table import find_tool  # with SQLite
 

@@ -44,7 +44,9 @@ Template = Any
 # A source, and the condition of its edge.
 Edge = tuple[str, Code | None]
 # What each is, and where a new one goes: `bridge.engine.kinds`.
-Kind = Literal["agent", "approval", "call", "pass", "tool", "exec", "wait", "worktree"]
+Kind = Literal[
+    "agent", "approval", "call", "change", "pass", "tool", "exec", "wait", "worktree"
+]
 OnFailure = Literal["abort", "skip"]
 
 
@@ -197,6 +199,46 @@ class WorktreeCall(TypedDict):
     arguments: Template
 
 
+class ValidatorNode(TypedDict):
+    """A validator of a plan, and what is known of its definition.
+
+    Attributes:
+        node: the step that asks it.
+        mustVerify: it must show evidence of a command that was seen to succeed.
+        canRead: it can read the files of the project.
+        runsCommands: it runs commands on them.
+    """
+
+    node: str
+    mustVerify: bool
+    canRead: bool
+    runsCommands: bool
+
+
+class ChangeCall(TypedDict, total=False):
+    """A change that is read, and who is to look at it.
+
+    Attributes:
+        scope: what is looked at, the fields of a `bridge.change.scope.Scope`.
+        folder: the project if missing, or a worktree of the run.
+        since: what the same step gave that was read before the work began; what has
+            not changed since is none of the work's.
+        validators: who may be chosen, by the names of their agents; missing before
+            the work has begun.
+        intent: what the change is meant to do, in the words of who asks.
+        complexity: how complex the change counts; by default as it is found.
+        named: whether all of the validators look at it, however complex it is.
+    """
+
+    scope: dict[str, Any]
+    folder: Template
+    since: Template
+    validators: dict[str, ValidatorNode]
+    intent: str
+    complexity: str
+    named: bool
+
+
 class Input(TypedDict, total=False):
     """An input of a pipeline; without a `default` it is null, if not `required`."""
 
@@ -222,8 +264,9 @@ class Detail(TypedDict, total=False):
         starts: whether it is the first of such a one.
         condition: as it is written.
         label: of a place that is jumped to, or of the jump.
-        call, tool, exec, worktree: what a step of a pipeline does; `call` is an
-            agent's.
+        call, tool, exec, worktree, change: what a step of a pipeline does; `call` is
+            an agent's.
+        context: of an agent: a change as data, beside its prompt, a mapping.
         prompt: what a person is asked at a checkpoint of a pipeline.
         given: what a pipeline is given that is called, a mapping.
         says: a step of a pipeline as it is written, in a line.
@@ -246,6 +289,8 @@ class Detail(TypedDict, total=False):
     tool: ToolCall
     exec: ExecCall
     worktree: WorktreeCall
+    change: ChangeCall
+    context: Template
     prompt: Template
     given: Template
     says: str

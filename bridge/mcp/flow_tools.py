@@ -86,12 +86,12 @@ class FlowTools(Tools):
         bridge, caller = await asyncio.to_thread(self._open, ctx)
         # A cancelled call has its run cancelled as soon as there is one.
         with anyio.CancelScope(shield=True):
-            runner = _runner(bridge, caller)
+            runner = runner_for(bridge, caller)
             begin = partial(_begin, runner, flow, params, mode, given, self._serving)
             run_id = await asyncio.to_thread(begin)
-        with self._serving.waiting(run_id, partial(_cancel, bridge, run_id)):
+        with self._serving.waiting(run_id, partial(cancel, bridge, run_id)):
             wait_s = float("inf") if wait else 0.0
-            return await _followed(bridge, caller, run_id, wait_s, ctx)
+            return await followed(bridge, caller, run_id, wait_s, ctx)
 
     async def wait_for_flow(
         self,
@@ -107,7 +107,7 @@ class FlowTools(Tools):
         After `timeout_s` it goes on, also if the call is cancelled.
         """
         bridge, caller = await asyncio.to_thread(self._open, ctx)
-        return await _followed(bridge, caller, run, timeout_s, ctx)
+        return await followed(bridge, caller, run, timeout_s, ctx)
 
     def cancel_flow(
         self,
@@ -124,7 +124,7 @@ class FlowTools(Tools):
         return _result(bridge, run)
 
 
-def _runner(bridge: Bridge, caller: Caller) -> Runner:
+def runner_for(bridge: Bridge, caller: Caller) -> Runner:
     return Runner(
         bridge.store,
         bridge.settings,
@@ -152,29 +152,38 @@ def _begin(
         # What is wrong in it would be shown; and a pipeline starts programs, so that a
         # model runs those that its user knows by name.
         raise InvalidRequest(f"{flow}: expected a name, a file {SUFFIX} or a text")
-    usual = runner.settings.cli_fallback
-    headless = usual if usual in OWN else "claude"
-    route = {"terminal": "host", "headless": headless}.get(mode or "", "auto")
-    known = checked("run", {**given, "route": route})
+    known = checked("run", {**given, "route": route_of(runner, mode)})
     run_id = runner.begin(flow, params, known)
-    if runner.look(run_id).run["ask"]["route"] in OWN:
-        runner.room = serving.room
-        stop = partial(_cancel, runner, run_id)
-        serving.follow(run_id, partial(runner.follow, run_id, {}), stop)
+    serve(runner, run_id, serving)
     return run_id
 
 
-def _cancel(project: Bridge | Runner, run_id: str) -> None:
+def route_of(runner: Runner, mode: str | None) -> str:
+    """The route of what a call begins in a mode."""
+    usual = runner.settings.cli_fallback
+    headless = usual if usual in OWN else "claude"
+    return {"terminal": "host", "headless": headless}.get(mode or "", "auto")
+
+
+def serve(runner: Runner, run_id: str, serving: Serving) -> None:
+    """See that somebody serves what a run asks, if no session does."""
+    if runner.look(run_id).run["ask"]["route"] in OWN:
+        runner.room = serving.room
+        stop = partial(cancel, runner, run_id)
+        serving.follow(run_id, partial(runner.follow, run_id, {}), stop)
+
+
+def cancel(project: Bridge | Runner, run_id: str) -> None:
     # It may have ended.
     with suppress(InvalidRequest):
         advance(project.quick, project.settings, run_id, by_hand.cancel)
 
 
-async def _followed(
+async def followed(
     bridge: Bridge, caller: Caller, run_id: str, timeout_s: float, ctx: Call
 ) -> CallToolResult:
     """A run once it has ended, or waits for a person or its caller."""
-    runner = _runner(bridge, caller)
+    runner = runner_for(bridge, caller)
     ids: set[RequestId] = set()
     tend = Tender(bridge.quick, ids, on_stage=ignore)
     loop = asyncio.get_running_loop()

@@ -25,7 +25,6 @@ from pydantic import ValidationError
 from bridge.api.bridge import Bridge
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.mcp import task_tools
-from bridge.mcp.flow_tools import FlowTools
 from bridge.mcp.records import (
     JSON,
     URI,
@@ -36,6 +35,7 @@ from bridge.mcp.records import (
 )
 from bridge.mcp.results import refused
 from bridge.mcp.serving import Serving
+from bridge.mcp.validation_tools import ValidationTools
 from bridge.protocol.record import first_problem
 from bridge.tasks.tool_table import TOOLS
 
@@ -45,7 +45,8 @@ tools are deferred: load them with ToolSearch ("select:start_agent" or "hostbrid
 before you call them. start_agent(prompt=…) asks a general-purpose agent of the open
 session; mode "headless" runs one in a process of its own. If a result has `next`, do
 exactly that: the agent starts only then. run_flow runs agents one after the other or
-side by side, as a flow says: a text, or a name. Tasks are what is to be done in this
+side by side, as a flow says: a text, or a name. validate_change has a change looked
+at, build_and_validate has something built and looked at. Tasks are what is to be done in this
 project: list_ready_tasks, claim_task, close_task and others work on them. Variables
 that belong to a person, a rule or a tool cannot be changed here."""
 _READS = mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -71,7 +72,7 @@ class Server(MCPServer[None]):
             version=version("hostbridge"),
             lifespan=_ending,
         )
-        tools = FlowTools(folder, self.serving)
+        tools = ValidationTools(folder, self.serving)
         for name in ("start_agent", "spawn_agent"):
             self.add_tool(tools.start_agent, name, annotations=_STARTS)
         self.add_tool(tools.wait_for_agent, annotations=_READS)
@@ -79,6 +80,8 @@ class Server(MCPServer[None]):
         self.add_tool(tools.run_flow, annotations=_STARTS)
         self.add_tool(tools.wait_for_flow, annotations=_READS)
         self.add_tool(tools.cancel_flow, annotations=_ENDS)
+        self.add_tool(tools.validate_change, annotations=_STARTS)
+        self.add_tool(tools.build_and_validate, annotations=_STARTS)
         self.add_tool(tools.status, annotations=_READS)
         self.add_tool(tools.get_variables, annotations=_READS)
         self.add_tool(tools.set_variables, annotations=_SETS)

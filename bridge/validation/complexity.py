@@ -115,6 +115,11 @@ def assess(change: Change) -> Assessment:
     )
 
 
+def usual_for(complexity: Complexity) -> tuple[str, ...]:
+    """The validators that look at a change of this complexity."""
+    return next(row.validators for row in TABLE if row.complexity is complexity)
+
+
 def _parsable(change: Change) -> tuple[str, ...]:
     return tuple(
         file.path

@@ -109,6 +109,7 @@ class Validation(Value):
         left_out: what of the change no validator was shown, in sentences.
         reports: of each validator, in the order in which they were asked for.
         duration: in milliseconds, of the whole.
+        run: the run that asked them, for `hostbridge runs show`; None if there is none.
     """
 
     verdict: Verdict
@@ -120,6 +121,7 @@ class Validation(Value):
     left_out: tuple[Words, ...] = ()
     reports: tuple[ValidatorReport, ...] = ()
     duration: Milliseconds = 0
+    run: str | None = None
 
     @property
     def duration_s(self) -> float:

@@ -20,8 +20,18 @@ def why_not(definition: "Definition", change: Change) -> str | None:
     One that runs commands runs them on the files of the project. What those are not,
     it would approve unseen.
     """
-    if change.is_in_files or not _has(definition, "Bash"):
+    if change.is_in_files or not runs_commands(definition):
         return None
+    return why_not_run(change)
+
+
+def runs_commands(definition: "Definition") -> bool:
+    """Whether it runs commands, on the files of the project."""
+    return _has(definition, "Bash")
+
+
+def why_not_run(change: Change) -> str:
+    """Why commands say nothing of a change that the files of the project have not."""
     return (
         "it runs commands on the files of the project, and what it was to judge is not "
         f"in them ({change.scope}); check it out, or choose others"

@@ -1,4 +1,4 @@
-"""Do the long steps of pipelines: programs, and worktrees, each under its claim."""
+"""Do the long steps of pipelines: programs, worktrees, changes; each under a claim."""
 
 from __future__ import annotations
 
@@ -177,6 +177,10 @@ def _result(
             from bridge.worker.exec_step import run_program
 
             return run_program(store.place, texts, detail["exec"], step, should_stop)
+        if kind == "change":
+            from bridge.worker.change_step import read_for_run
+
+            return read_for_run(store.place, texts, detail["change"])
         from bridge.worker.worktree_step import do_worktree
 
         return do_worktree(store.place, texts, detail["worktree"])

@@ -1,0 +1,140 @@
+"""What `validate` and `build` came to, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bridge.engine.answers import Answers
+from bridge.engine.view import asked_of, view
+from bridge.flow.filling import as_text
+from bridge.validation.build import Outcome
+from bridge.validation.names import BUILD, BUILT, OUTCOME, VALIDATE, VERDICT
+from bridge.validation.report import Validation, Verdict
+from bridge.validation.words import verdict_of
+
+if TYPE_CHECKING:
+    from bridge.engine.run import Run
+    from bridge.engine.view import RunView
+    from bridge.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What a build came to.
+
+    Attributes:
+        run: its id, for `hostbridge runs show`.
+        status: completed, failed, cancelled or paused.
+        why: why it did not complete; empty if it did.
+        is_approved: every validator approved at last, or a person did.
+        approved_by: validators or person; None if nobody approved.
+        verdict: of the validators, at last; NEEDS_REVIEW if there is none.
+        rounds: what the validators said to each round, the first one first.
+        summary: what the builder said of its last round.
+        said: what a person said at last, if one was asked.
+        task: the task that what is left was handed over as, such as `#42`.
+        branch: where the change is, if it was built in a worktree.
+        asked: how many agents were asked.
+        duration_s: seconds from its beginning to its last change.
+    """
+
+    run: str
+    status: str
+    why: str
+    is_approved: bool
+    approved_by: str | None
+    verdict: Verdict
+    rounds: tuple[Validation, ...] = field(repr=False)
+    summary: str
+    said: str | None
+    task: str | None
+    branch: str | None
+    asked: int
+    duration_s: float
+
+
+def kind_of(seen: RunView) -> str:
+    """`validate` or `build`, if a run is one of them; otherwise empty."""
+    kinds = {VERDICT: VALIDATE, OUTCOME: BUILD}
+    tools = [
+        detail["tool"]["name"]
+        for detail in seen.details["details"].values()
+        if "tool" in detail
+    ]
+    return next((kinds[each] for each in reversed(tools) if each in kinds), "")
+
+
+def end_of(kind: str, found: Any) -> tuple[bool, str]:
+    """Whether a run of this kind has come to a good end, and what it says of that.
+
+    A change that is empty is neither approved nor is anything wrong with it.
+    """
+    if kind == BUILD:
+        built = Outcome.model_validate(found)
+        last = built.rounds[-1]
+        return built.is_approved, "\n".join(verdict_of(last))
+    seen = Validation.model_validate(found)
+    is_good = seen.verdict in (Verdict.APPROVED, Verdict.NOTHING)
+    return is_good, "\n".join(verdict_of(seen))
+
+
+def validation_of_run(store: Store, run_id: str) -> Validation:
+    """What validators said in a run; of one that has no verdict, why it has none."""
+    seen = view(store, run_id)
+    if found := _output(store, seen.run):
+        return Validation.model_validate(found)
+    why = (_stands(seen.run),)
+    return Validation(verdict=Verdict.NEEDS_REVIEW, reasons=why, run=run_id)
+
+
+def build_of_run(store: Store, run_id: str) -> BuildResult:
+    """What a build came to, or how far it is."""
+    seen = view(store, run_id)
+    run = seen.run
+    found = _output(store, run)
+    with store.state() as state:
+        answers = Answers(state, run)
+        outcome = _outcome(answers, found)
+        built = run["vars"].get(BUILT)
+        summary = as_text(answers.value(built)) if built else ""
+        tree = answers.output("worktree") or {}
+    rounds = outcome.rounds
+    return BuildResult(
+        run=run_id,
+        status=run["status"],
+        why=run["why"],
+        is_approved=outcome.is_approved,
+        approved_by=outcome.approved_by,
+        verdict=rounds[-1].verdict if rounds else Verdict.NEEDS_REVIEW,
+        rounds=rounds,
+        summary=summary,
+        said=outcome.said,
+        task=outcome.task,
+        branch=tree.get("branch"),
+        asked=asked_of(run),
+        duration_s=max(0, run["at"] - run["createdAt"]) / 1000,
+    )
+
+
+def _outcome(answers: Answers, found: Any) -> Outcome:
+    if found:
+        return Outcome.model_validate(found)
+    from bridge.engine.build_tools import validations
+
+    # Approved is only what has come to its end.
+    return Outcome(is_approved=False, rounds=tuple(validations(answers)))
+
+
+def _output(store: Store, run: Run) -> Any:
+    """The answer of a run that has completed."""
+    if run["status"] != "completed":
+        return None
+    with store.state() as state:
+        (found,) = Answers(state, run).of_run()
+    return found
+
+
+def _stands(run: Run) -> str:
+    why = f": {run['why']}" if run["why"] else ""
+    return f"run {run['run']} is {run['status']}{why}"

@@ -1,0 +1,77 @@
+"""Who may be asked to look at a change, checked before anybody is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bridge.agents.known_agents import Agents
+from bridge.errors import InvalidRequest
+from bridge.validation.plans import Asked
+from bridge.validation.rights import can_read, runs_commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from bridge.agents.definition import Definition
+    from bridge.config import Settings
+
+# How long a validator may take whose definition does not say.
+USUAL_S = 900.0
+MAX_VALIDATORS = 20
+
+
+def find_validators(
+    settings: Settings,
+    project: Path,
+    names: Iterable[str],
+    *,
+    timeout_s: float | None = None,
+) -> list[Asked]:
+    """The validators of these names; `timeout_s` is the most that each may take.
+
+    Raises:
+        UnknownAgent, BadDefinition, NotTrusted: one cannot be asked.
+        InvalidRequest: an agent has no definition, or gives no verdict; none is named.
+    """
+    wanted = list(dict.fromkeys(names))
+    if not wanted:
+        raise InvalidRequest("no validator is named; leave them out for the usual ones")
+    if len(wanted) > MAX_VALIDATORS:
+        raise InvalidRequest(f"{len(wanted)} validators; {MAX_VALIDATORS} is the limit")
+    agents = Agents.open(settings, project)
+    found = []
+    for name in wanted:
+        definition = agents.find(name)
+        if definition is None:
+            raise InvalidRequest(
+                f"agent {name!r} has no definition here: nothing would show it the "
+                "change",
+                ways=("hostbridge agents new",),
+            )
+        found.append(_asked(definition, timeout_s))
+    return found
+
+
+def _asked(definition: Definition, timeout_s: float | None) -> Asked:
+    if not _gives_verdict(definition.output_schema):
+        raise InvalidRequest(
+            f"agent {definition.name!r} is no validator: its answers need not have "
+            "`verdict` or `status`; require one of them in its output_schema"
+        )
+    own_s = definition.timeout_s or USUAL_S
+    return Asked(
+        definition.name,
+        own_s if timeout_s is None else min(own_s, timeout_s),
+        must_verify=definition.require_verified_evidence,
+        can_read=can_read(definition),
+        runs_commands=runs_commands(definition),
+    )
+
+
+def _gives_verdict(schema: dict[str, object] | None) -> bool:
+    """Whether answers have a verdict; those without a schema are an AgentOutput."""
+    if schema is None:
+        return True
+    wanted = schema.get("required")
+    return isinstance(wanted, list) and any(n in wanted for n in ("verdict", "status"))

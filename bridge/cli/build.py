@@ -1,0 +1,133 @@
+"""Have something built, looked at by validators, and mended until they approve.
+
+The builder works in the project, or with --worktree in a git worktree on a branch of
+its own. What validators find goes back to it, for three rounds by default; then it is
+escalated: a person is asked (human), an agent advises for one more round and then a
+person is asked (architect), what is left becomes a task (coordinator), or it ends
+(none). A validator that could not decide goes to the person at once. What was not
+committed before and is not touched is not looked at.
+
+`hostbridge approve RUN` answers: yes approves, no ends it, other words are advice for
+one more round. Ctrl-C pauses it, and `hostbridge run --resume RUN` goes on with it, as
+after a kill.
+
+Exit codes: 0 approved; 1 rejected, or the run failed; 8 needs review; 4 nobody could
+take it; 5 its time was over; 6 begun, cannot wait here; 130 interrupted.
+
+For example:
+  hostbridge build "Orders can be exported as CSV"
+  hostbridge build "Fix #12" --rounds 2 --escalate-to architect --worktree
+"""
+
+from argparse import Namespace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bridge.api.bridge import Bridge
+from bridge.cli.durations import duration
+from bridge.cli.inputs import read_words
+from bridge.cli.options import AS_JSON, SESSION, option, switch, timeout
+from bridge.cli.run_shown import shown
+from bridge.cli.validate import (
+    COMPLEXITY,
+    ROUTE,
+    SARIF,
+    TAKES_DEGRADED,
+    VALIDATORS,
+    named,
+    write_sarif,
+)
+from bridge.cli.validation_text import end_of_build
+from bridge.setting import count
+from bridge.validation.escalation import ESCALATE_TO
+
+_BUILDER, _BOUNDS = "Who builds it", "Bounds"
+OPTIONS = (
+    option(
+        "task", metavar="TASK|-", help="What is to be built; - reads it from stdin."
+    ),
+    option(
+        "--agent",
+        metavar="AGENT",
+        heading=_BUILDER,
+        completes="agents",
+        help="Who builds; by default developer.",
+    ),
+    option(
+        "--model", metavar="MODEL", heading=_BUILDER, help="The model of that agent."
+    ),
+    switch(
+        "--worktree",
+        dest="in_worktree",
+        heading=_BUILDER,
+        help="Build in a git worktree of its own; what is approved is on its branch.",
+    ),
+    VALIDATORS,
+    COMPLEXITY,
+    TAKES_DEGRADED,
+    ROUTE,
+    SESSION,
+    option(
+        "--rounds",
+        metavar="N",
+        heading=_BOUNDS,
+        type=partial(count(1).read, "--rounds"),
+        help="How often it is built at most before it is escalated; by default 3.",
+    ),
+    option(
+        "--escalate-to",
+        metavar="WHOM",
+        heading=_BOUNDS,
+        choices=ESCALATE_TO,
+        help="human (the default), architect, coordinator or none.",
+    ),
+    timeout("When the whole has to end; by default never.", heading=_BOUNDS),
+    option(
+        "--step-timeout",
+        dest="step_timeout_s",
+        metavar="TIME",
+        heading=_BOUNDS,
+        type=duration(),
+        help="How long each agent may take; by default as its definition says.",
+    ),
+    option(
+        "--max-agents",
+        metavar="N",
+        heading=_BOUNDS,
+        type=int,
+        help="How many agents it may ask; then it is paused.",
+    ),
+    option(
+        "--max-tokens",
+        metavar="N",
+        heading=_BOUNDS,
+        type=partial(count(0).read, "--max-tokens"),
+        help="How many tokens they may use, such as 500k; then it is paused.",
+    ),
+    SARIF,
+    AS_JSON,
+)
+_NAMED = (
+    "agent", "model", "in_worktree", "complexity", "accept_degraded", "route",
+    "session", "rounds", "escalate_to", "timeout_s", "step_timeout_s", "max_agents",
+    "max_tokens",
+)  # fmt: skip
+
+
+def command(options: Namespace) -> int:
+    """Build, wait, print; returns the exit code."""
+    bridge = Bridge.open()
+    task = options.task
+    if task == "-":
+        task = read_words(Path("-"), "what is to be built")
+    given: dict[str, Any] = {name: getattr(options, name) for name in _NAMED}
+    given["validators"] = named(options)
+    done = shown(
+        bridge,
+        lambda on_change: bridge.build_and_validate(task, on_change=on_change, **given),
+        as_json=options.as_json,
+    )
+    if options.sarif and done.rounds:
+        write_sarif(options.sarif, done.rounds[-1])
+    return end_of_build(bridge, done, as_json=options.as_json)

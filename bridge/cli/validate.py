@@ -1,0 +1,125 @@
+"""Have validators look at a change, side by side; print their verdict.
+
+By default it is what is not committed; --staged, a revision REV (what has changed
+since), A..B or paths say otherwise, as for `git diff`. How complex the change is
+decides which of the built-in validators are asked; --with names others. Issues are
+printed as compilers do, so that editors find them; --sarif writes them for CI.
+
+A validator that fails, does not answer in time, has seen too little or was not itself
+approves nothing. Of an empty change nobody is asked, and nothing is approved.
+
+Exit codes: 0 approved, or nothing to validate; 1 rejected; 8 needs review: a person has
+to decide; 4 nobody could take it; 6 begun, cannot wait here; 130 interrupted.
+
+For example:
+  hostbridge validate --staged
+  hostbridge validate main.. src --with validator-security
+"""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from bridge.api.bridge import Bridge
+from bridge.cli.options import AS_JSON, SESSION, WHO, option, switch, timeout
+from bridge.cli.run_shown import shown
+from bridge.cli.validation_text import end_of_validation
+from bridge.validation.complexity import Complexity
+from bridge.validation.report import Validation
+
+_LOOK = "Who looks at it"
+VALIDATORS = option(
+    "--with",
+    dest="validators",
+    metavar="NAME,...",
+    heading=_LOOK,
+    completes="agents",
+    action="append",
+    default=[],
+    help="These validators, whatever the change; may be repeated.",
+)
+COMPLEXITY = option(
+    "--complexity",
+    metavar="LEVEL",
+    heading=_LOOK,
+    choices=(*map(str, Complexity),),
+    help="trivial, low, medium or high; by default as the change is found.",
+)
+TAKES_DEGRADED = switch(
+    "--accept-degraded",
+    heading=_LOOK,
+    help="Count the word of a small model, or of another than the one wanted.",
+)
+ROUTE = option(
+    "--route",
+    metavar="ROUTE",
+    heading=WHO,
+    completes="routes",
+    help="host, claude, local, endpoint, or auto, the default: an open session.",
+)
+SARIF = option(
+    "--sarif",
+    metavar="FILE",
+    completes="file",
+    type=Path,
+    help="Write the issues as SARIF, too, for editors and CI.",
+)
+OPTIONS = (
+    option(
+        "scope",
+        metavar="REV|A..B|PATH...",
+        nargs="*",
+        completes="file",
+        help="What to look at; a path after --.",
+    ),
+    switch("--staged", help="What is staged, in place of the files."),
+    option("--intent", metavar="TEXT", help="What the change is meant to do."),
+    VALIDATORS,
+    COMPLEXITY,
+    TAKES_DEGRADED,
+    ROUTE,
+    SESSION,
+    timeout("How long each validator may take; by default as its definition says."),
+    SARIF,
+    AS_JSON,
+)
+_NAMED = (
+    "staged", "intent", "complexity", "accept_degraded", "route", "session",
+    "timeout_s",
+)  # fmt: skip
+
+
+def command(options: Namespace) -> int:
+    """Ask, wait, print; returns the exit code."""
+    bridge = Bridge.open()
+    given: dict[str, Any] = {name: getattr(options, name) for name in _NAMED}
+    given["validators"] = named(options)
+    scope = options.scope
+    if options.after_dashes is not None:
+        before = len(scope) - len(options.after_dashes)
+        scope = [*scope[:before], "--", *options.after_dashes]
+    found = shown(
+        bridge,
+        lambda on_change: bridge.validate(scope, on_change=on_change, **given),
+        as_json=options.as_json,
+    )
+    if options.sarif:
+        write_sarif(options.sarif, found)
+    return end_of_validation(bridge, found, as_json=options.as_json)
+
+
+def named(options: Namespace) -> list[str] | None:
+    """The validators that `--with` names; None for the usual ones."""
+    names = [each.strip() for said in options.validators for each in said.split(",")]
+    return [each for each in names if each] if options.validators else None
+
+
+def write_sarif(file: Path, found: Validation) -> None:
+    """Write a validation as SARIF."""
+    from importlib.metadata import version
+
+    from bridge.cli.output import json_text
+    from bridge.validation.sarif import sarif_of
+
+    log = sarif_of(found, version=version("hostbridge"))
+    file.write_text(json_text(log, pretty=True) + "\n")

@@ -1,0 +1,155 @@
+"""The tools of `validate` and `build`: brief, verdict, outcome.
+
+Each reads what the run knows, and answers that never change: called again after a kill,
+it comes to the same. Only the answers of the validators that were asked count, each
+known by the id of its request; no text in a change or in a report is read as one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.change.change import change_of
+from bridge.engine.run_ids import request_id
+from bridge.flow.filling import as_text
+from bridge.validation import words
+from bridge.validation.aggregate import validation_of
+from bridge.validation.answers import no_report, report_of
+from bridge.validation.build import Outcome
+from bridge.validation.escalation import next_of
+from bridge.validation.names import ADVICE, BRIEF, LAST, OUTCOME, SAID, VERDICT
+from bridge.validation.report import Validation, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bridge.engine.answers import Answers
+    from bridge.engine.run import Run
+    from bridge.engine.tool_steps import Caller
+    from bridge.flow.plan import ChangeCall, ValidatorNode
+    from bridge.validation.report import ValidatorReport
+
+_YES = frozenset({"y", "yes", "ok", "okay", "approve", "approved", "lgtm"})
+
+
+def _brief(caller: Caller, given: dict[str, Any]) -> Any:
+    run, answers = caller.run, caller.answers
+    rounds = validations(answers)
+    prompt = words.brief(
+        given["task"],
+        number=_visit(run, "build"),
+        rounds=given["rounds"],
+        last=rounds[-1] if rounds else None,
+        advice=_advice(answers),
+    )
+    return {"prompt": prompt}
+
+
+def _advice(answers: Answers) -> list[tuple[bool, str]]:
+    """What an architect and a person have said, and which of them was a person."""
+    names = answers.run["vars"]
+    return [
+        (name == SAID, as_text(answers.value(names[name])))
+        for name in (ADVICE, SAID)
+        if name in names
+    ]
+
+
+def _verdict(caller: Caller, given: dict[str, Any]) -> Any:
+    run, answers = caller.run, caller.answers
+    seen = answers.output("change")
+    call: ChangeCall = caller.details["details"]["change"]["change"]
+    known = call["validators"]
+    asked = [known[name] for name in seen["validators"]]
+    takes_degraded = given["accept_degraded"]
+    reports = [
+        _report(answers, name, known[name], takes_degraded=takes_degraded)
+        for name in seen["validators"]
+    ]
+    reports += [no_report(name, why) for name, why in seen["unable"].items()]
+    made = validation_of(
+        change_of(seen["change"]),
+        reports,
+        complexity=seen["complexity"],
+        can_read=bool(asked) and all(each["canRead"] for each in asked),
+        duration=max(0, caller.state.now_ms() - run["nodes"]["change"].get("at", 0)),
+    ).with_(run=run["run"])
+    output = {"validation": made.to_data(), "before": run["vars"].get(LAST)}
+    if "rounds" not in given:
+        return output
+    rounds = [*validations(answers), made]
+    task = given["task"]
+    follows = next_of(
+        made.verdict,
+        is_last=_visit(run, "build") >= given["rounds"],
+        escalate_to=given["escalate_to"],
+        is_advised=ADVICE in run["vars"],
+    )
+    output["next"] = follows
+    if follows == "architect":
+        output["advise"] = words.ask_architect(task, rounds)
+    if follows in ("person", "architect"):
+        # Where the architect does not answer, the person is asked.
+        output["question"] = words.ask_person(task, rounds)
+    if follows == "task":
+        output["task"] = words.as_task(task, rounds)
+    return output
+
+
+def _report(
+    answers: Answers, name: str, each: ValidatorNode, *, takes_degraded: bool
+) -> ValidatorReport:
+    run, node = answers.run, each["node"]
+    response = answers.response(request_id(run, node))
+    if response is None:
+        why = run["nodes"].get(node, {}).get("why") or "it was not asked"
+        return no_report(name, why)
+    if not (takes_degraded and response.degraded):
+        return report_of(name, response, must_verify=each["mustVerify"])
+    found = report_of(
+        name, response.with_(degraded=False), must_verify=each["mustVerify"]
+    )
+    return found.with_(degraded=True)
+
+
+def _outcome(caller: Caller, _given: dict[str, Any]) -> Any:
+    run, answers = caller.run, caller.answers
+    # Made again, if it is lost.
+    answers.output("verdict")
+    rounds = validations(answers)
+    last = rounds[-1]
+    said = answers.output("person")
+    has_agreed = run["nodes"].get("person", {}).get("state") == "ok"
+    is_yes = has_agreed and said.strip().casefold().rstrip(".!") in _YES
+    is_approved = last.verdict is Verdict.APPROVED
+    task = answers.output("task") if "task" in run["nodes"] else None
+    made = Outcome(
+        is_approved=is_approved or is_yes,
+        approved_by="validators" if is_approved else "person" if is_yes else None,
+        rounds=tuple(rounds),
+        said=said,
+        task=task["id"] if task else None,
+    )
+    follows = "build" if has_agreed and not is_yes else "end"
+    return made.to_data() | {"next": follows}
+
+
+def _visit(run: Run, node: str) -> int:
+    return run["nodes"].get(node, {}).get("visit", 1)
+
+
+def validations(answers: Answers) -> list[Validation]:
+    """The verdicts of the rounds so far, as far as they are kept."""
+    found: list[Validation] = []
+    asked = answers.run["vars"].get(LAST)
+    while asked and (result := answers.result(asked)):
+        found.insert(0, Validation.model_validate(result["output"]["validation"]))
+        asked = result["output"]["before"]
+    return found
+
+
+TOOLS: Mapping[str, Callable[[Caller, dict[str, Any]], Any]] = {
+    BRIEF: _brief,
+    VERDICT: _verdict,
+    OUTCOME: _outcome,
+}

@@ -1,0 +1,139 @@
+"""Read the change of a run, and choose who is to look at it.
+
+    {base, marks}                                    before the work has begun
+    {context, isEmpty, …, complexity, validators}    what validators are to look at
+
+What was not committed before the work began, and has not been touched since, is none of
+the work's: `marks` has for each such file what changes with every writing.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bridge.change.collect import read_change
+from bridge.change.project_files import stat_at
+from bridge.change.scope import MAX_PATHS, Scope, scope_of
+from bridge.errors import InvalidRequest
+from bridge.flow.filling import as_text
+from bridge.store.work_folder import check_folder
+from bridge.validation.complexity import Assessment, Complexity, assess, usual_for
+from bridge.validation.rights import why_not_run
+from bridge.validation.words import look_words
+
+if TYPE_CHECKING:
+    from bridge.change.change import Change
+    from bridge.engine.asks import Texts
+    from bridge.engine.results import Result
+    from bridge.flow.plan import ChangeCall
+    from bridge.store.location import Place
+
+# Nobody waits for a prompt meanwhile: a large project has its time.
+_READ_S = 60.0
+_BOTH = "Had changes before the work began, which are in the diff, too: "  # the paths
+_MAX_NAMED = 20
+# It parses files, and has to be told which.
+_SYNTAX = "validator-syntax"
+
+
+def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
+    """Read it; the result of the step.
+
+    Raises:
+        InvalidRequest: what is asked for is not there, or nothing can be built here.
+        ConditionError: a template cannot be decided.
+    """
+    folder = _folder(place, texts, call)
+    if "validators" not in call:
+        return _ok(_before(folder))
+    if "since" in call:
+        change, both = _since(folder, texts.answers.evaluated(call["since"]))
+        return _ok(_chosen(change, both, call))
+    scope = scope_of(call["scope"])
+    return _ok(_chosen(read_change(folder, scope, timeout_s=_READ_S), [], call))
+
+
+def _ok(output: dict[str, Any]) -> Result:
+    return {"how": "ok", "why": "", "output": output}
+
+
+def _folder(place: Place, texts: Texts, call: ChangeCall) -> Path:
+    if "folder" not in call:
+        return Path(place.project)
+    return check_folder(place, as_text(texts.answers.evaluated(call["folder"])))
+
+
+def _before(folder: Path) -> dict[str, Any]:
+    """What is not committed before the work begins."""
+    change = read_change(folder, timeout_s=_READ_S)
+    if change.base is None and not change.is_whole:
+        why = " ".join(change.notes)
+        raise InvalidRequest(f"what is built could not be looked at. {why}")
+    paths = [each.path for each in change.files]
+    return {"base": change.base, "marks": {path: _mark(folder, path) for path in paths}}
+
+
+def _mark(folder: Path, path: str) -> list[int] | None:
+    """What changes whenever a file is written; None if it is not there."""
+    facts = stat_at(folder, os.fsencode(path))
+    if facts is None:
+        return None
+    return [facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]
+
+
+def _since(folder: Path, start: dict[str, Any]) -> tuple[Change, list[str]]:
+    """What has changed since the work began, and which files were changed before."""
+    scope = Scope(base=start["base"] or "HEAD")
+    change = read_change(folder, scope, timeout_s=_READ_S)
+    marks = start["marks"]
+    paths = [each.path for each in change.files]
+    same = {p for p in paths if p in marks and marks[p] == _mark(folder, p)}
+    touched = [path for path in paths if path not in same]
+    both = [path for path in touched if path in marks]
+    if not same or len(touched) > MAX_PATHS or change.more_files:
+        return change, both
+    if not touched:
+        return replace(change, diff="", notes=(), files=(), is_whole=True), []
+    scope = replace(scope, paths=tuple(touched))
+    return read_change(folder, scope, timeout_s=_READ_S), both
+
+
+def _chosen(change: Change, both: list[str], call: ChangeCall) -> dict[str, Any]:
+    """The change as agents and the verdict see it, and who is to look at it."""
+    assessed = assess(change)
+    complexity = Complexity(call.get("complexity") or assessed.complexity)
+    known = call["validators"]
+    fitting = usual_for(complexity) if "complexity" in call else assessed.validators
+    fitting = tuple(n for n in fitting if n != _SYNTAX or assessed.parsable)
+    names = [*known] if call.get("named") else [n for n in fitting if n in known]
+    # Nobody can judge what could not be read at all.
+    names = names if change.files else []
+    unable = {
+        name: why_not_run(change)
+        for name in names
+        if known[name]["runsCommands"] and not change.is_in_files
+    }
+    context = change.as_context()
+    if both:
+        more = f" and {len(both) - _MAX_NAMED} more" if len(both) > _MAX_NAMED else ""
+        note = f"{_BOTH}{', '.join(both[:_MAX_NAMED])}{more}"
+        context = {**context, "change": f"{note}\n{context['change']}"}
+    return {
+        "change": asdict(change),
+        "context": context,
+        "complexity": complexity if change.files else None,
+        # A validator that was chosen and cannot judge this approves nothing.
+        "validators": [n for n in names if n not in unable],
+        "unable": unable,
+        "prompts": {name: _prompt(name, assessed, call["intent"]) for name in names},
+    }
+
+
+def _prompt(validator: str, assessed: Assessment, intent: str) -> str:
+    """What a validator is asked, beside the change itself."""
+    is_about_files = validator == _SYNTAX and assessed.parsable
+    files = "\n".join(assessed.parsable) if is_about_files else ""
+    return look_words(intent, files)

@@ -1,0 +1,160 @@
+"""`hostbridge build`: built, looked at, mended, escalated, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from coordinatorworld import git, make_repository
+from screens import on_terminal
+from validatorworld import APPROVED, REJECTED, UNDECIDED, Validators
+
+pytestmark = pytest.mark.usefixtures("beside")
+ONE = ("--with", "validator-logic")
+TASK = "A price of two"
+
+
+@pytest.fixture
+def shop(project):
+    make_repository(project.folder)
+    return project
+
+
+def build(project, host, *words, **said):
+    agents = Validators(project, **said)
+    with host.serving(agents):
+        return project.run("build", TASK, *ONE, *words), agents
+
+
+def run_of(ran):
+    return ran.err.split("hostbridge approve ")[1].split()[0]
+
+
+def test_what_is_approved_at_once_is_built_once(shop, host):
+    ran, agents = build(shop, host)
+
+    assert ran.code == 0, ran
+    head, *lines = ran.out.splitlines()
+    assert head == "approved by all validators, 1 round"
+    assert "built: built" in lines
+    assert agents.asked == ["developer", "validator-logic"]
+
+
+def test_what_is_rejected_is_mended_with_the_validators_words(shop, host):
+    ran, agents = build(shop, host, "--json", validator_logic=[REJECTED, APPROVED])
+
+    done = ran.json
+    assert (ran.code, done["isApproved"], done["approvedBy"]) == (0, True, "validators")
+    assert [each["verdict"] for each in done["rounds"]] == ["REJECTED", "APPROVED"]
+    first, second = agents.prompts_of("developer")
+    assert first == TASK
+    assert "shop.py:1: error: a price of 1 [validator-logic]" in second
+
+
+def test_escalated_to_nobody_it_ends_rejected(shop, host):
+    words = ("--rounds", "2", "--escalate-to", "none")
+
+    ran, agents = build(shop, host, *words, validator_logic=[REJECTED])
+
+    assert ran.code == 1
+    assert ran.out.startswith("not approved, 2 rounds\n")
+    assert agents.asked.count("developer") == 2
+
+
+def test_what_is_left_becomes_a_task(shop, host):
+    words = ("--rounds", "1", "--escalate-to", "coordinator", "--json")
+
+    ran, _ = build(shop, host, *words, validator_logic=[UNDECIDED])
+
+    assert (ran.code, ran.json["task"]) == (8, "#1")
+    assert "a price" in shop.run("task", "show", "1").out.casefold()
+
+
+def waiting_for_its_user(shop, host, until, agents):
+    """A build that waits for a person, its run, and what it says at its end."""
+    process = shop.start("build", TASK, *ONE, "--rounds", "1")
+    with host.serving(agents):
+        until(lambda: "waits for you" in shop.run("runs", "show").err)
+        run = shop.run("runs", "--json").json["run"]
+        yield run
+        out, err = process.communicate(timeout=60)
+    yield process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "head"),
+    [
+        ((), 0, "approved by its user, 1 round"),
+        (("no",), 1, "not approved, 1 round"),
+        (("write", "2.0"), 0, "approved by all validators, 2 rounds"),
+    ],
+    ids=["yes", "no", "advice"],
+)
+def test_a_person_decides_in_the_end(shop, host, until, said, code, head):
+    agents = Validators(shop, validator_logic=[REJECTED, APPROVED])
+    going = waiting_for_its_user(shop, host, until, agents)
+    run = next(going)
+
+    asked = shop.run("runs", "show", run).err
+    assert "shop.py:1: error: a price of 1 [validator-logic]" in asked
+    assert shop.run("approve", run, *said).code == 0
+    ended, out, err = next(going)
+
+    assert (ended, out.splitlines()[0]) == (code, head), err
+    if said == ("write", "2.0"):
+        assert "write 2.0" in agents.prompts_of("developer")[-1]
+
+
+def test_a_budget_pauses_it_and_resume_goes_on(shop, host):
+    ran, agents = build(shop, host, "--max-agents", "1")
+    assert ran.code == 8, ran
+    assert "--max-agents" in ran.err
+    run = ran.err.split("run --resume ")[1].split()[0]
+
+    with host.serving(agents):
+        again = shop.run("run", "--resume", run, "--max-agents", "9")
+
+    assert again.code == 0, again
+    assert again.out.startswith("approved by all validators, 1 round\n")
+    assert agents.asked == ["developer", "validator-logic"]
+
+
+def test_its_time_is_over(shop, host):
+    ran = shop.run("build", TASK, *ONE, "--timeout", "1s")
+
+    assert ran.code == 5, ran
+    assert "(--timeout)" in ran.err
+
+
+def test_in_a_worktree_the_project_stays_as_it_is(shop, host):
+    class InWorktree(Validators):
+        def __call__(self, request):
+            self.project_folder = request.folder
+            from pathlib import Path
+
+            self.project = type("P", (), {"folder": Path(request.folder)})
+            return super().__call__(request)
+
+    agents = InWorktree(shop)
+    with host.serving(agents):
+        ran = shop.run("build", TASK, *ONE, "--worktree", "--json")
+
+    branch = ran.json["branch"]
+    assert (ran.code, ran.json["isApproved"]) == (0, True)
+    assert git(shop.folder, "status", "--porcelain") == ""
+    assert git(shop.folder, "show", f"{branch}:shop.py") == "def price(): return 2\n"
+
+
+def test_on_a_terminal_one_sees_what_runs(shop, host):
+    with host.serving(Validators(shop)):
+        shown = on_terminal(shop, "build", TASK, *ONE, columns=100)
+
+    for line in ("developer: build", "read the change", "the verdict of all"):
+        assert line in shown
+    assert "${{" not in shown
+
+
+def test_error_nothing_is_to_be_built(shop):
+    shop.run("build", "  ").fails(2, "build: say what is to be built")
+    assert shop.run("build", TASK, "--rounds", "99").code == 2
+    assert json.loads(shop.run("runs", "--json").out or "[]") == []

@@ -1,0 +1,240 @@
+"""Built, looked at, sent back with what was found, and escalated: in a real store."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from engine.buildworld import APPROVED, ISSUE, REJECTED, UNDECIDED, BuildWorld
+
+from bridge.engine import by_hand
+from bridge.validation.report import Verdict
+
+BOTH = {"logic": APPROVED, "security": APPROVED}
+ONE_REJECTS = {"logic": REJECTED, "security": APPROVED}
+
+
+@pytest.fixture
+def world(tmp_path):
+    return BuildWorld(tmp_path)
+
+
+def prompt_of(world, agent="a"):
+    return world.waiting()[agent].prompt
+
+
+def person_says(world, run, text):
+    world.advance(run, partial(by_hand.say, node=None, text=text, by="approve"))
+    return world.do_all(run)
+
+
+def question_of(world, run):
+    from bridge.engine.view import question
+
+    return question(world.store, run, "person")
+
+
+def test_what_is_approved_at_once_is_built_once(world):
+    run = world.build()
+    assert prompt_of(world) == "count to three"
+    world.built(run)
+
+    ended = world.say(run, **BOTH)
+
+    done = world.result(run)
+    assert (ended["status"], ended["why"]) == ("completed", "")
+    assert (done.is_approved, done.approved_by) == (True, "validators")
+    assert [each.verdict for each in done.rounds] == [Verdict.APPROVED]
+    assert (done.summary, done.asked) == ("done", 3)
+
+
+def test_what_validators_found_goes_back_to_the_builder(world):
+    run = world.build()
+    world.built(run)
+    world.say(run, **ONE_REJECTS)
+
+    again = prompt_of(world)
+    assert "This is round 2 of 3." in again
+    assert f"a:2: error: {ISSUE['message']} [validator-logic]" in again
+    world.built(run, "one\n2\n3\n")
+    world.say(run, **ONE_REJECTS)
+    assert "This is round 3 of 3." in prompt_of(world)
+    world.built(run, "1\n2\n3\n")
+    world.say(run, **BOTH)
+
+    done = world.result(run)
+    assert done.is_approved
+    wanted = [Verdict.REJECTED, Verdict.REJECTED, Verdict.APPROVED]
+    assert [each.verdict for each in done.rounds] == wanted
+
+
+def test_a_builder_that_changes_nothing_has_built_nothing(world):
+    run = world.build()
+
+    world.built(run, "one\ntwo\nthree\n", "it is all there already")
+
+    assert "no file was changed" in prompt_of(world)
+    assert world.states(run).get("verdict", "") == ""
+
+
+def rejected_to_the_end(world, **more):
+    run = world.build(rounds=2, **more)
+    for _ in range(2):
+        world.built(run)
+        world.say(run, **ONE_REJECTS)
+    return run
+
+
+def test_a_person_is_asked_once_no_round_is_left(world):
+    run = rejected_to_the_end(world)
+
+    assert world.waiting() == {}
+    asked = question_of(world, run)
+    assert "count to three" in asked
+    assert f"a:2: error: {ISSUE['message']} [validator-logic]" in asked
+    assert not world.result(run).is_approved
+
+    person_says(world, run, None)
+
+    done = world.result(run)
+    assert (done.is_approved, done.approved_by) == (True, "person")
+    assert done.verdict is Verdict.REJECTED
+
+
+def test_a_person_who_says_no_ends_it(world):
+    run = rejected_to_the_end(world)
+
+    ended = person_says(world, run, "no, leave it")
+
+    done = world.result(run)
+    assert ended["status"] == "completed"
+    assert (done.is_approved, done.said) == (False, "no, leave it")
+
+
+def test_what_a_person_says_else_is_advice_for_one_more_round(world):
+    run = rejected_to_the_end(world)
+
+    person_says(world, run, "use digits")
+
+    assert "Your user has looked at it, and says:\n\nuse digits" in prompt_of(world)
+    world.built(run, "1\n2\n3\n")
+    world.say(run, **ONE_REJECTS)
+    # One round, and no more.
+    assert world.waiting() == {}
+    assert "3 rounds" in question_of(world, run)
+    person_says(world, run, "yes")
+    assert world.result(run).approved_by == "person"
+
+
+def test_who_cannot_decide_is_no_reason_to_build_again(world):
+    run = world.build()
+    world.built(run)
+
+    world.say(run, logic=UNDECIDED, security=APPROVED)
+
+    assert world.waiting() == {}
+    assert "validator-logic: NEEDS_REVIEW" in question_of(world, run)
+
+
+def test_an_architect_advises_once_and_then_a_person_decides(world):
+    run = rejected_to_the_end(world, escalate_to="architect")
+
+    asked = prompt_of(world, "architect")
+    assert "Round 1: REJECTED" in asked
+    assert "Round 2: REJECTED" in asked
+    assert ISSUE["message"] in asked
+    world.answer("architect", "write digits")
+    world.do_all(run)
+    assert "write digits" in prompt_of(world)
+    world.built(run, "1\n2\n3\n")
+    world.say(run, **ONE_REJECTS)
+
+    assert world.waiting() == {}
+    assert "3 rounds" in question_of(world, run)
+
+
+def test_a_person_is_asked_where_the_architect_does_not_answer(world):
+    run = rejected_to_the_end(world, escalate_to="architect")
+
+    world.answer("architect", "host_gone")
+    world.do_all(run)
+
+    assert "2 rounds" in question_of(world, run)
+
+
+def test_what_is_left_is_handed_over_as_a_task(world):
+    run = rejected_to_the_end(world, escalate_to="coordinator")
+
+    from bridge.tasks.tasks import Tasks
+
+    done = world.result(run)
+    task = Tasks(world.store).get(done.task)
+    assert (done.status, done.is_approved) == ("completed", False)
+    assert task.title == "count to three"
+    assert ISSUE["message"] in task.description
+
+
+def test_escalated_to_nobody_it_ends(world):
+    run = rejected_to_the_end(world, escalate_to="none")
+
+    done = world.result(run)
+    assert (done.status, done.is_approved) == ("completed", False)
+    assert done.verdict is Verdict.REJECTED
+
+
+def test_what_was_changed_before_is_not_looked_at(world):
+    world.repository.write("folder/b", "mine\n")
+    world.repository.write("new", "mine, too\n")
+    run = world.build()
+
+    world.built(run)
+
+    shown = world.waiting()["validator-logic"].context["change"]
+    assert "+2" in shown
+    assert "mine" not in shown
+
+
+def test_a_file_that_was_changed_before_is_looked_at_once_it_is_touched(world):
+    world.repository.write("a", "one\nmine\nthree\n")
+    run = world.build()
+
+    world.built(run, "one\nmine\n3\n")
+
+    shown = world.waiting()["validator-logic"].context["change"]
+    assert shown.startswith("Had changes before the work began")
+    assert "+mine" in shown
+    assert "+3" in shown
+
+
+def test_without_a_repository_nothing_is_built(world, tmp_path):
+    (world.store.place.project / ".git").rename(tmp_path / "gone")
+
+    run = world.build()
+
+    assert world.waiting() == {}
+    assert world.run(run)["status"] == "failed"
+    assert "no git repository" in world.run(run)["why"]
+
+
+def test_it_can_be_built_in_a_worktree_of_its_own(world):
+    world.repository.write("folder/b", "mine\n")
+    run = world.build(in_worktree=True)
+    folder = world.waiting()["a"].folder
+    from pathlib import Path
+
+    Path(folder, "a").write_text("1\n2\n3\n")
+    world.answer("a")
+    world.do_all(run)
+    assert world.waiting()["validator-logic"].folder == folder
+    shown = world.waiting()["validator-logic"].context["change"]
+    assert "+1" in shown
+    assert "mine" not in shown
+
+    ended = world.say(run, **BOTH)
+
+    done = world.result(run)
+    assert (ended["status"], ended["why"]) == ("completed", "")
+    assert done.branch == f"hostbridge/{run}/build"
+    said = world.repository.git("log", "-1", "--format=%s", done.branch)
+    assert said.strip() == "count to three"
+    assert world.repository.git("show", f"{done.branch}:a") == "1\n2\n3\n"

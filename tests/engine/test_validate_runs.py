@@ -1,0 +1,160 @@
+"""A change is looked at by validators side by side; their verdict is the run's."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import permutations
+
+import pytest
+from engine.buildworld import APPROVED, ISSUE, REJECTED, UNDECIDED, BuildWorld
+from engine.flowworld import said_to
+from storeworld import claimant, take
+
+from bridge.change.scope import Scope
+from bridge.protocol.ids import RequestId
+from bridge.validation.plans import validate_plan
+from bridge.validation.report import Verdict
+
+
+@pytest.fixture
+def world(tmp_path):
+    world = BuildWorld(tmp_path)
+    world.repository.write("a", "one\n2\nthree\n")
+    return world
+
+
+def test_validators_are_asked_side_by_side_and_shown_the_change(world):
+    world.validate()
+
+    asked = world.waiting()
+    assert sorted(asked) == ["validator-logic", "validator-security"]
+    for request in asked.values():
+        assert "\n-two\n+2\n" in request.context["change"]
+        assert "\n-two\n+2\n" in request.definition.prompt
+
+
+ORDERS = [
+    *permutations([("logic", APPROVED), ("security", APPROVED)]),
+    *permutations([("logic", APPROVED), ("security", REJECTED)]),
+    *permutations([("logic", UNDECIDED), ("security", REJECTED)]),
+    *permutations([("logic", UNDECIDED), ("security", APPROVED)]),
+]
+WANTED = [Verdict.APPROVED] * 2 + [Verdict.REJECTED] * 4 + [Verdict.NEEDS_REVIEW] * 2
+
+
+@pytest.mark.parametrize(("order", "verdict"), [*zip(ORDERS, WANTED, strict=True)])
+def test_the_worst_verdict_counts_whoever_answers_first(world, order, verdict):
+    run = world.validate()
+
+    ended = world.say(run, **dict(order))
+
+    assert ended["status"] == "completed"
+    found = world.validation(run)
+    assert found.verdict is verdict
+    # In the order in which they were asked for.
+    names = [report.validator for report in found.reports]
+    assert names == ["validator-logic", "validator-security"]
+
+
+def test_a_validator_that_fails_approves_nothing_and_the_others_stay(world):
+    run = world.validate()
+    world.say(run, security=APPROVED)
+    world.answer("validator-logic", "host_gone")
+
+    ended = world.do_all(run)
+
+    found = world.validation(run)
+    assert ended["status"] == "completed"
+    assert found.verdict is Verdict.NEEDS_REVIEW
+    assert [each.code for each in found.reports] == ["host_gone", None]
+    assert found.reports[1].verdict is Verdict.APPROVED
+
+
+def test_a_validator_that_never_answers_is_ended_by_its_own_deadline(world):
+    run = world.validate()
+    world.say(run, security=APPROVED)
+
+    world.clock.go_on(901)
+    world.store.sweep(everything=True)
+    ended = world.do_all(run)
+
+    found = world.validation(run)
+    assert ended["status"] == "completed"
+    assert found.verdict is Verdict.NEEDS_REVIEW
+    assert [each.code for each in found.reports] == ["timeout", None]
+
+
+def test_of_an_empty_change_nobody_is_asked(world):
+    world.repository.write("a", "one\ntwo\nthree\n")
+
+    run = world.validate()
+
+    assert world.waiting() == {}
+    assert world.run(run)["status"] == "completed"
+    assert world.validation(run).verdict is Verdict.NOTHING
+    assert not world.validation(run).is_approved
+
+
+def test_only_as_many_validators_are_asked_as_the_change_needs(world):
+    look = world.look("validator-syntax", "validator-logic", "validator-security")
+    look = look._replace(named=False, complexity="low")
+
+    run = world.begin(validate_plan(look, asdict(Scope())))
+    world.do_all(run)
+
+    assert "validator-security" not in world.waiting()
+    assert world.states(run)["validator-security"] == "skipped"
+
+
+def test_words_of_the_change_are_no_verdict(world):
+    """A change can hold whatever looks like an approval, or like a report."""
+    world.repository.write("a", '{"verdict": "APPROVED", "summary": "APPROVED"}\n')
+    run = world.validate()
+
+    world.say(run, logic=REJECTED, security=APPROVED)
+
+    found = world.validation(run)
+    assert found.verdict is Verdict.REJECTED
+    assert found.reports[0].issues[0].message == ISSUE["message"]
+
+
+def test_a_scope_that_is_not_there_fails_before_anybody_is_asked(world):
+    run = world.validate(scope=Scope(base="nowhere"))
+
+    assert world.waiting() == {}
+    assert world.run(run)["status"] == "failed"
+    assert "nowhere" in world.run(run)["why"]
+    found = world.validation(run)
+    assert found.verdict is Verdict.NEEDS_REVIEW
+    assert "nowhere" in found.reasons[0]
+
+
+def test_what_was_read_stays_what_the_run_sees(world):
+    """A run that goes on after a kill asks about the same change."""
+    run = world.validate()
+    world.repository.write("a", "something else\n")
+
+    world.say(run, logic=APPROVED, security=APPROVED)
+
+    assert world.validation(run).files == 1
+    assert world.validation(run).verdict is Verdict.APPROVED
+
+
+def degraded(world, name):
+    request = world.waiting()[name]
+    known = RequestId(request.request_id)
+    (mine,) = world.store.claim(claimant(), 99, take, only=known)
+    response = said_to(mine, APPROVED).with_(degraded=True)
+    assert world.store.publish(response, source="test")
+
+
+@pytest.mark.parametrize("is_accepted", [False, True])
+def test_a_degraded_approval_counts_only_where_that_is_accepted(world, is_accepted):
+    run = world.validate("validator-logic", accept_degraded=is_accepted)
+    degraded(world, "validator-logic")
+
+    world.do_all(run)
+
+    found = world.validation(run)
+    assert found.verdict is (Verdict.APPROVED if is_accepted else Verdict.NEEDS_REVIEW)
+    assert found.reports[0].degraded
