@@ -87,7 +87,8 @@ def test_it_fills_the_terminal_and_no_more(project, tmp_path, busy, size):
     with watched(project, tmp_path, size) as tmux:
         before = tmux.wait_for("RUNNING", "WAITING")
         ended = busy()
-        after = tmux.wait_for("1 ended")
+        # The journal, where what ended last is found, is written after the response.
+        after = tmux.wait_for(ended, "completed", "1 ended in all")
         history = tmux("display-message", "-p", "#{history_size}").strip()
 
     assert all(len(line) <= columns for line in (*before, *after))
