@@ -6,13 +6,15 @@ The rows are asked in order, and the first that holds is the reason.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bridge.host.budgets import HeldBack, held_back
 from bridge.host.eligibility import may_take
 from bridge.protocol.request import Request, Uptime
 from bridge.protocol.retries import pause_words
 from bridge.store.sessions import Session
+
+if TYPE_CHECKING:
+    from bridge.host.budgets import HeldBack
 
 Kind = Literal[
     "off", "pause", "process", "session", "switched off", "declined", "person", "slots",
@@ -68,6 +70,9 @@ def why_waits(request: Request, around: Around) -> Waits:
     able = [session for session in around.on if may_take(session, request)]
     if not able:
         return _nobody(request, around.live)
+    # Without a session nobody needs it.
+    from bridge.host.budgets import held_back
+
     limit = held_back(request, able, around.claimed, around.now)
     if limit is None:
         return Waits("turn", "a session's next step")
