@@ -140,8 +140,9 @@ class AsyncBridge:
     status = _in_thread(Bridge.status)
     overview = _in_thread(Bridge.overview)
     story = _in_thread(Bridge.story)
-    prune = _in_thread(Bridge.prune)
+    stats = _in_thread(Bridge.stats)
     report = _in_thread(Bridge.report)
+    prune = _in_thread(Bridge.prune)
     variables = _in_thread(Bridge.variables)
     call_tool = _in_thread(Bridge.call_tool)
 

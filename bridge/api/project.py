@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bridge.api.project_status import Overview
     from bridge.api.result import Result
     from bridge.api.variables import Variables
+    from bridge.metrics.cells import Dimension, Metrics
     from bridge.store.prune import Pruned
     from bridge.tasks.tasks import Tasks
 
@@ -156,6 +157,47 @@ class Project:
             return tell(self.store, request)
         return story
 
+    def stats(
+        self,
+        *,
+        since: str = "7d",
+        by: Dimension | Iterable[Dimension] = (),
+    ) -> Metrics:
+        """What became of requests, flows and tasks: counts, times, tokens.
+
+        `since` is how long ago that begins (`7d`, `24h`), a day (`2026-11-01`), or
+        `all`. `by` is what `groups` are grouped by: day, agent, route, model, or
+        several of them.
+
+        Raises:
+            InvalidRequest: `since` or `by` is something else.
+        """
+        from bridge.metrics.cells import dimensions_of
+        from bridge.metrics.days import since_ms
+        from bridge.metrics.reader import read
+
+        begins_ms, names = since_ms(since, self.store.now_ms()), dimensions_of(by)
+        return read(self.store, since_ms=begins_ms, by=names)
+
+    def report(self, path: Path | str, *, since: str = "all") -> Path:
+        """Write the page that shows `stats` with charts and tables; returns its path.
+
+        It is one HTML file, which needs no network. An earlier report is replaced, no
+        other file is. `since` is that of `stats`.
+
+        Raises:
+            InvalidRequest: `since` or `path` is something else, another file is there,
+                or it cannot be written.
+        """
+        from bridge.protocol.type_checks import check
+        from bridge.report.page import page
+        from bridge.report.report_file import write
+
+        check(path=path)
+        file = Path(path).absolute()
+        write(file, page(self.stats(since=since).to_data()))
+        return file
+
     def variables(self, session: str | None = None) -> Variables:
         """The variables of an open session, which its rules read.
 
@@ -208,27 +250,6 @@ class Project:
         from bridge.tasks.tasks import Tasks
 
         return Tasks(self.store, program_here(self.store, self.settings))
-
-    def report(self, path: Path | str, *, since_s: float | None = None) -> Path:
-        """Write a page that shows how requests, flows and tasks went; returns its path.
-
-        It is one HTML file with charts and tables, which needs no network, of what has
-        ended in the last `since_s` seconds; by default of all that is on record. An
-        earlier report is replaced, no other file is.
-
-        Raises:
-            InvalidRequest: something else is there, or it cannot be written.
-        """
-        from bridge.api.report import report_page
-        from bridge.protocol.type_checks import check
-        from bridge.report.report_file import write
-
-        check(path=path)
-        if since_s is not None:
-            check(since_s=since_s)
-        file = Path(path).absolute()
-        write(file, report_page(self.store, since_s))
-        return file
 
     def prune(
         self,

@@ -10,11 +10,30 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
+from bridge.errors import InvalidRequest
 from bridge.metrics.histogram import BASE, Histogram, add_to, pairs_of, quantile_ms
+from bridge.protocol.wording import quoted
 
 SCHEMA_VERSION = 1
 Dimension = Literal["day", "agent", "route", "model"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+
+
+def dimensions_of(by: object) -> tuple[Dimension, ...]:
+    """What is to be grouped by: one name, or several; each counts once.
+
+    Raises:
+        InvalidRequest: it is not what can be grouped by.
+    """
+    is_several = isinstance(by, Iterable) and not isinstance(by, str)
+    names: list[Any] = [*by] if is_several else [by]  # type: ignore[misc]
+    for name in names:
+        if name not in DIMENSIONS:
+            raise InvalidRequest(
+                f"by {quoted(name)}: expected {', '.join(DIMENSIONS[:-1])} or "
+                f"{DIMENSIONS[-1]}"
+            )
+    return tuple(dict.fromkeys(names))
 
 
 @dataclass(slots=True)
@@ -122,6 +141,23 @@ class Tally:
     def to_data(self) -> dict[str, Any]:
         """As JSON; see `Metrics.to_data`."""
         return {
+            **self._counts(),
+            "durations": pairs_of(self.durations),
+            "waits": pairs_of(self.waits),
+        }
+
+    def figures(self) -> dict[str, Any]:
+        """The counts, and shares and percentiles in place of buckets, as JSON."""
+        return {
+            **self._counts(),
+            "successRate": self.success_rate,
+            "verifiedShare": self.verified_share,
+            "durationMs": _percentiles(self.durations),
+            "waitMs": _percentiles(self.waits),
+        }
+
+    def _counts(self) -> dict[str, Any]:
+        return {
             "ended": self.ended,
             "succeeded": self.succeeded,
             "failures": dict(sorted(self.failures.items())),
@@ -132,8 +168,6 @@ class Tally:
             "degraded": self.degraded,
             "usage": self.usage.to_data(),
             "withoutUsage": self.without_usage,
-            "durations": pairs_of(self.durations),
-            "waits": pairs_of(self.waits),
         }
 
 
@@ -231,6 +265,11 @@ class TaskCell:
         }
 
 
+def _percentiles(times: Histogram) -> dict[str, float | None]:
+    found = {"p50": quantile_ms(times, 0.5), "p95": quantile_ms(times, 0.95)}
+    return {name: ms and round(ms, 1) for name, ms in found.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Metrics:
     """What became of requests, flows and tasks of a project in a time.
@@ -244,6 +283,7 @@ class Metrics:
             is not on record any more.
         events: how many lines of the journal were counted.
         cells, flows, tasks: by day, then by name.
+        by: what `groups` are grouped by.
     """
 
     project: str
@@ -291,11 +331,19 @@ class Metrics:
                         "ended": {"completed": 1}, "durations": [[240, 1]],
                         "agents": 4, "tokens": 5400}],
              "tasks": [{"day": "2026-11-27", "created": 2, "closed": 1, "passed": 1,
-                        "failed": 0, "escalated": 0}]}
+                        "failed": 0, "escalated": 0}],
+             "by": ["agent"],
+             "groups": [{"agent": "Explore", "ended": 2, "succeeded": 1, …,
+                         "successRate": 0.5, "verifiedShare": 1.0,
+                         "durationMs": {"p50": 8523.1, "p95": 118972.6},
+                         "waitMs": {"p50": 994.6, "p95": 994.6}}],
+             "total": {"ended": 2, "succeeded": 1, …}}
 
         Times are in milliseconds since 1970, `begins` may be null. In `durations` and
         `waits` a pair [b, n] says that n of them took from base^b up to base^(b+1)
-        milliseconds. `Tally`, `FlowCell` and `TaskCell` explain the counts.
+        milliseconds. `Tally`, `FlowCell` and `TaskCell` explain the counts. Groups and
+        the total have the counts of a cell without its buckets, and instead shares and
+        percentiles, null where there is nothing to tell.
         """
         return {
             "schemaVersion": SCHEMA_VERSION,
@@ -308,6 +356,12 @@ class Metrics:
             "cells": [cell.to_data() for cell in self.cells],
             "flows": [flow.to_data() for flow in self.flows],
             "tasks": [task.to_data() for task in self.tasks],
+            "by": list(self.by),
+            "groups": [
+                {**dict(zip(self.by, names, strict=True)), **tally.figures()}
+                for names, tally in self.groups.items()
+            ],
+            "total": self.total.figures(),
         }
 
 

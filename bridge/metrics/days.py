@@ -11,8 +11,8 @@ from bridge.protocol.wording import quoted
 
 ALL = "all"
 WEEK = "7d"
-# Every time zone begins its days at a multiple of this.
-_HUNDRED_S = 100
+# Every time zone begins its days at a multiple of this, and of so many hundreds.
+_QUARTER_S, _PARTS = 900, 9
 
 
 class Days(dict[bytes, str]):
@@ -21,9 +21,17 @@ class Days(dict[bytes, str]):
     These are the digits of a time in milliseconds without the last five.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._of_quarters: dict[int, str] = {}
+
     def __missing__(self, digits: bytes) -> str:
-        moment = time.localtime(int(digits) * _HUNDRED_S)
-        day = self[digits] = time.strftime("%Y-%m-%d", moment)
+        quarter = int(digits) // _PARTS
+        day = self._of_quarters.get(quarter)
+        if day is None:
+            day = time.strftime("%Y-%m-%d", time.localtime(quarter * _QUARTER_S))
+            self._of_quarters[quarter] = day
+        self[digits] = day
         return day
 
 

@@ -7,20 +7,15 @@ collected first, and put into buckets together.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
-import orjson
-
-from bridge.metrics.cells import Tally, Tokens
+from bridge.metrics.cells import Tally
 from bridge.metrics.histogram import histogram_of
+from bridge.metrics.lines import End, Later, Reader
 from bridge.metrics.names import Names
 
-Facts = Mapping[str, Any]
 Key = tuple[str, str, str, str]
 # Where in a line the digits of its time stand that say of which day it is.
 PART = slice(6, 14)
-# What is more is no count of anything here; and all sums stay within JSON.
-LARGEST = 10**12
 
 
 class _Counted:
@@ -45,13 +40,13 @@ class EndCounter:
         run_tokens: that.
     """
 
-    def __init__(self, told: Mapping[str, Facts], runs: Collection[str]) -> None:
+    def __init__(self, told: Mapping[str, Later], runs: Collection[str]) -> None:
         self.run_tokens: dict[str, int] = {}
-        self._runs = runs
         self._told = told
-        self._took_ms: dict[str, object] = {}
-        # By what was told, which is quick to find; by the names that became of it.
-        self._known: dict[tuple[object, ...], _Counted] = {}
+        self._runs = runs
+        self._took_ms: dict[str, int | None] = {}
+        # By what the lines say, and by the names that are kept of it.
+        self._known: dict[Key, _Counted] = {}
         self._found: dict[Key, _Counted] = {}
         self._agents, self._routes, self._models = Names(), Names(), Names()
         self._codes = Names()
@@ -68,93 +63,57 @@ class EndCounter:
 
         `days` is by what stands at `PART` in a line.
         """
-        seen, known, told, loads = self._took_ms, self._known, self._told, orjson.loads
+        seen, known, told, read = self._took_ms, self._known, self._told, _ENDS.read
         for line in lines:
-            try:
-                end = loads(line)
-            except orjson.JSONDecodeError:
+            end = read(line)
+            if end is None or seen.get(end.request_id, -1) == end.duration_ms:
                 continue
-            get = end.get
-            request, took_ms = get("requestId"), get("durationMs")
-            if type(request) is not str or seen.get(request, end) == took_ms:
-                continue
-            seen[request] = took_ms
-            if request in told:
-                end |= told[request]
-            key = (days[line[PART]], get("agent"), get("route"), get("model"))
-            try:
-                counted = known[key]
-            except (KeyError, TypeError):
-                counted = self._counted(*key)
-            if type(took_ms) is int and 0 <= took_ms <= LARGEST:
-                counted.durations.append(took_ms or 1)
-            waited_ms = get("waitMs")
-            if type(waited_ms) is int and 0 <= waited_ms <= LARGEST:
-                counted.waits.append(waited_ms or 1)
-            self._add(counted.tally, request, end)
+            seen[end.request_id] = end.duration_ms
+            if end.request_id in told:
+                later = told[end.request_id]
+                end.usage = later.usage or end.usage
+                end.model = later.model or end.model
+            key = (days[line[PART]], end.agent, end.route, end.model)
+            counted = known.get(key) or self._counted(key)
+            self._add(counted, end)
 
-    def _add(self, tally: Tally, request: str, end: Facts) -> None:
+    def _add(self, counted: _Counted, end: End) -> None:
+        tally, usage = counted.tally, end.usage
         tally.ended += 1
-        if "code" in end or end.get("event") != "completed":
-            self._add_failure(tally, end)
-        else:
+        if end.duration_ms is not None:
+            counted.durations.append(end.duration_ms or 1)
+        if end.wait_ms is not None:
+            counted.waits.append(end.wait_ms or 1)
+        if end.code is None and end.event == "completed":
             tally.succeeded += 1
-            if type(verified := end.get("verified")) is bool:
+            if end.verified is not None:
                 tally.verifiable += 1
-                tally.verified += verified
-        if "retries" in end or "corrections" in end or "degraded" in end:
-            _add_rare(tally, end)
-        usage = end.get("usage")
-        if type(usage) is dict:
-            _add_usage(tally.usage, usage)
-            if self._runs:
-                self._add_run_tokens(request, usage)
+                tally.verified += end.verified
         else:
+            code = self._codes.of(end.code or end.event)
+            tally.failures[code] = tally.failures.get(code, 0) + 1
+        tally.retries += end.retries
+        tally.corrections += end.corrections
+        tally.degraded += end.degraded
+        if usage is None:
             tally.without_usage += 1
+            return
+        took = tally.usage
+        took.input += usage.input_tokens
+        took.cache_read += usage.cache_read_tokens
+        took.cache_write += usage.cache_write_tokens
+        took.output += usage.output_tokens
+        took.requests += usage.requests
+        if self._runs and (run := end.request_id.partition("-")[0]) in self._runs:
+            self.run_tokens[run] = self.run_tokens.get(run, 0) + usage.tokens
 
-    def _counted(
-        self, day: str, agent: object, route: object, model: object
-    ) -> _Counted:
-        """The tally of what was told; by names that are texts, and not too many."""
+    def _counted(self, key: Key) -> _Counted:
+        """The tally of what a line says; by names that are short and not too many."""
+        day, agent, route, model = key
         names = self._agents.of(agent), self._routes.of(route), self._models.of(model)
         counted = self._found.setdefault((day, *names), _Counted())
-        if type(agent) is type(route) is str and (model is None or type(model) is str):
-            self._known[day, agent, route, model] = counted
+        self._known[key] = counted
         return counted
 
-    def _add_failure(self, tally: Tally, end: Facts) -> None:
-        code = self._codes.of(end.get("code")) or self._codes.of(end.get("event"))
-        tally.failures[code] = tally.failures.get(code, 0) + 1
 
-    def _add_run_tokens(self, request: str, told: Facts) -> None:
-        run = request.partition("-")[0]
-        if run in self._runs:
-            counted = Tokens()
-            _add_usage(counted, told)
-            before = self.run_tokens.get(run, 0)
-            self.run_tokens[run] = before + counted.tokens
-
-
-def _add_usage(usage: Tokens, told: Facts) -> None:
-    get, most = told.get, LARGEST
-    if type(count := get("inputTokens")) is int and 0 < count <= most:
-        usage.input += count
-    if type(count := get("cacheReadTokens")) is int and 0 < count <= most:
-        usage.cache_read += count
-    if type(count := get("cacheWriteTokens")) is int and 0 < count <= most:
-        usage.cache_write += count
-    if type(count := get("outputTokens")) is int and 0 < count <= most:
-        usage.output += count
-    if type(count := get("requests")) is int and 0 < count <= most:
-        usage.requests += count
-
-
-def _add_rare(tally: Tally, end: Facts) -> None:
-    tally.retries += count_of(end.get("retries"))
-    tally.corrections += count_of(end.get("corrections"))
-    tally.degraded += end.get("degraded") is True
-
-
-def count_of(told: object) -> int:
-    """A number that was told; 0 for one that cannot be."""
-    return told if type(told) is int and 0 <= told <= LARGEST else 0
+_ENDS = Reader(End)

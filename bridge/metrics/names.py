@@ -16,10 +16,8 @@ class Names:
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
 
-    def of(self, told: object) -> str:
-        """The name that was told, on one line; empty for what is none."""
-        if type(told) is not str:
-            return ""
+    def of(self, told: str) -> str:
+        """The name that was told, short and on one line."""
         name = self._known.get(told)
         if name is None:
             if len(self._known) >= MOST:

@@ -1,21 +1,20 @@
 """Metrics from the journal: its lines about ends, counted in cells.
 
-No other file is read. Only the lines of these events are decoded; one that is broken,
-or says something else than expected, counts for what of it can be used, and never
-twice: an end is known by its request and its duration, a run by its last end.
+No other file is read. Only the lines of some events are decoded; one that is broken, or
+says something else than expected, counts for what of it can be used. None counts twice:
+an end is known by its request and its duration, a run by its last end.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import orjson
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.metrics.cells import Cell, FlowCell, Metrics, TaskCell
 from bridge.metrics.days import Days
-from bridge.metrics.end_counter import PART, EndCounter, count_of
+from bridge.metrics.end_counter import PART, EndCounter
 from bridge.metrics.histogram import histogram_of
+from bridge.metrics.lines import Later, Reader, RunEnd
 from bridge.metrics.names import Names
 from bridge.store import journal
 
@@ -35,10 +34,8 @@ _FIRST = re.compile(rb'\{"at":([0-9]{13}),')
 _AT = slice(6, 19)
 _EVENT = 29
 _KIND = slice(_EVENT, _EVENT + 2)
-_OTHERS = frozenset({b"us", b"ru", b"ta"})
-# What a line of usage says of an end that was there before.
-_LATER = ("usage", "model")
 _NEVER_MS = 10**13 - 1
+_LATER, _RUNS = Reader(Later), Reader(RunEnd)
 
 
 class _Run(NamedTuple):
@@ -46,7 +43,7 @@ class _Run(NamedTuple):
 
     day: str
     status: str
-    facts: dict[str, Any]
+    end: RunEnd
 
 
 def read(store: Store, *, since_ms: int, by: tuple[Dimension, ...] = ()) -> Metrics:
@@ -87,7 +84,7 @@ class _Reading:
             b"%013d" % max(0, min(ms, _NEVER_MS)) for ms in (since_ms, until_ms)
         )
         self._days = Days()
-        self._told: dict[str, dict[str, Any]] = {}
+        self._told: dict[str, Later] = {}
         self._runs: dict[str, _Run] = {}
         self._counter = EndCounter(self._told, self._runs)
 
@@ -102,29 +99,29 @@ class _Reading:
         since, until = self._since, self._until
         lines = [one for one in _LINE.findall(data) if since <= one[_AT] <= until]
         self.events += len(lines)
-        ends = [one for one in lines if one[_KIND] not in _OTHERS]
+        ends = [one for one in lines if one[_KIND] not in _TAKES]
         if len(ends) < len(lines):
             for line in reversed(lines):
-                if line[_KIND] in _OTHERS:
-                    self._take(line)
+                if take := _TAKES.get(line[_KIND]):
+                    take(self, line)
         self._counter.add_all(ends, self._days)
 
-    def _take(self, line: bytes) -> None:
-        facts = _object(line)
-        about = facts.get("requestId")
-        if not isinstance(about, str):
-            return
-        said = line[_EVENT : line.index(b'"', _EVENT)].decode()
-        kind, _, event = said.partition(" ")
-        day = self._days[line[PART]]
-        if kind == "usage":
-            later = {name: facts[name] for name in _LATER if name in facts}
-            self._told.setdefault(about, later)
-        elif kind == "run":
-            self._runs.setdefault(about, _Run(day, event, facts))
-        else:
-            cell = self.tasks.setdefault(day, TaskCell(day))
-            setattr(cell, event, getattr(cell, event) + 1)
+    def take_usage(self, line: bytes) -> None:
+        """What was told last, counts."""
+        if (later := _LATER.read(line)) is not None:
+            self._told.setdefault(later.request_id, later)
+
+    def take_run(self, line: bytes) -> None:
+        """The last end of a run counts: it may have gone on after another."""
+        if (end := _RUNS.read(line)) is not None:
+            run = _Run(self._days[line[PART]], _event(line), end)
+            self._runs.setdefault(end.request_id, run)
+
+    def take_task(self, line: bytes) -> None:
+        """Count what happened to a task."""
+        day, event = self._days[line[PART]], _event(line)
+        cell = self.tasks.setdefault(day, TaskCell(day))
+        setattr(cell, event, getattr(cell, event) + 1)
 
     def cells(self) -> tuple[Cell, ...]:
         """The requests, by day, agent, route and model."""
@@ -135,23 +132,26 @@ class _Reading:
         """The runs, by day and flow."""
         names = Names()
         found: dict[tuple[str, str], FlowCell] = {}
-        told = self._counter.run_tokens
-        for run, (day, status, facts) in self._runs.items():
-            key = day, names.of(facts.get("flow"))
-            cell = found.setdefault(key, FlowCell(*key))
+        for name, (day, status, end) in self._runs.items():
+            key = day, names.of(end.flow)
+            times = [] if end.duration_ms is None else [end.duration_ms or 1]
             # The last agents may tell what they took after the run's end; of those
             # that ended before the time in question, only the run's line tells.
-            tokens = max(told.get(run, 0), count_of(facts.get("tokens")))
-            agents = count_of(facts.get("agents"))
-            took = histogram_of([count_of(facts.get("durationMs")) or 1])
-            cell.add(FlowCell(*key, {status: 1}, took, agents, tokens))
+            tokens = max(self._counter.run_tokens.get(name, 0), end.tokens)
+            run = FlowCell(*key, {status: 1}, histogram_of(times), end.agents, tokens)
+            found.setdefault(key, FlowCell(*key)).add(run)
         return tuple(found[key] for key in sorted(found))
 
 
-def _object(line: bytes) -> dict[str, Any]:
-    """What a line says; nothing if it is broken, or was still being written."""
-    try:
-        facts: dict[str, Any] = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return {}
-    return facts
+# By the first letters of their events, what becomes of lines that are no ends.
+_TAKES = {
+    b"us": _Reading.take_usage,
+    b"ru": _Reading.take_run,
+    b"ta": _Reading.take_task,
+}
+
+
+def _event(line: bytes) -> str:
+    """The last word of the event of a line."""
+    said = line[_EVENT : line.index(b'"', _EVENT)]
+    return said.rpartition(b" ")[2].decode()
