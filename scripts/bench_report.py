@@ -25,8 +25,9 @@ from bench.table import Row, missed, show
 from bench.timing import Series
 from browser import Browser
 
-from bridge.api.report import report_page
 from bridge.config import Settings
+from bridge.metrics.reader import read
+from bridge.report import page as report
 from bridge.store import journal
 from bridge.store.location import locate, open_state
 from bridge.store.store import Store
@@ -88,7 +89,7 @@ def page(root: Path, name: str, requests: int, names: tuple[str, ...]) -> Path:
     )
     (store.place.state / journal.NAME).write_text("".join(lines))
     file = root / f"{name}.html"
-    file.write_text(report_page(store, None))
+    file.write_text(report.page(read(store, since_ms=0).to_data()))
     return file
 
 

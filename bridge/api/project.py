@@ -194,6 +194,25 @@ class Project:
         begins_ms, names = since_ms(since, self.store.now_ms()), dimensions_of(by)
         return read(self.store, since_ms=begins_ms, by=names)
 
+    def report(self, path: Path | str, *, since: str = "all") -> Path:
+        """Write the page that shows `stats` with charts and tables; returns its path.
+
+        It is one HTML file, which needs no network. An earlier report is replaced, no
+        other file is. `since` is that of `stats`.
+
+        Raises:
+            InvalidRequest: `since` or `path` is something else, another file is there,
+                or it cannot be written.
+        """
+        from bridge.protocol.type_checks import check
+        from bridge.report.page import page
+        from bridge.report.report_file import write
+
+        check(path=path)
+        file = Path(path).absolute()
+        write(file, page(self.stats(since=since).to_data()))
+        return file
+
     def variables(self, session: str | None = None) -> Variables:
         """The variables of an open session, which its rules read.
 
@@ -246,27 +265,6 @@ class Project:
         from bridge.tasks.tasks import Tasks
 
         return Tasks(self.store, program_here(self.store, self.settings))
-
-    def report(self, path: Path | str, *, since_s: float | None = None) -> Path:
-        """Write a page that shows how requests, flows and tasks went; returns its path.
-
-        It is one HTML file with charts and tables, which needs no network, of what has
-        ended in the last `since_s` seconds; by default of all that is on record. An
-        earlier report is replaced, no other file is.
-
-        Raises:
-            InvalidRequest: something else is there, or it cannot be written.
-        """
-        from bridge.api.report import report_page
-        from bridge.protocol.type_checks import check
-        from bridge.report.report_file import write
-
-        check(path=path)
-        if since_s is not None:
-            check(since_s=since_s)
-        file = Path(path).absolute()
-        write(file, report_page(self.store, since_s))
-        return file
 
     def prune(
         self,

@@ -1,9 +1,8 @@
 """Write a page that shows how requests, flows and tasks went: charts and tables.
 
 The page is one file that needs no network. It shows success, times to answer, waits,
-retries, corrections, verified answers and tokens, by day, agent, route and model, of
-what is still in the journal. Its reader can choose among them. An earlier report is
-replaced, no other file is.
+retries, corrections, verified answers and tokens, by day, agent, route and model, and
+its reader can choose among them. An earlier report is replaced, no other file is.
 
 For example:
   hostbridge report --open
@@ -15,7 +14,6 @@ from argparse import Namespace
 from pathlib import Path
 
 from bridge.api.bridge import Bridge
-from bridge.cli.durations import DAY_S, duration
 from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import complain, say_result, short_path
 from bridge.cli.parser import UsageError
@@ -32,10 +30,10 @@ OPTIONS = (
     ),
     option(
         "--since",
-        dest="since_s",
-        metavar="TIME",
-        type=duration(most_s=3650 * DAY_S),
-        help="Only what has ended in this time, such as 7d; by default all.",
+        metavar="WHEN",
+        default="all",
+        help="From when on: 7d or 24h ago, a day such as 2026-11-01, or all, the "
+        "default.",
     ),
     switch("--open", help="Show it in the browser."),
     AS_JSON,
@@ -48,12 +46,12 @@ def command(options: Namespace) -> None:
     if options.file == "-":
         if options.open or options.as_json:
             raise UsageError("report -: the page goes to stdout, and nowhere else")
-        from bridge.api.report import report_page
+        from bridge.report.page import page
 
-        text = report_page(bridge.store, options.since_s)
+        text = page(bridge.stats(since=options.since).to_data())
         sys.stdout.buffer.write(text.encode())
         return
-    file = bridge.report(options.file, since_s=options.since_s)
+    file = bridge.report(options.file, since=options.since)
     say_result(options, {"file": file, "bytes": file.stat().st_size}, str(file))
     if options.open and not _show(file):
         complain(f"no browser was found; open it yourself: {short_path(file)}")

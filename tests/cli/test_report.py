@@ -65,7 +65,7 @@ def test_it_can_be_printed(asked):
 def test_a_later_report_replaces_it_and_a_program_is_told_where(asked):
     asked.run("report", "week.html", "--since", "7d")
 
-    ran = asked.run("report", "week.html", "--since", "0.001s", "--json")
+    ran = asked.run("report", "week.html", "--since", "1s", "--json")
 
     file = asked.folder / "week.html"
     assert (ran.code, ran.err) == (0, "")

@@ -30,9 +30,9 @@ function namesOf(column, unnamed) {
 }
 
 const NAMES = {
-  agent: namesOf("agent", "(not noted)"),
-  route: namesOf("route", "(not noted)"),
-  model: namesOf("model", "(not told)"),
+  agent: namesOf("agent", "(unknown)"),
+  route: namesOf("route", "(unknown)"),
+  model: namesOf("model", "(unknown)"),
   code: namesOf("code", "(none)"),
   flow: namesOf("flow", "(no name)"),
   status: namesOf("status", "(none)")
