@@ -19,7 +19,6 @@ from bridge.host.eligibility import may_take
 from bridge.host.output import one_line
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
-from bridge.protocol.retries import pause_words
 from bridge.protocol.status import FINAL, Stage
 from bridge.store import journal, queries, sessions, switch
 from bridge.store.clock import uptime
@@ -296,8 +295,14 @@ def _live(
         left_s=(request.deadline_ms - now_ms) / 1000,
         excerpt=one_line(request.prompt, EXCERPT_CHARS),
         held_back=limit,
-        pause=pause_words(request, now_ms),
+        pause=_pause(request, now_ms) if stage is Stage.PAUSED else "",
     )
+
+
+def _pause(request: Request, now_ms: int) -> str:
+    from bridge.protocol.retries import pause_words
+
+    return pause_words(request, now_ms)
 
 
 def _last_ended(state: State) -> Iterator[EndedRequest]:
