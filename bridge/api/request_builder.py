@@ -62,14 +62,7 @@ def draft(
     check(prompt=prompt, agent=agent)
     if not prompt.strip():
         prompt = _prompt_of_task(store, options.get("task_id"))
-    fields = {
-        name: value
-        for name, value in options.items()
-        if name in Request.fields and name not in ("route", "request_id")
-    }
-    if (change := options.get("change")) is not None:
-        fields["context"] = change.as_context()
-    fields["node"] = _node(options.get("node"), store.place.project)
+    fields = _given(options, store.place.project)
     agents = Agents.open(settings, store.place.project)
     definition = agents.find(agent)
     timeout_s = options.get("timeout_s")
@@ -140,6 +133,19 @@ def draft(
         fan_out,
         asking.variables,
     )
+
+
+def _given(options: Mapping[str, Any], project: Path) -> dict[str, Any]:
+    """The fields of a request that options set as they are, or nearly."""
+    fields = {
+        name: value
+        for name, value in options.items()
+        if name in Request.fields and name not in ("route", "request_id")
+    }
+    if (change := options.get("change")) is not None:
+        fields["context"] = change.as_context()
+    fields["node"] = _node(options.get("node"), project)
+    return fields
 
 
 def _of_asker(store: Store, asking: Asking) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.outcome import Progress
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
-from bridge.protocol.retries import late_words, pause_words
 from bridge.protocol.status import Stage, Status, ignore
 from bridge.store import Found, wakeups
 from bridge.store.lifecycle import expired
@@ -86,6 +85,9 @@ def stage_of(store: Store, found: Found | None) -> Stage:
 def complaint_of(store: Store, request: Request | None, stage: Stage) -> str:
     """Why a request waits: a limit, or no session has heard of it; empty if unknown."""
     if request is not None and stage is Stage.PAUSED:
+        # Late, as few requests are paused.
+        from bridge.protocol.retries import late_words
+
         return late_words(request, store.now_ms())
     if request is None or request.route != "host" or stage is not Stage.WAITING:
         return ""
@@ -156,8 +158,7 @@ class Tender:
                 self._stage = stage_of(self._store, found)
                 self._on_stage(self._stage)
                 if self._stage is Stage.PAUSED and found.request:
-                    waits = pause_words(found.request, self._store.now_ms())
-                    self._on_progress(Progress(waits=waits))
+                    self._tell_pause(found.request)
         self._check_there()
         with suppress(StateUnavailable):
             if self._is_turn(now, "sweep"):
@@ -165,6 +166,12 @@ class Tender:
                 live = self._live(ids)
             for found in live:
                 self._look_after(found, wake=wake)
+
+    def _tell_pause(self, request: Request) -> None:
+        from bridge.protocol.retries import pause_words
+
+        waits = pause_words(request, self._store.now_ms())
+        self._on_progress(Progress(waits=waits))
 
     def _live(self, ids: list[RequestId]) -> list[Found]:
         """Those of the requests that have not ended."""

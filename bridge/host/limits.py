@@ -21,6 +21,7 @@ from bridge.host.output import MAX_NOTE, HookOutput, deny, one_line
 from bridge.policy.tool_lists import permits
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import RequestId
+from bridge.protocol.request import Request
 from bridge.store import subagent_runs, switch
 from bridge.store.clock import uptime
 from bridge.store.subagent_runs import AgentRun
@@ -52,6 +53,10 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
             hook.store.give_back(request_id, run.host)
             subagent_runs.end(hook.store, run)
         return deny("hostbridge was switched off; stop working.", stop=True)
+    if _is_of_earlier_try(run, request):
+        with suppress(StateUnavailable):
+            subagent_runs.end(hook.store, run)
+        return deny("hostbridge: this try has failed; stop working.", stop=True)
     # The second for a run that was written down without the first.
     is_late = hook.store.clock.monotonic_s() * 1000 >= run.answer_at
     if is_late and left_ms <= LAST_MS:
@@ -64,6 +69,21 @@ def refuse(hook: HookContext, run: AgentRun) -> HookOutput | None:
             return None
     limit = f"the {run.max_turns} tool calls of this request are"
     return _hurry(hook, run, limit, "turn_limit")
+
+
+def _is_of_earlier_try(run: AgentRun, request: Request) -> bool:
+    """Whether an agent works for a try that has failed.
+
+    Not where its process was taken for dead: its answer may still be the first.
+    """
+    claim, failures = request.claim, request.failures
+    if not failures or failures[-1].code == "host_gone":
+        return False
+    if claim is None:
+        return True
+    if run.nested:
+        return run.launched_at < claim.at
+    return claim.tool_use_id != run.tool_use_id
 
 
 def note_refusal(hook: HookContext, run: AgentRun, why: str, *, is_turn: bool) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.host.eligibility import may_take
 from bridge.protocol.request import Request, Uptime
-from bridge.protocol.retries import pause_words
 from bridge.store.sessions import Session
 
 if TYPE_CHECKING:
@@ -62,6 +61,8 @@ def why_waits(request: Request, around: Around) -> Waits:
     if around.is_off:
         return Waits("off", "hostbridge is off", "hostbridge on")
     if request.is_paused(around.now_ms):
+        from bridge.protocol.retries import pause_words  # few requests wait for that
+
         left_s = ((request.due_ms or 0) - around.now_ms) / 1000
         return Waits("pause", pause_words(request, around.now_ms), for_s=left_s)
     if request.route != "host":

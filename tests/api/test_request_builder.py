@@ -24,6 +24,8 @@ ASKED = {
     "dedup_key": "key",
     "session": "session-1",
     "answer_to_host": True,
+    "max_attempts": 7,
+    "wait_quota": False,
 }
 
 

@@ -63,9 +63,9 @@ def launch(world: HookWorld, request: str) -> str:
     return world.start("toolu_a")
 
 
-def begin(world: HookWorld, *, bound: bool = True) -> tuple[str, str]:
+def begin(world: HookWorld, *, bound: bool = True, **fields: Any) -> tuple[str, str]:
     """Have an agent of ours work, and one below it; their ids."""
-    request = world.submit()
+    request = world.submit(**fields)
     hook(world, "UserPromptSubmit", prompt="hello")
     agent = launch(world, request)
     nested = world.start("toolu_n", below=agent)
@@ -120,7 +120,7 @@ FAULTS: dict[str, Callable[[HookWorld, Patch], object]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_dialog_from_our_agents(world, monkeypatch, fault, *, bound):
     """At its next request, and at those after it: other events may come between."""
-    agent, nested = begin(world, bound=bound)
+    agent, nested = begin(world, bound=bound, max_attempts=1)
     theirs = world.start("toolu_of_the_user")
     FAULTS[fault](world, monkeypatch)
 
@@ -152,7 +152,7 @@ def test_the_answer_still_comes(world, monkeypatch, fault):
 
 def test_a_damaged_record_ends_the_request_by_name(world):
     """Its asker would wait for a deadline, and its agent work for nobody."""
-    agent, _ = begin(world)
+    agent, _ = begin(world, max_attempts=1)
     (request,) = [each.request_id for each in world.store.claimed()]
     os.truncate(record(world), 40)
 

@@ -135,6 +135,27 @@ def test_an_agent_that_a_person_stopped_is_not_tried_again(world):
     assert world.code(request) == "agent_stopped"
 
 
+def test_what_the_agent_of_a_failed_try_has_started_is_stopped(world):
+    """While the next try waits, and while it runs, whose own agents may go on."""
+    request, agent = world.working(timeout_s=600)
+    nested = world.nest(agent)
+    world.use(nested)
+    api_error(world, agent)
+
+    waiting_still = world.use(nested)
+    pass_pause(world, request)
+    world.say("UserPromptSubmit", prompt="go on")
+    second = world.start(world.launch(request))
+    world.use(second)
+    below = world.nest(second)
+
+    stopped = "hostbridge: this try has failed; stop working."
+    for said in (waiting_still, world.use(nested)):
+        assert said["hookSpecificOutput"]["permissionDecisionReason"] == stopped
+        assert said["continue"] is False
+    assert [world.use(each) for each in (second, below)] == [{}, {}]
+
+
 def test_a_late_valid_answer_of_the_first_try_counts_while_the_next_one_waits(world):
     request, agent = world.working(timeout_s=600)
     api_error(world, agent)
