@@ -110,8 +110,10 @@ def test_another_size_is_filled_as_well(project, tmp_path, busy):
         busy()
         found = tmux.wait_for("1 ended")
         tmux("send-keys", "C-c")
-        wait_until(lambda: tmux("display-message", "-p", "#{pane_dead}").strip() == "1")
-        status = tmux("display-message", "-p", "#{pane_dead_status}").strip()
+        # tmux sees the terminal closed before it has the exit code.
+        status = wait_until(
+            lambda: tmux("display-message", "-p", "#{pane_dead_status}").strip()
+        )
 
     assert found[0] == str(project.folder)[:60]
     assert sum(bool(line) for line in found) <= 14
