@@ -21,8 +21,17 @@ if TYPE_CHECKING:
     from bridge.api.aio import AsyncBridge
     from bridge.api.bridge import Bridge, ask, spawn_agent, start_agent
     from bridge.api.flow_result import FlowResult
-    from bridge.api.options import AskOptions, RunOptions, SubmitOptions, WaitOptions
+    from bridge.api.options import (
+        AskOptions,
+        BuildOptions,
+        RunOptions,
+        SubmitOptions,
+        ValidateOptions,
+        WaitOptions,
+    )
     from bridge.api.result import Result
+    from bridge.api.validation_result import BuildResult
+    from bridge.change.scope import Scope
     from bridge.errors import (
         BadDefinition,
         BadSetting,
@@ -59,17 +68,27 @@ if TYPE_CHECKING:
         TaskRefused,
         UnknownTask,
     )
+    from bridge.validation.report import (
+        Check,
+        Issue,
+        Severity,
+        Validation,
+        ValidatorReport,
+        Verdict,
+    )
 
 __all__ = [
     "AgentOutput", "AskOptions", "AsyncBridge", "BadDefinition", "BadSetting", "Bridge",
-    "BridgeError", "CannotWaitHere", "DepthExceeded", "Evidence", "ExtraMissing",
-    "FlowResult", "InvalidFlow", "InvalidRequest", "InvalidWorkflow", "NewTask",
-    "NewerSchema", "NoHost", "NoRoute", "Node", "NotTrusted", "Progress",
-    "RequestFailed", "Response", "Result", "RunOptions", "Stage", "StateRefused",
-    "StateUnavailable", "StateVanished", "SubagentDefinition", "SubmitOptions", "Task",
-    "TaskCircle", "TaskClaimed", "TaskRefused", "TasksBusy", "TasksDamaged",
-    "UnknownAgent", "UnknownRequest", "UnknownTask", "WaitOptions", "WaitTimeout",
-    "WorkflowActive", "ask", "load_subagent_definition", "spawn_agent", "start_agent",
+    "BridgeError", "BuildOptions", "BuildResult", "CannotWaitHere", "Check",
+    "DepthExceeded", "Evidence", "ExtraMissing", "FlowResult", "InvalidFlow",
+    "InvalidRequest", "InvalidWorkflow", "Issue", "NewTask", "NewerSchema", "NoHost",
+    "NoRoute", "Node", "NotTrusted", "Progress", "RequestFailed", "Response", "Result",
+    "RunOptions", "Scope", "Severity", "Stage", "StateRefused", "StateUnavailable",
+    "StateVanished", "SubagentDefinition", "SubmitOptions", "Task", "TaskCircle",
+    "TaskClaimed", "TaskRefused", "TasksBusy", "TasksDamaged", "UnknownAgent",
+    "UnknownRequest", "UnknownTask", "ValidateOptions", "Validation", "ValidatorReport",
+    "Verdict", "WaitOptions", "WaitTimeout", "WorkflowActive", "ask",
+    "load_subagent_definition", "spawn_agent", "start_agent",
 ]  # fmt: skip
 
 # All others are in `errors`.
@@ -77,7 +96,8 @@ _MODULES = {
     name: module
     for module, names in {
         "protocol.agent_output": "AgentOutput Evidence",
-        "api.options": "AskOptions RunOptions SubmitOptions WaitOptions",
+        "api.options": "AskOptions BuildOptions RunOptions SubmitOptions "
+        "ValidateOptions WaitOptions",
         "api.flow_result": "FlowResult",
         "api.aio": "AsyncBridge",
         "api.bridge": "Bridge ask spawn_agent start_agent",
@@ -87,6 +107,9 @@ _MODULES = {
         "protocol.outcome": "Progress",
         "protocol.response": "RequestFailed Response",
         "api.result": "Result",
+        "api.validation_result": "BuildResult",
+        "change.scope": "Scope",
+        "validation.report": "Check Issue Severity Validation ValidatorReport Verdict",
         "protocol.status": "Stage",
         "store.step_states": "WorkflowActive",
         "tasks.circles": "TaskCircle",

@@ -5,8 +5,8 @@
 
 `claude` runs a program in the place of `claude -p`, so that only our own share is
 measured; `session` runs the real client with a scripted model, whose subagents answer
-after 1 s. There are five slots. With four, which is the default, the fifth waits for the
-first, and the whole takes twice as long: that is shown beside, without a goal.
+after 1 s. There are five slots. With four, the default, the fifth waits for one of the
+others: that is shown beside, without a goal.
 """
 
 from __future__ import annotations

@@ -295,11 +295,12 @@ class Bridge(Project):
                 itself.
         """
         from bridge.api.validate import begin_validation
-        from bridge.api.validation_result import validation_of_run
+        from bridge.api.validation_result import refuse_unread, validation_of_run
 
         runner = self._runner()
         run, given = begin_validation(runner, scope, options)
         runner.follow(run, given)
+        refuse_unread(self.store, run)
         return validation_of_run(self.store, run)
 
     def build_and_validate(

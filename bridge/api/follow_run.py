@@ -19,6 +19,7 @@ from bridge.api.hosts import Hosts
 from bridge.api.upkeep import Abandoned, Tender
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
+from bridge.engine.long_steps import LongStep, do_in_background
 from bridge.engine.view import view
 from bridge.errors import CannotWaitHere, InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from bridge.api.flow_result import FlowResult
     from bridge.config import Settings
-    from bridge.engine.long_steps import LongStep
     from bridge.engine.view import RunView
     from bridge.protocol.status import Stage
     from bridge.routes import OwnRoute
@@ -73,6 +73,7 @@ class Follower:
         self._seen: RunView | None = None
         self._work: LongWork | None = None
         self._is_unfinished = False
+        self._begun: set[LongStep] = set()
 
     def follow(self, run_id: str, given: Mapping[str, Any]) -> FlowResult:
         """See a run to its end, or until it is paused.
@@ -102,6 +103,10 @@ class Follower:
         advance(self.quick, self.settings, run_id, long=found)
         if self._work is not None:
             self._work.take(each for each in found if each.node)
+        elif not self._begun.issuperset(found):
+            # Who only looks leaves it to a process of its own.
+            self._begun.update(found)
+            do_in_background(self.store.place, run_id)
         self._is_unfinished = any(not each.node for each in found)
 
     def _long_has_ended(self, wait_s: float) -> bool:

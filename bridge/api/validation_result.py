@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.engine.answers import Answers
 from bridge.engine.view import asked_of, view
+from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
 from bridge.validation.build import Outcome
 from bridge.validation.names import BUILD, BUILT, OUTCOME, VALIDATE, VERDICT
@@ -77,6 +78,18 @@ def end_of(kind: str, found: Any) -> tuple[bool, str]:
     seen = Validation.model_validate(found)
     is_good = seen.verdict in (Verdict.APPROVED, Verdict.NOTHING)
     return is_good, "\n".join(verdict_of(seen))
+
+
+def refuse_unread(store: Store, run_id: str) -> None:
+    """Refuse a run whose scope was found to be none, so that nobody was asked.
+
+    Raises:
+        InvalidRequest: it is so; says why.
+    """
+    run = view(store, run_id).run
+    entry = run["nodes"].get("change", {})
+    if run["status"] == "failed" and entry.get("state") == "stopped":
+        raise InvalidRequest(entry.get("why", ""))
 
 
 def validation_of_run(store: Store, run_id: str) -> Validation:

@@ -16,7 +16,7 @@ take it; 5 its time was over; 6 begun, cannot wait here; 130 interrupted.
 
 For example:
   hostbridge build "Orders can be exported as CSV"
-  hostbridge build "Fix #12" --rounds 2 --escalate-to architect --worktree
+  hostbridge build "Fix #12" --rounds 2 --worktree
 """
 
 from argparse import Namespace
@@ -80,7 +80,7 @@ OPTIONS = (
         metavar="WHOM",
         heading=_BOUNDS,
         choices=ESCALATE_TO,
-        help="human (the default), architect, coordinator or none.",
+        help="Who decides then: human (the default), architect, coordinator, none.",
     ),
     timeout("When the whole has to end; by default never.", heading=_BOUNDS),
     option(

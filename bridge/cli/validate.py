@@ -13,7 +13,7 @@ to decide; 4 nobody could take it; 6 begun, cannot wait here; 130 interrupted.
 
 For example:
   hostbridge validate --staged
-  hostbridge validate main.. src --with validator-security
+  hostbridge validate --intent "Prices in euros" --json
 """
 
 from argparse import Namespace
@@ -43,7 +43,7 @@ COMPLEXITY = option(
     metavar="LEVEL",
     heading=_LOOK,
     choices=(*map(str, Complexity),),
-    help="trivial, low, medium or high; by default as the change is found.",
+    help="How complex it counts: trivial, low, medium or high; by default as found.",
 )
 TAKES_DEGRADED = switch(
     "--accept-degraded",

@@ -7,7 +7,7 @@ known by the id of its request; no text in a change or in a report is read as on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.change.change import change_of
 from bridge.engine.run_ids import request_id
@@ -24,15 +24,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bridge.engine.answers import Answers
-    from bridge.engine.run import Run
-    from bridge.engine.tool_steps import Caller
+    from bridge.engine.run import Details, Run
     from bridge.flow.plan import ChangeCall, ValidatorNode
     from bridge.validation.report import ValidatorReport
+
+
+class Calling(NamedTuple):
+    """The run that calls a tool, and when."""
+
+    run: Run
+    details: Details
+    answers: Answers
+    now_ms: int
+
 
 _YES = frozenset({"y", "yes", "ok", "okay", "approve", "approved", "lgtm"})
 
 
-def _brief(caller: Caller, given: dict[str, Any]) -> Any:
+def _brief(caller: Calling, given: dict[str, Any]) -> Any:
     run, answers = caller.run, caller.answers
     rounds = validations(answers)
     prompt = words.brief(
@@ -55,7 +64,7 @@ def _advice(answers: Answers) -> list[tuple[bool, str]]:
     ]
 
 
-def _verdict(caller: Caller, given: dict[str, Any]) -> Any:
+def _verdict(caller: Calling, given: dict[str, Any]) -> Any:
     run, answers = caller.run, caller.answers
     seen = answers.output("change")
     call: ChangeCall = caller.details["details"]["change"]["change"]
@@ -72,7 +81,7 @@ def _verdict(caller: Caller, given: dict[str, Any]) -> Any:
         reports,
         complexity=seen["complexity"],
         can_read=bool(asked) and all(each["canRead"] for each in asked),
-        duration=max(0, caller.state.now_ms() - run["nodes"]["change"].get("at", 0)),
+        duration=max(0, caller.now_ms - run["nodes"]["change"].get("at", 0)),
     ).with_(run=run["run"])
     output = {"validation": made.to_data(), "before": run["vars"].get(LAST)}
     if "rounds" not in given:
@@ -112,7 +121,7 @@ def _report(
     return found.with_(degraded=True)
 
 
-def _outcome(caller: Caller, _given: dict[str, Any]) -> Any:
+def _outcome(caller: Calling, _given: dict[str, Any]) -> Any:
     run, answers = caller.run, caller.answers
     # Made again, if it is lost.
     answers.output("verdict")
@@ -148,7 +157,7 @@ def validations(answers: Answers) -> list[Validation]:
     return found
 
 
-TOOLS: Mapping[str, Callable[[Caller, dict[str, Any]], Any]] = {
+TOOLS: Mapping[str, Callable[[Calling, dict[str, Any]], Any]] = {
     BRIEF: _brief,
     VERDICT: _verdict,
     OUTCOME: _outcome,

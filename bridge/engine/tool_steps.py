@@ -57,9 +57,11 @@ def call_tool(caller: Caller, asked: str, node: str) -> None:
         said = arguments.get("message") if isinstance(arguments, dict) else arguments
         result = {"how": "error", "why": as_text(said) or "it was to", "output": None}
     elif name in BUILD_TOOLS:
-        from bridge.engine.build_tools import TOOLS
+        from bridge.engine.build_tools import TOOLS, Calling
 
-        result["output"] = TOOLS[name](caller, arguments)
+        now_ms = caller.state.now_ms()
+        calling = Calling(caller.run, caller.details, caller.answers, now_ms)
+        result["output"] = TOOLS[name](calling, arguments)
     elif name != "set":
         from bridge.tasks.tool_table import find_tool  # with SQLite
 

@@ -125,6 +125,7 @@ class FlowTools(Tools):
 
 
 def runner_for(bridge: Bridge, caller: Caller) -> Runner:
+    """What begins and follows runs on behalf of a caller."""
     return Runner(
         bridge.store,
         bridge.settings,
@@ -174,7 +175,7 @@ def serve(runner: Runner, run_id: str, serving: Serving) -> None:
 
 
 def cancel(project: Bridge | Runner, run_id: str) -> None:
-    # It may have ended.
+    """End a run, unless it has ended."""
     with suppress(InvalidRequest):
         advance(project.quick, project.settings, run_id, by_hand.cancel)
 

@@ -45,10 +45,10 @@ tools are deferred: load them with ToolSearch ("select:start_agent" or "hostbrid
 before you call them. start_agent(prompt=…) asks a general-purpose agent of the open
 session; mode "headless" runs one in a process of its own. If a result has `next`, do
 exactly that: the agent starts only then. run_flow runs agents one after the other or
-side by side, as a flow says: a text, or a name. validate_change has a change looked
-at, build_and_validate has something built and looked at. Tasks are what is to be done in this
-project: list_ready_tasks, claim_task, close_task and others work on them. Variables
-that belong to a person, a rule or a tool cannot be changed here."""
+side by side, as a flow says: a text, or a name. validate_change has a change looked at,
+build_and_validate has something built and looked at. Tasks are what is to be done in
+this project: list_ready_tasks, claim_task, close_task and others work on them.
+Variables that belong to a person, a rule or a tool cannot be changed here."""
 _READS = mcp_types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _STARTS = mcp_types.ToolAnnotations(read_only_hint=False, destructive_hint=False)
 _ENDS = mcp_types.ToolAnnotations(read_only_hint=False, idempotent_hint=True)

@@ -59,7 +59,7 @@ class ValidationTools(FlowTools):
                 max_length=1000,
             ),
         ] = [],  # noqa: B006 - nobody changes it
-        staged: Annotated[  # noqa: FBT002 - a tool's arguments have names
+        staged: Annotated[
             bool, Field(description="What is staged, in place of the files.")
         ] = False,
         intent: Annotated[
@@ -112,7 +112,7 @@ class ValidationTools(FlowTools):
                 "left becomes a task), none."
             ),
         ] = None,
-        in_worktree: Annotated[  # noqa: FBT002 - a tool's arguments have names
+        in_worktree: Annotated[
             bool, Field(description="Build in a git worktree, on its own branch.")
         ] = False,
         mode: Mode = None,

@@ -119,7 +119,7 @@ def test_a_budget_pauses_it_and_resume_goes_on(shop, host):
     assert agents.asked == ["developer", "validator-logic"]
 
 
-def test_its_time_is_over(shop, host):
+def test_its_time_is_over(shop):
     ran = shop.run("build", TASK, *ONE, "--timeout", "1s")
 
     assert ran.code == 5, ran

@@ -16,10 +16,11 @@ from bridge.cli.main import run
 # What other exit codes are right where nobody is at a terminal, a session is open that
 # is no client, and Claude Code is not installed.
 CODES = {
-    "doctor": {1}, "install": {1}, "models": {0, 1},
+    "build": {1}, "doctor": {1}, "install": {1}, "models": {0, 1},
     "serve": {124, 130}, "status": {2},
 }  # fmt: skip
 SECONDS = {"serve": "3"}
+ANSWERED = ("ask", "build", "run", "wait")
 WITH_OPTIONS = sorted({*COMMANDS} - {"hook"})
 
 
@@ -58,7 +59,7 @@ def test_every_example_runs(project, host, name):
     (project.folder / ".bridge" / "agents").mkdir(parents=True)
     project.submit("asked before")
     path = f"{programs}:{project.env['PATH']}"
-    with host.serving() if name in ("ask", "run", "wait") else nullcontext():
+    with host.serving() if name in ANSWERED else nullcontext():
         ran = subprocess.run(
             # Only `serve` has no end of its own.
             ["timeout", "-s", "INT", SECONDS.get(name, "90"), "bash", "-ec", script],

@@ -167,3 +167,12 @@ def test_validators_that_wait_for_one_another_are_named_with_the_way_out(changed
     assert ran.code == 0
     assert "2 validators had 1 slot," in ran.err
     assert ran.err.splitlines()[-1].endswith("hostbridge config set slots 2")
+
+
+@pytest.mark.parametrize("word", ["nowhere", "nowhere..", "no-such-file.py"])
+def test_error_a_scope_that_is_not_there(changed, host, word):
+    """A typing error never looks like a change that is fine."""
+    ran, agents = validate(changed, host, word)
+
+    assert (ran.code, agents.asked) == (2, []), ran
+    assert word.rstrip(".") in ran.err.splitlines()[-1]

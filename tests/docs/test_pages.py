@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +42,14 @@ SERVER = "http://127.0.0.1:8080/v1"
 
 # What an agent answers, by a part of what it was told; the first that fits.
 ANSWERS: dict[str, Any] = {
+    "You implement one task": {
+        "status": "success", "summary": "prices are in euros", "files": [],
+        "evidence": [],
+    },
     "Write one review": {"status": "success", "summary": "ready"},
     '"verdict"': {
-        "verdict": "APPROVED", "summary": "as it should be", "checks": [], "issues": []
+        "verdict": "APPROVED", "summary": "as it should be", "issues": [],
+        "checks": [{"name": "all of it", "passed": True}],
     },
     '"modules"': {"modules": ["billing"]},
     '"pages"': {"pages": []},
@@ -64,13 +70,18 @@ def must_run(prompt: str) -> bool:
     return ('"evidence"' if is_validator else "Run the tests") in prompt
 
 
-def agent(prompt: str, request: ApiRequest) -> Answer:
+def agent(project: Path, prompt: str, request: ApiRequest) -> Answer:
     answer = answer_to(prompt)
+    if "You implement one task" in prompt:
+        with (project / "src" / "billing.py").open("a") as file:
+            file.write("euros = True\n")
     if not must_run(prompt):
         return reply(json.dumps(answer))
+    parses = "Check the syntax" in prompt
+    command = "python3 -I -m py_compile src/app.py" if parses else "pytest -q"
     if not request.own_calls:
-        return reply(tool_use("Bash", {"command": "pytest -q", "description": "Run"}))
-    ran = {"type": "tests", "content": "1 passed", "command": "pytest -q"}
+        return reply(tool_use("Bash", {"command": command, "description": "Run"}))
+    ran = {"type": "tests", "content": "1 passed", "command": command}
     return reply(json.dumps(answer | {"evidence": [ran | {"passed": True}]}))
 
 
@@ -106,8 +117,9 @@ def reader(folder: Path, *, has_hostbridge: bool = True) -> Iterator[Reader]:
     """Somebody with a project, a checkout in ~/src, and an account (of the stage)."""
     for program in ("tmux", "git", "make"):
         needs.tool(program)
+    there = folder / "stage" / "project"
     with (
-        ScriptedApi(obedient_model(agent, main=main_thread)) as api,
+        ScriptedApi(obedient_model(partial(agent, there), main=main_thread)) as api,
         ScriptedServer() as server,
     ):
         server.acts.append(chat)

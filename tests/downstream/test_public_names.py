@@ -107,6 +107,7 @@ def written(annotation: str) -> str:
         "Mode": '`"terminal"`, `"headless"`, `"self"`',
         "OwnRoute": '`"claude"`, `"local"`, `"endpoint"`',
         "Policy": '`"abort"`, `"skip"`, `"ask"`',
+        "EscalateTo": '`"human"`, `"architect"`, `"coordinator"`, `"none"`',
     }
     return ", ".join(named.get(part, f"`{part}`") for part in parts)
 
@@ -117,6 +118,12 @@ KEYWORDS: dict[str, Any] = {
     "Only of `submit`": options.SubmitOptions,
     "Of `wait`": options.WaitOptions,
     "Of `run` and `resume`": options.RunOptions,
+    "Only of `validate`": options.ValidateOptions,
+    "Only of `build_and_validate`": options.BuildOptions,
+}
+OF_OTHERS = {
+    **options.RequestOptions.__annotations__,
+    **options.RunOptions.__annotations__,
 }
 
 
@@ -125,8 +132,7 @@ def test_the_page_tells_every_keyword(title):
     known = {
         name: hint.__forward_arg__
         for name, hint in KEYWORDS[title].__annotations__.items()
-        if not title.startswith("Only")
-        or name not in options.RequestOptions.__annotations__
+        if not title.startswith("Only") or name not in OF_OTHERS
     }
 
     told = {name: cells[0] for name, cells in rows("## The keywords", title).items()}

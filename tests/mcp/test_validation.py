@@ -1,0 +1,113 @@
+"""validate_change and build_and_validate over MCP: what they return, and refuse."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fakeclaude import fake_claude, printing, result, trust_folder
+from gitworld import Repository
+from mcpworld import call_from, run, text_of
+from validatorworld import APPROVED, REJECTED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hookworld import HookWorld
+    from mcp.client import Client
+
+ONE = {"validators": ["validator-logic"]}
+
+
+@pytest.fixture
+def says(tmp_path: Path, world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A change, and what `claude` says of it."""
+    Repository(world.project)
+    (world.project / "a").write_text("one\n2\n")
+    trust_folder(tmp_path / "home", world.project)
+
+    def say(answer: dict[str, Any]) -> None:
+        lines = printing(result(structured_output=answer))
+        program = fake_claude(tmp_path / "bin", lines)
+        monkeypatch.setenv("BRIDGE_CLAUDE", str(program))
+
+    return say
+
+
+def told(found: Any) -> dict[str, Any]:
+    assert found.structured_content is not None, text_of(found)
+    return found.structured_content
+
+
+@pytest.mark.parametrize("answer", [APPROVED, REJECTED], ids=lambda a: a["verdict"])
+def test_a_verdict_with_its_reports_answers_the_call(world, says, answer):
+    says(answer)
+
+    async def steps(client: Client) -> None:
+        wanted = {**ONE, "mode": "headless", "intent": "digits"}
+        found = await call_from(world, client, "validate_change", wanted)
+
+        value = told(found)
+        (said,) = value["answers"]
+        assert (value["status"], said["verdict"]) == ("completed", answer["verdict"])
+        assert value["success"] is (answer is APPROVED)
+        assert said["reports"][0]["validator"] == "validator-logic"
+        assert f"{answer['verdict']}: what is not committed" in text_of(found)
+
+    run(steps, world.project)
+
+
+def test_the_only_session_is_told_to_start_the_validators_itself(world, says):
+    says(APPROVED)
+
+    async def steps(client: Client) -> None:
+        begun = told(await call_from(world, client, "validate_change", ONE))
+        if begun["next"] is None:
+            # The change is still being read.
+            wanted = {"run": begun["run"]}
+            begun = told(await call_from(world, client, "wait_for_flow", wanted))
+        asked = {each["id"]: each for each in begun["steps"]}["validator-logic"]
+        assert asked["request_id"] in begun["next"]
+
+        agent = world.start(world.launch(asked["request_id"]))
+        world.use(agent)
+        world.stop(agent, json.dumps(APPROVED))
+        wanted = {"run": begun["run"]}
+        done = told(await call_from(world, client, "wait_for_flow", wanted))
+        assert done["answers"][0]["verdict"] == "APPROVED"
+
+    run(steps, world.project)
+
+
+def test_what_is_refused_asks_nobody(world, says):
+    says(APPROVED)
+
+    async def steps(client: Client) -> None:
+        for tool, wanted in (
+            ("validate_change", {"scope": ["../elsewhere"]}),
+            ("validate_change", {"validators": ["qa-reviewer"]}),
+            ("build_and_validate", {"task": " "}),
+            ("build_and_validate", {"task": "x", "rounds": 99}),
+        ):
+            found = await call_from(world, client, tool, wanted)
+            assert found.is_error, (tool, wanted)
+
+    run(steps, world.project)
+    assert world.bridge.overview().waiting == 0
+
+
+def test_a_build_that_its_person_has_to_decide_says_so(world, says):
+    """A model answers no checkpoint: its result says what the person can type."""
+    says({"status": "success", "summary": "built", "files": [], "evidence": []})
+
+    async def steps(client: Client) -> None:
+        wanted = {"task": "count", "mode": "headless", "rounds": 1, **ONE}
+        found = told(await call_from(world, client, "build_and_validate", wanted))
+
+        (waits,) = found["waits_for_person"]
+        assert waits["answer_with"] == f"hostbridge approve {found['run']}"
+        assert "count" in waits["question"]
+        assert found["success"] is None
+
+    run(steps, world.project)
