@@ -37,7 +37,10 @@ _FLOWS = (
     Column("AGENTS", spare=1),
     Column("TOKENS"),
 )
-_LEAST_NAME = 15
+# To what names may be cut: those of a day and of a route are short; others may be long,
+# and have less room where there are many columns of names.
+_SHORT = {"day": 10, "route": 8}
+_MANY, _LEAST_OF_MANY, _LEAST = 3, 7, 15
 
 
 def stats_lines(found: Metrics, width: int | None) -> Iterator[Line]:
@@ -68,7 +71,8 @@ def nothing_ended(found: Metrics) -> str:
 
 
 def _requests(found: Metrics, width: int | None) -> Iterator[Line]:
-    names = tuple(Column(each.upper(), least=_LEAST_NAME) for each in found.by)
+    least = _LEAST_OF_MANY if len(found.by) >= _MANY else _LEAST
+    names = [Column(each.upper(), least=_SHORT.get(each, least)) for each in found.by]
     rows = [
         (*(name or _UNKNOWN for name in key), *_figures(tally))
         for key, tally in found.groups.items()
@@ -76,7 +80,7 @@ def _requests(found: Metrics, width: int | None) -> Iterator[Line]:
     total = found.total
     blanks = [""] * (len(names) - 1)
     yield from table(
-        (*names, *_COLUMNS), [*rows, (_TOTAL, *blanks, *_figures(total))], width
+        [*names, *_COLUMNS], [*rows, (_TOTAL, *blanks, *_figures(total))], width
     )
     if total.failures:
         yield ""

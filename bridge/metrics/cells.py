@@ -335,8 +335,8 @@ class Metrics:
              "by": ["agent"],
              "groups": [{"agent": "Explore", "ended": 2, "succeeded": 1, …,
                          "successRate": 0.5, "verifiedShare": 1.0,
-                         "durationMs": {"p50": 8523.1, "p95": 118972.6},
-                         "waitMs": {"p50": 994.6, "p95": 994.6}}],
+                         "durationMs": {"p50": 8523.4, "p95": 118805.7},
+                         "waitMs": {"p50": 996.1, "p95": 996.1}}],
              "total": {"ended": 2, "succeeded": 1, …}}
 
         Times are in milliseconds since 1970, `begins` may be null. In `durations` and

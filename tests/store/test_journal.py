@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import time
+from typing import TYPE_CHECKING
 
-from bridge.store.journal import MAX_BYTES, NAME, lines_about, newest_lines, note
+from bridge.store.journal import (
+    KEPT_BYTES,
+    MAX_BYTES,
+    NAME,
+    lines_about,
+    newest_lines,
+    note,
+    remove_older,
+)
+
+if TYPE_CHECKING:
+    from bridge.store.directory import Folder
 
 
 def test_the_journal_tells_the_story_of_a_request(state):
@@ -51,3 +65,65 @@ def test_the_journal_never_fails_a_transition(state):
     state.close()
 
     note(state, 1, "submitted", "a")
+
+
+def test_two_processes_that_find_it_full_lose_no_line(state):
+    """Each writes lines while the log is rotated again and again."""
+    lines, filler = 400, "x" * (MAX_BYTES // 60)
+
+    def fill(name: str) -> None:
+        for number in range(lines):
+            note(state, 1_800_000_000_000 + number, "claimed", name, n=number)
+            if number % 4 == 0:
+                note(state, 1_800_000_000_000 + number, "filler", "", why=filler)
+
+    fork = multiprocessing.get_context("fork")
+    writers = [fork.Process(target=fill, args=(name,)) for name in "ab"]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join()
+
+    for name in "ab":
+        assert {line["n"] for line in lines_about(state, name)} == {*range(lines)}
+    assert sum(name.startswith("events.") for name in os.listdir(state.fd)) > 2
+
+
+def test_the_oldest_files_go_when_it_is_too_large(state):
+    """That of an earlier hostbridge is the oldest of all."""
+    with open(f"{state.path}/events.1.jsonl", "wb") as file:
+        file.write(b'{"at":1,"event":"submitted","requestId":"old"}\n')
+    for number in range(KEPT_BYTES // MAX_BYTES + 3):
+        note(state, 1000 + number, "filler", f"r{number}", why="x" * MAX_BYTES)
+
+    kept = sum(os.stat(n, dir_fd=state.fd).st_size for n in older_names(state))
+    assert KEPT_BYTES - 2 * MAX_BYTES < kept <= KEPT_BYTES
+    assert not lines_about(state, "old")
+    assert not lines_about(state, "r0")
+    assert lines_about(state, f"r{KEPT_BYTES // MAX_BYTES + 2}")
+
+
+def test_the_file_of_an_earlier_hostbridge_is_read(state):
+    with open(f"{state.path}/events.1.jsonl", "wb") as file:
+        file.write(b'{"at":1,"event":"submitted","requestId":"a"}\n')
+    note(state, 2, "claimed", "a")
+
+    assert [line["at"] for line in lines_about(state, "a")] == [1, 2]
+    assert [line["at"] for line in newest_lines(state, 9)] == [2, 1]
+
+
+def test_prune_removes_full_files_by_their_age(state):
+    for number in range(3):
+        note(state, 1000 + number, "filler", f"r{number}", why="x" * MAX_BYTES)
+    now_s = time.time()
+
+    remove_older(state, 60, now_s)
+    assert len(older_names(state)) == 2
+    remove_older(state, 60, now_s + 120)
+
+    assert older_names(state) == []
+    assert lines_about(state, "r2")
+
+
+def older_names(state: Folder) -> list[str]:
+    return [n for n in os.listdir(state.fd) if n.startswith("events.") and n != NAME]

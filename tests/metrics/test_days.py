@@ -1,0 +1,94 @@
+"""Days are local; a time begins where people say."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bridge.errors import InvalidRequest
+from bridge.metrics.days import Days, since_ms
+from bridge.metrics.wording import number, percent, took
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+NOW_MS = 1_795_800_000_000
+ZONES = ["UTC", "Europe/Berlin", "Asia/Kathmandu", "America/St_Johns"]
+
+
+@pytest.fixture
+def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ZoneInfo]]:
+    before = os.environ.get("TZ")
+
+    def go_to(name: str) -> ZoneInfo:
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+        return ZoneInfo(name)
+
+    yield go_to
+    monkeypatch.setenv("TZ", before) if before else monkeypatch.delenv("TZ", False)  # noqa: FBT003
+    time.tzset()
+
+
+@pytest.mark.parametrize("name", ZONES)
+def test_a_day_is_one_of_the_local_time_zone(zone, name):
+    """To the millisecond, also where the zone is off by quarters of an hour."""
+    here, days = zone(name), Days()
+    midnight = datetime(2026, 11, 27, tzinfo=here).timestamp() * 1000
+
+    for ms, day in ((0, "2026-11-27"), (-1, "2026-11-26")):
+        digits = b"%d" % (midnight + ms)
+        assert days[digits[:8]] == day
+
+
+@pytest.mark.parametrize("name", ZONES)
+def test_a_day_begins_at_local_midnight(zone, name):
+    here = zone(name)
+
+    wanted = datetime(2026, 11, 1, tzinfo=here).timestamp() * 1000
+    assert since_ms("2026-11-01", NOW_MS) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("all", 0),
+        ("7d", NOW_MS - 7 * 86_400_000),
+        (" 24h ", NOW_MS - 86_400_000),
+        ("1d12h", NOW_MS - 129_600_000),
+        ("99999999999d", 0),
+    ],
+)
+def test_when_a_time_begins(text, wanted):
+    assert since_ms(text, NOW_MS) == wanted
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "-7d", 7, None])
+def test_error_no_time(text):
+    with pytest.raises(InvalidRequest) as caught:
+        since_ms(text, NOW_MS)
+
+    assert str(caught.value) == (
+        "since: expected a time such as 7d or 24h, a day such as 2026-11-01, or all, "
+        f"got {text!r}"
+    )
+
+
+def test_figures_for_people():
+    """What is not all is not 100 %; no unit has a thousand of the one below."""
+    shares = [None, 0.0, 0.001, 0.5, 0.999, 1.0]
+    times = [None, 1.02, 340.2, 996, 1234, 12_345, 59_900, 204_000, 5_000_000]
+    counts = [0, 999, 1234, 9960, 54_321, 1_200_000, 2_000_000_000]
+
+    assert [*map(percent, shares)] == ["-", "0 %", "1 %", "50 %", "99 %", "100 %"]
+    assert [*map(took, times)] == [
+        "-", "1 ms", "340 ms", "1.0 s", "1.2 s", "12 s", "1.0 min", "3.4 min", "1.4 h",
+    ]  # fmt: skip
+    assert [*map(number, counts)] == [
+        "0", "999", "1.2 k", "10 k", "54 k", "1.2 M", "2.0 G"
+    ]  # fmt: skip
