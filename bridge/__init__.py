@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         BadDefinition,
         BadSetting,
         BridgeError,
+        CannotContinue,
         CannotWaitHere,
         DepthExceeded,
         ExtraMissing,
@@ -62,8 +63,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentOutput", "AskOptions", "AsyncBridge", "BadDefinition", "BadSetting", "Bridge",
-    "BridgeError", "CannotWaitHere", "DepthExceeded", "Evidence", "ExtraMissing",
-    "FlowResult", "InvalidFlow", "InvalidRequest", "InvalidWorkflow", "NewTask",
+    "BridgeError", "CannotContinue", "CannotWaitHere", "DepthExceeded", "Evidence",
+    "ExtraMissing", "FlowResult", "InvalidFlow", "InvalidRequest", "InvalidWorkflow", "NewTask",
     "NewerSchema", "NoHost", "NoRoute", "Node", "NotTrusted", "Progress",
     "RequestFailed", "Response", "Result", "RunOptions", "Stage", "StateRefused",
     "StateUnavailable", "StateVanished", "SubagentDefinition", "SubmitOptions", "Task",

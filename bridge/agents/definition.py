@@ -136,6 +136,17 @@ class Example(StrictModel):
     answer: dict[str, Any]
 
 
+class Bounds(StrictModel):
+    """For how long one agent is given one question after the other.
+
+    At most so many `questions`, and at most `age` seconds after its last answer; None
+    for what the settings say.
+    """
+
+    questions: Annotated[int, Field(ge=2, le=1000)] | None = None
+    age: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
+
+
 class AgentFields(StrictModel):
     """The fields of a YAML agent that a definition keeps as they are written.
 
@@ -160,6 +171,8 @@ class AgentFields(StrictModel):
         workflow: the step workflow that it always works through.
         workflows: those that a call can name, by their keys.
         default_workflow: the key for a call that names none.
+        reuse: whether an agent of it that has answered in a session is given the next
+            question of the same kind, with all that it knows by then; or for how long.
     """
 
     name: str
@@ -186,6 +199,7 @@ class AgentFields(StrictModel):
     workflow: WorkflowFile | None = None
     workflows: dict[str, AgentWorkflow] = {}
     default_workflow: str | None = None
+    reuse: bool | Bounds = False
 
 
 class Definition(AgentFields):

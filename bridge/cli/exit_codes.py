@@ -20,6 +20,7 @@ from bridge.errors import (
     BadDefinition,
     BadSetting,
     BridgeError,
+    CannotContinue,
     CannotWaitHere,
     ExtraMissing,
     InvalidRequest,
@@ -49,7 +50,7 @@ class Exit(IntEnum):
 _USAGE = frozenset(
     {
         *(InvalidRequest, UnknownAgent, BadSetting, ExtraMissing),
-        *(BadDefinition, NotTrusted),
+        *(BadDefinition, NotTrusted, CannotContinue),
     }
 )
 _BY_CODE = {

@@ -6,8 +6,10 @@ agent, at most twice; then it is a failure with a code, and every answer is kept
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.errors import StateUnavailable
 from bridge.host import transcript
 from bridge.host.context import HookContext
 from bridge.host.offers import look_soon
@@ -20,7 +22,7 @@ from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered, failed
-from bridge.store import subagent_runs, tool_calls
+from bridge.store import idle_agents, subagent_runs, tool_calls
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
@@ -141,6 +143,11 @@ def _had_another_prompt(
     hook: HookContext, run: AgentRun, request: Request, asked: str
 ) -> bool:
     """Whether another hook's rewrite won, and its launch has not shown it (yet)."""
+    if run.continued_from:
+        # Otherwise the hook after the call has seen what was sent.
+        return run.state == "launched" and not transcript.was_told(
+            hook.event, run.agent_id, asked, patience_s=transcript.WRITTEN_S
+        )
     claim = request.claim
     is_launch_seen = claim is not None and claim.background is not None
     patience_s = 0 if is_launch_seen else transcript.WRITTEN_S
@@ -200,7 +207,21 @@ def _publish(
     if request.model not in (None, *MODEL_NAMES):
         # The client's Agent tool takes no other: the session's own model answered.
         response = response.with_(model=None, degraded=True)
+    if _serves(run, request) and not (hook.session.one_shot or request.is_temporary):
+        # First: whoever reads the answer may ask on at once.
+        _note_idle(hook, run, request)
     _close(hook, run, response, source)
+
+
+def _note_idle(hook: HookContext, run: AgentRun, request: Request) -> None:
+    """Its agent may be asked again; without that note, a new one is."""
+    session = hook.session.session_id
+    if run.agent_id and run.session == session:
+        with suppress(StateUnavailable):
+            idle = idle_agents.make(
+                hook.store, request, run.agent_id, session, run.host
+            )
+            idle_agents.note(hook.store, idle)
 
 
 def fail(
@@ -224,6 +245,8 @@ def fail(
         return
     message = explain(code, detail)
     response = failed(request, code, message, now_ms=hook.now_ms(), raw=words)
+    if run.continued_from:
+        idle_agents.forget(hook.store, run.agent_id)
     _close(hook, run, response, source)
 
 

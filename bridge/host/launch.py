@@ -15,6 +15,7 @@ from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits, request_tokens
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
+from bridge.host.continuing import agreed, checked
 from bridge.host.definition_in_session import (
     check_rule_set,
     hosted,
@@ -33,7 +34,7 @@ from bridge.protocol.record import LATEST_MS
 from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
-from bridge.store import sessions, subagent_runs
+from bridge.store import idle_agents, sessions, subagent_runs
 from bridge.store.charges import note_no_launch
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
@@ -57,6 +58,10 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         request = taken
     if (held := _held(hook, request)) is not None:
         return held
+    settled = agreed(hook, request)
+    if isinstance(settled, HookOutput):
+        return settled
+    request = settled
     now_ms = hook.now_ms()
     found: Definition | None
     try:
@@ -77,11 +82,16 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
             request = hosted(request, definition, _carrier(hook, agents.registry))
     except BridgeError as exc:
         return _unusable(hook, request_id, exc)
+    if (unlike := checked(hook, request)) is not None:
+        return unlike
+    continued = request.claim.continued if request.claim else None
     answer_by = _answer_by(request, now_ms)
     monotonic_s = hook.store.clock.monotonic_s
     run = AgentRun(
         request_id=request_id,
         tool_use_id=hook.event.tool_use_id,
+        agent_id=continued.agent_id if continued else "",
+        continued_from=continued.first if continued else "",
         session=hook.session.session_id,
         host=hook.session.host,
         depth=request.depth,
@@ -111,6 +121,8 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         if claim is None or claim.launched_at is not None:
             return held
         begun = {"tool_use_id": hook.event.tool_use_id, "launched_at": now_ms}
+        if continued is not None:
+            begun |= {"agent_id": continued.agent_id, "background": True}
         return filled_in(held, request).with_(claim=claim.with_(**begun))
 
     mine = hook.store.change_held(
@@ -124,6 +136,8 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         return _is_worked_on(request_id) if claim else _is_with_another(request_id)
     # Housekeeping: the launch stands without it.
     with suppress(StateUnavailable):
+        if continued is not None:
+            idle_agents.forget(hook.store, continued.agent_id)
         note_taken_up(hook)
     return with_news(hook, _rewrite(hook, mine))
 
@@ -228,6 +242,14 @@ def _answer_by(request: Request, now_ms: int) -> int:
 
 def _rewrite(hook: HookContext, request: Request) -> HookOutput:
     who = one_line(request.requester or "a program", 40)
+    if request.claim is not None and (continued := request.claim.continued):
+        message = {
+            "to": continued.agent_id,
+            "summary": request_tokens.describe(request.request_id, who),
+            "message": full_prompt(request.spoken, request.answer_schema),
+        }
+        asked = f"hostbridge: {who} asks {request.agent_type} again"
+        return allow(message, asked)
     tool_input: dict[str, Any] = {
         "description": request_tokens.describe(request.request_id, who),
         "prompt": full_prompt(request.spoken, request.answer_schema),
