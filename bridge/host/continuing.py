@@ -145,9 +145,7 @@ def _meant(hook: HookContext, request: Request) -> tuple[IdleAgent | None, str]:
 
 def _is_here(hook: HookContext, idle: IdleAgent) -> bool:
     """Whether an agent belongs to this session, and not to what it was before."""
-    return (
-        idle.host == hook.session.host and idle.session == hook.session.session_id
-    )
+    return idle.host == hook.session.host and idle.session == hook.session.session_id
 
 
 def _is_busy(hook: HookContext, idle: IdleAgent, request: Request) -> bool:
