@@ -64,8 +64,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentOutput", "AskOptions", "AsyncBridge", "BadDefinition", "BadSetting", "Bridge",
     "BridgeError", "CannotContinue", "CannotWaitHere", "DepthExceeded", "Evidence",
-    "ExtraMissing", "FlowResult", "InvalidFlow", "InvalidRequest", "InvalidWorkflow", "NewTask",
-    "NewerSchema", "NoHost", "NoRoute", "Node", "NotTrusted", "Progress",
+    "ExtraMissing", "FlowResult", "InvalidFlow", "InvalidRequest", "InvalidWorkflow",
+    "NewTask", "NewerSchema", "NoHost", "NoRoute", "Node", "NotTrusted", "Progress",
     "RequestFailed", "Response", "Result", "RunOptions", "Stage", "StateRefused",
     "StateUnavailable", "StateVanished", "SubagentDefinition", "SubmitOptions", "Task",
     "TaskCircle", "TaskClaimed", "TaskRefused", "TasksBusy", "TasksDamaged",

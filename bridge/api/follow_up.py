@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bridge.config import Settings
-from bridge.errors import CannotContinue
+from bridge.errors import CannotContinue, InvalidRequest
 from bridge.host.continuing import limits
 from bridge.protocol.ids import RequestId, check_id
 from bridge.protocol.names import GENERAL
@@ -58,12 +58,23 @@ def earlier_request(store: Store, continues: str) -> Request:
 
 
 def filled_from(
-    earlier: Request, agent: str, fields: Mapping[str, Any]
+    store: Store, agent: str, fields: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """The agent and the fields of a request that continues `earlier`. Pure.
+    """The agent and the fields of a request that continues another one.
 
     What is left open is as it was there; but not variables, which may be rights.
+
+    Raises:
+        InvalidRequest: another route is to answer it if need be.
+        UnknownRequest, CannotContinue: as `earlier_request`.
     """
+    continues = options["continues"]
+    if options.get("fallback_after_s") is not None:
+        raise InvalidRequest(
+            f"request {continues} can be continued by its agent only, so there is "
+            "nothing to fall back to; leave fallback_after_s out"
+        )
+    earlier = earlier_request(store, continues)
     open_ = {
         "model": earlier.model,
         "answer_schema": earlier.answer_schema,

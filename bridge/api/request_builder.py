@@ -69,22 +69,14 @@ def draft(
         if name in Request.fields and name not in ("route", "request_id")
     }
     fields["node"] = _node(options.get("node"), store.place.project)
-    continues = options.get("continues")
-    if continues is not None:
-        from bridge.api.follow_up import earlier_request, filled_from
+    if options.get("continues") is not None:
+        from bridge.api.follow_up import filled_from
 
-        if options.get("fallback_after_s") is not None:
-            raise InvalidRequest(
-                f"request {continues} can be continued by its agent only, so there is "
-                "nothing to fall back to; leave fallback_after_s out"
-            )
-        earlier = earlier_request(store, continues)
-        agent, fields = filled_from(earlier, agent, fields)
+        agent, fields = filled_from(store, agent, fields, options)
     agents = Agents.open(settings, store.place.project)
     definition = agents.find(agent)
     timeout_s = options.get("timeout_s")
-    if (own_schema := _checked_schema(schema)) is not None:
-        fields["answer_schema"] = own_schema
+    fields["answer_schema"] = _checked_schema(schema) or fields.get("answer_schema")
     fields["timeout"] = None if timeout_s is None else _milliseconds(timeout_s)
     fields = {name: value for name, value in fields.items() if value is not None}
     if definition is not None:

@@ -77,6 +77,7 @@ def take_words(
     if _had_another_prompt(hook, run, request, asked):
         fail(hook, run, "prompt_replaced", words=words, source=source, detail=REPLACED)
         return None
+    words = _said_now(hook, run, request, words, source)
     if ahead is not None and ahead.is_interim:
         _keep_late(hook, run, words, source, INTERIM)
         return ahead.reports or None
@@ -157,6 +158,29 @@ def _had_another_prompt(
     return got_it is False
 
 
+def _said_now(
+    hook: HookContext, run: AgentRun, request: Request, words: str, source: str
+) -> str:
+    """The agent's words to this question: none if they are those to the one before.
+
+    If an agent that is asked again says nothing, the client repeats its last answer
+    (measured on 2.1.330). The same words may be its answer to both questions: then its
+    transcript has them twice. What it hands back it says now.
+    """
+    continued = request.claim.continued if request.claim else None
+    if continued is None or not run.continued_from or source == "SubagentHandback":
+        return words
+    before = hook.store.find(RequestId(continued.after))
+    response = before.response if before else None
+    if response is None or response.raw_output != words:
+        return words
+    asked = full_prompt(request.spoken, request.answer_schema)
+    has_spoken = transcript.has_spoken_since(
+        hook.event, run.agent_id, asked, patience_s=transcript.WRITTEN_S
+    )
+    return words if has_spoken else ""
+
+
 def _correct(
     hook: HookContext, run: AgentRun, words: str, verdict: Verdict, source: str
 ) -> str | None:
@@ -217,11 +241,12 @@ def _note_idle(hook: HookContext, run: AgentRun, request: Request) -> None:
     """Its agent may be asked again; without that note, a new one is."""
     session = hook.session.session_id
     if run.agent_id and run.session == session:
-        with suppress(StateUnavailable):
-            idle = idle_agents.make(
-                hook.store, request, run.agent_id, session, run.host
+        project = str(hook.store.place.project)
+        with suppress(StateUnavailable), hook.store.state() as state:
+            idle_agents.note(
+                state,
+                idle_agents.make(state, request, run.agent_id, session, project),
             )
-            idle_agents.note(hook.store, idle)
 
 
 def fail(
@@ -245,8 +270,8 @@ def fail(
         return
     message = explain(code, detail)
     response = failed(request, code, message, now_ms=hook.now_ms(), raw=words)
-    if run.continued_from:
-        idle_agents.forget(hook.store, run.agent_id)
+    with suppress(StateUnavailable), hook.store.state() as state:
+        idle_agents.forget(state, run.agent_id if run.continued_from else "")
     _close(hook, run, response, source)
 
 

@@ -22,19 +22,17 @@ from contextlib import suppress
 from bridge.config import Settings
 from bridge.errors import StateUnavailable
 from bridge.host.context import HookContext
-from bridge.host.output import SILENT, HookOutput, deny, specific
+from bridge.host.output import HookOutput, deny
 from bridge.host.request_tokens import agent_call, message_call
-from bridge.protocol.contract import prompt_digest
+from bridge.policy.tool_classes import MESSAGE
 from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
 from bridge.store import Verdict, idle_agents, subagent_runs
-from bridge.store.charges import note_no_launch
 from bridge.store.clock import uptime
 from bridge.store.idle_agents import IdleAgent
 
-SENT = "hostbridge has it from here; go on."
 _GONE = "the session that holds its agent has ended, was cleared, or has let it go"
 
 
@@ -74,7 +72,7 @@ def _joined(hook: HookContext, request: Request) -> Request | None:
     if claim is None:
         return request
     if claim.continued is not None:
-        idle = idle_agents.find(hook.store, claim.continued.agent_id)
+        idle = _idle(hook, claim.continued.agent_id)
         if idle is not None and idle.next_question() == claim.continued:
             return request
         if request.continues is None:
@@ -83,7 +81,7 @@ def _joined(hook: HookContext, request: Request) -> Request | None:
         return _with_any(hook, request)
     idle, why = _meant(hook, request)
     if not why and idle is not None:
-        mine = idle_agents.reserve(hook.store, idle, request)
+        mine = _reserve(hook, idle, request)
         if mine is not None:
             return mine
         why = "it was asked something else meanwhile"
@@ -111,14 +109,24 @@ def _with_any(hook: HookContext, request: Request) -> Request:
                     idle, now, most_questions=most, most_age_ms=most_age_ms
                 )
                 and not _is_busy(hook, idle, request)
-                and (mine := idle_agents.reserve(hook.store, idle, request))
+                and (mine := _reserve(hook, idle, request))
             ):
                 return mine
     return request
 
 
+def _idle(hook: HookContext, agent_id: str) -> IdleAgent | None:
+    with hook.store.state() as state:
+        return idle_agents.find(state, agent_id)
+
+
+def _reserve(hook: HookContext, idle: IdleAgent, request: Request) -> Request | None:
+    with hook.store.state() as state:
+        return idle_agents.reserve(state, idle, request)
+
+
 def limits(settings: Settings) -> tuple[int, int]:
-    """How many questions an agent may answer, and how old its last answer may be, ms."""
+    """How many questions an agent may answer, and for how many ms it may wait."""
     return settings.continue_questions, settings.continue_age * 1000
 
 
@@ -176,16 +184,16 @@ def end(hook: HookContext, request: Request, why: str) -> None:
 
 def agreed(hook: HookContext, request: Request) -> Request | HookOutput:
     """The request, if this call starts its agent in the way that was offered."""
-    if is_wanted(request) and request.claim and request.claim.continued is None:
+    is_message = hook.event.tool == MESSAGE
+    if is_wanted(request) and (is_message or request.continues):
         # Called for before it was offered; or the hook that offered it was killed.
-        if hook.event.tool == "SendMessage" or request.continues:
-            again = _joined(hook, request)
-            if again is None:
-                return deny(_cannot_run(request))
-            request = again
+        again = _joined(hook, request)
+        if again is None:
+            return deny(_cannot_run(request))
+        request = again
     request_id = request.request_id
     continued = request.claim.continued if request.claim else None
-    if hook.event.tool != "SendMessage":
+    if not is_message:
         if continued is None:
             return request
         if request.continues is None:
@@ -195,7 +203,7 @@ def agreed(hook: HookContext, request: Request) -> Request | HookOutput:
     if continued is None:
         call = agent_call(request_id)
         return deny(f"hostbridge: call Agent once with this instead:\n{call}")
-    idle = idle_agents.find(hook.store, continued.agent_id)
+    idle = _idle(hook, continued.agent_id)
     if idle is None or _is_busy(hook, idle, request) or not _is_here(hook, idle):
         return _instead(hook, request, _GONE if idle is None else "it is at work")
     return request
@@ -206,7 +214,7 @@ def checked(hook: HookContext, request: Request) -> HookOutput | None:
     continued = request.claim.continued if request.claim else None
     if continued is None:
         return None
-    idle = idle_agents.find(hook.store, continued.agent_id)
+    idle = _idle(hook, continued.agent_id)
     project = str(hook.store.place.project)
     why = _GONE if idle is None else idle_agents.why_unlike(idle, request, project)
     return _instead(hook, request, why) if why else None
@@ -224,58 +232,3 @@ def _instead(hook: HookContext, request: Request, why: str) -> HookOutput:
 
 def _cannot_run(request: Request) -> str:
     return f"hostbridge: request {request.request_id} cannot run. Go on."
-
-
-def after_message(hook: HookContext) -> HookOutput:
-    """PostToolUse(SendMessage): the agent of the call has got it, or is gone."""
-    from bridge.host.capture import REPLACED, fail
-
-    source = "PostToolUse(SendMessage)"
-    run = subagent_runs.find_call(hook.store, hook.event.tool_use_id)
-    if run is None or not run.continued_from:
-        return SILENT
-    said = hook.event.table("tool_response")
-    message = hook.event.table("tool_input").get("message")
-    if said.get("success") is not True:
-        _not_sent(hook, run, str(said.get("message", ""))[:1000], source)
-        return SILENT
-    if prompt_digest(str(message)) != run.prompt_sha256:
-        fail(hook, run, "prompt_replaced", detail=REPLACED, source=source)
-        return SILENT
-    with suppress(StateUnavailable):
-        subagent_runs.change(hook.store, run, _running)
-    receipt = {"success": True, "message": SENT}
-    return specific("PostToolUse", updatedToolOutput=receipt)
-
-
-def _running(run: subagent_runs.AgentRun) -> subagent_runs.AgentRun:
-    return run.with_(state="running") if run.state == "launched" else run
-
-
-def message_failed(hook: HookContext) -> HookOutput:
-    """PostToolUseFailure(SendMessage): the call itself failed."""
-    run = subagent_runs.find_call(hook.store, hook.event.tool_use_id)
-    if run is not None and run.continued_from:
-        error = hook.event.text("error")[:1000]
-        _not_sent(hook, run, error, "PostToolUseFailure(SendMessage)")
-    return SILENT
-
-
-def _not_sent(
-    hook: HookContext, run: subagent_runs.AgentRun, why: str, source: str
-) -> None:
-    """The agent did not get its question: a new one does, unless it had to be this."""
-    from bridge.host.capture import fail
-    from bridge.host.offers import look_soon
-
-    request_id = RequestId(run.request_id)
-    idle_agents.forget(hook.store, run.agent_id)
-    request = hook.store.find_unfinished(request_id)
-    if request is not None and request.continues is None:
-        subagent_runs.drop(hook.store, run)
-        note_no_launch(hook.store, hook.session.host, run.tool_use_id)
-        hook.store.give_back(request_id, hook.session.host)
-        look_soon(hook)
-        return
-    fail(hook, run, "cannot_continue", detail=why, source=source)
-    subagent_runs.drop(hook.store, run)

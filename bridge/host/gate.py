@@ -300,10 +300,9 @@ def _hold_continued(agents: str, fields: Json, agent_id: str) -> None:
 
 def _forget_idle(agents: str, agent_id: str) -> None:
     """Forget that an agent waits for its next question (`store.idle_agents`)."""
-    try:
-        os.unlink(f"{agents}../idle/{agent_id}.json")
-    except OSError:
-        pass
+    file = f"{agents}../idle/{agent_id}.json"
+    if os.path.lexists(file):
+        os.unlink(file)
 
 
 def _meta(fields: Json, agent_id: str) -> Json | None:

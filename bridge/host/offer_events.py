@@ -48,7 +48,7 @@ def post_tool_use(hook: HookContext) -> HookOutput:
         return SILENT
     output = SILENT
     if hook.event.tool == MESSAGE:
-        from bridge.host.continuing import after_message
+        from bridge.host.messages import after_message
 
         output = after_message(hook)
     if hook.event.tool == QUESTION:

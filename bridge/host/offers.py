@@ -118,11 +118,10 @@ def judge_for(hook: HookContext) -> Callable[[Request], Verdict]:
         return limit
 
     def judge(request: Request) -> Verdict:
-        if request.held is not None or not may_take(hook.session, request):
-            return "pass"
-        now_ms = hook.now_ms()
-        if request.continues is not None and (fate := verdict(hook, request)) != "take":
+        fate = _for_here(hook, request)
+        if fate != "take":
             return fate
+        now_ms = hook.now_ms()
         if request.depth > hook.settings.max_depth:
             message = (
                 f"{request.depth} agents stand above this request; "
@@ -145,6 +144,13 @@ def judge_for(hook: HookContext) -> Callable[[Request], Verdict]:
         return failed(request, "budget", message, now_ms=now_ms)
 
     return judge
+
+
+def _for_here(hook: HookContext, request: Request) -> Verdict:
+    """Whether a request is for this session, whatever its limits."""
+    if request.held is not None or not may_take(hook.session, request):
+        return "pass"
+    return "take" if request.continues is None else verdict(hook, request)
 
 
 def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:

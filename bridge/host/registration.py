@@ -85,7 +85,8 @@ def is_terminal(arguments: list[str]) -> bool:
 def forget(store: Store, session: Session) -> None:
     """Remove the records of one session."""
     Pins(store.place.guard).forget(session.session_id, session.host)
-    idle_agents.forget_of(store, session.session_id, session.host)
+    with store.state() as state:
+        idle_agents.forget_of(state, session.session_id, session.host)
     sessions.remove(store, session)
 
 

@@ -174,7 +174,7 @@ def tool_failed(hook: HookContext) -> output.HookOutput:
     if hook.event.is_agent_call:
         return unseen_ends.agent_call_failed(hook)
     if hook.event.tool == MESSAGE:
-        from bridge.host.continuing import message_failed
+        from bridge.host.messages import message_failed
 
         return message_failed(hook)
     return output.SILENT

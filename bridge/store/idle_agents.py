@@ -27,7 +27,6 @@ from bridge.store.lease import host_is_gone
 from bridge.store.queries import all_claimed
 from bridge.store.records import read_all, read_quietly
 from bridge.store.state import State, file_of
-from bridge.store.store import Store
 
 FOLDER = "idle"
 # Of one session; the one that has waited longest goes first.
@@ -146,32 +145,32 @@ def why_spent(
     return ""
 
 
-def note(store: Store, idle: IdleAgent) -> None:
+def note(state: State, idle: IdleAgent) -> None:
     """Write down an agent that has answered; of too many, forget the oldest."""
-    with store.state() as state:
-        folder = state[FOLDER]
-        folder.replace(f"{idle.agent_id}.json", idle.to_json(), durable=False)
-        mine = [each for each in all_idle(state) if each.host == idle.host]
-        mine.sort(key=lambda each: each.uptime.ms, reverse=True)
-        for each in mine[MOST:]:
-            folder.remove(f"{each.agent_id}.json")
+    folder = state[FOLDER]
+    folder.replace(f"{idle.agent_id}.json", idle.to_json(), durable=False)
+    mine = [each for each in all_idle(state) if each.host == idle.host]
+    mine.sort(key=lambda each: each.uptime.ms, reverse=True)
+    _forget(folder, mine[MOST:])
 
 
 def make(
-    store: Store, request: Request, agent_id: str, session: str, host: HostProcess
+    state: State, request: Request, agent_id: str, session: str, project: str
 ) -> IdleAgent:
-    """The agent that has answered a request."""
-    before = request.claim.continued if request.claim else None
+    """The agent that answers a request which its session holds."""
+    claim = request.claim
+    assert claim is not None, "an agent works on what is claimed"  # noqa: S101
+    before = claim.continued
     return IdleAgent(
         agent_id=agent_id,
         session=session,
-        host=host,
+        host=claim.host,
         request_id=request.request_id,
         first=before.first if before else request.request_id,
         questions=before.question if before else 1,
-        answered_at=store.now_ms(),
-        uptime=uptime(store.clock),
-        **like(request, str(store.place.project)),
+        answered_at=state.now_ms(),
+        uptime=uptime(state.clock),
+        **like(request, project),
     )
 
 
@@ -180,10 +179,9 @@ def all_idle(state: State) -> list[IdleAgent]:
     return read_all(state[FOLDER], IdleAgent)
 
 
-def find(store: Store, agent_id: str) -> IdleAgent | None:
+def find(state: State, agent_id: str) -> IdleAgent | None:
     """The agent of this id, if it may be asked again."""
-    with store.folder(FOLDER) as folder:
-        return read_quietly(folder, f"{agent_id}.json", IdleAgent)
+    return read_quietly(state[FOLDER], f"{agent_id}.json", IdleAgent)
 
 
 def find_after(state: State, request_id: str) -> IdleAgent | None:
@@ -191,26 +189,21 @@ def find_after(state: State, request_id: str) -> IdleAgent | None:
     return next((i for i in all_idle(state) if i.request_id == request_id), None)
 
 
-def forget(store: Store, agent_id: str) -> None:
-    """An agent is at work again, or has given no valid answer."""
-    with store.folder(FOLDER) as folder:
-        folder.remove(f"{agent_id}.json")
+def forget(state: State, agent_id: str) -> None:
+    """An agent is at work again, or has given no valid answer; empty for a new one."""
+    if agent_id:
+        state[FOLDER].remove(f"{agent_id}.json")
 
 
-def forget_of(store: Store, session: str, host: HostProcess) -> None:
+def forget_of(state: State, session: str, host: HostProcess) -> None:
     """The session is over, or its process goes on under another id."""
-    with store.state() as state:
-        _forget(state[FOLDER], (i for i in all_idle(state) if _is_of(i, session, host)))
-
-
-def _is_of(idle: IdleAgent, session: str, host: HostProcess) -> bool:
-    return idle.session == session and idle.host == host
+    mine = (i for i in all_idle(state) if i.session == session and i.host == host)
+    _forget(state[FOLDER], mine)
 
 
 def forget_gone(state: State) -> None:
     """Forget the agents whose client is gone."""
-    gone = (idle for idle in all_idle(state) if is_gone(state, idle))
-    _forget(state[FOLDER], gone)
+    _forget(state[FOLDER], (i for i in all_idle(state) if is_gone(state, i)))
 
 
 def is_gone(state: State, idle: IdleAgent) -> bool:
@@ -235,17 +228,17 @@ def reserved(state: State, agent_id: str, request_id: str = "") -> RequestId | N
     return None
 
 
-def reserve(store: Store, idle: IdleAgent, request: Request) -> Request | None:
+def reserve(state: State, idle: IdleAgent, request: Request) -> Request | None:
     """Have an agent wait for a claimed request; None if that cannot be (any more).
 
     Under the lock: two hooks of one session may want the same agent.
     """
     claim = request.claim
-    with store.state() as state, state.hold():
+    with state.hold():
         mine = state.claimed(request.request_id)
         is_mine = claim is not None and mine is not None and mine.claim == claim
-        still = read_quietly(state[FOLDER], f"{idle.agent_id}.json", IdleAgent)
-        if not is_mine or mine is None or claim is None or still != idle:
+        is_there = find(state, idle.agent_id) == idle
+        if not (is_mine and is_there) or mine is None or claim is None:
             return None
         if reserved(state, idle.agent_id, request.request_id):
             return None

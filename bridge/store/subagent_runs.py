@@ -1,8 +1,8 @@
 """Which subagent works on which request.
 
     agents/call-<tool_use_id>.json  an Agent call of ours; no subagent seen yet
-    agents/<agent_id>.json          the subagent it became, or the one that it asks again;
-                                    an empty record for one that somebody else continued
+    agents/<agent_id>.json          the subagent it became, or that it asks again; empty
+                                    for one that somebody else has continued
     agents/<agent_id>.heard         its report has come to the host
     agents/<agent_id>.stopped       it has stopped
     agents/<agent_id>.report        its last words, of one that one of ours started

@@ -296,9 +296,10 @@ class HookWorld:
             for each in (notice, sent):
                 file.write(json.dumps(each, separators=(",", ":")) + "\n")
 
-    def says(self, agent: str, message: str, *calls: str) -> None:
+    def says(self, agent: str, message: str, *calls: str, text: str = "") -> None:
         """Have the client write down a message of an agent that makes these calls."""
         content = [{"type": "tool_use", "id": call, "name": "Read"} for call in calls]
+        content += [{"type": "text", "text": text}] if text else []
         said = {"role": "assistant", "id": message, "content": content}
         folder = self.transcripts / self.session / "subagents"
         with (folder / f"agent-{agent}.jsonl").open("a") as file:

@@ -9,6 +9,8 @@ from bridge import CannotContinue
 from bridge.store import idle_agents
 from bridge.store.idle_agents import all_idle
 
+# What it answers next; of the same words again there is a test of its own.
+AGAIN = '{"status": "success", "summary": "again"}'
 REUSING = "description: d\nprompt: Be short. {{ task }}\n"
 
 
@@ -30,7 +32,7 @@ def followed(world, earlier, prompt="And why?", **fields):
     return request, offered(world)
 
 
-def asked_again(world, earlier, agent, words=GOOD):
+def asked_again(world, earlier, agent, words=AGAIN):
     """Ask on, and have the agent answer; the request."""
     request, _ = followed(world, earlier)
     call, output = world.send(request, agent)
@@ -93,7 +95,7 @@ def test_question_after_question(world):
     earlier, agent = world.answered()
 
     second = asked_again(world, earlier, agent)
-    third = asked_again(world, second, agent)
+    third = asked_again(world, second, agent, GOOD)
 
     continued = world.response(third).continued
     assert (continued.first, continued.after, continued.question) == (
@@ -111,7 +113,7 @@ def test_an_invalid_answer_is_corrected(world):
     world.resume(call, agent, output)
 
     said = world.stop(agent, "Well.")
-    world.stop(agent, GOOD)
+    world.stop(agent, AGAIN)
 
     assert said["decision"] == "block"
     assert world.code(request) == "success"
@@ -131,6 +133,32 @@ def test_tool_calls_of_a_follow_up_are_its_own(world):
     assert allowed == {}
     assert refused["continue"] is False
     assert world.code(request) == "cancelled"
+
+
+def test_the_answer_before_is_no_answer(world):
+    """The client repeats an agent's last words where it says nothing."""
+    earlier, agent = world.answered()
+    request, _ = followed(world, earlier)
+    call, output = world.send(request, agent)
+    world.resume(call, agent, output)
+
+    said = world.stop(agent, GOOD)
+
+    assert "could not use this answer" in said["reason"]
+    assert world.code(request) is None
+
+
+def test_the_same_answer_again_is_one(world):
+    """That the agent has given it is in its transcript."""
+    earlier, agent = world.answered()
+    request, _ = followed(world, earlier)
+    call, output = world.send(request, agent)
+    world.resume(call, agent, output)
+    world.says(agent, "msg_2", text=GOOD)
+
+    world.stop(agent, GOOD)
+
+    assert world.code(request) == "success"
 
 
 def test_an_agent_that_is_gone_is_a_named_failure_at_once(world):
@@ -163,7 +191,7 @@ def test_a_message_of_which_no_hook_saw_the_end_must_be_in_the_transcript(world)
     request, _ = followed(world, earlier)
     world.send(request, agent)
 
-    world.stop(agent, GOOD)
+    world.stop(agent, AGAIN)
 
     assert world.code(request) == "prompt_replaced"
 
@@ -274,7 +302,7 @@ def test_a_message_of_the_users_own_is_left_alone(world):
 
 def test_only_one_of_two_follow_ups_is_asked(world):
     """Never two questions at once; the second would hear more than its asker knows."""
-    earlier, agent = world.answered()
+    earlier, _ = world.answered()
     one = world.submit("one", continues=earlier)
     two = world.submit("two", continues=earlier)
 
@@ -424,7 +452,8 @@ def test_error_an_earlier_question_of_the_conversation(world):
     later = asked_again(world, earlier, agent)
 
     assert refusal(world, earlier) == (
-        f"request {earlier} is not the last one that its agent answered: that is {later}"
+        f"request {earlier} is not the last one that its agent answered: that is "
+        f"{later}"
     )
 
 
@@ -470,7 +499,7 @@ def test_the_next_question_of_a_reusing_agent_goes_to_the_idle_one(world):
     text = offered(world)
     call, output = world.send(request, agent)
     world.resume(call, agent, output)
-    world.stop(agent)
+    world.stop(agent, AGAIN)
 
     assert f'"to":"{agent}"' in text
     assert world.response(request).continued.first == earlier
@@ -499,7 +528,7 @@ def test_a_spent_agent_gets_nothing_more(world, bounds, pause_s):
         offered(world)
         call, output = world.send(request, agent)
         world.resume(call, agent, output)
-        world.stop(agent)
+        world.stop(agent, AGAIN)
         world.notice(agent, **{"tool-use-id": call})
     world.pass_time(pause_s)
 
