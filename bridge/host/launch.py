@@ -89,7 +89,9 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     )
     # First: a launch that is not noted could not be completed.
     subagent_runs.note_call(hook.store, run)
-    note_wait(hook, request)
+    if continued is None:
+        # After another call no hook waits: its answer comes as the client's notice.
+        note_wait(hook, request)
     # Before it counts as launched: in between it would count nowhere.
     left_ms = max(0, request.deadline_ms - now_ms)
     sessions.note_launch(hook.store, hook.session, run.tool_use_id, left_ms=left_ms)
