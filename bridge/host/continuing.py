@@ -60,7 +60,12 @@ def joined(hook: HookContext, requests: Iterable[Request]) -> list[Request]:
     """
     found = []
     for request in requests:
-        offered = _joined(hook, request) if is_wanted(request) else request
+        offered: Request | None = request
+        if is_wanted(request):
+            offered = None
+            # It is looked at again when it is offered again.
+            with suppress(StateUnavailable):
+                offered = _joined(hook, request)
         if offered is not None:
             found.append(offered)
     return found

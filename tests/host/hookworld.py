@@ -232,12 +232,8 @@ class HookWorld:
         """Have the client do what a call of SendMessage came to; what a hook says."""
         sent = output["updatedInput"]
         response = {"success": True, "resumedAgentId": agent} | said
-        message = {"role": "user", "content": f"A message:\n{sent['message']}\n\nEnd."}
         if response["success"]:
-            folder = self.transcripts / self.session / "subagents"
-            with (folder / f"agent-{agent}.jsonl").open("a") as file:
-                line = {"type": "user", "isMeta": True, "message": message}
-                file.write(json.dumps(line) + "\n")
+            self.hears(agent, sent["message"])
         return self.say(
             "PostToolUse",
             tool_name="SendMessage",
@@ -245,6 +241,14 @@ class HookWorld:
             tool_input=sent,
             tool_response=response,
         )
+
+    def hears(self, agent: str, message: str) -> None:
+        """Have the client write down a message to an agent that is asked again."""
+        said = {"role": "user", "content": f"A message:\n{message}\n\nEnd."}
+        folder = self.transcripts / self.session / "subagents"
+        with (folder / f"agent-{agent}.jsonl").open("a") as file:
+            line = {"type": "user", "isMeta": True, "message": said}
+            file.write(json.dumps(line) + "\n")
 
     def answered(self, **fields: Any) -> tuple[RequestId, str]:
         """Ask, and have an agent answer; the client has told of its end."""
