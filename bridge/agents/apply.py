@@ -127,8 +127,8 @@ def applied(
 def _reuse(definition: Definition) -> Reuse | None:
     """Whether an agent that has answered may be asked, and for how long."""
     bounds = definition.reuse
-    if isinstance(bounds, bool):
-        return Reuse() if bounds else None
+    if bounds is None:
+        return None
     age_ms = None if bounds.age is None else int(bounds.age * 1000)
     return Reuse(questions=bounds.questions, age=age_ms)
 
