@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         BadDefinition,
         BadSetting,
         BridgeError,
+        CannotContinue,
         CannotWaitHere,
         DepthExceeded,
         ExtraMissing,
@@ -79,8 +80,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentOutput", "AskOptions", "AsyncBridge", "BadDefinition", "BadSetting", "Bridge",
-    "BridgeError", "BuildOptions", "BuildResult", "CannotWaitHere", "Check",
-    "DepthExceeded", "Evidence", "ExtraMissing", "FlowResult", "InvalidFlow",
+    "BridgeError", "BuildOptions", "BuildResult", "CannotContinue", "CannotWaitHere",
+    "Check", "DepthExceeded", "Evidence", "ExtraMissing", "FlowResult", "InvalidFlow",
     "InvalidRequest", "InvalidWorkflow", "Issue", "NewTask", "NewerSchema", "NoHost",
     "NoRoute", "Node", "NotTrusted", "Progress", "RequestFailed", "Response", "Result",
     "RunOptions", "Scope", "Severity", "Stage", "StateRefused", "StateUnavailable",

@@ -133,6 +133,18 @@ class Settings:
         "BRIDGE_MAX_OFFERS", count(1), "how often a request is offered to a model that "
         "ignores it", "session", default=3, unit="times",
     )  # fmt: skip
+    # A conversation grows with each question, and all of it is read again at each turn.
+    continue_questions: int = setting(
+        "BRIDGE_CONTINUE_QUESTIONS", count(1), "how many questions one agent may "
+        "answer in one conversation", "session", "caller", default=10,
+        unit="questions",
+    )  # fmt: skip
+    # The provider's cache of what it has read lasts minutes; the session that holds it
+    # may do other things for hours.
+    continue_age: int = setting(
+        "BRIDGE_CONTINUE_AGE", count(1), "how long after its last answer an agent may "
+        "be asked again", "session", "caller", default=3_600, unit="seconds",
+    )  # fmt: skip
     lease_s: int = setting(
         "BRIDGE_LEASE_S", count(1), "how long a session in another PID namespace "
         "counts as alive", "session", "caller", "serve", default=900, unit="seconds",

@@ -101,6 +101,12 @@ class NotTrusted(BridgeError):
         self.file = file
 
 
+class CannotContinue(BridgeError):
+    """The agent of that request cannot be asked again; nothing was asked."""
+
+    code = "cannot_continue"
+
+
 class NoHost(BridgeError):
     """No open Claude Code session can take the request; nothing was asked."""
 

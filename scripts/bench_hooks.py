@@ -168,6 +168,7 @@ class Life:
         launch = self.world.hook(
             "agent-call",
             "PreToolUse",
+            tools="agent",
             tool_name="Agent",
             tool_use_id=call,
             tool_input={"description": "b", "prompt": f"bridge:{name}"},

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from bridge.agents.workflow_choice import choose
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId, is_id
-from bridge.protocol.request import Applied, Request, RouteName, WorkflowOf
+from bridge.protocol.request import Applied, Request, Reuse, RouteName, WorkflowOf
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
@@ -122,8 +122,18 @@ def applied(
         subagent_type=definition.subagent_type,
         base=definition.base if request.is_temporary else None,
         workflow=workflow_for(definition, request.workflow),
+        reuse=None if request.is_temporary else _reuse(definition),
     )
     return request.with_(definition=note)
+
+
+def _reuse(definition: Definition) -> Reuse | None:
+    """Whether an agent that has answered may be asked, and for how long."""
+    bounds = definition.reuse
+    if bounds is None:
+        return None
+    age_ms = None if bounds.age is None else int(bounds.age * 1000)
+    return Reuse(questions=bounds.questions, age=age_ms)
 
 
 def _variables(

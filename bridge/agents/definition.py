@@ -7,7 +7,7 @@ this. Only the loaders know which it was.
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from bridge.agents.agent_names import CLIENT_LAYERS, MAX_NAME, NAME, Layer
 from bridge.protocol.ids import Priority
@@ -136,6 +136,27 @@ class Example(StrictModel):
     answer: dict[str, Any]
 
 
+class Bounds(StrictModel):
+    """For how long one agent is given one question after the other.
+
+    At most so many `questions`, and at most `age` seconds after its last answer; None
+    for what the settings say.
+    """
+
+    questions: Annotated[int, Field(ge=2, le=1000)] | None = None
+    age: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
+
+
+def _as_bounds(value: object) -> object:
+    """`true` is without bounds of its own, `false` not at all."""
+    if isinstance(value, bool):
+        return {} if value else None
+    return value
+
+
+Reused = Annotated[Bounds | None, BeforeValidator(_as_bounds)]
+
+
 class AgentFields(StrictModel):
     """The fields of a YAML agent that a definition keeps as they are written.
 
@@ -160,6 +181,9 @@ class AgentFields(StrictModel):
         workflow: the step workflow that it always works through.
         workflows: those that a call can name, by their keys.
         default_workflow: the key for a call that names none.
+        reuse: for how long an agent of it that has answered in a session is given the
+            next question of the same kind, with all that it knows by then; None for
+            not at all.
     """
 
     name: str
@@ -186,6 +210,7 @@ class AgentFields(StrictModel):
     workflow: WorkflowFile | None = None
     workflows: dict[str, AgentWorkflow] = {}
     default_workflow: str | None = None
+    reuse: Reused = None
 
 
 class Definition(AgentFields):

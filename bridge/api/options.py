@@ -50,6 +50,9 @@ class RequestOptions(TypedDict, total=False):
         dedup_key: stands for one question. The same question with the same key gets the
             same request, running or answered; another question is refused.
         session: the only host session that may take the request.
+        continues: an answered request, whose agent is asked this in the same
+            conversation; agent, model, schema, arguments and workflow are those of that
+            request unless given.
         route: auto (the definition's, or an open session), host, or a route that is
             served without a session: claude, local, endpoint.
         answer_to_host: whether the open session reads the answer, too.
@@ -71,6 +74,7 @@ class RequestOptions(TypedDict, total=False):
     mode: Mode | None
     dedup_key: str | None
     session: str | None
+    continues: str | None
     route: RouteChoice
     answer_to_host: bool
     max_attempts: int | None

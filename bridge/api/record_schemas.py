@@ -15,6 +15,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.value import Value
 from bridge.store.callers import Callers
+from bridge.store.idle_agents import IdleAgent
 from bridge.store.sessions import Session
 from bridge.store.subagent_runs import AgentRun
 from bridge.tasks.task_record import TaskRecord
@@ -28,6 +29,7 @@ _MODELS: dict[str, type[Value] | None] = {
     "agent-output": AgentOutput,
     "session": Session,
     "agent-run": AgentRun,
+    "idle-agent": IdleAgent,
     "callers": Callers,
     "task": TaskRecord,
 }

@@ -56,6 +56,8 @@ def draft(
         InvalidRequest: the schema, the prompt, the node, the id or a number is not
             acceptable.
         InvalidWorkflow: the workflow that it works through has errors.
+        UnknownRequest, CannotContinue: what it continues is not there, or has no agent
+            that can be asked again.
         NotYours: a model asks, and gives a variable that is not its own.
         DepthExceeded: too many agents stand above it.
     """
@@ -63,10 +65,14 @@ def draft(
     if not prompt.strip():
         prompt = _prompt_of_task(store, options.get("task_id"))
     fields = _given(options, store.place.project)
+    if options.get("continues") is not None:
+        from bridge.api.follow_up import filled_from
+
+        agent, fields = filled_from(store, agent, fields, options)
     agents = Agents.open(settings, store.place.project)
     definition = agents.find(agent)
     timeout_s = options.get("timeout_s")
-    fields["answer_schema"] = _checked_schema(schema)
+    fields["answer_schema"] = _checked_schema(schema) or fields.get("answer_schema")
     fields["timeout"] = None if timeout_s is None else _milliseconds(timeout_s)
     fields = {name: value for name, value in fields.items() if value is not None}
     if definition is not None:
@@ -127,6 +133,7 @@ def draft(
         request,
         definition,
         store,
+        settings,
         agents,
         is_model_asked,
         above,

@@ -10,6 +10,7 @@ from bridge.agents.known_agents import Agents
 from bridge.agents.workflow_choice import choose
 from bridge.api.model_support import own_route_of
 from bridge.api.routing import RouteChoice, check_route, on_route
+from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.protocol.request import Request, RouteName
 from bridge.routes import OWN, OwnRoute
@@ -26,6 +27,7 @@ class Checked(NamedTuple):
     request: Request
     definition: Definition | None
     store: Store
+    settings: Settings
     agents: Agents
     is_model_asked: bool
     # The session that this process runs under.
@@ -67,6 +69,9 @@ class Draft(Checked):
                 other; or the agent cannot run in this mode.
         """
         route = check_route(named)
+        if self.request.continues is not None and route == "auto" and mode is None:
+            # Only there can it be continued; any other one is refused by name.
+            return "host"
         choice = self.definition and choose(self.definition, self.request.workflow)
         by_workflow = choice.mode if choice and choice.mode != "self" else None
         # With routes of its own a definition may still prefer a process of its own.
@@ -132,7 +137,16 @@ class Draft(Checked):
         Raises:
             InvalidRequest: the route or the definition does not accept the request.
             UnknownAgent, BadDefinition, NotTrusted: as `definition_on`.
+            CannotContinue: it continues another one, whose agent cannot be asked this.
         """
+        request = self._on(route)
+        if request.continues is None:
+            return request
+        from bridge.api.follow_up import checked
+
+        return checked(self.store, self.settings, request, route)
+
+    def _on(self, route: RouteName) -> Request:
         definition = self.definition_on(route)
         request = on_route(self.request, route, is_model_asked=self.is_model_asked)
         if definition is None:

@@ -21,6 +21,7 @@ from bridge.errors import (
     BadDefinition,
     BadSetting,
     BridgeError,
+    CannotContinue,
     CannotWaitHere,
     ExtraMissing,
     InvalidRequest,
@@ -58,7 +59,7 @@ _BY_VERDICT = {
 _USAGE = frozenset(
     {
         *(InvalidRequest, UnknownAgent, BadSetting, ExtraMissing),
-        *(BadDefinition, NotTrusted),
+        *(BadDefinition, NotTrusted, CannotContinue),
     }
 )
 _BY_CODE = {

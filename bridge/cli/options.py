@@ -217,6 +217,15 @@ QUESTION = (
     ),
     SESSION,
     option(
+        "--continue",
+        dest="continues",
+        metavar="ID",
+        heading=WHO,
+        completes="ids",
+        help="Ask the agent that answered this request, in the same conversation; what "
+        "is left open here is as it was there. Refused if that agent cannot be asked.",
+    ),
+    option(
         "--answer-to-host",
         action="store_true",
         heading=WHO,

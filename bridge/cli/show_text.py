@@ -147,6 +147,7 @@ class StoryScreen:
             "task": request.task_id,
             "priority": request.priority if request.priority != "normal" else None,
             "only for": f"session {request.session}" if request.session else None,
+            "continues": request.continues,
             "key": request.dedup_key,
         }
         for name, value in facts.items():
@@ -185,6 +186,9 @@ class StoryScreen:
             yield from self._fact("served by", pid)
         if claim.agent_id:
             yield from self._fact("agent id", claim.agent_id)
+        if claim.continued is not None:
+            first, question = claim.continued.first, claim.continued.question
+            yield from self._fact("continued", f"{first} (question {question})")
         if claim.corrections:
             why = f" (last: {claim.last_failure})" if claim.last_failure else ""
             times = counted(claim.corrections, "time")

@@ -17,15 +17,29 @@ def before_agent(hook: HookContext, caller: AgentRun | None) -> HookOutput:
 
     `caller` is the agent of ours that makes the call, if one does.
     """
-    event = hook.event
-    if event.agent_id:
+    if hook.event.agent_id:
         return _nested(hook, caller)
-    named = _named(hook)
+    return _before_launch(hook, "prompt", "description")
+
+
+def before_message(hook: HookContext) -> HookOutput:
+    """PreToolUse(SendMessage) in the main thread: as `before_agent`.
+
+    The agent that gets the message has answered before (`bridge.host.continuing`).
+    """
+    return _before_launch(hook, "message", "summary")
+
+
+def _before_launch(hook: HookContext, *fields: str) -> HookOutput:
+    """Fill in a call by the request that is named in one of these fields of it."""
+    event = hook.event
+    named = _named(hook, *fields)
     if not named:
-        return _refuse_wrapped(hook)
+        return _refuse_wrapped(hook, fields[0])
     if len(named) > 1:
         tokens = ", ".join(request_tokens.PREFIX + each for each in named)
-        return deny(f"hostbridge: one Agent call for each of {tokens}; call again.")
+        one = f"one {event.tool} call for each of {tokens}"
+        return deny(f"hostbridge: {one}; call again.")
     request_id = named[0]
     if limits.is_off(hook):
         return deny("hostbridge is switched off. No agent is needed; go on.")
@@ -49,13 +63,15 @@ def _text(hook: HookContext, key: str) -> str:
     return text if isinstance(text, str) and request_tokens.mentions(text) else ""
 
 
-def _named(hook: HookContext) -> list[str]:
+def _named(
+    hook: HookContext, first: str = "prompt", second: str = "description"
+) -> list[str]:
     """The requests that a call stands for: more than one is one too many.
 
-    A request offered to this session may be named by the prompt, or else by the
-    description; any other only by a prompt that is nothing but its token.
+    A request offered to this session may be named by the first of these fields, or else
+    by the second; any other only by a first that is nothing but its token.
     """
-    prompt, description = _text(hook, "prompt"), _text(hook, "description")
+    prompt, description = _text(hook, first), _text(hook, second)
     if not prompt and not description:
         return []
     call = hook.event.tool_use_id
@@ -72,13 +88,13 @@ def _named(hook: HookContext) -> list[str]:
     return [bare] if bare is not None else []
 
 
-def _refuse_wrapped(hook: HookContext) -> HookOutput:
+def _refuse_wrapped(hook: HookContext, field: str = "prompt") -> HookOutput:
     """Keep an agent from starting with a token that it cannot read.
 
     A longer text is about something else, and not ours; so is a token that names no
     request.
     """
-    prompt = _text(hook, "prompt")
+    prompt = _text(hook, field)
     for each in (
         request_tokens.find_all(prompt) if request_tokens.is_wrapped(prompt) else ()
     ):

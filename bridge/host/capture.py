@@ -6,8 +6,10 @@ agent, at most twice; then it is a failure with a code, and every answer is kept
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bridge.errors import StateUnavailable
 from bridge.host import agent_usage, transcript
 from bridge.host.context import HookContext
 from bridge.host.offers import end_try, look_soon
@@ -20,7 +22,7 @@ from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.request import Claim, Request
 from bridge.protocol.response import Response, answered, failed
-from bridge.store import subagent_runs, tool_calls
+from bridge.store import idle_agents, subagent_runs, tool_calls
 from bridge.store.charges import note_in_run
 from bridge.store.subagent_runs import AgentRun
 
@@ -76,6 +78,7 @@ def take_words(
     if _had_another_prompt(hook, run, request, asked):
         fail(hook, run, "prompt_replaced", words=words, source=source, detail=REPLACED)
         return None
+    words = _said_now(hook, run, request, words, source)
     if ahead is not None and ahead.is_interim:
         _keep_late(hook, run, words, source, INTERIM)
         return ahead.reports or None
@@ -142,6 +145,11 @@ def _had_another_prompt(
     hook: HookContext, run: AgentRun, request: Request, asked: str
 ) -> bool:
     """Whether another hook's rewrite won, and its launch has not shown it (yet)."""
+    if run.continued_from:
+        # Otherwise the hook after the call has seen what was sent.
+        return run.state == "launched" and not transcript.was_told(
+            hook.event, run.agent_id, asked, patience_s=transcript.WRITTEN_S
+        )
     claim = request.claim
     is_launch_seen = claim is not None and claim.background is not None
     patience_s = 0 if is_launch_seen else transcript.WRITTEN_S
@@ -149,6 +157,29 @@ def _had_another_prompt(
         hook.event, run.agent_id, asked, patience_s=patience_s
     )
     return got_it is False
+
+
+def _said_now(
+    hook: HookContext, run: AgentRun, request: Request, words: str, source: str
+) -> str:
+    """The agent's words to this question: none if they are those to the one before.
+
+    If an agent that is asked again says nothing, the client repeats its last answer
+    (measured on 2.1.330). The same words may be its answer to both questions: then its
+    transcript has them twice. What it hands back it says now.
+    """
+    continued = request.claim.continued if request.claim else None
+    if continued is None or not run.continued_from or source == "SubagentHandback":
+        return words
+    before = hook.store.find(RequestId(continued.after))
+    response = before.response if before else None
+    if response is None or response.raw_output != words:
+        return words
+    asked = full_prompt(request.spoken, request.answer_schema)
+    has_spoken = transcript.has_spoken_since(
+        hook.event, run.agent_id, asked, patience_s=transcript.WRITTEN_S
+    )
+    return words if has_spoken else ""
 
 
 def _correct(
@@ -201,7 +232,22 @@ def _publish(
     if request.model not in (None, *MODEL_NAMES):
         # The client's Agent tool takes no other: the session's own model answered.
         response = response.with_(model=None, degraded=True)
+    if _serves(run, request) and not (hook.session.one_shot or request.is_temporary):
+        # First: whoever reads the answer may ask on at once.
+        _note_idle(hook, run, request)
     _close(hook, run, response, source)
+
+
+def _note_idle(hook: HookContext, run: AgentRun, request: Request) -> None:
+    """Its agent may be asked again; without that note, a new one is."""
+    session = hook.session.session_id
+    if run.agent_id and run.session == session:
+        project = str(hook.store.place.project)
+        with suppress(StateUnavailable), hook.store.state() as state:
+            idle_agents.note(
+                state,
+                idle_agents.make(state, request, run.agent_id, session, project),
+            )
 
 
 def fail(
@@ -231,7 +277,10 @@ def fail(
     message = explain(code, detail)
     response = failed(request, code, message, now_ms=hook.now_ms(), raw=words)
     response, tokens = _with_usage(hook, run, response)
-    if is_final:
+    with suppress(StateUnavailable), hook.store.state() as state:
+        idle_agents.forget(state, run.agent_id if run.continued_from else "")
+    if is_final or request.continues is not None:
+        # No other agent than that one may be asked.
         hook.store.publish(response, source=source)
     else:
         end_try(hook, response, lambda claim: _is_of(run, claim), source=source)

@@ -35,6 +35,7 @@ MAX_EVENT = 64 * 1024 * 1024
 _AGENT = frozenset({"Agent", "Task"})
 # The full hook looks at these, for a hook of their own.
 _NOT_HERE = frozenset({*_AGENT, "SubagentHandback"})
+_MESSAGE = "SendMessage"
 # Events that wait for a yes or a no.
 _ASKS = frozenset({"PreToolUse", "PermissionRequest"})
 # How a prompt names a request, and how its call is described (`request_tokens`).
@@ -111,7 +112,7 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         # A call that could not be read has no name.
         or not tool
         or not permits(run.get("tools"), run.get("blockedTools"), tool)
-        or tool == "SendMessage"
+        or tool == _MESSAGE
         or is_unasked(run, fields)
         or _is_bound(event, state, fields, tasks, run)
         or not call_notes.before_tool(agents, fields, run, agent_id, tool)
@@ -226,9 +227,10 @@ def _concerns_us(state: str, fields: Json) -> bool:
         return call_notes.is_name(agent_id) and is_ours(
             state + "/agents/", fields, agent_id
         )
-    tool_input = fields.get("tool_input")
-    prompt = tool_input.get("prompt") if isinstance(tool_input, dict) else None
-    if fields.get("tool_name") not in _AGENT or not isinstance(prompt, str):
+    tool_input, tool = fields.get("tool_input"), fields.get("tool_name")
+    field = "prompt" if tool in _AGENT else "message" if tool == _MESSAGE else ""
+    prompt = tool_input.get(field) if isinstance(tool_input, dict) else None
+    if not isinstance(prompt, str):
         return False
     return any(_is_awaited(state, prompt, named) for named in _tokens(prompt))
 
@@ -283,13 +285,24 @@ def _hold_continued(agents: str, fields: Json, agent_id: str) -> None:
 
     Otherwise its calls would pass unseen: with no agent on record, no hook looks at
     any. The full hook denies what has no more than that (`lost_agents`). Of a new agent
-    the client has not written down anything, or its call is on record.
+    the client has not written down anything, or its call is on record; of one that we
+    ask again there is a record by then. What somebody else has continued is no longer
+    the conversation that its asker knows: nobody is to go on with it.
     """
     meta = _meta(fields, agent_id)
     call = call_notes.name_of((meta or {}).get("toolUseId"))
     is_known = call and os.path.lexists(f"{agents}call-{call}.json")
     if meta is not None and not is_known and is_ours(agents, fields, agent_id):
+        if not os.path.lexists(f"{agents}{agent_id}.json"):
+            _forget_idle(agents, agent_id)
         call_notes.write(f"{agents}{agent_id}.json", "{}", os.O_EXCL)
+
+
+def _forget_idle(agents: str, agent_id: str) -> None:
+    """Forget that an agent waits for its next question (`store.idle_agents`)."""
+    file = f"{agents}../idle/{agent_id}.json"
+    if os.path.lexists(file):
+        os.unlink(file)
 
 
 def _meta(fields: Json, agent_id: str) -> Json | None:

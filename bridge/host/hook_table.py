@@ -19,6 +19,7 @@ from typing import Any, Literal
 from bridge.policy.tool_classes import (
     CLASSES,
     HANDBACK,
+    MESSAGE,
     OTHER,
     OWN,
     QUESTION,
@@ -93,21 +94,29 @@ HOOKS = (
     Hook("CwdChanged", "moved"),
     Hook("UserPromptSubmit", "turn"),
     Hook("Stop", "turn"),
-    *_by_class("PreToolUse", "tool-start", OWN, QUESTION),
+    *_by_class("PreToolUse", "tool-start", OWN, QUESTION, MESSAGE),
     # Who calls our MCP server is written down (bridge/store/callers.py).
     Hook("PreToolUse", "always", matcher=OWN),
     Hook("PreToolUse", "agent-call", matcher=f"Agent|{HANDBACK}", tools="agent"),
+    # In the main thread it may ask one of our agents again.
+    Hook("PreToolUse", "agent-call", matcher=MESSAGE, tools=OTHER),
     # Measured on 2.1.330: other commands start no process, whatever is around `bridge`.
     Hook("PreToolUse", "always", matcher="Bash", condition="Bash(*bridge*)"),
-    *_by_class("PostToolUse", "tool-end", QUESTION),
+    *_by_class("PostToolUse", "tool-end", QUESTION, MESSAGE),
     # May be about a checkpoint of a flow.
     Hook("PreToolUse", "question", matcher=QUESTION, tools=OTHER),
     Hook("PostToolUse", "question", matcher=QUESTION, tools=OTHER),
     Hook("PostToolUse", "agent-event", matcher="Agent", tools="agent"),
+    Hook("PostToolUse", "agent-event", matcher=MESSAGE, tools=OTHER),
     Hook("PostToolUse", "agent-wait", matcher="Agent"),
     Hook("PostToolUseFailure", "tool-end", matcher=matcher_of("bash"), tools="bash"),
-    Hook("PostToolUseFailure", "tool-end", matcher=matcher_of("edit", "read", OTHER)),
+    Hook(
+        "PostToolUseFailure",
+        "tool-end",
+        matcher=matcher_of("edit", "read", OTHER, besides=(HANDBACK, MESSAGE)),
+    ),
     Hook("PostToolUseFailure", "agent-event", matcher="Agent", tools="agent"),
+    Hook("PostToolUseFailure", "agent-event", matcher=MESSAGE),
     Hook("PermissionRequest", "dialog", matcher="*"),
     Hook("SubagentStart", "dialog"),
     Hook("SubagentStop", "agent-event"),

@@ -4,8 +4,10 @@ The whole input is replaced: the client fails a call whose rewritten input is pa
 State is durable before the rewrite is printed.
 """
 
+from __future__ import annotations
+
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.agent_names import LAYERS
 from bridge.agents.apply import filled_in, resolve
@@ -15,6 +17,7 @@ from bridge.errors import BridgeError, StateUnavailable
 from bridge.host import limits, request_tokens
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
+from bridge.host.continuing import agreed, checked
 from bridge.host.definition_in_session import (
     check_rule_set,
     hosted,
@@ -33,7 +36,7 @@ from bridge.protocol.record import LATEST_MS
 from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
-from bridge.store import sessions, subagent_runs
+from bridge.store import idle_agents, sessions, subagent_runs
 from bridge.store.charges import note_no_launch
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
@@ -50,38 +53,25 @@ _MAX_ABOVE = 64
 def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     """Fill in a call that names a request, unless no agent is needed for it."""
     request_id = RequestId(request.request_id)
-    if status is Status.PENDING:
-        taken = _take(hook, request_id)
-        if taken is None:
-            return deny(f"hostbridge: request {request_id} is not for this session.")
-        request = taken
-    if (held := _held(hook, request)) is not None:
-        return held
-    now_ms = hook.now_ms()
-    found: Definition | None
+    agreed_to = _agreed(hook, request, status)
+    if isinstance(agreed_to, HookOutput):
+        return agreed_to
     try:
-        agents = Agents.open(hook.settings, hook.store.place.project)
-        if request.is_temporary:
-            from bridge.engine.temporary import find_temporary
-
-            found = find_temporary(hook.store, hook.settings.home, request)
-        else:
-            # The client has read its own folders by itself.
-            found = agents.registry.find(request.agent_type, LAYERS)
-        definition = found and agents.with_base(found, "host")
-        request = resolve(definition, hook.store, request)
-        folder = request.folder and str(check_folder(hook.store.place, request.folder))
-        workflow = _workflow(hook, request)
-        if definition is not None:
-            check_rule_set(definition, hook.settings, hook.store.place)
-            request = hosted(request, definition, _carrier(hook, agents.registry))
+        ready = _ready(hook, agreed_to)
     except BridgeError as exc:
         return _unusable(hook, request_id, exc)
+    request, definition = ready.request, ready.definition
+    if (unlike := checked(hook, request)) is not None:
+        return unlike
+    now_ms = hook.now_ms()
+    continued = request.claim.continued if request.claim else None
     answer_by = _answer_by(request, now_ms)
     monotonic_s = hook.store.clock.monotonic_s
     run = AgentRun(
         request_id=request_id,
         tool_use_id=hook.event.tool_use_id,
+        agent_id=continued.agent_id if continued else "",
+        continued_from=continued.first if continued else "",
         session=hook.session.session_id,
         host=hook.session.host,
         depth=request.depth,
@@ -90,16 +80,18 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         answer_at=max(0, int(monotonic_s() * 1000) + answer_by - now_ms),
         prompt_sha256=prompt_digest(full_prompt(request.spoken, request.answer_schema)),
         answer_to_host=request.answer_to_host,
-        folder=folder or "",
+        folder=ready.folder,
         parent=hook.event.agent_id,
         variables=request.variables,
         above=agents_above(hook.store, request),
-        workflow=workflow,
+        workflow=ready.workflow,
         **limits_of(definition),
     )
     # First: a launch that is not noted could not be completed.
     subagent_runs.note_call(hook.store, run)
-    note_wait(hook, request)
+    if continued is None:
+        # After another call no hook waits: its answer comes as the client's notice.
+        note_wait(hook, request)
     # Before it counts as launched: in between it would count nowhere.
     left_ms = max(0, request.deadline_ms - now_ms)
     sessions.note_launch(hook.store, hook.session, run.tool_use_id, left_ms=left_ms)
@@ -111,6 +103,8 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         if claim is None or claim.launched_at is not None:
             return held
         begun = {"tool_use_id": hook.event.tool_use_id, "launched_at": now_ms}
+        if continued is not None:
+            begun |= {"agent_id": continued.agent_id, "background": True}
         return filled_in(held, request).with_(claim=claim.with_(**begun))
 
     mine = hook.store.change_held(
@@ -124,8 +118,57 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         return _is_worked_on(request_id) if claim else _is_with_another(request_id)
     # Housekeeping: the launch stands without it.
     with suppress(StateUnavailable):
+        with hook.store.state() as state:
+            idle_agents.forget(state, run.agent_id)
         note_taken_up(hook)
     return with_news(hook, _rewrite(hook, mine))
+
+
+def _agreed(
+    hook: HookContext, request: Request, status: Status
+) -> Request | HookOutput:
+    """The request, if this session holds it and the call is the one it asked for."""
+    request_id = RequestId(request.request_id)
+    if status is Status.PENDING:
+        taken = _take(hook, request_id)
+        if taken is None:
+            return deny(f"hostbridge: request {request_id} is not for this session.")
+        request = taken
+    return _held(hook, request) or agreed(hook, request)
+
+
+class _Ready(NamedTuple):
+    """A request with its agent's definition applied, and where and how it works."""
+
+    request: Request
+    definition: Definition | None
+    folder: str
+    workflow: str | None
+
+
+def _ready(hook: HookContext, request: Request) -> _Ready:
+    """What a launch needs.
+
+    Raises:
+        BridgeError: the definition cannot be used (any more).
+    """
+    found: Definition | None
+    agents = Agents.open(hook.settings, hook.store.place.project)
+    if request.is_temporary:
+        from bridge.engine.temporary import find_temporary
+
+        found = find_temporary(hook.store, hook.settings.home, request)
+    else:
+        # The client has read its own folders by itself.
+        found = agents.registry.find(request.agent_type, LAYERS)
+    definition = found and agents.with_base(found, "host")
+    request = resolve(definition, hook.store, request)
+    folder = request.folder and str(check_folder(hook.store.place, request.folder))
+    workflow = _workflow(hook, request)
+    if definition is not None:
+        check_rule_set(definition, hook.settings, hook.store.place)
+        request = hosted(request, definition, _carrier(hook, agents.registry))
+    return _Ready(request, definition, folder or "", workflow)
 
 
 def _workflow(hook: HookContext, request: Request) -> str | None:
@@ -228,6 +271,14 @@ def _answer_by(request: Request, now_ms: int) -> int:
 
 def _rewrite(hook: HookContext, request: Request) -> HookOutput:
     who = one_line(request.requester or "a program", 40)
+    if request.claim is not None and (continued := request.claim.continued):
+        message = {
+            "to": continued.agent_id,
+            "summary": request_tokens.describe(request.request_id, who),
+            "message": full_prompt(request.spoken, request.answer_schema),
+        }
+        asked = f"hostbridge: {who} asks {request.agent_type} again"
+        return allow(message, asked)
     tool_input: dict[str, Any] = {
         "description": request_tokens.describe(request.request_id, who),
         "prompt": full_prompt(request.spoken, request.answer_schema),

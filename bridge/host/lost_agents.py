@@ -52,13 +52,30 @@ def refuse(hook: HookContext) -> HookOutput:
 def _fail(hook: HookContext) -> None:
     """Fail the request, if it can still be identified and is still the agent's."""
     meta = runs.client_notes(hook.event, hook.event.agent_id)
-    for request_id in described_ids(f"{meta.get('description')}"):
+    call = name_of(meta.get("toolUseId"))
+    calls = dict.fromkeys(described_ids(f"{meta.get('description')}"), call)
+    for request_id, call in (calls | _asked_again(hook)).items():
         run = AgentRun(
             request_id=request_id,
-            tool_use_id=name_of(meta.get("toolUseId")),
+            tool_use_id=call,
             session=hook.session.session_id,
             host=hook.session.host,
             launched_at=hook.now_ms(),
             answer_by=hook.now_ms(),
         )
         fail(hook, run, "agent_error", detail=_LOST, source=hook.event.name)
+
+
+def _asked_again(hook: HookContext) -> dict[str, str]:
+    """By request, the call by which this agent was asked again.
+
+    The client has written down only how it was called first.
+    """
+    return {
+        request.request_id: claim.tool_use_id
+        for request in hook.store.claimed()
+        if (claim := request.claim) is not None
+        and claim.tool_use_id is not None
+        and claim.continued is not None
+        and claim.continued.agent_id == hook.event.agent_id
+    }

@@ -14,6 +14,7 @@ from bridge.host import agent_usage, runs
 from bridge.host.call_notes import name_of
 from bridge.host.capture import fail, line_about, take_last_words
 from bridge.host.context import HookContext
+from bridge.host.offers import look_soon
 from bridge.host.output import SILENT, HookOutput, swallow
 from bridge.host.request_tokens import described_ids
 from bridge.host.unseen_ends import code_of
@@ -100,6 +101,10 @@ def take_notice(hook: HookContext, notice: Notice) -> HookOutput | None:
     run = subagent_runs.find_agent(hook.store, notice.agent_id)
     if run is None and notice.tool_use_id:
         run = subagent_runs.find_call(hook.store, notice.tool_use_id)
+    if run is not None and _is_of_earlier(run, notice):
+        host = hook.session.host
+        note_tokens(hook.store, host, notice.tool_use_id, notice.tokens, is_rough=True)
+        return swallow("hostbridge: the agent has answered before, and is at work")
     if run is None:
         call, host = notice.tool_use_id, hook.session.host
         note_tokens(hook.store, host, call, notice.tokens, is_rough=True)
@@ -117,9 +122,17 @@ def take_notice(hook: HookContext, notice: Notice) -> HookOutput | None:
         subagent_runs.note_sign(hook.store, run, "heard")
     elif not notice.is_interim:
         subagent_runs.drop(hook.store, run)
+        # It may be asked again from now on.
+        look_soon(hook)
     if not is_told and (run.answer_to_host or hook.session.one_shot):
         return SILENT
     return swallow(line_about(hook, run.request_id))
+
+
+def _is_of_earlier(run: AgentRun, notice: Notice) -> bool:
+    """Whether a notice tells of an earlier answer of an agent that is asked again."""
+    call = notice.tool_use_id
+    return bool(run.continued_from and call) and call != run.tool_use_id
 
 
 def _settle(hook: HookContext, run: AgentRun, notice: Notice) -> None:
@@ -146,7 +159,7 @@ def take_stop_by_user(hook: HookContext, prompt: str) -> HookOutput | None:
     others = [quoted.strip('"') for quoted in _QUOTED.findall(prompt)]
     lines = []
     for run in subagent_runs.all_runs(hook.store):
-        if run.request_id not in ids:
+        if not ids & {run.request_id, run.continued_from}:
             continue
         if run.nested:
             # Its description is its caller's, which the client has written down.

@@ -5,7 +5,7 @@ from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
 from bridge.host.offers import offer
 from bridge.host.output import SILENT, HookOutput, wake, with_context
-from bridge.policy.tool_classes import QUESTION
+from bridge.policy.tool_classes import MESSAGE, QUESTION
 from bridge.store import sessions, wakeups
 from bridge.store.handovers import untold
 from bridge.store.wakeups import sweep
@@ -47,6 +47,10 @@ def post_tool_use(hook: HookContext) -> HookOutput:
     if hook.event.agent_id:
         return SILENT
     output = SILENT
+    if hook.event.tool == MESSAGE:
+        from bridge.host.messages import after_message
+
+        output = after_message(hook)
     if hook.event.tool == QUESTION:
         from bridge.host.questions import after_question
 

@@ -12,6 +12,7 @@ from bridge.errors import StateUnavailable
 from bridge.host.budget_news import session_now
 from bridge.host.budgets import HeldBack, find_spent, limits_of
 from bridge.host.context import HookContext
+from bridge.host.continuing import joined, verdict
 from bridge.host.eligibility import eligible, may_take
 from bridge.host.request_tokens import instruction
 from bridge.protocol.failure_codes import FailureCode
@@ -49,13 +50,16 @@ def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
     before: list[tuple[Request, Claim]] = []
     fresh: list[Request] = []
     try:
-        ignored = _repeat(hook, at_once=repeat_at_once)
+        ignored = joined(hook, _repeat(hook, at_once=repeat_at_once))
         before = open_offers(hook)
-        fresh = store.claim(
-            hook.claimant,
-            min(hook.settings.slots, MAX_NAMED),
-            judge_for(hook),
-            on_cut=lambda: look_soon(hook),
+        fresh = joined(
+            hook,
+            store.claim(
+                hook.claimant,
+                min(hook.settings.slots, MAX_NAMED),
+                judge_for(hook),
+                on_cut=lambda: look_soon(hook),
+            ),
         )
     except StateUnavailable:
         sessions.look_again(store, hook.session.session_id)
@@ -67,10 +71,19 @@ def offer(hook: HookContext, *, repeat_at_once: bool = False) -> str | None:
         sessions.mark_offer(
             hook.store, hook.session.session_id, is_open=bool(before or fresh)
         )
-    offered = [r.request_id for r in (*ignored, *fresh)]
-    made = instruction(offered[:MAX_NAMED]) if offered else ""
+    offered = [*ignored, *fresh][:MAX_NAMED]
+    made = _instruction(offered) if offered else ""
     questions = _questions(hook, at_once=repeat_at_once)
     return "\n\n".join(filter(None, [made, questions])) or None
+
+
+def _instruction(offered: list[Request]) -> str:
+    asked_again = {
+        request.request_id: claim.continued.agent_id
+        for request in offered
+        if (claim := request.claim) is not None and claim.continued is not None
+    }
+    return instruction([request.request_id for request in offered], asked_again)
 
 
 def _questions(hook: HookContext, *, at_once: bool) -> str:
@@ -105,8 +118,9 @@ def judge_for(hook: HookContext) -> Callable[[Request], Verdict]:
         return limit
 
     def judge(request: Request) -> Verdict:
-        if request.held is not None or not may_take(hook.session, request):
-            return "pass"
+        fate = _for_here(hook, request)
+        if fate != "take":
+            return fate
         now_ms = hook.now_ms()
         if request.depth > hook.settings.max_depth:
             message = (
@@ -130,6 +144,13 @@ def judge_for(hook: HookContext) -> Callable[[Request], Verdict]:
         return failed(request, "budget", message, now_ms=now_ms)
 
     return judge
+
+
+def _for_here(hook: HookContext, request: Request) -> Verdict:
+    """Whether a request is for this session, whatever its limits."""
+    if request.held is not None or not may_take(hook.session, request):
+        return "pass"
+    return "take" if request.continues is None else verdict(hook, request)
 
 
 def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:

@@ -8,7 +8,7 @@ import re
 from bridge.host.events import HookEvent
 from bridge.host.pins import Pins
 from bridge.protocol.request import HostProcess
-from bridge.store import sessions, switch
+from bridge.store import idle_agents, sessions, switch
 from bridge.store.host_process import arguments_of
 from bridge.store.sessions import Session, SessionLimits
 from bridge.store.store import Store
@@ -85,6 +85,8 @@ def is_terminal(arguments: list[str]) -> bool:
 def forget(store: Store, session: Session) -> None:
     """Remove the records of one session."""
     Pins(store.place.guard).forget(session.session_id, session.host)
+    with store.state() as state:
+        idle_agents.forget_of(state, session.session_id, session.host)
     sessions.remove(store, session)
 
 

@@ -12,7 +12,8 @@ wish.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from bridge.host.gate import DESCRIBED, TOKEN
 
@@ -86,8 +87,37 @@ INTRODUCTION = (
 )
 
 
-def instruction(ids: Sequence[str]) -> str:
-    """Tell the model which Agent calls to make."""
-    calls = "\n".join(f'{{"description":"b","prompt":"{PREFIX}{i}"}}' for i in ids)
-    many = "these, all in one message" if len(ids) > 1 else "this"
-    return f"hostbridge: call Agent once with {many}:\n{calls}"
+def instruction(
+    ids: Sequence[str], asked_again: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Tell the model which calls to make.
+
+    `asked_again` is the agent of each request that goes to one which has answered.
+    """
+    new = [agent_call(each) for each in ids if each not in asked_again]
+    more = [message_call(i, asked_again[i]) for i in ids if i in asked_again]
+    said = []
+    if new:
+        said.append(f"hostbridge: call Agent once with {_lines(new)}")
+    if more:
+        said.append(f"hostbridge: {_LOAD}call SendMessage once with {_lines(more)}")
+    return "\n\n".join(said)
+
+
+# The client lists this tool by its name only.
+_LOAD = "load SendMessage if you have not yet (ToolSearch, select:SendMessage), then "
+
+
+def agent_call(request_id: str) -> str:
+    """What to call Agent with, for a request."""
+    return f'{{"description":"b","prompt":"{PREFIX}{request_id}"}}'
+
+
+def message_call(request_id: str, agent_id: str) -> str:
+    """What to call SendMessage with, for a request to an agent that has answered."""
+    return f'{{"to":"{agent_id}","message":"{PREFIX}{request_id}"}}'
+
+
+def _lines(calls: Sequence[str]) -> str:
+    many = "these, all in one message" if len(calls) > 1 else "this"
+    return "\n".join([f"{many}:", *calls])

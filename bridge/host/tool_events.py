@@ -7,12 +7,12 @@ import time
 from typing import TYPE_CHECKING, Literal
 
 from bridge.host import interim, limits, lost_agents, output, runs, unseen_ends
-from bridge.host.agent_calls import before_agent
+from bridge.host.agent_calls import before_agent, before_message
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.host.user_rules import rules_of
-from bridge.policy.tool_classes import QUESTION, is_own
+from bridge.policy.tool_classes import MESSAGE, QUESTION, is_own
 from bridge.policy.tool_lists import is_unasked
 from bridge.store.callers import Agent, Caller, note_caller
 from bridge.store.live_runs import some_live
@@ -48,6 +48,8 @@ def pre_tool_use(hook: HookContext) -> output.HookOutput:
             return refused
     if event.is_agent_call:
         return before_agent(hook, run)
+    if event.tool == MESSAGE and not event.agent_id:
+        return before_message(hook)
     if run is None:
         return output.SILENT
     if event.tool == "SubagentHandback":
@@ -76,7 +78,7 @@ def _tool_call(hook: HookContext, run: AgentRun) -> output.HookOutput:
     event = hook.event
     unseen_ends.note_bound(hook, run)
     refused = limits.refuse(hook, run) or _held_to_grants(hook, run)
-    if refused is None and event.tool == "SendMessage":
+    if refused is None and event.tool == MESSAGE:
         refused = interim.refuse_message(hook, run)
     return refused or output.SILENT
 
@@ -168,12 +170,14 @@ def agent_stopped(hook: HookContext) -> output.HookOutput:
 
 
 def tool_failed(hook: HookContext) -> output.HookOutput:
-    """PostToolUseFailure: only Agent calls concern us."""
-    return (
-        unseen_ends.agent_call_failed(hook)
-        if hook.event.is_agent_call
-        else output.SILENT
-    )
+    """PostToolUseFailure: only what starts an agent, or asks one again, concerns us."""
+    if hook.event.is_agent_call:
+        return unseen_ends.agent_call_failed(hook)
+    if hook.event.tool == MESSAGE:
+        from bridge.host.messages import message_failed
+
+        return message_failed(hook)
+    return output.SILENT
 
 
 HANDLERS = {

@@ -44,6 +44,47 @@ def was_given(
     return None if first is None else prompt in first
 
 
+def was_told(
+    event: HookEvent, agent_id: str, prompt: str, *, patience_s: float = 0
+) -> bool:
+    """Whether a subagent that was asked again has got this as a message."""
+    file = event.subagent_file(agent_id, ".jsonl")
+    return file is not None and _poll(lambda: _has(file, prompt), bool, patience_s)
+
+
+def _has(file: Path, prompt: str) -> bool:
+    """Whether any message to the agent has this in it."""
+    for line in reversed((_whole(file) or b"").splitlines()):
+        if _REQUEST not in line and b'"user"' in line:
+            record = json_object(line)
+            if record.get("type") == "user" and prompt in (_text(record) or ""):
+                return True
+    return False
+
+
+def has_spoken_since(
+    event: HookEvent, agent_id: str, prompt: str, *, patience_s: float = 0
+) -> bool:
+    """Whether a subagent that was asked again has said anything since it got this."""
+    file = event.subagent_file(agent_id, ".jsonl")
+    return file is not None and _poll(
+        lambda: _speaks_after(file, prompt), bool, patience_s
+    )
+
+
+def _speaks_after(file: Path, prompt: str) -> bool:
+    has_spoken = False
+    for line in reversed((_whole(file) or b"").splitlines()):
+        if _REQUEST in line:
+            continue
+        record = json_object(line)
+        if record.get("type") == "assistant":
+            has_spoken = has_spoken or bool((_text(record) or "").strip())
+        elif record.get("type") == "user" and prompt in (_text(record) or ""):
+            return has_spoken
+    return False
+
+
 def message_of(event: HookEvent, agent_id: str, call_id: str) -> str | None:
     """The message of the model that makes a call; None if that is unknown."""
     file = event.subagent_file(agent_id, ".jsonl")

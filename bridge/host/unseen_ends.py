@@ -224,11 +224,14 @@ def reconcile(hook: HookContext) -> None:
                 subagent_runs.change(hook.store, run, lambda r: r.with_(waits_for=()))
         elif run.nested or run.state == "ended":
             _forget_later(hook, run)
-        elif run.agent_id:
+        elif run.agent_id and run.state != "launched":
             missing.append(run)
         else:
             # The turn is over, and so is every call that it made.
-            detail = "the Agent call did not run; does a rule or another hook deny it?"
+            call = "SendMessage" if run.continued_from else "Agent"
+            detail = (
+                f"the {call} call did not run; does a rule or another hook deny it?"
+            )
             fail(hook, run, "agent_error", detail=detail, source="Stop", is_final=True)
             subagent_runs.drop(hook.store, run)
     for run in _unheard(hook, missing):

@@ -17,7 +17,7 @@ from bridge.api.request_draft import Draft
 from bridge.api.routing import plan
 from bridge.api.submission import Submitter
 from bridge.config import Settings
-from bridge.errors import CannotWaitHere, NoHost
+from bridge.errors import CannotContinue, CannotWaitHere, NoHost
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import offer_to_caller
@@ -141,6 +141,11 @@ def _offered(
             "it waits for this call",
             ways=('start_agent with mode "headless"', "ask from another program"),
         )
+    if request.continues is not None and caller.agent_id:
+        raise CannotContinue(
+            "an agent cannot ask another one again: only the session itself can",
+            ways=("ask anew, without `continues`",),
+        )
     event = HookEvent({"agent_id": caller.agent_id})
     hook = HookContext(settings, store, event, caller.session)
     offered = request.with_(session=caller.session.session_id, answer_to_host=True)
@@ -149,7 +154,15 @@ def _offered(
     except NotPossible:
         # It has ended, and its record says why.
         return Started(request_id, timeout_s)
-    return Started(request_id, timeout_s, instruction([request_id]))
+    agents = _asked_again(store, request)
+    return Started(request_id, timeout_s, instruction([request_id], agents))
+
+
+def _asked_again(store: Store, request: Request) -> dict[str, str]:
+    """The agent of a request that continues another one."""
+    earlier = store.find(RequestId(request.continues)) if request.continues else None
+    agent_id = earlier.response.agent_id if earlier and earlier.response else None
+    return {request.request_id: agent_id} if agent_id else {}
 
 
 def _no_host(hosts: Hosts, request: Request) -> NoHost:

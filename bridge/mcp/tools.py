@@ -96,6 +96,13 @@ class Tools:
             dict[str, Any] | None,
             Field(description="Variables of the agent; null switches one off."),
         ] = None,
+        continues: Annotated[
+            str | None,
+            Field(
+                description="The request_id of an answer: asks the agent that gave it, "
+                "which remembers the conversation."
+            ),
+        ] = None,
         schema: Annotated[
             dict[str, Any] | None,
             Field(description="The JSON Schema that the answer must satisfy."),
@@ -123,6 +130,7 @@ class Tools:
             "task_id": task_id,
             "workflow": workflow,
             "variables": variables,
+            "continues": continues,
             "timeout_s": timeout_s,
             "wait_quota": wait_quota,
         }

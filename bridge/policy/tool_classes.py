@@ -20,6 +20,8 @@ OTHER = "other"
 CLASSES = (*_NAMED, OTHER)
 # The client's own way of taking a report: no rule is asked about it.
 HANDBACK = "SubagentHandback"
+# By which an agent that has answered is asked again: it may carry a token of ours.
+MESSAGE = "SendMessage"
 # By which the main thread of a terminal asks its person: it may be a checkpoint's.
 QUESTION = "AskUserQuestion"
 # The tools of our own MCP server, as `install --mcp` and as the plugin registers it.

@@ -23,10 +23,16 @@ _COMPARED = {
     "task_id": "task id",
     "workflow": "workflow",
     "folder": "folder",
+    "continues": "request that it continues",
 }
 # What a definition fills in where the asker left it open.
 _FILLED_IN = frozenset({"answer_schema", "context", "model", "variables"})
-_SHOWN = frozenset({"agent_type", "model", "session", "task_id", "workflow", "folder"})
+_SHOWN = frozenset(
+    {
+        *("agent_type", "model", "session", "task_id", "workflow", "folder"),
+        "continues",
+    }
+)
 
 
 def differences(

@@ -15,7 +15,7 @@ FailureCode = Literal[
     "schema_mismatch", "check_failed", "unverified", "prompt_replaced", "agent_failed",
     "agent_blocked", "timeout", "cancelled", "depth", "budget", "bad_request",
     "bad_definition", "not_trusted", "extra_missing", "model_unavailable", "model_died",
-    "turn_limit", "too_long",
+    "turn_limit", "too_long", "cannot_continue",
 ]  # fmt: skip
 # The names of the local route's failures in the first description of hostbridge.
 SeedCode = Literal[
@@ -83,6 +83,8 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
         "see whether the model works at all: hostbridge models --test"),
     "turn_limit": ("the agent used up its turns or tokens without an answer",
         "raise max_turns in the definition, or ask for less in one request"),
+    "cannot_continue": ("the agent of that request cannot be asked again",
+        "ask anew, without --continue"),
     "too_long": ("the conversation or the reply is longer than the model can take",
         "ask for less in one request, or use a model with a larger context"),
 }  # fmt: skip

@@ -69,10 +69,25 @@ class HostProcess(Value):
     pid_namespace: str = ""
 
 
+class Continued(Value):
+    """The conversation that an agent goes on with, instead of beginning one.
+
+    `first` is the request that began it, `after` the one that it answered last, and
+    `question` which of its questions this is, from 2 on.
+    """
+
+    agent_id: str
+    first: RequestIdField
+    after: RequestIdField
+    question: Annotated[int, Limits(ge=2)]
+
+
 class Claim(Value):
     """Who works on a request, and its progress. Times are in milliseconds.
 
     On a route other than the host's, `session` and `host` are the serving process.
+    `continued` is the agent that has this question for its next: until the request
+    ends, nobody else's.
     """
 
     session: SessionId
@@ -86,6 +101,7 @@ class Claim(Value):
     background: bool | None = None
     corrections: Count = 0
     last_failure: str | None = None
+    continued: Continued | None = None
 
     @property
     def stage(self) -> Stage:
@@ -151,12 +167,24 @@ class WorkflowOf(Value):
     in_agent: bool = False
 
 
+class Reuse(Value):
+    """How long one agent may be given the next question of its kind.
+
+    At most so many `questions`, and at most `age` milliseconds after its last answer;
+    None for what the settings say.
+    """
+
+    questions: Annotated[int, Limits(ge=2)] | None = None
+    age: Milliseconds | None = None
+
+
 class Applied(Value):
     """The agent definition that filled in what the asker left open.
 
     `digest` is the SHA-256 of the definition, `prompt` the whole prompt without the
     contract, `subagent_type` the client's agent that runs it, `base` the agent that a
-    temporary one stands on, `workflow` what its conversation works through.
+    temporary one stands on, `workflow` what its conversation works through, `reuse`
+    whether an agent that has answered may be given the next question.
     """
 
     digest: str
@@ -164,6 +192,7 @@ class Applied(Value):
     subagent_type: AgentName | None = None
     base: AgentName | None = None
     workflow: WorkflowOf | None = None
+    reuse: Reuse | None = None
 
 
 class Request(Record):
@@ -180,6 +209,7 @@ class Request(Record):
     `traceparent` is the asker's place in a trace (`bridge.protocol.trace_context`).
     `failures` are the tries before; until `not_before` nobody takes it again. With
     `wait_quota` a limit of a plan is waited for, otherwise it ends the request.
+    `continues` is an answered request whose agent, and no other, is asked this.
     """
 
     request_id: RequestIdField
@@ -195,6 +225,7 @@ class Request(Record):
     task_id: str | None = None
     workflow: str | None = None
     folder: str | None = None
+    continues: RequestIdField | None = None
     timeout: Annotated[Milliseconds, Limits(gt=0)] = DEFAULT_TIMEOUT_MS
     created_at: Milliseconds = 0
     uptime: Uptime | None = None
@@ -252,6 +283,8 @@ class Request(Record):
             asked["workflow"] = self.workflow
         if self.folder is not None:
             asked["folder"] = self.folder
+        if self.continues is not None:
+            asked["continues"] = self.continues
         text = plain_json.dumps(asked, sort_keys=True)
         return sha256_of(text)
 
@@ -306,6 +339,11 @@ class Request(Record):
         """The agent that rules see: what binds a base binds what stands on it."""
         base = self.definition.base if self.definition else None
         return base or self.agent_type
+
+    @property
+    def reuse(self) -> Reuse | None:
+        """Whether an agent of its kind that is there may be asked; None for no."""
+        return self.definition.reuse if self.definition else None
 
     @property
     def asked(self) -> str:

@@ -7,7 +7,7 @@ from bridge.protocol.agent_output import Evidence
 from bridge.protocol.failure_codes import ALIASES, NOW, FailureCode, SeedCode, ways_out
 from bridge.protocol.plain_types import Check, Renamed
 from bridge.protocol.record import Milliseconds, Record, printable
-from bridge.protocol.request import Request, RequestIdField
+from bridge.protocol.request import Continued, Request, RequestIdField
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.usage import Usage
 from bridge.protocol.value import Value
@@ -84,6 +84,7 @@ class Response(Record):
     wrote the answer, if that is known; otherwise it is the one asked for. With
     `ownForm` the caller or the definition gave the schema, so all of `parsedOutput` is
     the agent's own claim, even a key named `verified`. `taskId` is the asker's.
+    `continued` is set if an agent that had answered before was asked.
     """
 
     request_id: RequestIdField
@@ -99,6 +100,7 @@ class Response(Record):
     degraded: bool = False
     error: Failure | None = None
     agent_id: str | None = None
+    continued: Continued | None = None
     task_id: str | None = None
     run: RunSummary | None = None
     usage: Usage | None = None
@@ -181,6 +183,8 @@ def failed(
 
 
 def _end(request: Request, now_ms: int, **fields: Any) -> Response:
+    claim = request.claim
+    is_asked = claim is not None and claim.launched_at is not None
     return Response(
         request_id=request.request_id,
         request_digest=request.digest,
@@ -188,5 +192,6 @@ def _end(request: Request, now_ms: int, **fields: Any) -> Response:
         duration=max(0, now_ms - request.asked_ms),
         model=request.model,
         task_id=request.task_id,
+        continued=claim.continued if claim and is_asked else None,
         **fields,
     )

@@ -21,6 +21,7 @@ from bridge.store.conversation_files import OF_A_SESSION, OF_AN_AGENT
 from bridge.store.dedup_keys import known_request
 from bridge.store.directory import Folder
 from bridge.store.fan_out import forget_ended
+from bridge.store.idle_agents import forget_gone
 from bridge.store.live_runs import kept_runs, remove_ended
 from bridge.store.state import State
 from bridge.store.submit import is_submitted
@@ -110,6 +111,7 @@ def prune(
     if not dry_run:
         forget_ended(state)
         journal.remove_older(state.directory, kept_s, now_s)
+        forget_gone(state)
     return Pruned(
         requests=sum(item.is_request for item in gone),
         quarantined=sum(not item.is_request for item in gone),

@@ -1,8 +1,8 @@
 """Which subagent works on which request.
 
     agents/call-<tool_use_id>.json  an Agent call of ours; no subagent seen yet
-    agents/<agent_id>.json          the subagent it became; an empty record for one that
-                                    was continued after its end
+    agents/<agent_id>.json          the subagent it became, or that it asks again; empty
+                                    for one that somebody else has continued
     agents/<agent_id>.heard         its report has come to the host
     agents/<agent_id>.stopped       it has stopped
     agents/<agent_id>.report        its last words, of one that one of ours started
@@ -57,6 +57,10 @@ class AgentRun(Record):
     the rules files (`replaces_variables`), the names of the agents `above`, itself
     first, and by layer the rule set that binds it (`rule_sets`). `workflow` is the name
     of what its conversation works through, if it does.
+
+    An agent that had answered before is asked again by a message: its call is the one
+    that sends that. `continued_from` is the request that began its conversation, by
+    which the client's own notes describe it.
     """
 
     request_id: str
@@ -90,12 +94,13 @@ class AgentRun(Record):
     above: tuple[str, ...] = ()
     rule_sets: dict[str, Any] = field(default_factory=dict)
     workflow: str | None = None
+    continued_from: str = ""
 
 
 def note_call(store: Store, run: AgentRun) -> None:
-    """Write down a launched call."""
+    """Write down a launched call; of an agent that is asked again, beside its id."""
     with store.folder("agents") as folder:
-        folder.replace(_call(run.tool_use_id), run.to_json(), durable=False)
+        folder.replace(_name(run), run.to_json(), durable=False)
 
 
 def find_call(store: Store, tool_use_id: str) -> AgentRun | None:
@@ -295,12 +300,16 @@ def is_told(store: Store, run: AgentRun) -> bool:
 def started_by(store: Store, run: AgentRun) -> list[AgentRun]:
     """The agents that this one started, as far as they have been seen.
 
-    An agent that it waited for in the foreground is forgotten when it ends.
+    An agent that it waited for in the foreground is forgotten when it ends. One that is
+    asked again has heard of those that it started before.
     """
     return [
         each
         for each in all_runs(store)
-        if each.nested and each.agent_id and each.parent == run.agent_id
+        if each.nested
+        and each.agent_id
+        and each.parent == run.agent_id
+        and each.request_id == run.request_id
     ]
 
 

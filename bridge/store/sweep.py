@@ -4,9 +4,11 @@ from collections.abc import Iterable
 from math import inf
 
 from bridge.errors import NewerSchema
+from bridge.protocol.failure_codes import explain
 from bridge.protocol.request import HostProcess
-from bridge.protocol.response import Response
+from bridge.protocol.response import Response, failed
 from bridge.store.claim import is_over, wait_again
+from bridge.store.idle_agents import find_after, is_gone
 from bridge.store.lease import claimer_is_gone
 from bridge.store.lifecycle import expired, fate_of_claimed
 from bridge.store.responses import end, finish
@@ -80,7 +82,18 @@ def _sweep_waiting(state: State, name: str) -> bool:
     if is_over(state, name):
         return True
     request = state.waiting(name)
-    now_ms = state.now_ms()
-    if request is None or now_ms < request.deadline_ms:
+    if request is None:
         return False
-    return end(state, request, expired(request, now_ms), source="sweep")
+    now_ms = state.now_ms()
+    if now_ms >= request.deadline_ms:
+        return end(state, request, expired(request, now_ms), source="sweep")
+    if request.continues is None:
+        return False
+    idle = find_after(state, request.continues)
+    if idle is not None and not is_gone(state, idle):
+        return False
+    # No session will take it: nobody else has what it asks about.
+    why = "its agent has gone, with its session, or was asked something else"
+    message = explain("cannot_continue", why)
+    response = failed(request, "cannot_continue", message, now_ms=now_ms)
+    return end(state, request, response, source="sweep")

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 Answers = Callable[[str, ApiRequest], Answer]
 
 TOKEN = re.compile(r"\bbridge:([A-Za-z0-9_-]{1,128})")
+MESSAGE_CALL = re.compile(r'{"to":"([^"]+)","message":"bridge:([A-Za-z0-9_-]{1,128})"}')
 HANDBACK = "SubagentHandback"
+MESSAGE = "SendMessage"
 
 
 def obedient_model(
@@ -49,15 +51,34 @@ def obedient_model(
 def launching(*, closing: str = "ok", again: bool = False) -> Script:
     """Make a main thread that starts one agent for each `bridge:<id>` it is told of.
 
-    What it has launched once it does not launch when told again, unless `again`.
+    What it has launched once it does not launch when told again, unless `again`. It
+    asks an agent again if it is told so; for that it loads SendMessage first.
     """
 
     def script(request: ApiRequest) -> Reply:
+        again_asked = offered_messages(request)
+        told = {token for _, token in again_asked}
         tokens = offered_tokens(request) if again else new_tokens(request)
-        calls = [launch(token) for token in tokens]
+        calls = [launch(token) for token in tokens if token not in told]
+        if again_asked and MESSAGE not in request.tools:
+            calls.append(tool_use("ToolSearch", {"query": f"select:{MESSAGE}"}))
+        else:
+            calls += [send(agent, token) for agent, token in again_asked]
         return reply(*calls) if calls else reply(closing)
 
     return script
+
+
+def send(agent_id: str, token: str) -> ToolUse:
+    """Return the one call that asks an agent again, for request `token`."""
+    return tool_use(MESSAGE, {"to": agent_id, "message": f"bridge:{token}"})
+
+
+def offered_messages(request: ApiRequest) -> list[tuple[str, str]]:
+    """Return agents and ids that the model was told to send and has not sent yet."""
+    sent = json.dumps([call.get("input") for call in request.own_calls])
+    told = dict.fromkeys(MESSAGE_CALL.findall(request.heard_text))
+    return [(agent, token) for agent, token in told if f"bridge:{token}" not in sent]
 
 
 def ignoring(offers: int) -> Script:

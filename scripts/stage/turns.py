@@ -111,6 +111,16 @@ class ApiRequest:
         )
 
     @property
+    def heard_text(self) -> str:
+        """Everything that was ever said to the model in this conversation."""
+        return "\n".join(
+            words
+            for item in self.messages
+            if item.get("role") != "assistant"
+            for words in _texts(item.get("content"))
+        )
+
+    @property
     def last_user_text(self) -> str:
         """The newest words of a person: no tool results, no reminders."""
         for item in reversed(self.messages):

@@ -153,6 +153,7 @@ def test_a_definition_fills_in_open_fields(world):
         "subagentType": "Explore",
         "base": None,
         "workflow": None,
+        "reuse": None,
     }
 
 

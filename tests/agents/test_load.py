@@ -33,6 +33,7 @@ def test_a_yaml_agent(world):
         max_turns: 5
         priority: high
         max_attempts: 1
+        reuse: {questions: 3, age: 60}
         subagent_type: Explore
         require_verified_evidence: true
         """,
@@ -56,6 +57,7 @@ def test_a_yaml_agent(world):
         "max_turns": 5,
         "priority": "high",
         "max_attempts": 1,
+        "reuse": {"questions": 3, "age": 60.0},
         "subagent_type": "Explore",
         "require_verified_evidence": True,
     }
@@ -132,6 +134,11 @@ ERRORS = {
     "empty list",
     "name: a\ntimeout: -1": "a.yaml:2: timeout: must be greater than 0, got an integer "
     "(-1)",
+    "name: a\nreuse: 3": "a.yaml:2: reuse: expected a mapping, got an integer (3)",
+    "name: a\nreuse: {questions: 1}": "a.yaml:2: reuse.questions: must be greater than "
+    "or equal to 2, got an integer (1)",
+    "name: a\nreuse: {qestions: 3}": "a.yaml:2: reuse.qestions: unknown field; did you "
+    "mean 'questions'?",
     "name: a\nmodel: 7": "a.yaml:2: model: expected a string, got an integer (7)",
 }
 

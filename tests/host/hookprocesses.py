@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hookworld import INSTALLED, run_hook
 
 from bridge.host.hook_table import HOOKS, Hook
+from bridge.policy.tool_classes import MESSAGE
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
@@ -19,6 +20,8 @@ TABLE = [(hook.event, ["/bin/sh", *INSTALLED.arguments(hook)]) for hook in HOOKS
 def _id(hook: Hook) -> str:
     has_classes = hook.script.startswith("tool-")
     tools = f":{hook.tools}" if has_classes else hook.condition or ""
+    if hook.matcher == MESSAGE:
+        tools = f":{MESSAGE}"
     return f"{hook.event}:{hook.script}{tools}"
 
 

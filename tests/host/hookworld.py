@@ -213,6 +213,50 @@ class HookWorld:
             (folder / f"agent-{agent}.jsonl").write_text(f"{first}\n")
         return agent
 
+    def send(
+        self, request: str, agent: str = "", **fields: Any
+    ) -> tuple[str, dict[str, Any]]:
+        """Have the model send a request to an agent that has answered.
+
+        Returns the call's id, and the decision about it.
+        """
+        call = fields.setdefault("tool_use_id", f"toolu_{next(_numbers)}")
+        message = {"to": agent, "message": f"bridge:{request}", "summary": "s"}
+        said = self.say(
+            "PreToolUse", tool_name="SendMessage", tool_input=message, **fields
+        )
+        output: dict[str, Any] = said.get("hookSpecificOutput", {})
+        return call, output
+
+    def resume(self, call: str, agent: str, output: dict[str, Any], **said: Any) -> Any:
+        """Have the client do what a call of SendMessage came to; what a hook says."""
+        sent = output["updatedInput"]
+        response = {"success": True, "resumedAgentId": agent} | said
+        if response["success"]:
+            self.hears(agent, sent["message"])
+        return self.say(
+            "PostToolUse",
+            tool_name="SendMessage",
+            tool_use_id=call,
+            tool_input=sent,
+            tool_response=response,
+        )
+
+    def hears(self, agent: str, message: str) -> None:
+        """Have the client write down a message to an agent that is asked again."""
+        said = {"role": "user", "content": f"A message:\n{message}\n\nEnd."}
+        folder = self.transcripts / self.session / "subagents"
+        with (folder / f"agent-{agent}.jsonl").open("a") as file:
+            line = {"type": "user", "isMeta": True, "message": said}
+            file.write(json.dumps(line) + "\n")
+
+    def answered(self, **fields: Any) -> tuple[RequestId, str]:
+        """Ask, and have an agent answer; the client has told of its end."""
+        request, call, agent = self.begin(**fields)
+        self.stop(agent)
+        self.notice(agent, **{"tool-use-id": call})
+        return request, agent
+
     def begin(self, **fields: Any) -> tuple[RequestId, str, str]:
         """Ask, offer, launch and start; returns request, call and agent."""
         request = self.submit(**fields)
@@ -256,9 +300,12 @@ class HookWorld:
             for each in (notice, sent):
                 file.write(json.dumps(each, separators=(",", ":")) + "\n")
 
-    def says(self, agent: str, message: str, *calls: str, **fields: Any) -> None:
+    def says(
+        self, agent: str, message: str, *calls: str, text: str = "", **fields: Any
+    ) -> None:
         """Have the client write down a message of an agent that makes these calls."""
         content = [{"type": "tool_use", "id": call, "name": "Read"} for call in calls]
+        content += [{"type": "text", "text": text}] if text else []
         said = {"role": "assistant", "id": message, "content": content, **fields}
         folder = self.transcripts / self.session / "subagents"
         with (folder / f"agent-{agent}.jsonl").open("a") as file:
