@@ -36,7 +36,7 @@ PURE = (
     "agents/syntax_node.py", "rules/signs.py", "pipelines/argv.py",
     "pipelines/reading.py",
     "pipelines/foreign_tools.py", "pipelines/compiler.py",
-    "change/diffs.py", "change/secrets.py", 
+    "change/diffs.py", "change/secrets.py",
     *(f"metrics/{name}.py" for name in (
         "cells", "end_counter", "histogram", "lines", "names", "wording",
     )),
