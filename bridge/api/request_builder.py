@@ -101,9 +101,7 @@ def draft(
             "limit (max_depth)",
             ways=(CURES["depth"],),
         )
-    fields |= _of_asker(store, asking)
-    if asking.parent is None and find_context(settings.traceparent):
-        fields["traceparent"] = settings.traceparent
+    fields |= _of_asker(store, settings, asking)
     now_us = store.clock.now_us()
     request_id = options.get("request_id")
     if request_id is not None:
@@ -155,10 +153,11 @@ def _given(options: Mapping[str, Any], project: Path) -> dict[str, Any]:
     return fields
 
 
-def _of_asker(store: Store, asking: Asking) -> dict[str, Any]:
-    """What a request has of the agent that asks, if one does."""
+def _of_asker(store: Store, settings: Settings, asking: Asking) -> dict[str, Any]:
+    """What a request has of the agent or the program that asks."""
     if not asking.depth:
-        return {}
+        is_traced = find_context(settings.traceparent) is not None
+        return {"traceparent": settings.traceparent} if is_traced else {}
     # The agent holds a slot while it waits.
     fields: dict[str, Any] = {"priority": "high"}
     parent = asking.parent

@@ -63,8 +63,17 @@ class _Read(NamedTuple):
     size: int
 
 
-def taken_by(event: HookEvent, agent_id: str) -> Taken | None:
-    """What an agent took so far; None if its transcript does not tell."""
+def taken_by(event: HookEvent, run: AgentRun) -> Taken | None:
+    """What an agent took for its request; None if its transcript does not tell."""
+    taken = taken_so_far(event, run.agent_id)
+    if taken is None or run.took_before is None or run.took_below_before is None:
+        return taken
+    own, total = taken.own.less(run.took_before), run.took_below_before
+    return taken._replace(own=own, total=taken.total.less(total))
+
+
+def taken_so_far(event: HookEvent, agent_id: str) -> Taken | None:
+    """What an agent took for all that it was asked; None if that is not known."""
     file = event.subagent_file(agent_id, ".jsonl")
     own = None if file is None else _read(file, _MAX_BYTES)
     if own is None or file is None:
@@ -83,7 +92,7 @@ def charge(hook: HookContext, run: AgentRun, told: object = None) -> Taken | Non
     `told` is what the client says of it: the size of its last request and the answer,
     which counts only if nothing better is known.
     """
-    taken = taken_by(hook.event, run.agent_id)
+    taken = taken_by(hook.event, run)
     tokens = told if taken is None else taken.own.tokens
     call, is_rough = run.tool_use_id, taken is None
     note_tokens(hook.store, run.host, call, tokens, run.request_id, is_rough=is_rough)

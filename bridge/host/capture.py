@@ -301,7 +301,7 @@ def _with_usage(
 
     They count in its run before the answer leads anywhere.
     """
-    taken = agent_usage.taken_by(hook.event, run.agent_id)
+    taken = agent_usage.taken_by(hook.event, run)
     if taken is None:
         return response, 0
     note_in_run(hook.store, run.request_id, run.tool_use_id, taken.own.tokens)

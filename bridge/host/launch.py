@@ -14,7 +14,7 @@ from bridge.agents.apply import filled_in, resolve
 from bridge.agents.known_agents import Agents
 from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import limits, request_tokens
+from bridge.host import agent_usage, limits, request_tokens
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
 from bridge.host.continuing import agreed, checked
@@ -33,7 +33,7 @@ from bridge.protocol.failure_codes import code_of
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.names import CARRIER, CLIENT_MODELS
 from bridge.protocol.record import LATEST_MS
-from bridge.protocol.request import Request
+from bridge.protocol.request import Continued, Request
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
 from bridge.store import idle_agents, sessions, subagent_runs
@@ -70,8 +70,6 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
     run = AgentRun(
         request_id=request_id,
         tool_use_id=hook.event.tool_use_id,
-        agent_id=continued.agent_id if continued else "",
-        continued_from=continued.first if continued else "",
         session=hook.session.session_id,
         host=hook.session.host,
         depth=request.depth,
@@ -86,6 +84,7 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         above=agents_above(hook.store, request),
         workflow=ready.workflow,
         **limits_of(definition),
+        **_continuing(hook, continued),
     )
     # First: a launch that is not noted could not be completed.
     subagent_runs.note_call(hook.store, run)
@@ -144,6 +143,19 @@ class _Ready(NamedTuple):
     definition: Definition | None
     folder: str
     workflow: str | None
+
+
+def _continuing(hook: HookContext, continued: Continued | None) -> dict[str, Any]:
+    """What the record says of an agent that is asked again."""
+    if continued is None:
+        return {}
+    taken = agent_usage.taken_so_far(hook.event, continued.agent_id)
+    return {
+        "agent_id": continued.agent_id,
+        "continued_from": continued.first,
+        "took_before": taken and taken.own,
+        "took_below_before": taken and taken.total,
+    }
 
 
 def _ready(hook: HookContext, request: Request) -> _Ready:

@@ -34,6 +34,15 @@ class Usage(Value):
             }
         )
 
+    def less(self, before: Usage) -> Usage:
+        """What has been added since; nothing where it is less than before."""
+        return Usage(
+            **{
+                name: max(0, getattr(self, name) - getattr(before, name))
+                for name in self.fields
+            }
+        )
+
 
 def count_in(told: object, key: str) -> int:
     """A number that somebody else tells; 0 for one that cannot be."""

@@ -23,6 +23,7 @@ from bridge.protocol.ids import is_id
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
 from bridge.protocol.request import HostProcess
+from bridge.protocol.usage import Usage
 from bridge.store import tool_calls
 from bridge.store.charges import note_end
 from bridge.store.conversation_files import OF_AN_AGENT
@@ -60,7 +61,8 @@ class AgentRun(Record):
 
     An agent that had answered before is asked again by a message: its call is the one
     that sends that. `continued_from` is the request that began its conversation, by
-    which the client's own notes describe it.
+    which the client's own notes describe it; `took_before` is what it had taken by
+    then, and `took_below_before` what it and those below it had.
     """
 
     request_id: str
@@ -95,6 +97,8 @@ class AgentRun(Record):
     rule_sets: dict[str, Any] = field(default_factory=dict)
     workflow: str | None = None
     continued_from: str = ""
+    took_before: Usage | None = None
+    took_below_before: Usage | None = None
 
 
 def note_call(store: Store, run: AgentRun) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -12,6 +13,7 @@ import pytest
 from runworld import call, submit
 from scripted_server import say
 
+from bridge.api.aio import AsyncBridge
 from bridge.cli.screen import cells
 from bridge.cli.stats_text import stats_lines
 from bridge.metrics.cells import DIMENSIONS
@@ -131,6 +133,16 @@ def test_every_figure_of_real_requests(endpoint, host, server):
         ("host", 2, 0.5), ("endpoint", 1, 1.0), ("none", 1, 0.0),
     ]  # fmt: skip
     assert (found["total"]["ended"], found["total"]["verifiedShare"]) == (4, 0.5)
+
+
+def test_the_same_with_asyncio(project, host):
+    ended_in_a_session(project, host)
+
+    found = asyncio.run(AsyncBridge(project.bridge).stats(since="all", by=["agent"]))
+
+    assert {key: one.ended for key, one in found.groups.items()} == {
+        ("Explore",): 2, ("Plan",): 1,
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("echo")

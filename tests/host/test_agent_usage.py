@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hookworld import GOOD
 
-from bridge.host.agent_usage import taken_by, told_in
+from bridge.host.agent_usage import taken_so_far, told_in
 from bridge.host.events import HookEvent
 from bridge.protocol.record import LATEST_MS
 from bridge.protocol.usage import Usage
@@ -103,7 +103,10 @@ def test_what_is_no_transcript_tells_nothing(tmp_path, put):
     folder.mkdir(parents=True)
     put(folder / "agent-a1.jsonl")
 
-    assert taken_by(HookEvent({"transcript_path": f"{tmp_path}/s.jsonl"}), "a1") is None
+    assert (
+        taken_so_far(HookEvent({"transcript_path": f"{tmp_path}/s.jsonl"}), "a1")
+        is None
+    )
 
 
 def journal_usage(world, request: str) -> Usage | None:
@@ -230,7 +233,7 @@ def test_agents_that_call_each_other_end(tmp_path):
             f'{{"parentAgentId":"{parent}"}}'
         )
 
-    taken = taken_by(HookEvent({"transcript_path": f"{tmp_path}/s.jsonl"}), "a")
+    taken = taken_so_far(HookEvent({"transcript_path": f"{tmp_path}/s.jsonl"}), "a")
 
     assert taken is not None
     assert (taken.own, taken.total) == (ONE, ONE + ONE)

@@ -106,6 +106,26 @@ def test_question_after_question(world):
     assert [each.request_id for each in idle(world)] == [third]
 
 
+def test_each_question_is_charged_for_what_it_took(world):
+    """The transcript holds the whole conversation."""
+    earlier, _, agent = world.begin()
+    world.took(agent, "m1", 100)
+    world.stop(agent)
+    world.notice(agent)
+    request, _ = followed(world, earlier)
+    call, output = world.send(request, agent)
+    world.resume(call, agent, output)
+    world.took(agent, "m2", 7)
+    world.stop(agent, AGAIN)
+
+    took = [world.response(each).usage for each in (earlier, request)]
+
+    assert [(usage.input_tokens, usage.requests) for usage in took] == [
+        (100, 1),
+        (7, 1),
+    ]
+
+
 def test_an_invalid_answer_is_corrected(world):
     earlier, agent = world.answered()
     request, _ = followed(world, earlier)
