@@ -61,10 +61,11 @@ def after_failure(
     is_limit = how == "is waited for"
     named_ms = named_time(words, now_ms) if is_limit else None
     lasts = _UNPAID.search(words) if is_limit else _LASTING.search(words)
-    attempt = request.attempt + (not is_limit)
     if is_limit and not request.wait_quota:
         return response
-    if (lasts and named_ms is None) or attempt >= request.max_attempts + is_limit:
+    attempt = request.attempt + (not is_limit)
+    is_last = not is_limit and attempt >= request.max_attempts
+    if is_last or (lasts and named_ms is None):
         return _told(request, response)
     due_ms = None
     if code != "host_gone":
