@@ -393,7 +393,7 @@ def refusal(world, earlier, **fields):
 
 
 def test_error_no_valid_answer(world):
-    request, _, agent = world.begin()
+    request, _, agent = world.begin(max_attempts=1)
     world.stop(agent, None)
     world.notice(agent)
 
