@@ -6,6 +6,7 @@ its launch.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -54,7 +55,8 @@ def with_context(definition: Definition, request: Request, project: Path) -> Req
 
     # At most half of the time: the agent needs the rest.
     timeout_s = min(READ_S, request.timeout / 1000 / 2)
-    change = read_change(project, timeout_s=timeout_s)
+    folder = Path(os.path.realpath(request.folder)) if request.folder else project
+    change = read_change(folder, timeout_s=timeout_s)
     return request.with_(context={**request.context, **change.as_context()})
 
 

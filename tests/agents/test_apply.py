@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import gitworld
 import pytest
 from agentworld import asked
 from storeworld import store_in
@@ -167,6 +168,18 @@ def test_the_change_is_read_once(world):
     assert first.context.keys() == {"more", "change", "change_title"}
     assert with_context(definition, first, world.project) is first
     assert with_context(define(world, ""), asked(), world.project).context == {}
+
+
+def test_an_agent_in_a_worktree_gets_what_has_changed_there(world, tmp_path):
+    repo = gitworld.Repository(world.project)
+    repo.git("worktree", "add", "-q", str(tmp_path / "tree"))
+    repo.write("a", "in the project\n")
+    repo.write("a", "in the worktree\n", cwd=tmp_path / "tree")
+    definition = define(world, "context: [change]")
+
+    for folder, where in ((None, "project"), (str(tmp_path / "tree"), "worktree")):
+        made = with_context(definition, asked(folder=folder), world.project)
+        assert f"+in the {where}" in made.context["change"]
 
 
 def test_error_a_definition_that_is_gone(world, tmp_path):
