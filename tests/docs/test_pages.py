@@ -75,6 +75,7 @@ def agent(project: Path, prompt: str, request: ApiRequest) -> Answer:
     if "You implement one task" in prompt:
         with (project / "src" / "billing.py").open("a") as file:
             file.write("euros = True\n")
+        return reply(json.dumps(answer))
     if not must_run(prompt):
         return reply(json.dumps(answer))
     parses = "Check the syntax" in prompt
