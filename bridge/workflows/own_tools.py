@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 OF_AGENTS = frozenset({
     "start_agent", "spawn_agent", "wait_for_agent", "cancel_agent", "status",
     "get_variables", "set_variables", "run_flow", "wait_for_flow", "cancel_flow",
+    "validate_change", "build_and_validate",
 })  # fmt: skip
-STARTERS = ("start_agent", "spawn_agent", "run_flow")
+STARTERS = (
+    "start_agent", "spawn_agent", "run_flow", "validate_change", "build_and_validate",
+)  # fmt: skip
 SPAWNS = frozenset({"spawn_agent", "start_agent"})
 
 

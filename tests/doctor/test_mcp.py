@@ -36,7 +36,8 @@ def test_a_server_starts_and_has_its_tools(patient):
     # None by which a model could undo what its user set.
     assert finding.found == (
         "--local: it starts, and has start_agent, spawn_agent, wait_for_agent, "
-        "cancel_agent, run_flow, wait_for_flow, cancel_flow, status, get_variables, "
+        "cancel_agent, run_flow, wait_for_flow, cancel_flow, validate_change, "
+        "build_and_validate, status, get_variables, "
         f"set_variables, {', '.join(TOOLS)}"
     )
     assert not patient.state.exists()
