@@ -158,11 +158,14 @@ class _LookOptions(RunOptions, total=False):
         complexity: trivial, low, medium or high; by default as the change is found.
         accept_degraded: whether the word of a small model, or of another than the one
             wanted, counts.
+        together: whether one agent is asked for all of those that can be asked
+            together, in one reading of the change.
     """
 
     validators: str | Iterable[str] | None
     complexity: str | None
     accept_degraded: bool
+    together: bool
 
 
 class ValidateOptions(_LookOptions, total=False):

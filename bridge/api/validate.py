@@ -116,6 +116,7 @@ def _look(
         runner.store.place.project,
         usual if named is None else [named] if isinstance(named, str) else named,
         timeout_s=timeout_s,
+        together=given.get("together", False),
     )
     return Look(
         found,

@@ -27,8 +27,11 @@ def find_validators(
     names: Iterable[str],
     *,
     timeout_s: float | None = None,
+    together: bool = False,
 ) -> list[Asked]:
     """The validators of these names; `timeout_s` is the most that each may take.
+
+    `together` has those that go together asked in one request.
 
     Raises:
         UnknownAgent, BadDefinition, NotTrusted: one cannot be asked.
@@ -49,8 +52,20 @@ def find_validators(
                 "change",
                 ways=("hostbridge agents new",),
             )
-        found.append(_asked(definition, timeout_s))
-    return found
+        found.append(definition)
+    asked = [_asked(each, timeout_s) for each in found]
+    return _joined(asked, found) if together else asked
+
+
+def _joined(asked: list[Asked], definitions: list[Definition]) -> list[Asked]:
+    """The same, with what each is in one request for several."""
+    from bridge.validation.together import grouped  # with jinja2
+
+    parts, alone = grouped(definitions)
+    return [
+        each._replace(part=parts.get(each.agent), alone=alone.get(each.agent, ""))
+        for each in asked
+    ]
 
 
 def _asked(definition: Definition, timeout_s: float | None) -> Asked:

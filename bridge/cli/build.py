@@ -34,6 +34,7 @@ from bridge.cli.validate import (
     ROUTE,
     SARIF,
     TAKES_DEGRADED,
+    TOGETHER,
     VALIDATORS,
     named,
     write_sarif,
@@ -66,6 +67,7 @@ OPTIONS = (
     VALIDATORS,
     COMPLEXITY,
     TAKES_DEGRADED,
+    TOGETHER,
     ROUTE,
     SESSION,
     option(
@@ -109,9 +111,9 @@ OPTIONS = (
     AS_JSON,
 )
 _NAMED = (
-    "agent", "model", "in_worktree", "complexity", "accept_degraded", "route",
-    "session", "rounds", "escalate_to", "timeout_s", "step_timeout_s", "max_agents",
-    "max_tokens",
+    "agent", "model", "in_worktree", "complexity", "accept_degraded", "together",
+    "route", "session", "rounds", "escalate_to", "timeout_s", "step_timeout_s",
+    "max_agents", "max_tokens",
 )  # fmt: skip
 
 

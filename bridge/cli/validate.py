@@ -50,6 +50,11 @@ TAKES_DEGRADED = switch(
     heading=_LOOK,
     help="Count the word of a small model, or of another than the one wanted.",
 )
+TOGETHER = switch(
+    "--together",
+    heading=_LOOK,
+    help="One agent for all that can be asked together: one reading of the change.",
+)
 ROUTE = option(
     "--route",
     metavar="ROUTE",
@@ -77,6 +82,7 @@ OPTIONS = (
     VALIDATORS,
     COMPLEXITY,
     TAKES_DEGRADED,
+    TOGETHER,
     ROUTE,
     SESSION,
     timeout("How long each validator may take; by default as its definition says."),
@@ -84,7 +90,7 @@ OPTIONS = (
     AS_JSON,
 )
 _NAMED = (
-    "staged", "intent", "complexity", "accept_degraded", "route", "session",
+    "staged", "intent", "complexity", "accept_degraded", "together", "route", "session",
     "timeout_s",
 )  # fmt: skip
 

@@ -71,7 +71,7 @@ def end_of_build(bridge: Bridge, done: BuildResult, *, as_json: bool) -> int:
 
 def few_slots(bridge: Bridge, found: Validation) -> str:
     """That validators had to wait for one another, and the way out; or nothing."""
-    asked = sum(report.request_id is not None for report in found.reports)
+    asked = len({each.request_id for each in found.reports} - {None})
     if found.run is None:
         return ""
     route = view(bridge.store, found.run).run["ask"].get("route", "host")
@@ -120,6 +120,7 @@ def validation_lines(found: Validation) -> Iterator[Line]:
     issues = [(each, issue) for each in found.reports for issue in each.issues]
     for report, issue in sorted(issues, key=lambda pair: order.index(pair[1].severity)):
         yield visible(issue_line(report, issue))
+    yield from map(_short, found.readings)
     yield from (f"not shown to them: {_short(each)}" for each in found.left_out)
 
 

@@ -263,6 +263,8 @@ def _of_call(call: dict[str, Any], ask: dict[str, Any], place: Place) -> dict[st
         "task_id": call.get("task_id"),
     }
     found = {name: as_text(value) for name, value in found.items() if value is not None}
+    if (schema := call.get("schema")) is not None:
+        found["answer_schema"] = schema
     if given := call.get("arguments"):
         found["variables"] = {**ask.get("variables", {}), **_mapping(given)}
     if (timeout_s := call.get("timeout_s")) is not None:

@@ -21,7 +21,7 @@ from bridge.validation.names import ADVICE, BRIEF, LAST, OUTCOME, SAID, VERDICT
 from bridge.validation.report import Validation, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from bridge.engine.answers import Answers
     from bridge.engine.run import Details, Run
@@ -71,8 +71,16 @@ def _verdict(caller: Calling, given: dict[str, Any]) -> Any:
     known = call["validators"]
     asked = [known[name] for name in seen["validators"]]
     takes_degraded = given["accept_degraded"]
+    joined = seen.get("joined", {})
+    asked_for = {n: first for first in joined for n in joined[first]["validators"]}
     reports = [
-        _report(answers, name, known[name], takes_degraded=takes_degraded)
+        _report(
+            answers,
+            name,
+            known,
+            asked=asked_for.get(name),
+            takes_degraded=takes_degraded,
+        )
         for name in seen["validators"]
     ]
     reports += [no_report(name, why) for name, why in seen["unable"].items()]
@@ -82,7 +90,7 @@ def _verdict(caller: Calling, given: dict[str, Any]) -> Any:
         complexity=seen["complexity"],
         can_read=bool(asked) and all(each["canRead"] for each in asked),
         duration=max(0, caller.now_ms - run["nodes"]["change"].get("at", 0)),
-    ).with_(run=run["run"])
+    ).with_(run=run["run"], readings=tuple(_readings(seen, known)))
     output = {"validation": made.to_data(), "before": run["vars"].get(LAST)}
     if "rounds" not in given:
         return output
@@ -106,19 +114,41 @@ def _verdict(caller: Calling, given: dict[str, Any]) -> Any:
 
 
 def _report(
-    answers: Answers, name: str, each: ValidatorNode, *, takes_degraded: bool
+    answers: Answers,
+    name: str,
+    known: Mapping[str, ValidatorNode],
+    *,
+    asked: str | None,
+    takes_degraded: bool,
 ) -> ValidatorReport:
-    run, node = answers.run, each["node"]
+    """What a validator says; `asked` is who was asked for several, this one too."""
+    run, node = answers.run, known[asked or name]["node"]
     response = answers.response(request_id(run, node))
     if response is None:
         why = run["nodes"].get(node, {}).get("why") or "it was not asked"
         return no_report(name, why)
-    if not (takes_degraded and response.degraded):
-        return report_of(name, response, must_verify=each["mustVerify"])
-    found = report_of(
-        name, response.with_(degraded=False), must_verify=each["mustVerify"]
-    )
-    return found.with_(degraded=True)
+    is_accepted = takes_degraded and response.degraded
+    if is_accepted:
+        response = response.with_(degraded=False)
+    if asked is None:
+        must_verify = known[name]["mustVerify"]
+        found = report_of(name, response, must_verify=must_verify)
+    else:
+        from bridge.validation.together import reports_of
+
+        (found,) = reports_of({name: known[name]["part"]}, response)
+    return found.with_(degraded=True) if is_accepted else found
+
+
+def _readings(
+    seen: dict[str, Any], known: Mapping[str, ValidatorNode]
+) -> Iterator[str]:
+    """Who was asked together, and who was not although that was wanted."""
+    for each in seen.get("joined", {}).values():
+        yield f"{', '.join(each['validators'])}: asked together, in one reading"
+    for name in seen["validators"]:
+        if why := known[name].get("alone"):
+            yield f"{name}: asked alone: {why}"
 
 
 def _outcome(caller: Calling, _given: dict[str, Any]) -> Any:

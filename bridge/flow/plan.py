@@ -151,6 +151,7 @@ class AgentCall(TypedDict, total=False):
         model: only where the pipeline says one.
         timeout_s: how long it may take.
         cwd: the folder where it works, if not the project: a worktree.
+        schema: the form of the answer, if not that of its definition.
     """
 
     agent: Template
@@ -162,6 +163,7 @@ class AgentCall(TypedDict, total=False):
     model: Template
     timeout_s: Template
     cwd: Template
+    schema: Template
 
 
 class ToolCall(TypedDict):
@@ -199,6 +201,22 @@ class WorktreeCall(TypedDict):
     arguments: Template
 
 
+class ValidatorPart(TypedDict):
+    """What a validator is in one request for several.
+
+    Attributes:
+        group: those with the same number can be asked together.
+        prompt: what its definition tells it, but for the task.
+        schema: the form of its part of the answer.
+        model: the one that its definition names.
+    """
+
+    group: int
+    prompt: str
+    schema: dict[str, Any]
+    model: str | None
+
+
 class ValidatorNode(TypedDict):
     """A validator of a plan, and what is known of its definition.
 
@@ -207,12 +225,18 @@ class ValidatorNode(TypedDict):
         mustVerify: it must show evidence of a command that was seen to succeed.
         canRead: it can read the files of the project.
         runsCommands: it runs commands on them.
+        timeoutS: how long it may take.
+        part: what it is in a request for several; missing if it is asked alone.
+        alone: why it is, where they were to be asked together.
     """
 
     node: str
     mustVerify: bool
     canRead: bool
     runsCommands: bool
+    timeoutS: NotRequired[float]
+    part: NotRequired[ValidatorPart]
+    alone: NotRequired[str]
 
 
 class ChangeCall(TypedDict, total=False):

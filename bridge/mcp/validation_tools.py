@@ -39,6 +39,10 @@ Named = Annotated[
     list[str] | None,
     Field(description="Who looks at it; by default those that fit the change."),
 ]
+Together = Annotated[
+    bool,
+    Field(description="One agent for all that can be asked together, in one reading."),
+]
 Wait = Annotated[
     bool, Field(description="false: return at once; wait_for_flow gets the result.")
 ]
@@ -66,6 +70,7 @@ class ValidationTools(FlowTools):
             str | None, Field(description="What the change is meant to do.")
         ] = None,
         validators: Named = None,
+        together: Together = False,
         mode: Mode = None,
         timeout_s: Annotated[
             float | None, Field(description="How long each validator may take.")
@@ -82,6 +87,7 @@ class ValidationTools(FlowTools):
             "staged": staged,
             "intent": intent,
             "validators": validators,
+            "together": together,
             "timeout_s": timeout_s,
         }
 
@@ -100,6 +106,7 @@ class ValidationTools(FlowTools):
             str | None, Field(description="Who builds; by default developer.")
         ] = None,
         validators: Named = None,
+        together: Together = False,
         rounds: Annotated[
             int | None,
             Field(description="How often it is built at most; 3.", ge=1, le=20),
@@ -132,6 +139,7 @@ class ValidationTools(FlowTools):
         options: Any = {
             "agent": agent,
             "validators": validators,
+            "together": together,
             "rounds": rounds,
             "escalate_to": escalate_to,
             "in_worktree": in_worktree,

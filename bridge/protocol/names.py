@@ -15,7 +15,7 @@ GENERAL = "general-purpose"
 # A settings install writes it among the user's agents; the plugin brings it.
 CARRIER = "hostbridge-reader"
 
-# What the client's Agent tool takes by name.
+# What the client's Agent tool takes by name, from the least to the most able.
 CLIENT_MODELS = ("haiku", "sonnet", "opus", "fable")
 # How the name of a flow's temporary agent begins; no other agent's does.
 TEMPORARY = "$"

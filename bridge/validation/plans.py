@@ -11,7 +11,8 @@
 
 What `change` reads, and whom it chooses, is kept as its result: a run that goes on
 after a kill sees the same. A validator that was not chosen is skipped; one that fails
-is a report without an approval, and the others go on.
+is a report without an approval, and the others go on. Of those that are asked together
+the first is asked for all of them, and the others are skipped.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         Node,
         Plan,
         ValidatorNode,
+        ValidatorPart,
     )
     from bridge.validation.escalation import EscalateTo
 
@@ -63,6 +65,8 @@ class Asked(NamedTuple):
         must_verify: it must show evidence of a command that was seen to succeed.
         can_read: it can read the files of the project.
         runs_commands: it runs commands on them.
+        part: what it is in one request for several, if it may be asked in one.
+        alone: why it may not, where that was wanted.
     """
 
     agent: str
@@ -70,6 +74,8 @@ class Asked(NamedTuple):
     must_verify: bool = False
     can_read: bool = False
     runs_commands: bool = False
+    part: ValidatorPart | None = None
+    alone: str = ""
 
 
 class Look(NamedTuple):
@@ -238,15 +244,7 @@ class _Plan:
     ) -> None:
         """Add the reading of a change, its validators, and their verdict."""
         names = self._names(look.validators)
-        known: dict[str, ValidatorNode] = {
-            each.agent: {
-                "node": names[each.agent],
-                "mustVerify": each.must_verify,
-                "canRead": each.can_read,
-                "runsCommands": each.runs_commands,
-            }
-            for each in look.validators
-        }
+        known = {each.agent: _known(each, names) for each in look.validators}
         call = {**call, "validators": known, "named": look.named}
         call["intent"] = look.intent
         if look.complexity is not None:
@@ -268,13 +266,20 @@ class _Plan:
             "prompt": prompt,
             "timeout_s": each.timeout_s,
         }
+        if each.part is not None:
+            # It may be the one that is asked for several.
+            wanted = _value(f"{_CHANGE}.joined")
+            joined = ["get_or", 0, wanted, each.agent, ["map", 0]]
+            call["timeout_s"] = ["get_or", 0, joined, "timeout_s", each.timeout_s]
+            call["schema"] = ["get_or", 0, joined, "schema", None]
+            call["model"] = ["get_or", 0, joined, "model", None]
         call |= {} if folder is None else {"cwd": folder}
         detail: Detail = {"agent": each.agent, "call": call}
         detail["context"] = _value(f"{_CHANGE}.context")
         self.add(name, "agent", ("change",), each.agent, detail)
-        chosen = _value(f"{_CHANGE}.validators")
+        asked = _value(f"{_CHANGE}.asked")
         self.node(name).update({
-            "if": ["compare", 0, each.agent, "in", chosen],
+            "if": ["compare", 0, each.agent, "in", asked],
             "skip": "dead",
             "on_failure": "skip",
         })  # fmt: skip
@@ -309,6 +314,21 @@ class _Plan:
             "flows": {},
             "outputs": _value(outputs),
         }
+
+
+def _known(each: Asked, names: Mapping[str, str]) -> ValidatorNode:
+    known: ValidatorNode = {
+        "node": names[each.agent],
+        "mustVerify": each.must_verify,
+        "canRead": each.can_read,
+        "runsCommands": each.runs_commands,
+        "timeoutS": each.timeout_s,
+    }
+    if each.part is not None:
+        known["part"] = each.part
+    if each.alone:
+        known["alone"] = each.alone
+    return known
 
 
 _RESERVED = frozenset({

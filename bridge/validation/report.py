@@ -108,6 +108,8 @@ class Validation(Value):
         paths: the first of them, relative to the project.
         left_out: what of the change no validator was shown, in sentences.
         reports: of each validator, in the order in which they were asked for.
+        readings: who was asked together, and who alone and why, in sentences; empty
+            if they were not to be asked together.
         duration: in milliseconds, of the whole.
         run: the run that asked them, for `hostbridge runs show`; None if there is none.
     """
@@ -120,6 +122,7 @@ class Validation(Value):
     paths: tuple[Words, ...] = ()
     left_out: tuple[Words, ...] = ()
     reports: tuple[ValidatorReport, ...] = ()
+    readings: tuple[Words, ...] = ()
     duration: Milliseconds = 0
     run: str | None = None
 

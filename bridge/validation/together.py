@@ -3,26 +3,33 @@
 The first of them is asked. Its task tells it to judge as the others, too, and its
 answer has a member for each, in the form that this validator's definition wants. So
 each is judged by its own schema, and each has a report of its own. Only validators with
-the same rights go together: what one may do, the agent may do for all.
+the same rights go together: what one may do, the agent may do for all. Where they want
+different models of the client, the most able of these is asked.
+
+    grouped       which go together, found before anybody is asked
+    together      the one request of those that the change needs
+    reports_of    the report of each, from its response
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bridge.agents.prompt import render_request
 from bridge.errors import InvalidRequest
 from bridge.protocol.contract import answer_schema
 from bridge.protocol.json_schema import problem_of
+from bridge.protocol.names import CLIENT_MODELS
 from bridge.protocol.request import Request
-from bridge.protocol.response import Response
 from bridge.validation.answers import no_report, report_of
-from bridge.validation.report import ValidatorReport
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from bridge.agents.definition import Definition
+    from bridge.flow.plan import ValidatorPart
+    from bridge.protocol.response import Response
+    from bridge.validation.report import ValidatorReport
 
 # What must be the same in all of them.
 _SAME = (
@@ -33,7 +40,7 @@ _SAME = (
 # What none of them may have: it is about one answer, or one conversation.
 _NONE = (
     "script_tools", "node_context", "workflow", "workflows", "steps",
-    "require_verified_evidence",
+    "require_verified_evidence", "reuse",
 )  # fmt: skip
 _UNORDERED = ("routes", "tools", "blocked_tools", "allow", "context")
 _ALSO = """\
@@ -62,123 +69,141 @@ class Together:
         validators: the names of those who answer in it, `agent` first.
         prompt: the task.
         schema: the form of the answer: a member for each validator.
-        timeout_s: the sum of their limits; None if one of them has none.
+        model: whom they want; None if none of them says.
     """
 
     agent: str
     validators: tuple[str, ...]
     prompt: str
     schema: dict[str, Any]
-    timeout_s: float | None
+    model: str | None
 
 
-def together(
-    definitions: Sequence[Definition], task: str, *, model: str | None = None
-) -> Together:
-    """One request for several validators.
+def grouped(
+    definitions: Sequence[Definition],
+) -> tuple[dict[str, ValidatorPart], dict[str, str]]:
+    """Which of them can be asked together, and why the rest is asked alone.
 
-    `model` is what the caller asks for; without that they must want the same.
-
-    Raises:
-        InvalidRequest: they do not go together, and why.
+    Those with the same `group` can; no group has only one.
     """
-    if len(definitions) < 2:  # noqa: PLR2004 - one is asked as it is
-        raise InvalidRequest("fewer than two validators need not be asked together")
-    first, *others = definitions
-    for other in others:
-        _check_same(first, other, model)
+    alone: dict[str, str] = {}
+    parts: dict[str, ValidatorPart] = {}
+    firsts: list[Definition] = []
     for each in definitions:
-        _check_alone(each)
-    names = tuple(each.name for each in definitions)
-    if len({*names}) < len(names):
-        raise InvalidRequest(f"a validator is named twice: {', '.join(names)}")
-    limits = [each.timeout_s for each in definitions if each.timeout_s is not None]
+        why, prompt = _why_alone(each), ""
+        if not why:
+            try:
+                prompt = _instructions(each)
+            except InvalidRequest as exc:
+                why = exc.what
+        if why:
+            alone[each.name] = why
+            continue
+        fits = (n for n, first in enumerate(firsts) if not _differing(first, each))
+        if (group := next(fits, None)) is None:
+            group = len(firsts)
+            firsts.append(each)
+        parts[each.name] = {
+            "group": group,
+            "prompt": prompt,
+            "schema": answer_schema(each.output_schema),
+            "model": each.model,
+        }
+    members = [part["group"] for part in parts.values()]
+    for group, first in enumerate(firsts):
+        if members.count(group) == 1:
+            del parts[first.name]
+            alone[first.name] = _why_none(first, firsts)
+    return parts, alone
+
+
+def together(parts: Mapping[str, ValidatorPart], task: str) -> Together:
+    """One request for several validators of one group, two at least, by their names."""
+    first, *others = parts
+    shown = "".join(
+        _OTHER.format(name=name, prompt=parts[name]["prompt"]) for name in others
+    )
     return Together(
-        agent=first.name,
-        validators=names,
-        prompt=_prompt(first, others, task),
+        agent=first,
+        validators=(first, *others),
+        prompt=_ALSO.format(
+            task=task,
+            count=len(parts),
+            first=first,
+            others=shown,
+            names=", ".join(f'"{name}"' for name in parts),
+        ),
         schema={
             "type": "object",
             "additionalProperties": False,
-            "required": list(names),
-            "properties": {
-                each.name: answer_schema(each.output_schema) for each in definitions
-            },
+            "required": [*parts],
+            "properties": {name: part["schema"] for name, part in parts.items()},
         },
-        timeout_s=sum(limits) if len(limits) == len(definitions) else None,
+        model=_most_able([part["model"] for part in parts.values()]),
     )
 
 
 def reports_of(
-    definitions: Sequence[Definition], response: Response
+    parts: Mapping[str, ValidatorPart], response: Response
 ) -> tuple[ValidatorReport, ...]:
     """The report of each validator, from the response to the one request."""
     found = response.parsed_output
-    parts = found if isinstance(found, dict) else {}
+    members = found if isinstance(found, dict) else {}
     reports = []
-    for each in definitions:
-        part = parts.get(each.name)
+    for name, part in parts.items():
+        member = members.get(name)
         problem = (
             None
-            if response.error is not None or part is None
-            else problem_of(answer_schema(each.output_schema), part)
+            if response.error is not None or member is None
+            else problem_of(part["schema"], member)
         )
         if problem is not None:
             why = f"its part of the answer does not have its form: {problem}"
-            report = no_report(each.name, why, code="schema_mismatch")
+            report = no_report(name, why, code="schema_mismatch")
             reports.append(report.with_(request_id=response.request_id))
         else:
-            own = response.with_(parsed_output=part)
-            reports.append(report_of(each.name, own))
+            own = response.with_(parsed_output=member)
+            reports.append(report_of(name, own))
     return tuple(reports)
 
 
-def _prompt(first: Definition, others: Sequence[Definition], task: str) -> str:
-    shown = "".join(
-        _OTHER.format(name=each.name, prompt=_instructions(each)) for each in others
-    )
-    names = [first.name, *(each.name for each in others)]
-    return _ALSO.format(
-        task=task,
-        count=len(names),
-        first=first.name,
-        others=shown,
-        names=", ".join(f'"{name}"' for name in names),
-    )
-
-
 def _instructions(definition: Definition) -> str:
-    request = Request(request_id="together", prompt=_ABOVE)
+    # Late, as hooks import this module: it imports jinja2.
+    from bridge.agents.prompt import render_request
+
+    variables = {**definition.default_variables, **definition.lifecycle_variables}
+    request = Request(request_id="together", prompt=_ABOVE, variables=variables)
     return render_request(definition, request).prompt
 
 
-def _check_same(first: Definition, other: Definition, model: str | None) -> None:
-    differing = [
-        name
-        for name in (*_SAME, *(() if model is not None else ("model",)))
-        if _value(first, name) != _value(other, name)
-    ]
-    if differing:
-        ways = ["ask them one by one"]
-        if differing == ["model"]:
-            ways.insert(0, "name a model for both")
-        raise InvalidRequest(
-            f"{first.name} and {other.name} cannot be asked together: they differ in "
-            f"{', '.join(differing)}",
-            ways=ways,
-        )
-
-
-def _check_alone(definition: Definition) -> None:
+def _why_alone(definition: Definition) -> str:
     having = [name for name in _NONE if getattr(definition, name)]
     if "$ref" in str(definition.output_schema):
         having.append("a $ref in output_schema")
-    if having:
-        raise InvalidRequest(
-            f"{definition.name} cannot be asked together with others: it has "
-            f"{', '.join(having)}",
-            ways=("ask it alone",),
-        )
+    return f"it has {', '.join(having)}" if having else ""
+
+
+def _why_none(first: Definition, firsts: Sequence[Definition]) -> str:
+    """Why nobody is in one group with it."""
+    others = [other for other in firsts if other is not first]
+    if not others:
+        return "there is no other that could be asked with it"
+    differing = ", ".join(_differing(first, others[0]))
+    return f"it differs from {others[0].name} in {differing}"
+
+
+def _differing(first: Definition, other: Definition) -> list[str]:
+    names = [name for name in _SAME if _value(first, name) != _value(other, name)]
+    models = {first.model, other.model}
+    if len(models) > 1 and not models <= {*CLIENT_MODELS}:
+        names.append("model")
+    return names
+
+
+def _most_able(models: Sequence[str | None]) -> str | None:
+    """The model that is enough for all: they are the same, or all of the client."""
+    known = [model for model in CLIENT_MODELS if model in models]
+    return known[-1] if known else models[0]
 
 
 def _value(definition: Definition, name: str) -> Any:

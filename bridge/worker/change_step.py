@@ -2,6 +2,8 @@
 
     {base, marks}                                    before the work has begun
     {context, isEmpty, …, complexity, validators}    what validators are to look at
+      asked                                          those of them that are asked
+      joined                                         who of those for whom else, too
 
 What was not committed before the work began, and has not been touched since, is none of
 the work's: `marks` has for each such file what changes with every writing.
@@ -25,11 +27,14 @@ from bridge.validation.rights import why_not_run
 from bridge.validation.words import look_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bridge.change.change import Change
     from bridge.engine.asks import Texts
     from bridge.engine.results import Result
-    from bridge.flow.plan import ChangeCall
+    from bridge.flow.plan import ChangeCall, ValidatorPart
     from bridge.store.location import Place
+    from bridge.validation.together import Together
 
 # Nobody waits for a prompt meanwhile: a large project has its time.
 _READ_S = 60.0
@@ -121,19 +126,51 @@ def _chosen(change: Change, both: list[str], call: ChangeCall) -> dict[str, Any]
         more = f" and {len(both) - _MAX_NAMED} more" if len(both) > _MAX_NAMED else ""
         note = f"{_BOTH}{', '.join(both[:_MAX_NAMED])}{more}"
         context = {**context, "change": f"{note}\n{context['change']}"}
+    able = [n for n in names if n not in unable]
+    prompts = {name: _prompt([name], assessed, call["intent"]) for name in names}
+    joined: dict[str, Any] = {}
+    followers: set[str] = set()
+    for one in _together(able, assessed, call):
+        prompts[one.agent] = one.prompt
+        followers |= {*one.validators[1:]}
+        joined[one.agent] = {
+            "validators": list(one.validators),
+            "schema": one.schema,
+            "model": one.model,
+            "timeout_s": sum(known[name]["timeoutS"] for name in one.validators),
+        }
     return {
         "change": asdict(change),
         "context": context,
         "complexity": complexity if change.files else None,
         # A validator that was chosen and cannot judge this approves nothing.
-        "validators": [n for n in names if n not in unable],
+        "validators": able,
+        "asked": [n for n in able if n not in followers],
+        "joined": joined,
         "unable": unable,
-        "prompts": {name: _prompt(name, assessed, call["intent"]) for name in names},
+        "prompts": prompts,
     }
 
 
-def _prompt(validator: str, assessed: Assessment, intent: str) -> str:
-    """What a validator is asked, beside the change itself."""
-    is_about_files = validator == _SYNTAX and assessed.parsable
+def _together(
+    names: list[str], assessed: Assessment, call: ChangeCall
+) -> Iterator[Together]:
+    """The requests for several of these validators."""
+    from bridge.validation.together import together
+
+    known = call["validators"]
+    groups: dict[int, dict[str, ValidatorPart]] = {}
+    for name in names:
+        if "part" in known[name]:
+            part = known[name]["part"]
+            groups.setdefault(part["group"], {})[name] = part
+    for parts in groups.values():
+        if len(parts) > 1:
+            yield together(parts, _prompt([*parts], assessed, call["intent"]))
+
+
+def _prompt(validators: list[str], assessed: Assessment, intent: str) -> str:
+    """What validators are asked, beside the change itself."""
+    is_about_files = _SYNTAX in validators and assessed.parsable
     files = "\n".join(assessed.parsable) if is_about_files else ""
     return look_words(intent, files)

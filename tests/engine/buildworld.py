@@ -37,10 +37,11 @@ class BuildWorld(PipeWorld):
         super().__init__(folder)
         self.repository = Repository(self.store.place.project)
 
-    def look(self, *names: str, **more: Any) -> Look:
+    def look(self, *names: str, together: bool = False, **more: Any) -> Look:
         project = self.store.place.project
-        found = find_validators(self.settings, project, names or TWO)
-        return Look(found, named=True, **more)
+        wanted = names or TWO
+        found = find_validators(self.settings, project, wanted, together=together)
+        return Look(found, **{"named": True} | more)
 
     def validate(self, *names: str, scope: Scope | None = None, **more: Any) -> str:
         """A run of `validate`, its change read."""

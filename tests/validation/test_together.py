@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import built_in_agents
 import pytest
 
 from bridge.agents.apply import applied
 from bridge.change.change import Change
-from bridge.errors import InvalidRequest
 from bridge.protocol.json_schema import problem_of
 from bridge.protocol.request import Request
 from bridge.protocol.response import Failure, Response
 from bridge.protocol.status import Stage
 from bridge.validation.report import Verdict
 from bridge.validation.rights import can_read, why_not
-from bridge.validation.together import reports_of, together
+from bridge.validation.together import grouped, reports_of, together
+
+if TYPE_CHECKING:
+    from bridge.agents.definition import Definition
+    from bridge.flow.plan import ValidatorPart
 
 LOGIC = built_in_agents.definition_of("validator-logic")
 SECURITY = built_in_agents.definition_of("validator-security")
@@ -44,10 +47,17 @@ def response(parsed: Any, **facts: Any) -> Response:
     return Response(**{**fields, **facts})
 
 
-def test_one_request_has_the_lists_of_both():
-    asked = together([LOGIC, SECURITY], "Look at it.", model="opus")
+def parts_of(*definitions: Definition) -> dict[str, ValidatorPart]:
+    parts, alone = grouped(definitions)
+    assert alone == {}
+    return parts
 
-    assert (asked.agent, asked.timeout_s) == ("validator-logic", 1800)
+
+def test_one_request_has_the_lists_of_both():
+    asked = together(parts_of(LOGIC, SECURITY), "Look at it.")
+
+    # The more able one of the models that they want.
+    assert (asked.agent, asked.model) == ("validator-logic", "opus")
     assert asked.validators == ("validator-logic", "validator-security")
     request = applied(
         LOGIC,
@@ -73,7 +83,7 @@ def test_one_request_has_the_lists_of_both():
 def test_each_has_its_own_report():
     both = {"validator-logic": GOOD, "validator-security": BAD}
 
-    logic, security = reports_of([LOGIC, SECURITY], response(both))
+    logic, security = reports_of(parts_of(LOGIC, SECURITY), response(both))
 
     assert (logic.validator, logic.verdict) == ("validator-logic", Verdict.APPROVED)
     assert (security.verdict, security.summary) == (Verdict.REJECTED, "no")
@@ -88,7 +98,7 @@ def test_a_part_without_its_form_approves_nothing(part):
     both = {"validator-logic": GOOD, "validator-security": part}
     both = {name: each for name, each in both.items() if each is not None}
 
-    logic, security = reports_of([LOGIC, SECURITY], response(both))
+    logic, security = reports_of(parts_of(LOGIC, SECURITY), response(both))
 
     assert logic.verdict is Verdict.APPROVED
     assert security.verdict is Verdict.NEEDS_REVIEW
@@ -99,65 +109,67 @@ def test_one_failure_is_the_failure_of_all():
     failure = Failure(code="timeout", message="late", stage=Stage.RUNNING)
     ended = response(None, success=False, status="timeout", error=failure)
 
-    reports = reports_of([LOGIC, SECURITY], ended)
+    reports = reports_of(parts_of(LOGIC, SECURITY), ended)
 
     assert [each.code for each in reports] == ["timeout", "timeout"]
     assert {each.verdict for each in reports} == {Verdict.NEEDS_REVIEW}
 
 
+def like(definition: Definition, name: str, **more: Any) -> Definition:
+    return definition.model_copy(update={"name": name, **more})
+
+
 @pytest.mark.parametrize(
-    ("definitions", "model", "message"),
+    ("other", "why"),
     [
-        ([LOGIC], None, "fewer than two validators need not be asked together"),
+        (SYNTAX, "it has require_verified_evidence"),
         (
-            [LOGIC, SECURITY],
-            None,
-            (
-                "validator-logic and validator-security cannot be asked together: they "
-                "differ in model"
-            ),
+            like(LOGIC, "mine", tools=("Read",)),
+            "it differs from validator-logic in tools",
         ),
         (
-            [LOGIC, SYNTAX],
-            "opus",
-            (
-                "validator-logic and validator-syntax cannot be asked together: they "
-                "differ in routes, tools, blocked_tools, allow, context"
-            ),
+            like(LOGIC, "mine", model="openai:big"),
+            "it differs from validator-logic in model",
         ),
         (
-            [SYNTAX, SYNTAX.model_copy(update={"name": "other"})],
-            None,
-            (
-                "validator-syntax cannot be asked together with others: it has "
-                "require_verified_evidence"
-            ),
+            like(LOGIC, "mine", routes=("endpoint",)),
+            "it differs from validator-logic in routes",
         ),
         (
-            [LOGIC, LOGIC],
-            None,
-            "a validator is named twice: validator-logic, validator-logic",
+            like(LOGIC, "mine", output_schema={"$ref": "#/$defs/x"}),
+            "it has a $ref in output_schema",
         ),
         (
-            [
-                LOGIC,
-                LOGIC.model_copy(
-                    update={"name": "mine", "output_schema": {"$ref": "#/$defs/x"}}
-                ),
-            ],
-            None,
-            (
-                "mine cannot be asked together with others: it has a $ref in "
-                "output_schema"
-            ),
+            like(LOGIC, "mine", prompt="{{ arguments.depth }} {{ task }}"),
+            "the prompt of agent 'mine' cannot be filled in",
         ),
     ],
+    ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_error_validators_that_do_not_go_together(definitions, model, message):
-    with pytest.raises(InvalidRequest) as failed:
-        together(definitions, "Look.", model=model)
+def test_those_that_do_not_go_together_are_alone_and_say_why(other, why):
+    parts, alone = grouped([LOGIC, other, SECURITY])
 
-    assert failed.value.what == message
+    assert [*parts] == ["validator-logic", "validator-security"]
+    assert [*alone] == [other.name]
+    assert why in alone[other.name]
+
+
+def test_each_group_has_the_same_rights():
+    reading = [like(LOGIC, name, tools=("Read",)) for name in ("one", "two")]
+
+    parts, alone = grouped([LOGIC, reading[0], SECURITY, reading[1]])
+
+    groups = {name: part["group"] for name, part in parts.items()}
+    assert alone == {}
+    assert groups["one"] == groups["two"]
+    assert groups["validator-logic"] == groups["validator-security"] != groups["one"]
+
+
+def test_one_alone_has_nobody_to_go_with():
+    assert grouped([LOGIC]) == (
+        {},
+        {"validator-logic": "there is no other that could be asked with it"},
+    )
 
 
 def test_what_a_validator_can_look_at():
