@@ -90,6 +90,35 @@ def test_a_build_is_a_typed_value(bridge, tmp_path):
     assert bridge.build_result(done.run) == done
 
 
+def counting(tmp_path, answer):
+    """A `claude` that counts how often it is started; returns where."""
+    counted = tmp_path / "started"
+    lines = f"echo x >>{counted}\n"
+    fake_claude(tmp_path / "bin", lines + printing(result(structured_output=answer)))
+    return counted
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_together_one_agent_is_started_for_all(bridge, tmp_path, together):
+    names = [ONE, "validator-security"]
+    started = counting(tmp_path, {ONE: APPROVED, names[1]: REJECTED})
+
+    found = bridge.validate(validators=names, route="claude", together=together)
+
+    count = len(started.read_text().splitlines())
+    if together:
+        assert count == 1
+        verdicts = [str(each.verdict) for each in found.reports]
+        assert verdicts == ["APPROVED", "REJECTED"]
+        assert found.readings == (
+            f"{', '.join(names)}: asked together, in one reading",
+        )
+    else:
+        # That is the form of no single one.
+        assert count >= 2
+        assert (found.verdict, found.readings) == (Verdict.NEEDS_REVIEW, ())
+
+
 def test_the_same_is_awaited(bridge, tmp_path):
     saying(tmp_path, APPROVED)
     seen = []
@@ -127,6 +156,7 @@ def test_a_run_that_stops_is_no_approval(bridge, tmp_path):
         ({"validators": []}, "no validator is named"),
         ({"complexity": "huge"}, "complexity 'huge': expected trivial, low, medium"),
         ({"staged": "yes"}, "staged 'yes': expected True or False"),
+        ({"together": "yes"}, "together 'yes': expected True or False"),
         ({"validator": ONE}, "did you mean validators?"),
     ],
     ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",

@@ -41,16 +41,20 @@ FIRST_ANSWER = "Install, and a first answer"
 SERVER = "http://127.0.0.1:8080/v1"
 
 # What an agent answers, by a part of what it was told; the first that fits.
+_APPROVED = {
+    "verdict": "APPROVED", "summary": "as it should be", "issues": [],
+    "checks": [{"name": "all of it", "passed": True}],
+}  # fmt: skip
 ANSWERS: dict[str, Any] = {
     "You implement one task": {
         "status": "success", "summary": "prices are in euros", "files": [],
         "evidence": [],
     },
     "Write one review": {"status": "success", "summary": "ready"},
-    '"verdict"': {
-        "verdict": "APPROVED", "summary": "as it should be", "issues": [],
-        "checks": [{"name": "all of it", "passed": True}],
+    "Judge this as 2 validators": {
+        "validator-logic": _APPROVED, "validator-security": _APPROVED,
     },
+    '"verdict"': _APPROVED,
     '"modules"': {"modules": ["billing"]},
     '"pages"': {"pages": []},
     '"notes"': {"flow": 'Explore:"Find dead code"', "notes": "It changes nothing."},

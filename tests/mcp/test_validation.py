@@ -58,6 +58,35 @@ def test_a_verdict_with_its_reports_answers_the_call(world, says, answer):
     run(steps, world.project)
 
 
+def test_together_one_process_answers_for_both(world, says):
+    names = ["validator-logic", "validator-security"]
+    says({names[0]: APPROVED, names[1]: REJECTED})
+
+    async def steps(client: Client) -> None:
+        wanted = {"validators": names, "mode": "headless", "together": True}
+        found = told(await call_from(world, client, "validate_change", wanted))
+
+        (said,) = found["answers"]
+        verdicts = [each["verdict"] for each in said["reports"]]
+        assert verdicts == ["APPROVED", "REJECTED"]
+        assert len({each["requestId"] for each in said["reports"]}) == 1
+        assert said["readings"] == [
+            f"{', '.join(names)}: asked together, in one reading"
+        ]
+
+    run(steps, world.project)
+
+
+def test_both_tools_can_be_told_to_ask_together(world):
+    async def steps(client: Client) -> None:
+        tools = {each.name: each for each in (await client.list_tools()).tools}
+        for name in ("validate_change", "build_and_validate"):
+            option = tools[name].input_schema["properties"]["together"]
+            assert (option["type"], option["default"]) == ("boolean", False)
+
+    run(steps, world.project)
+
+
 def test_the_only_session_is_told_to_start_the_validators_itself(world, says):
     says(APPROVED)
 
