@@ -12,6 +12,7 @@ from bridge.api.wait import Waiter
 from bridge.errors import WaitTimeout
 from bridge.protocol.outcome import Outcome, Progress
 from bridge.protocol.status import Stage, ignore
+from bridge.protocol.usage import Usage
 from bridge.worker.serve_loop import serve
 
 if TYPE_CHECKING:
@@ -230,8 +231,8 @@ def test_each_try_counts_in_the_budget_of_its_session(store):
     mine = open_session(store)
     submit(store)
     turns = Turns(
-        Outcome("", "agent_error", "it broke", told_tokens=5),
-        Outcome(GOOD, told_tokens=7),
+        Outcome("", "agent_error", "it broke", told_usage=Usage(output_tokens=5)),
+        Outcome(GOOD, told_usage=Usage(output_tokens=7)),
     )
 
     new_worker(store, turns.executor, session=mine).see_through(A)
