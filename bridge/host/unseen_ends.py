@@ -24,7 +24,9 @@ from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs
 from bridge.store.subagent_runs import AgentRun
 
-# The client names the kind of an API error; it describes its own limits in words.
+# Kinds of API errors, as StopFailure names them. Elsewhere there are only words.
+_LIMITS = ("rate_limit", "billing_error")
+_UNNAMED = ("", "unknown")
 _QUOTA = re.compile(
     r"rate_limit|billing_error|usage limit|limit reached|hit your [\w ]{0,40}limit"
     r"|\(429\)",
@@ -154,14 +156,21 @@ def agent_call_failed(hook: HookContext) -> HookOutput:
 
 
 def stop_failure(hook: HookContext) -> HookOutput:
-    """StopFailure: the model behind a subagent, or behind the host, gave no answer."""
+    """StopFailure: the model behind a subagent, or behind the host, gave no answer.
+
+    The kind that the client names decides what it means, and no words do. In this
+    event `last_assistant_message` is the client's own text about the error: for a limit
+    the only place that says when it is over.
+
+    Source: Claude Code 2.1.330, whose text it is if `error` names a kind.
+    """
     run = runs.find_run(hook.store, hook.event)
     error = " ".join(
         text
         for key in ("error", "error_details", "last_assistant_message")
         if (text := hook.event.text(key))
     )
-    code: FailureCode = "quota" if _QUOTA.search(error) else "agent_error"
+    code = _code_of_kind(hook.event.text("error"), hook.event.text("error_details"))
     if run is not None:
         return _failed(hook, run, code, error, "StopFailure")
     if not hook.event.agent_id:
@@ -185,6 +194,12 @@ def _failed(
     if not run.agent_id:
         subagent_runs.drop(hook.store, run)
     return tell_user(line_about(hook, run.request_id))
+
+
+def _code_of_kind(kind: str, details: str) -> FailureCode:
+    """The failure that a kind of API error means; for an unknown one, its details."""
+    is_limit = kind in _LIMITS or (kind in _UNNAMED and _QUOTA.search(details))
+    return "quota" if is_limit else "agent_error"
 
 
 def code_of(error: str) -> FailureCode:

@@ -23,6 +23,8 @@ from itertools import chain
 
 # A limit that is said to last longer is not believed.
 LONGEST_S = 7 * 24 * 3600
+# Times of day are rounded, and clocks differ: a limit may be over a little later.
+JUST_PASSED_S = 600
 _READ_CHARS = 2_000
 _NEAR_CHARS = 80
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -70,7 +72,7 @@ def named_time(text: str, now_ms: int) -> int | None:
 
     Both are in milliseconds since 1970. None if they name none, or only one that has
     passed, or one that is more than `LONGEST_S` away. A time of day is the next such
-    moment.
+    moment; one that has passed by less than `JUST_PASSED_S` is now, not tomorrow.
     """
     now_s = now_ms / 1000
     for found_s in _named(text[:_READ_CHARS], now_s):
@@ -127,7 +129,7 @@ def _length(rest: str, now_s: float, *, may_be_bare: bool) -> Iterator[float]:
 
 
 def _of_day(rest: str, now_s: float) -> Iterator[float]:
-    """The next moments with this time of day, and on this day if one is named."""
+    """The next moment with this time of day, and on this day if one is named."""
     found = _CLOCK.match(rest)
     if found is None or not (found["minute"] or found["half"]):
         return
@@ -146,8 +148,9 @@ def _of_day(rest: str, now_s: float) -> Iterator[float]:
     )
     for moment in _days(found, at):
         moment_s = moment.replace(tzinfo=zone).timestamp()
-        if moment_s > now_s:
-            yield moment_s
+        if moment_s > now_s - JUST_PASSED_S:
+            # Now is the next millisecond: what is over is no end.
+            yield max(moment_s, now_s + 0.001)
             return
 
 
@@ -164,7 +167,8 @@ def _days(found: re.Match[str], at: datetime) -> Iterator[datetime]:
     if day == "tomorrow":
         yield at + timedelta(days=1)
         return
-    for ahead in range(9):
+    # Yesterday may have ended a minute ago.
+    for ahead in range(-1, 9):
         later = at + timedelta(days=ahead)
         if day in ("", "today") or _DAYS[later.weekday()] == day[:3]:
             yield later

@@ -1,6 +1,7 @@
 """Logs of ours: one line for each event. A full log gets another name."""
 
 import errno
+import fcntl
 import os
 import stat
 from contextlib import suppress
@@ -9,6 +10,8 @@ from bridge.store.directory import Folder
 
 _WRITE = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
 _FLAGS = _WRITE | os.O_NOFOLLOW | os.O_CLOEXEC
+# Far more often than others can fill it, or put a link there, between two looks.
+_TRIES = 100
 
 
 def append(
@@ -17,29 +20,54 @@ def append(
     """Add one line in one write; a full log becomes `older`. Whether one did.
 
     A log that is not a plain file with one name is moved aside first: a line appended
-    through a hard link would end up in somebody else's file.
+    through a hard link would end up in somebody else's file. Of several processes that
+    find it full at once one moves it, and none loses its line.
     """
-    other_name = ""
-    for _ in range(2):
-        was_full = other_name == older
-        other_name = f"{name}.aside-{os.urandom(4).hex()}"
+    was_full = False
+    for _ in range(_TRIES):
         try:
             fd = os.open(name, _FLAGS, 0o600, dir_fd=folder.fd)
         except OSError as exc:
             if exc.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
                 raise
-        else:
-            try:
-                facts = os.fstat(fd)
-                is_ours = stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1
-                if is_ours and facts.st_size <= max_bytes:
-                    os.write(fd, line)
-                    return was_full
-            finally:
-                os.close(fd)
-            other_name = older if is_ours else other_name
-        folder.move(name, folder, other_name)
+            _move_aside(folder, name)
+            continue
+        try:
+            facts = os.fstat(fd)
+            if not facts.st_nlink:
+                # Moved and removed meanwhile.
+                continue
+            if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
+                _move_aside(folder, name)
+            elif facts.st_size <= max_bytes or not _is_mine(fd):
+                os.write(fd, line)
+                return was_full
+            elif _is_still(folder, name, facts):
+                folder.move(name, folder, older)
+                was_full = True
+        finally:
+            os.close(fd)
     return False
+
+
+def _move_aside(folder: Folder, name: str) -> None:
+    with suppress(FileNotFoundError):
+        folder.move(name, folder, f"{name}.aside-{os.urandom(4).hex()}")
+
+
+def _is_mine(fd: int) -> bool:
+    """Whether it is for us to move a full log; if not, one more line fits in."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_still(folder: Folder, name: str, facts: os.stat_result) -> bool:
+    """Whether the log that was found full still has the name."""
+    found = folder.facts(name)
+    return found is not None and os.path.samestat(found, facts)
 
 
 def read(folder: Folder, *names: str) -> bytes:

@@ -34,6 +34,7 @@ from bridge.store.host_process import identify
 from bridge.store.lifecycle import expired
 from bridge.store.sessions import Session, find_session, note_launch
 from bridge.store.store import Store
+from bridge.store.switch import is_off
 from bridge.worker.heartbeat import Watch
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _RETRY_WRITE_S = 0.5
 # Between two tries: how often to look whether the request is still wanted.
 _LOOK_S = 0.25
+_OFF = Outcome(code="agent_stopped", detail="hostbridge was switched off")
 
 
 class Executor(Protocol):
@@ -100,7 +102,8 @@ class Worker:
     def serve(self, request_id: RequestId, *, until_s: float = math.inf) -> bool:
         """Serve a waiting request to its end; False if it is not waiting any more.
 
-        If the try fails for a reason that may pass, the request waits again. It is
+        If the try fails for a reason that may pass, the request waits again. While
+        hostbridge is switched off nothing is started: a request that waits ends. It is
         given back if there is no answer at `until_s`, on the monotonic clock. An
         interrupt leaves the claim, and so does what a callback raises that is no
         `Exception`: the caller ends the request, or gives it back. Any
@@ -109,6 +112,8 @@ class Worker:
         Raises:
             StateUnavailable: the answer could not be written before the deadline.
         """
+        if is_off(self.store):
+            return self._end_unserved(request_id)
         request = self.store.claim_one(request_id, self.claimant)
         if request is None:
             return False
@@ -140,6 +145,14 @@ class Worker:
             watch.stop()
             settle(self.charged or self.store, _call(request), self._tokens)
         return True
+
+    def _end_unserved(self, request_id: RequestId) -> bool:
+        """End a request that waits, as a running one ends when the switch is turned."""
+        request = self.store.find_unfinished(request_id)
+        if request is None or request.claim is not None:
+            return False
+        ended = response_of(request, _OFF, now_ms=self.store.now_ms())
+        return self.store.publish(ended, source=self.route)
 
     def _begin(self, request: Request, left_ms: int) -> str:
         """Count the agent against the session's budgets; or else why it may not run.
@@ -204,9 +217,7 @@ class Worker:
             self.give_back(request_id)
             return
         if watch.is_off:
-            outcome = replace(
-                outcome, code="agent_stopped", detail="hostbridge was switched off"
-            )
+            outcome = replace(outcome, code=_OFF.code, detail=_OFF.detail)
         if outcome.words or not watch.has_ended:
             must_verify = (
                 definition is not None and definition.require_verified_evidence

@@ -19,6 +19,8 @@ from fakeclaude import (
     SUCCESS,
     WAITING,
     fake_claude,
+    printing,
+    result,
 )
 from stage.processes import is_alive
 
@@ -107,6 +109,28 @@ def test_off_stops_this_route_too(project, claude):
 
     assert (off.code, here.code) == (4, 4)
     assert not (claude / "stdin").exists()
+
+
+def test_off_between_two_tries_stops_this_route_too(project, claude, until):
+    """`claude` is not started again, and who waits is told as of a running one."""
+    limit = result(is_error=True, result="usage limit reached; resets in 1 minute")
+    fake_claude(claude, f"echo >>{claude}/starts\n" + printing(limit))
+
+    with project.start("ask", "--route", "claude", "?", "--json") as process:
+        until(lambda: is_paused(project))
+        assert project.run("off").code == 0
+        out, _ = process.communicate(timeout=60)
+
+    record = json.loads(out)
+    assert (process.returncode, record["error"]["code"]) == (1, "agent_stopped")
+    assert "hostbridge was switched off" in record["error"]["message"]
+    assert (claude / "starts").read_text() == "\n"
+
+
+def is_paused(project):
+    """Whether its only request waits for its next try."""
+    files = project.state.glob("requests/*.json")
+    return any(json.loads(file.read_text()).get("notBefore") for file in files)
 
 
 def test_depth_counts_through_claude_p(project, claude):

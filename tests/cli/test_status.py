@@ -175,9 +175,9 @@ def test_off_is_shown_with_its_cause(project):
 
     ran = project.run("status", env={"BRIDGE_OFF": "1"})
 
-    assert ran.out.splitlines()[:3] == [
+    assert spans(ran.out).splitlines()[:3] == [
         str(project.folder),
-        "off for 0 s, by `hostbridge off`; `hostbridge on` turns it on",
+        "off for SPAN, by `hostbridge off`; `hostbridge on` turns it on",
         "off in this shell: BRIDGE_OFF is set",
     ]
 

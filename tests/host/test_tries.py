@@ -82,6 +82,28 @@ def test_a_limit_of_the_plan_spends_no_try(world):
     assert done.attempt == 0
 
 
+@pytest.mark.parametrize(
+    ("error", "details", "code"),
+    [
+        ("server_error", "", "agent_error"),
+        ("invalid_request", LIMIT, "agent_error"),
+        ("unknown", "", "agent_error"),
+        ("unknown", LIMIT, "quota"),
+        ("rate_limit", "", "quota"),
+    ],
+)
+def test_the_kind_that_the_client_names_makes_a_limit_and_no_words(
+    world, error, details, code
+):
+    request, agent = world.working(max_attempts=1, wait_quota=False)
+    words = "The rate_limit table is written. Usage limit reached; try again in 5 days"
+    more = {"error_details": details} if details else {}
+
+    api_error(world, agent, error=error, last_assistant_message=words, **more)
+
+    assert world.code(request) == code
+
+
 def test_who_does_not_wait_for_a_limit_fails_at_once(world):
     request, agent = world.working(wait_quota=False)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.protocol.named_time import LONGEST_S, named_time
+from bridge.protocol.named_time import JUST_PASSED_S, LONGEST_S, named_time
 
 # A Wednesday.
 NOW = datetime(2026, 10, 7, 12, 0, tzinfo=UTC)
@@ -120,7 +120,10 @@ def test_whatever_is_said_the_time_is_within_a_week(text, now_ms):
     assert found is None or 0 < found - now_ms <= LONGEST_S * 1000 + 1
 
 
-@given(st.integers(1, 60 * 24), st.sampled_from(["UTC", "Asia/Kolkata"]), moments)
+ZONES = st.sampled_from(["UTC", "Asia/Kolkata"])
+
+
+@given(st.integers(1, 60 * 24 - JUST_PASSED_S // 60), ZONES, moments)
 def test_a_time_of_day_is_the_next_such_moment(minutes, zone, now_ms):
     from zoneinfo import ZoneInfo
 
@@ -130,6 +133,20 @@ def test_a_time_of_day_is_the_next_such_moment(minutes, zone, now_ms):
     found = named_time(f"resets {wanted:%I:%M%p} ({zone})", int(now.timestamp() * 1000))
 
     assert found == int(wanted.timestamp() * 1000)
+
+
+@given(st.integers(0, JUST_PASSED_S - 1), ZONES, st.sampled_from(("", "day")), moments)
+def test_a_time_of_day_that_has_just_passed_is_now(passed_s, zone, day, now_ms):
+    """Not tomorrow: also across midnight, and with a day of the week."""
+    from zoneinfo import ZoneInfo
+
+    named = datetime.fromtimestamp(now_ms // 60_000 * 60, ZoneInfo(zone))
+    just_after_ms = int(named.timestamp() + passed_s) * 1000
+    words = f"{named:%a %I:%M%p}" if day else f"{named:%I:%M%p}"
+
+    found = named_time(f"resets {words} ({zone})", just_after_ms)
+
+    assert found == just_after_ms + 1
 
 
 @given(st.integers(1, 7 * 24 * 3600), moments)

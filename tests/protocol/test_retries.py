@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from hypothesis import given
@@ -15,12 +16,16 @@ from bridge.protocol.request import Claim, Request
 from bridge.protocol.response import Response, failed
 from bridge.protocol.retries import (
     LIMIT_PAUSES_S,
+    LONGEST_LEAST_S,
     PASSING,
     TRY_PAUSES_S,
     after_failure,
     late_words,
     pause_words,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NOW_MS = START_US // 1000
 # One day in which nothing is too late.
@@ -130,10 +135,53 @@ def test_a_limit_undoes_what_sessions_declined_because_of_it():
     assert again.declined_by == ()
 
 
-def test_who_names_a_time_and_refuses_again_is_not_believed_for_ever():
-    asked = held(failures=tried("quota", 3))
+def launches(words: Callable[[int], str], days: int = 1) -> list[int]:
+    """When one is tried that is refused each time, in milliseconds."""
+    asked, found = held(timeout=(days + 1) * DAY_MS), [NOW_MS]
+    while found[-1] < NOW_MS + days * DAY_MS:
+        refused = failed(asked, "quota", words(found[-1]), now_ms=found[-1])
+        again = after_failure(asked, refused, found[-1])
+        assert isinstance(again, Request), again
+        assert again.due_ms is not None
+        found.append(again.due_ms)
+        asked = again
+    return found
 
-    assert pause_s(asked, "quota", "retry-after: 1") >= TRY_PAUSES_S[3]
+
+def test_who_names_a_time_and_refuses_again_is_asked_a_few_dozen_times_a_day():
+    found = launches(lambda _now_ms: "limit reached; try again in 1s")
+
+    pauses = [(b - a) / 1000 for a, b in pairwise(found)]
+    assert len(found) < 40
+    assert pauses[0] < 5
+    assert all(b > 1.5 * a for a, b in pairwise(pauses[2:10])), pauses
+    assert max(pauses) <= 1.01 * LONGEST_LEAST_S
+
+
+def test_a_time_of_day_at_which_it_is_refused_again_is_not_tomorrow():
+    """The words stay the same, and the limit is over a few minutes late."""
+    from datetime import datetime
+
+    reset = datetime.fromtimestamp(NOW_MS // 60_000 * 60 + 120)  # noqa: DTZ006 - people's
+    reset_ms = int(reset.timestamp() * 1000)
+
+    found = launches(lambda _now_ms: f"session limit · resets {reset:%I:%M%p}")
+
+    soon = [at for at in found if reset_ms < at < reset_ms + 600_000]
+    assert len(soon) >= 4
+    assert soon[0] < reset_ms + 32_000
+
+
+def test_a_refusal_just_after_the_reset_does_not_end_a_request_of_a_day():
+    from datetime import datetime
+
+    reset = datetime.fromtimestamp(NOW_MS // 60_000 * 60)  # noqa: DTZ006 - people's
+
+    again = after(held(), "quota", f"session limit · resets {reset:%I:%M%p}")
+
+    assert isinstance(again, Request)
+    assert again.due_ms is not None
+    assert again.due_ms - NOW_MS < 60_000
 
 
 def test_a_pause_that_ends_after_the_deadline_is_not_begun():

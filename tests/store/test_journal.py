@@ -7,6 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from bridge.store import journal, rotating_log
 from bridge.store.journal import (
     KEPT_BYTES,
     MAX_BYTES,
@@ -87,6 +88,47 @@ def test_two_processes_that_find_it_full_lose_no_line(state):
     for name in "ab":
         assert {line["n"] for line in lines_about(state, name)} == {*range(lines)}
     assert sum(name.startswith("events.") for name in os.listdir(state.fd)) > 2
+
+
+def test_four_processes_lose_no_line_of_a_log_that_is_always_full(state, monkeypatch):
+    """Each finds it full after every few lines, often several at once."""
+    monkeypatch.setattr(journal, "MAX_BYTES", 2000)
+    lines = 1000
+
+    def fill(name: str) -> None:
+        for number in range(lines):
+            note(state, 1_800_000_000_000 + number, "claimed", name, n=number)
+
+    fork = multiprocessing.get_context("fork")
+    writers = [fork.Process(target=fill, args=(name,)) for name in "abcd"]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join()
+
+    for name in "abcd":
+        assert {line["n"] for line in lines_about(state, name)} == {*range(lines)}
+    assert not [name for name in os.listdir(state.fd) if "aside" in name]
+
+
+def test_a_log_with_one_older_name_keeps_two_full_files_of_lines(state):
+    """Who comes second does not move the new log over the one that was full."""
+    lines, size = 300, 4000
+
+    def fill(name: str) -> None:
+        for number in range(lines):
+            line = f"{name}{number:03}\n".encode()
+            rotating_log.append(state, "log", line, max_bytes=size, older="log.1")
+
+    fork = multiprocessing.get_context("fork")
+    writers = [fork.Process(target=fill, args=(name,)) for name in "abcd"]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join()
+
+    kept = rotating_log.read(state, "log.1", "log").split()
+    assert len({*kept}) == 4 * lines
 
 
 def test_the_oldest_files_go_when_it_is_too_large(state):

@@ -12,6 +12,7 @@ from bridge.api.wait import Waiter
 from bridge.errors import WaitTimeout
 from bridge.protocol.outcome import Outcome, Progress
 from bridge.protocol.status import Stage, ignore
+from bridge.protocol.usage import Usage
 from bridge.worker.serve_loop import serve
 
 if TYPE_CHECKING:
@@ -128,6 +129,74 @@ def test_a_cancel_between_two_tries_ends_it(store):
     assert len(turns.left) == 1
 
 
+OFF = "the agent was stopped before it answered: hostbridge was switched off"
+
+
+def test_nothing_is_tried_again_once_it_is_switched_off(store):
+    """The request ends as one that runs does, and at once: not when its pause does."""
+    from bridge.store.switch import switch_off
+
+    submit(store)
+    turns = Turns(Outcome(code="quota", detail="resets in 50 seconds"), GOOD)
+    served = new_worker(store, turns.executor)
+    served.on_stage = lambda stage: stage is Stage.PAUSED and switch_off(store)
+
+    served.see_through(A)
+
+    assert (failure(store).code, failure(store).message) == ("agent_stopped", OFF)
+    assert len(turns.left) == 1
+    assert response(store).completed_at - store.find(A).request.created_at < 50_000
+
+
+def test_who_asked_starts_nothing_more_once_it_is_switched_off(store):
+    from bridge.store.switch import switch_off
+
+    begun: list[str] = []
+
+    def fail(asked: Any, _control: Any) -> Outcome:
+        begun.append(asked.request_id)
+        switch_off(store)
+        return BROKEN
+
+    submit(store)
+    served = new_worker(store, Scripted(fail))
+
+    ended = Waiter(store, on_stage=ignore).one_or_serve(
+        A, served, after_s=0, timeout_s=60
+    )
+
+    assert ended.error is not None
+    assert (ended.error.code, ended.error.message) == ("agent_stopped", OFF)
+    assert begun == ["a"]
+
+
+def test_a_first_try_is_not_begun_while_it_is_switched_off(store):
+    from bridge.store.switch import switch_off
+
+    submit(store)
+    turns = Turns(GOOD)
+    switch_off(store)
+
+    new_worker(store, turns.executor).see_through(A)
+
+    assert failure(store).code == "agent_stopped"
+    assert len(turns.left) == 1
+
+
+def test_what_somebody_else_holds_is_not_ended_by_a_worker_that_is_off(store):
+    from storeworld import this_process
+
+    from bridge.store import Claimant
+    from bridge.store.switch import switch_off
+
+    submit(store)
+    store.claim_one(A, Claimant("other", this_process(), "claude"))
+    switch_off(store)
+
+    assert not new_worker(store, Turns().executor).serve(A)
+    assert folders_of(store, "a") == ["processing"]
+
+
 def test_a_server_goes_on_with_others_and_comes_back_in_time(store):
     submit(store)
     store.submit(
@@ -162,8 +231,8 @@ def test_each_try_counts_in_the_budget_of_its_session(store):
     mine = open_session(store)
     submit(store)
     turns = Turns(
-        Outcome("", "agent_error", "it broke", told_tokens=5),
-        Outcome(GOOD, told_tokens=7),
+        Outcome("", "agent_error", "it broke", told_usage=Usage(output_tokens=5)),
+        Outcome(GOOD, told_usage=Usage(output_tokens=7)),
     )
 
     new_worker(store, turns.executor, session=mine).see_through(A)
