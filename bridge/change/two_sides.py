@@ -56,7 +56,8 @@ class Sides:
                 known.add(path)
                 yield path
         for path in self.new.others():
-            if path not in known and self.scope.covers(path):
+            # A folder that was not looked into may have what counts.
+            if path not in known and (path.endswith(b"/") or self.scope.covers(path)):
                 yield path
 
 
