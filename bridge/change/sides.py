@@ -122,7 +122,8 @@ class Files:
         if path.endswith(b"/"):
             return Found(stat.S_IFDIR)
         staged = self._index.get(path)
-        if staged is None and old is not None and self._is_forgotten(path):
+        is_removed = staged is None and old is not None
+        if is_removed and self._ignored.is_ignored(os.fsdecode(path)):
             return None
         if staged is not None and staged.mode == SUBMODULE:
             return Found(staged.mode, staged.sha)
@@ -137,6 +138,10 @@ class Files:
         if isinstance(staged, IndexEntry) and self._is_staged(staged, facts):
             return Found(mode, staged.sha)
         is_old = old is not None and self._has_id(path, facts, old)
+        if is_removed and is_old:
+            # The next `git commit` deletes it. With another text it is a change: `git
+            # add -A` takes what is there.
+            return None
         return Found(mode, old.sha if old and is_old else None)
 
     def text(self, path: bytes, found: Found) -> bytes:
@@ -158,12 +163,9 @@ class Files:
     def _ignored(self) -> Ignored:
         return ignored_in(self._project, self._git.exclude if self._git else None)
 
-    def _is_forgotten(self, path: bytes) -> bool:
-        """Whether a file that was removed from the index stays out: git ignores it.
-
-        Otherwise the next `git add -A` or `git commit -a` takes what is there.
-        """
-        return bool(self._ignored.is_ignored(os.fsdecode(path)))
+    def is_removed(self, path: bytes) -> bool:
+        """Whether a file that the old side has is in the project, but not in git's."""
+        return path not in self._index
 
     def holds(self, path: bytes, found: Found | None) -> bool:
         """Whether the project has this file of another side, or none as that has."""
@@ -172,6 +174,9 @@ class Files:
             return found is None or found.mode == SUBMODULE
         if found is None or stat.S_IFMT(found.mode) != stat.S_IFMT(facts.st_mode):
             return False
+        staged = self._index.get(path)
+        if isinstance(staged, IndexEntry) and self._is_staged(staged, facts):
+            return staged.sha == found.sha
         return self._has_id(path, facts, found, any_line_ends=True)
 
     def _has_id(
