@@ -51,8 +51,10 @@ class Change:
         is_whole: whether the diff has everything; False if any of it was left out.
         scope: what was looked at; nothing in it is undecided any more.
         base, tip: the ids of the two commits; None for a side that is no commit.
-        is_in_files: whether the files that it touches lie in the project as they are
-            on its new side. Otherwise who reads or runs them sees something else.
+        is_in_files: whether the files of the project are those of its new side, and no
+            others. Otherwise who reads or runs them sees something else.
+        is_rest_in_files: whether all that was left out is named in `notes`, and is text
+            that an agent can read in the project.
     """
 
     diff: str
@@ -64,6 +66,7 @@ class Change:
     base: str | None = None
     tip: str | None = None
     is_in_files: bool = True
+    is_rest_in_files: bool = False
 
     def __str__(self) -> str:
         """For a prompt: the notes first, since a long diff would hide them."""

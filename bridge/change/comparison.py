@@ -5,6 +5,7 @@ named. A renamed file is one that went and one that came.
 """
 
 import os
+import stat
 import time
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from dulwich.patch import is_binary
 from bridge.change.change import Change, ChangedFile
 from bridge.change.diffs import (
     FileDiff,
-    differs,
     file_diff,
+    is_checkout_of,
     path_text,
     plain_text,
 )
@@ -42,6 +43,9 @@ _SHARE = 1 / 4
 # Less room than this is not used.
 _MIN_ROOM = 200
 _BINARY = "binary"
+_REMOVED = "git was told to forget it, and it is still there"
+_CONVERTED = "Every line ends with CRLF in the files, which is not in the diff"
+_AFTER = "what comes after its first"
 _LFS = b"version https://git-lfs.github.com/spec/v1\n"
 
 
@@ -73,16 +77,22 @@ class _Comparison:
         # Why something is left out -> the paths.
         self._left_out: dict[str, list[str]] = {}
         self._files: list[ChangedFile] = []
+        # Whose line endings are others in the files.
+        self._converted: list[str] = []
         self._more_files = 0
         self._path_chars = 0
-        self._is_in_files = True
+        # Whether all that is left out is text that who reads the project finds there.
+        self._is_rest_in_files = True
 
     def result(self) -> Change:
         is_all = self._look_at_all()
+        is_in_files = is_all and self._is_in_project()
         notes = [
             f"Left out, {why}: {_listed(paths)}"
             for why, paths in self._left_out.items()
         ]
+        if self._converted:
+            notes.append(f"{_CONVERTED}: {_listed(self._converted)}")
         if not is_all:
             notes.insert(0, "The time for reading the change was up: there may be more")
         if not self._diffs and not notes:
@@ -96,8 +106,23 @@ class _Comparison:
             scope=self._sides.scope,
             base=self._sides.base,
             tip=self._sides.tip,
-            is_in_files=is_all and self._is_in_files,
+            is_in_files=is_in_files,
+            is_rest_in_files=is_all and is_in_files and self._is_rest_named,
         )
+
+    @property
+    def _is_rest_named(self) -> bool:
+        """Whether each file of which something is left out is text, and is named."""
+        is_named = all(len(paths) <= MAX_NAMED for paths in self._left_out.values())
+        return is_named and self._is_rest_in_files and not self._more_files
+
+    def _is_in_project(self) -> bool:
+        """Whether who reads or runs the files of the project has the new side."""
+        try:
+            with within(self._until_s - time.monotonic()):
+                return self._sides.is_in_project()
+        except TooSlow:
+            return False
 
     def _look_at_all(self) -> bool:
         """Compare every file; False if the time was up before the end."""
@@ -139,17 +164,26 @@ class _Comparison:
             raise LeftOut("a merge has left it open")
         if is_secret(os.fsdecode(path).split("/")):
             raise LeftOut("it may hold secrets")
-        if self._size >= self._max_chars - _MIN_ROOM:
-            # A tool may have made a whole folder of files.
+        is_over = self._size >= self._max_chars - _MIN_ROOM
+        if is_over and len(self._left_out.get(self._over, ())) >= MAX_NAMED:
+            # A tool may have made a whole folder of files: these are not even named.
             raise LeftOut(self._over)
         before, after = self._texts(path, old, new)
-        is_exact = new is None or new.sha is not None
         modes = old.mode if old else PLAIN, new.mode if new else PLAIN
         is_both = before is not None and after is not None and modes[0] == modes[1]
-        if is_both and not differs(before or b"", after or b"", is_exact=is_exact):
+        if is_both and before == after:
             return
         if hidden := _why_not_shown(before, after):
             raise LeftOut(hidden)
+        if is_over:
+            raise LeftOut(self._over)
+        is_exact = (
+            new is None
+            or new.sha is not None
+            or not is_checkout_of(before or b"", after or b"")
+        )
+        if not is_exact:
+            self._converted.append(path_text(path))
         diff = file_diff(path, before, after, modes=modes, is_exact=is_exact)
         self._add(path, old, new, diff)
 
@@ -171,21 +205,38 @@ class _Comparison:
         most = self._max_chars // _FILE_SHARE
         if len(text) > most:
             text = text[:most].rpartition("\n")[0]
-            why = f"what comes after its first {most:,} characters"
+            why = f"{_AFTER} {most:,} characters"
         if self._size + len(text) > self._max_chars:
             why = self._over
         else:
             self._size += len(text) + 1
             self._diffs.append(text)
         if why is not None:
-            self._left_out.setdefault(why, []).append(path_text(path))
+            self._name(path, new, why)
+        if (
+            old
+            and new
+            and self._sides.is_new_in_files
+            and (self._sides.files.is_removed(path))
+        ):
+            self._name(path, new, _REMOVED)
         self._list(path, old, new, diff, is_shown=why is None)
 
     def _leave_out(
         self, path: bytes, old: Found | None, new: Found | None, why: str
     ) -> None:
-        self._left_out.setdefault(why, []).append(path_text(path))
+        self._name(path, new, why)
         self._list(path, old, new, None, is_shown=False, is_binary=why == _BINARY)
+
+    def _name(self, path: bytes, new: Found | None, why: str) -> None:
+        """Name a file of which something is left out."""
+        named = path_text(path)
+        self._left_out.setdefault(why, []).append(named)
+        is_text = why == self._over or why.startswith(_AFTER)
+        is_file = new is not None and stat.S_ISREG(new.mode)
+        # Another name than its own is one that nobody can open.
+        if not (is_text and is_file and os.fsencode(named) == path):
+            self._is_rest_in_files = False
 
     def _list(
         self,
@@ -198,9 +249,6 @@ class _Comparison:
         is_binary: bool = False,
     ) -> None:
         """List a file among those that differ."""
-        sides = self._sides
-        if not sides.is_new_in_files and not sides.files.holds(path, new):
-            self._is_in_files = False
         name = plain_text(path)
         self._path_chars += len(name)
         if len(self._files) >= MAX_FILES or self._path_chars > MAX_PATH_CHARS:

@@ -17,15 +17,15 @@ class FileDiff(NamedTuple):
     removed: int
 
 
-def differs(old: bytes, new: bytes, *, is_exact: bool = False) -> bool:
-    """Whether two texts differ in more than their line endings.
+def is_checkout_of(old: bytes, new: bytes) -> bool:
+    """Whether git may have written the line endings of `new`, which has other changes.
 
-    Those of the files depend on a setting that is not read here. With `is_exact`, as
-    from commit to commit, they count.
+    A setting that is not read here has it end all lines with CRLF. Any other mixture,
+    or nothing but other line endings, is somebody's change.
     """
-    if is_exact or old == new:
-        return old != new
-    return _unix(old) != _unix(new)
+    ends = new.count(b"\r\n")
+    is_all = 0 < ends == new.count(b"\n") and b"\n" in old and b"\r\n" not in old
+    return is_all and _unix(new) != old
 
 
 def file_diff(
@@ -38,7 +38,7 @@ def file_diff(
 ) -> FileDiff:
     """The diff of one file; None means that there is no file.
 
-    `modes` are those of both sides, `is_exact` is as for `differs`.
+    `modes` are those of both sides. With `is_exact` line endings count.
     """
     name = path_text(path)
     before = "/dev/null" if old is None else f"a/{name}"

@@ -267,6 +267,11 @@ def _check_own_objects(objects: Path) -> None:
     for folder in (objects, objects / "pack"):
         for name in os.listdir(folder) if folder.is_dir() else ():
             check_inside(folder, name)
+    for folder in objects.glob("[0-9a-f][0-9a-f]"):
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    raise Unreadable(f"{entry.path} is a link, and no object")
 
 
 def check_ref(folder: Path, common: Path, name: bytes) -> None:

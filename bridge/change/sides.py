@@ -7,12 +7,20 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from dulwich.index import IndexEntry
 
-from bridge.change.project_files import stat_at, text_at, untracked
+from bridge.change.project_files import (
+    Ignored,
+    ignored_in,
+    stat_at,
+    text_at,
+    untracked,
+    why_closed,
+)
 from bridge.change.repository import Entry, Repository, is_to_be_added
 from bridge.change.scope import Scope
 
@@ -100,17 +108,22 @@ class Files:
         return self._index.keys()
 
     def others(self) -> Iterator[bytes]:
-        """The paths of new files, without those that git ignores."""
-        exclude = self._git.exclude if self._git else None
+        """The paths of new files, without those that git ignores.
+
+        A folder whose files are not looked for has a slash at its end.
+        """
+        known = {path: entry.mode for path, entry in self._index.items()}
         return untracked(
-            self._project, self._index.keys(), exclude, reaches=self._scope.reaches
+            self._project, known, self._ignored, reaches=self._scope.reaches
         )
 
     def find(self, path: bytes, old: Found | None) -> Found | None:
         """The file at a path."""
+        if path.endswith(b"/"):
+            return Found(stat.S_IFDIR)
         staged = self._index.get(path)
-        if staged is None and old is not None:
-            # Removed from the index: that is a deletion, whatever is still there.
+        is_removed = staged is None and old is not None
+        if is_removed and self._ignored.is_ignored(os.fsdecode(path)):
             return None
         if staged is not None and staged.mode == SUBMODULE:
             return Found(staged.mode, staged.sha)
@@ -125,6 +138,10 @@ class Files:
         if isinstance(staged, IndexEntry) and self._is_staged(staged, facts):
             return Found(mode, staged.sha)
         is_old = old is not None and self._has_id(path, facts, old)
+        if is_removed and is_old:
+            # The next `git commit` deletes it. With another text it is a change: `git
+            # add -A` takes what is there.
+            return None
         return Found(mode, old.sha if old and is_old else None)
 
     def text(self, path: bytes, found: Found) -> bytes:
@@ -132,12 +149,23 @@ class Files:
         if found.sha is not None:
             # As git has it: the file may have other line ends, or not be checked out.
             return _text_of(self._git, self._index[path])
+        if path.endswith(b"/"):
+            folder = os.fsdecode(path.removesuffix(b"/"))
+            raise LeftOut(why_closed(self._project, folder) or "a folder that is gone")
         facts = stat_at(self._project, path)
         text = None if facts is None else text_at(self._project, path, MAX_FILE_BYTES)
         if text is None:
             is_file = facts is not None and stat.S_ISREG(facts.st_mode)
             raise LeftOut(f"changed, {'too large' if is_file else 'no plain file'}")
         return text
+
+    @cached_property
+    def _ignored(self) -> Ignored:
+        return ignored_in(self._project, self._git.exclude if self._git else None)
+
+    def is_removed(self, path: bytes) -> bool:
+        """Whether a file that the old side has is in the project, but not in git's."""
+        return path not in self._index
 
     def holds(self, path: bytes, found: Found | None) -> bool:
         """Whether the project has this file of another side, or none as that has."""
@@ -146,6 +174,9 @@ class Files:
             return found is None or found.mode == SUBMODULE
         if found is None or stat.S_IFMT(found.mode) != stat.S_IFMT(facts.st_mode):
             return False
+        staged = self._index.get(path)
+        if isinstance(staged, IndexEntry) and self._is_staged(staged, facts):
+            return staged.sha == found.sha
         return self._has_id(path, facts, found, any_line_ends=True)
 
     def _has_id(
@@ -183,8 +214,12 @@ class Files:
             stat.S_IFMT(staged.mode) == stat.S_IFMT(facts.st_mode)
             and staged.size == facts.st_size & 0xFFFFFFFF
             and staged.mtime == divmod(facts.st_mtime_ns, 10**9)
+            # Anybody can set the time of a file back; not this one. An index that does
+            # not know it has 0, and then the file is read.
+            and staged.ctime == divmod(facts.st_ctime_ns, 10**9)
+            and staged.ino == facts.st_ino & 0xFFFFFFFF
             # A file as old as the index may have been written again since.
-            and facts.st_mtime_ns < self._git.index_ns
+            and max(facts.st_mtime_ns, facts.st_ctime_ns) < self._git.index_ns
             and not is_to_be_added(staged)
         )
 

@@ -23,7 +23,7 @@ class Sides:
     Attributes:
         scope: what was asked, decided.
         old, new: the sides.
-        files: the files of the project, whatever `new` is.
+        files: the files of the project, whatever `new` is; all of them, if it is not.
         unmerged: paths that a merge has left open, where that matters.
         base, tip: the ids of the commits; None for a side that is none.
     """
@@ -41,6 +41,18 @@ class Sides:
         """Whether the new side is the files of the project."""
         return self.new is self.files
 
+    def is_in_project(self) -> bool:
+        """Whether the files of the project are the whole new side, and nothing else.
+
+        Another file that differs, or is new, would have commands judge other code.
+        """
+        if self.is_new_in_files:
+            return True
+        paths = {*self.new.known(), *self.files.known()}
+        if not all(self.files.holds(path, self.new.find(path, None)) for path in paths):
+            return False
+        return next(self.files.others(), None) is None
+
     @property
     def nothing(self) -> str:
         """What is said if the two are the same."""
@@ -56,7 +68,8 @@ class Sides:
                 known.add(path)
                 yield path
         for path in self.new.others():
-            if path not in known and self.scope.covers(path):
+            # A folder that was not looked into may have what counts.
+            if path not in known and (path.endswith(b"/") or self.scope.covers(path)):
                 yield path
 
 
@@ -86,7 +99,8 @@ def _whole_files(project: Path, scope: Scope) -> Sides:
 
 
 def _compared(project: Path, git: Repository, scope: Scope) -> Sides:
-    files = Files(project, git, scope)
+    is_new_in_files = scope.tip is None and scope.kind != "staged"
+    files = Files(project, git, scope if is_new_in_files else Scope())
     base = None
     if scope.base != "HEAD" or scope.tip is not None or git.head_id is not None:
         base = get_commit(git, scope.base)

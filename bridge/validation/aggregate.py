@@ -6,17 +6,19 @@
 | any validator rejects | REJECTED |
 | no validator at all | NEEDS_REVIEW |
 | any is in doubt, has failed or asks for a review | NEEDS_REVIEW |
-| the change was not read whole, and they could not read the rest | NEEDS_REVIEW |
+| the change was not read whole, and they could not read all the rest | NEEDS_REVIEW |
 | otherwise: all of them approve | APPROVED |
 """
 
 from collections.abc import Sequence
 
 from bridge.change.change import Change
+from bridge.protocol.wording import line_of
 from bridge.validation.answers import ORDER
 from bridge.validation.report import Validation, ValidatorReport, Verdict
 
 MAX_PATHS = 100
+_MAX_REST = 300
 
 
 def validation_of(
@@ -30,8 +32,8 @@ def validation_of(
     """What validators say of a change, and the verdict of all.
 
     `can_read` says whether every one of them can read the files themselves, which makes
-    up for what the diff leaves out, if the files are the change. `duration` is in
-    milliseconds.
+    up for what the diff leaves out if all of it is named, and is text in the project.
+    `duration` is in milliseconds.
     """
     verdict, reasons = decide(change, reports, can_read=can_read)
     return Validation(
@@ -58,9 +60,11 @@ def decide(
         found.append((Verdict.NEEDS_REVIEW, "no validator was asked"))
     for report in reports:
         found += _of_report(report)
-    could_read = can_read and change.is_in_files and change.files
+    could_read = can_read and change.is_rest_in_files and change.files
     if not change.is_whole and not could_read:
         why = "the validators were not shown the whole change"
+        rest = line_of("; ".join(change.notes), _MAX_REST)
+        why = f"{why}: {rest}" if rest else why
         found.append((Verdict.NEEDS_REVIEW, why))
     worst = max((each for each, _ in found), key=ORDER.index, default=Verdict.APPROVED)
     return worst, tuple(why for verdict, why in found if verdict is worst)

@@ -37,8 +37,13 @@ _AGENTS = re.compile(
     r"copilot-instructions\.md|\.cursorrules|\.windsurfrules"
 )
 _AGENT_FOLDERS = frozenset(
-    {".claude", ".bridge", ".claude-plugin", ".cursor", ".windsurf", ".codex"}
-)
+    {
+        ".claude", ".bridge", ".claude-plugin", ".cursor", ".windsurf", ".codex",
+        "skills", "prompts",
+    }
+)  # fmt: skip
+# Prose in these folders is what an agent is told.
+_TOLD = re.compile(r"(.*/)?(agents|commands)/.*\.(md|markdown|txt)", re.S)
 _BY_NAME: tuple[tuple[Kind, re.Pattern[str], frozenset[str]], ...] = (
     ("tests", _TESTS, _TEST_FOLDERS),
     ("build", _BUILD, _BUILD_FOLDERS),
@@ -72,6 +77,8 @@ def kinds_of(file: ChangedFile) -> frozenset[Kind]:
         for kind, pattern, kept in _BY_NAME
         if pattern.fullmatch(name) or not kept.isdisjoint(folders)
     }
+    if _TOLD.fullmatch(path):
+        found.add("agents")
     is_docs = not found and file.is_plain and _DOCS.fullmatch(name) is not None
     if _SECURITY.search(path) and not is_docs:
         found.add("security")

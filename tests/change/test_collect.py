@@ -165,10 +165,38 @@ def test_a_large_change_names_what_is_left_out(project):
     )
 
 
-def test_ends_of_lines_are_no_change(project):
-    """They are a setting, and settings are not read."""
+def test_ends_of_lines_are_shown(project):
+    """A script whose first line ends with CRLF does not start."""
     (project / "b.txt").write_bytes(b"b\r\n")
+    (project / "new.sh").write_bytes(b"#!/bin/sh\r\n")
+    (project / "src" / "a.py").write_bytes(b"one\r\ntwo\nthree\n")
 
+    diff, notes = told(project)
+
+    assert "-b\n+b\r" in diff
+    assert "+#!/bin/sh\r" in diff
+    assert "-one\n+one\r\n two" in diff
+    assert notes == ()
+
+
+def test_ends_of_lines_that_a_checkout_may_have_made_are_named(project):
+    """They are a setting, and settings are not read."""
+    (project / "src" / "a.py").write_bytes(b"one\r\n2\r\nthree\r\n")
+
+    diff, notes = told(project)
+
+    assert diff.endswith("@@ -1,3 +1,3 @@\n one\n-two\n+2\n three")
+    assert notes == (
+        "Every line ends with CRLF in the files, which is not in the diff: src/a.py",
+    )
+
+
+def test_a_checkout_with_other_ends_of_lines_is_no_change(project):
+    git(project, "config", "core.autocrlf", "true")
+    (project / "b.txt").unlink()
+    git(project, "checkout", "-q", "b.txt")
+
+    assert (project / "b.txt").read_bytes() == b"b\r\n"
     assert told(project) == NOTHING
 
 

@@ -180,3 +180,16 @@ def test_ten_thousand_files_are_counted_and_not_all_listed(repo):
     assert len(change.files) + change.more_files == 3000
     assert len(change.files) == 2000
     assert not change.is_whole
+
+
+def test_a_loose_object_that_is_a_link_is_refused(repo, tmp_path):
+    """It could be the text of another repository."""
+    found = repo.git("rev-parse", "HEAD:a").strip()
+    file = repo.folder / ".git" / "objects" / found[:2] / found[2:]
+    file.rename(tmp_path / "other")
+    file.symlink_to(tmp_path / "other")
+
+    change = read_change(repo.folder)
+
+    assert not change.is_whole
+    assert "is a link, and no object" in change.notes[0]

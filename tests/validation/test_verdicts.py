@@ -213,7 +213,10 @@ APPROVES = weighed(read("a", GOOD))
 ASKS = weighed(read("b", {**GOOD, "verdict": "NEEDS_REVIEW", "summary": "see x"}))
 REJECTS = weighed(read("c", {**GOOD, "verdict": "REJECTED", "summary": "no"}))
 FAILED = no_report("d", "it did not answer", code="timeout")
-PARTLY = replace(CHANGED, is_whole=False, notes=("Left out, binary: x",))
+PARTLY = replace(
+    CHANGED, is_whole=False, notes=("Left out, over 9: x",), is_rest_in_files=True
+)
+UNSEEN = "the validators were not shown the whole change: Left out, over 9: x"
 
 
 @pytest.mark.parametrize(
@@ -231,14 +234,14 @@ PARTLY = replace(CHANGED, is_whole=False, notes=("Left out, binary: x",))
             [APPROVES],
             False,
             "NEEDS_REVIEW",
-            ("the validators were not shown the whole change",),
+            (UNSEEN,),
         ),
         (
-            replace(PARTLY, is_in_files=False),
+            replace(PARTLY, is_rest_in_files=False),
             [APPROVES],
             True,
             "NEEDS_REVIEW",
-            ("the validators were not shown the whole change",),
+            (UNSEEN,),
         ),
         (
             Change("", ("Nothing differs",)),
@@ -254,7 +257,7 @@ PARTLY = replace(CHANGED, is_whole=False, notes=("Left out, binary: x",))
             "NEEDS_REVIEW",
             (
                 "no validator was asked",
-                "the validators were not shown the whole change",
+                "the validators were not shown the whole change: It could not be read",
             ),
         ),
     ],

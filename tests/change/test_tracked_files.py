@@ -1,0 +1,131 @@
+"""Tracked files: nothing that git would commit is taken for unchanged."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import gitworld
+import pytest
+
+from bridge.change.collect import read_change
+from bridge.change.comparison import MAX_NAMED
+from bridge.change.scope import parse_scope
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bridge.change.change import Change
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> gitworld.Repository:
+    return gitworld.Repository(tmp_path / "app")
+
+
+def read(
+    repo: gitworld.Repository, *words: str, staged: bool = False, **options: int
+) -> Change:
+    scope = parse_scope(words, staged=staged, project=str(repo.folder))
+    return read_change(repo.folder, scope, timeout_s=30, **options)
+
+
+def test_a_change_of_the_same_size_and_time_is_shown(repo):
+    facts = (repo.folder / "a").stat()
+    time.sleep(0.05)
+    repo.git("commit", "-q", "--allow-empty", "-m", "later")
+    repo.write("new", "x\n")
+    repo.git("add", "new")
+    repo.write("a", "one\nTWO\nthree\n")
+    os.utime(repo.folder / "a", ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+    assert "+TWO" in read(repo, "--", "a").diff
+
+
+def test_a_removed_file_that_is_still_there_is_a_change_of_it(repo):
+    repo.git("rm", "-q", "--cached", "a")
+    repo.write("a", "evil\n")
+
+    change = read(repo)
+
+    assert "+evil" in change.diff
+    assert [(f.path, f.is_deleted) for f in change.files] == [("a", False)]
+    assert change.notes == (
+        "Left out, git was told to forget it, and it is still there: a",
+    )
+
+
+def test_a_removed_file_that_is_ignored_now_is_deleted(repo):
+    repo.git("rm", "-q", "--cached", "a")
+    repo.write("a", "mine\n")
+    repo.write(".gitignore", "/a\n")
+
+    change = read(repo, "--", "a")
+
+    assert [(f.path, f.is_deleted) for f in change.files] == [("a", True)]
+    assert change.is_whole
+
+
+def test_text_that_is_named_can_be_read_in_the_project(repo):
+    repo.write("a", "words\n" * 2000)
+
+    change = read(repo, max_chars=3000)
+
+    assert not change.is_whole
+    assert change.is_rest_in_files
+
+
+@pytest.mark.parametrize(
+    "what", ["binary", "secret", "large", "many", "text", "repository", "name"]
+)
+def test_what_cannot_be_read_in_the_project(repo, what):
+    for number in range(3):
+        repo.write(f"a{number}", f"word {number}\n" * 300)
+    if what == "binary":
+        (repo.folder / "k").write_bytes(b"\0\1")
+    if what == "secret":
+        repo.write(".env", "x\n")
+    if what == "large":
+        repo.write("k", "x\n" * 400_000)
+    if what == "many":
+        for number in range(MAX_NAMED + 1):
+            repo.write(f"k{number}", "x\n")
+    if what == "repository":
+        gitworld.Repository(repo.folder / "k")
+    if what == "name":
+        repo.write("k\n", "x\n")
+
+    change = read(repo, max_chars=600)
+
+    assert not change.is_whole
+    assert change.files
+    assert change.is_rest_in_files is (what == "text")
+
+
+def test_commands_would_run_on_other_files_than_a_commit_has(repo):
+    repo.write("a", "two\n")
+    repo.commit("second")
+    assert read(repo, "HEAD~1..HEAD").is_in_files
+    assert read(repo, "HEAD~1..HEAD", "--", "a").is_in_files
+
+    repo.write("folder/b", "other\n")
+    assert not read(repo, "HEAD~1..HEAD").is_in_files
+    assert not read(repo, "HEAD~1..HEAD", "--", "a").is_in_files
+
+    repo.git("checkout", "-q", "folder/b")
+    repo.write("sitecustomize.py", "evil\n")
+    assert not read(repo, "HEAD~1..HEAD").is_in_files
+
+
+def test_commands_would_run_on_other_files_than_what_is_staged(repo):
+    repo.write("a", "two\n")
+    repo.git("add", "a")
+    assert read(repo, staged=True).is_in_files
+
+    repo.write("folder/b", "other\n")
+    assert not read(repo, staged=True).is_in_files
+
+    repo.git("checkout", "-q", "folder/b")
+    repo.write("new.py", "x\n")
+    assert not read(repo, staged=True).is_in_files
