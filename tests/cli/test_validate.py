@@ -68,6 +68,62 @@ def test_sarif_is_written_beside(changed, host):
     assert (ran.code, log["version"]) == (0, "2.1.0")
 
 
+def test_an_earlier_log_is_replaced(changed, host):
+    validate(changed, host, *ONE, "--sarif", "out.sarif")
+
+    ran, _ = validate(
+        changed, host, *ONE, "--sarif", "out.sarif", validator_logic=[REJECTED]
+    )
+
+    (run,) = json.loads((changed.folder / "out.sarif").read_text())["runs"]
+    assert (ran.code, run["properties"]["verdict"]) == (1, "REJECTED")
+
+
+def a_source(folder):
+    return folder / "shop.py"
+
+
+def a_link(folder):
+    (folder / "out.sarif").symlink_to("shop.py")
+    return folder / "out.sarif"
+
+
+def a_folder(folder):
+    (folder / "out.sarif").mkdir()
+    return folder / "out.sarif"
+
+
+def in_no_folder(folder):
+    return folder / "nowhere" / "out.sarif"
+
+
+def of_another_tool(folder):
+    log = '{\n  "$schema": "https://json.schemastore.org/sarif-2.1.0.json"\n}'
+    (folder / "out.sarif").write_text(log)
+    return folder / "out.sarif"
+
+
+@pytest.mark.parametrize(
+    "place", [a_source, a_link, a_folder, in_no_folder, of_another_tool]
+)
+@pytest.mark.parametrize(
+    ("said", "code", "word"), [(APPROVED, 2, "approved"), (REJECTED, 1, "rejected")]
+)
+def test_where_no_log_can_be_written_the_verdict_is_said(
+    changed, host, place, said, code, word
+):
+    """Whatever stands there stays, and what could not be written is no success."""
+    file = place(changed.folder)
+    before = file.read_text() if file.is_file() else None
+
+    ran, _ = validate(changed, host, *ONE, "--sarif", str(file), validator_logic=[said])
+
+    assert (ran.code, ran.out.partition(":")[0]) == (code, word)
+    assert str(file) in ran.err
+    assert (file.read_text() if file.is_file() else None) == before
+    assert (changed.folder / "shop.py").read_text() == "def price(): return 2\n"
+
+
 def test_an_empty_change_fails_no_hook_and_is_not_approved(changed, host):
     (changed.folder / "shop.py").write_text("def price(): return 1\n")
 
