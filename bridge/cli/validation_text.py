@@ -131,12 +131,13 @@ def _own_reasons(found: Validation) -> list[str]:
 
 def _report_line(report: ValidatorReport) -> Line:
     took = f" ({span(report.duration_s)})" if report.duration else ""
-    degraded = ", degraded" if report.degraded else ""
+    how = ", degraded" if report.degraded else ""
+    how += ", by hand" if report.by_hand else ""
     said = _short(report.summary)
     return (
         f"{visible(report.validator)}: ",
         Styled(_WORDS[report.verdict], _COLOURS[report.verdict]),
-        f"{degraded}{took}{f': {said}' if said else ''}",
+        f"{how}{took}{f': {said}' if said else ''}",
     )
 
 

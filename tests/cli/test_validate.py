@@ -7,6 +7,9 @@ import json
 import pytest
 from validatorworld import APPROVED, REJECTED, UNDECIDED, Validators, change
 
+from bridge.cli.validation_text import validation_lines
+from bridge.validation.report import Validation, ValidatorReport, Verdict
+
 pytestmark = pytest.mark.usefixtures("beside")
 ONE = ("--with", "validator-logic")
 TWO = ("--with", "validator-logic,validator-security")
@@ -49,6 +52,15 @@ def test_who_cannot_decide_ends_with_a_code_of_its_own(changed, host):
     ran, _ = validate(changed, host, *TWO, validator_logic=[UNDECIDED])
 
     assert (ran.code, ran.out.partition(":")[0]) == (8, "needs review")
+
+
+def test_an_answer_by_hand_is_shown_as_one():
+    report = ValidatorReport(validator="validator-logic", by_hand=True)
+    found = Validation(verdict=Verdict.NEEDS_REVIEW, reports=(report,))
+
+    lines = ["".join(map(str, line)) for line in validation_lines(found)]
+
+    assert any(line.endswith(", by hand") for line in lines), lines
 
 
 def test_json_is_one_object_with_typed_reports(changed, host):
