@@ -157,7 +157,8 @@ def build_lines(done: BuildResult) -> Iterator[Line]:
     if done.task:
         yield f"handed over as task {done.task}: hostbridge task show '{done.task}'"
     if done.branch:
-        yield f"on branch {done.branch}: git merge {done.branch}"
+        way = f": git merge {done.branch}" if done.is_approved else ", not approved"
+        yield f"on branch {done.branch}{way}"
 
 
 def _short(text: str) -> str:
