@@ -22,6 +22,7 @@ class ChangedFile:
 
     Attributes:
         path: relative to the project; a byte that is not UTF-8 as `\xe9`.
+        raw: the bytes of a path that is not UTF-8, in hexadecimal; otherwise empty.
         added, removed: lines; None if they were not counted.
         is_new, is_deleted: whether it is only on the new side, or only on the old one.
         is_binary: whether it is no text.
@@ -37,6 +38,12 @@ class ChangedFile:
     is_binary: bool = False
     is_shown: bool = True
     is_plain: bool = True
+    raw: str = ""
+
+    @property
+    def name(self) -> bytes:
+        """The path as it is on disk: two may be shown alike."""
+        return bytes.fromhex(self.raw) if self.raw else self.path.encode()
 
 
 @dataclass(frozen=True, slots=True)

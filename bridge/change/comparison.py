@@ -262,6 +262,7 @@ class _Comparison:
                 is_new=old is None,
                 is_deleted=new is None,
                 is_binary=is_binary,
+                raw="" if plain_text(path).encode() == path else path.hex(),
                 is_shown=is_shown,
                 is_plain=new is None or new.mode == PLAIN,
             )

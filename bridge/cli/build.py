@@ -11,8 +11,9 @@ committed before and is not touched is not looked at.
 one more round. Ctrl-C pauses it, and `hostbridge run --resume RUN` goes on with it, as
 after a kill.
 
-Exit codes: 0 approved; 1 rejected, or the run failed; 8 needs review; 4 nobody could
-take it; 5 its time was over; 6 begun, cannot wait here; 130 interrupted.
+Exit codes: 0 approved; 1 rejected, or the run failed; 8 needs review; 2 called wrongly,
+or approved and --sarif could not be written; 4 nobody could take it; 5 its time was
+over; 6 begun, cannot wait here; 130 interrupted.
 
 For example:
   hostbridge build "Orders can be exported as CSV"
@@ -130,6 +131,7 @@ def command(options: Namespace) -> int:
         lambda on_change: bridge.build_and_validate(task, on_change=on_change, **given),
         as_json=options.as_json,
     )
+    code = end_of_build(bridge, done, as_json=options.as_json)
     if options.sarif and done.rounds:
-        write_sarif(options.sarif, done.rounds[-1])
-    return end_of_build(bridge, done, as_json=options.as_json)
+        return write_sarif(options.sarif, done.rounds[-1], code)
+    return code

@@ -2,7 +2,8 @@
 
 The form of the answer is checked like an agent's; a person needs no evidence. The
 answer is marked `route: manual`. A request that a session is working on cannot be
-answered by hand: cancel it first, or wait.
+answered by hand: cancel it first, or wait. Inside a Claude Code session it is refused:
+its model would answer for others, such as a validator of what it wrote.
 
 For example:
   id=$(hostbridge submit "Is it Friday?")
@@ -20,6 +21,7 @@ from bridge.cli.options import AS_JSON, ID, option
 from bridge.cli.output import record, say_result
 from bridge.cli.which_request import which
 from bridge.errors import InvalidRequest
+from bridge.host.session_above import only_by_hand
 
 OPTIONS = (
     ID,
@@ -37,6 +39,7 @@ OPTIONS = (
 def command(options: Namespace) -> None:
     """Respond and say so."""
     bridge = Bridge.open()
+    only_by_hand(bridge.settings, bridge.store, "hostbridge respond")
     request_id = which(bridge, options.request_id)
     bridge.status(request_id)
     result = bridge.respond(request_id, _answer(options.file))

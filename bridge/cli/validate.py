@@ -9,7 +9,8 @@ A validator that fails, does not answer in time, has seen too little or was not 
 approves nothing. Of an empty change nobody is asked, and nothing is approved.
 
 Exit codes: 0 approved, or nothing to validate; 1 rejected; 8 needs review: a person has
-to decide; 4 nobody could take it; 6 begun, cannot wait here; 130 interrupted.
+to decide; 2 called wrongly, or approved and --sarif could not be written; 4 nobody
+could take it; 6 begun, cannot wait here; 130 interrupted.
 
 For example:
   hostbridge validate --staged
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge.api.bridge import Bridge
+from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, SESSION, WHO, option, switch, timeout
 from bridge.cli.run_shown import shown
 from bridge.cli.validation_text import end_of_validation
@@ -67,7 +69,7 @@ SARIF = option(
     metavar="FILE",
     completes="file",
     type=Path,
-    help="Write the issues as SARIF, too, for editors and CI.",
+    help="Write the issues as SARIF, too; only an earlier log of ours is replaced.",
 )
 OPTIONS = (
     option(
@@ -109,9 +111,8 @@ def command(options: Namespace) -> int:
         lambda on_change: bridge.validate(scope, on_change=on_change, **given),
         as_json=options.as_json,
     )
-    if options.sarif:
-        write_sarif(options.sarif, found)
-    return end_of_validation(bridge, found, as_json=options.as_json)
+    code = end_of_validation(bridge, found, as_json=options.as_json)
+    return write_sarif(options.sarif, found, code) if options.sarif else code
 
 
 def named(options: Namespace) -> list[str] | None:
@@ -120,12 +121,26 @@ def named(options: Namespace) -> list[str] | None:
     return [each for each in names if each] if options.validators else None
 
 
-def write_sarif(file: Path, found: Validation) -> None:
-    """Write a validation as SARIF."""
+def write_sarif(file: Path, found: Validation, code: int) -> int:
+    """Write a validation as SARIF, after its verdict was printed; the exit code.
+
+    A log that cannot be written is no success. Any other end keeps its code.
+    """
     from importlib.metadata import version
 
+    from bridge.cli.error_report import complain_of
     from bridge.cli.output import json_text
+    from bridge.errors import InvalidRequest
+    from bridge.report.report_file import write
     from bridge.validation.sarif import sarif_of
 
     log = sarif_of(found, version=version("hostbridge"))
-    file.write_text(json_text(log, pretty=True) + "\n")
+    text = json_text(log, pretty=True) + "\n"
+    # The driver's name comes first in it, so that what begins so is a log of ours.
+    begin, name, _ = text.partition('"name": "hostbridge"')
+    try:
+        write(file, text, begin + name, mode=0o666)
+    except InvalidRequest as exc:
+        complain_of(exc)
+        return code or Exit.USAGE
+    return code

@@ -132,12 +132,13 @@ def _own_reasons(found: Validation) -> list[str]:
 
 def _report_line(report: ValidatorReport) -> Line:
     took = f" ({span(report.duration_s)})" if report.duration else ""
-    degraded = ", degraded" if report.degraded else ""
+    how = ", degraded" if report.degraded else ""
+    how += ", by hand" if report.by_hand else ""
     said = _short(report.summary)
     return (
         f"{visible(report.validator)}: ",
         Styled(_WORDS[report.verdict], _COLOURS[report.verdict]),
-        f"{degraded}{took}{f': {said}' if said else ''}",
+        f"{how}{took}{f': {said}' if said else ''}",
     )
 
 
@@ -157,7 +158,8 @@ def build_lines(done: BuildResult) -> Iterator[Line]:
     if done.task:
         yield f"handed over as task {done.task}: hostbridge task show '{done.task}'"
     if done.branch:
-        yield f"on branch {done.branch}: git merge {done.branch}"
+        way = f": git merge {done.branch}" if done.is_approved else ", not approved"
+        yield f"on branch {done.branch}{way}"
 
 
 def _short(text: str) -> str:

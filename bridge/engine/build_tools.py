@@ -38,6 +38,7 @@ class Calling(NamedTuple):
     now_ms: int
 
 
+_WRITTEN = "the files have changed while they were looked at"
 _YES = frozenset({"y", "yes", "ok", "okay", "approve", "approved", "lgtm"})
 
 
@@ -91,6 +92,9 @@ def _verdict(caller: Calling, given: dict[str, Any]) -> Any:
         can_read=bool(asked) and all(each["canRead"] for each in asked),
         duration=max(0, caller.now_ms - run["nodes"]["change"].get("at", 0)),
     ).with_(run=run["run"], readings=tuple(_readings(seen, known)))
+    again = answers.output("again")
+    if made.verdict is Verdict.APPROVED and not (again and again["isSame"]):
+        made = made.with_(verdict=Verdict.NEEDS_REVIEW, reasons=(_WRITTEN,))
     output = {"validation": made.to_data(), "before": run["vars"].get(LAST)}
     if "rounds" not in given:
         return output

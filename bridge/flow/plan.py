@@ -247,6 +247,8 @@ class ChangeCall(TypedDict, total=False):
         folder: the project if missing, or a worktree of the run.
         since: what the same step gave that was read before the work began; what has
             not changed since is none of the work's.
+        seen: what the step gave that read it for validators; whether it still is so.
+        committed: it was committed since, and has failed if it is not so.
         validators: who may be chosen, by the names of their agents; missing before
             the work has begun.
         intent: what the change is meant to do, in the words of who asks.
@@ -257,6 +259,8 @@ class ChangeCall(TypedDict, total=False):
     scope: dict[str, Any]
     folder: Template
     since: Template
+    seen: Template
+    committed: bool
     validators: dict[str, ValidatorNode]
     intent: str
     complexity: str

@@ -24,6 +24,7 @@ _FOR_THE_USER = {
     "trust": _HARMLESS,
     "on": _HARMLESS,
     "approve": _HARMLESS,
+    "respond": _HARMLESS,
     "workflow end": _HARMLESS,
     "config set": _HARMLESS,
     "config unset": _HARMLESS,

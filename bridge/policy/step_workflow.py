@@ -40,7 +40,7 @@ TOOL_EVENTS = frozenset({"PostToolUse", "PostToolUseFailure"})
 _ALWAYS = frozenset({"ToolSearch", HANDBACK, "StructuredOutput"})
 # Those of our own tools with which a model finds its way out of a step.
 _WAY_OUT = frozenset({"get_variables", "set_variables", "status"})
-_COMMANDS = frozenset({"vars", "workflow", "status", "respond"})
+_COMMANDS = frozenset({"vars", "workflow", "status"})
 _MAX_NAMED = 8
 # Said at an end while a deed has to wait.
 _WAITS: PrematureStop = {

@@ -1,4 +1,8 @@
-"""The file of a report: whole, for its user alone; nothing but a report is replaced."""
+"""The file of a report: written whole; nothing but an earlier one of ours is replaced.
+
+A page is for its user alone. What other programs read, such as SARIF, has the mode that
+any new file of this user has.
+"""
 
 import os
 import secrets
@@ -9,9 +13,13 @@ from pathlib import Path
 from bridge.errors import InvalidRequest
 from bridge.report.page import MARK
 
+PRIVATE = 0o600
 
-def write(file: Path, text: str) -> None:
-    """Write a page of `bridge.report.page`; a full disk leaves what was there.
+
+def write(file: Path, text: str, mark: str = MARK, *, mode: int = PRIVATE) -> None:
+    """Write a report; a full disk leaves what was there.
+
+    `mark` is what every report of this kind begins with, and no other file.
 
     Raises:
         InvalidRequest: something else stands there, or it cannot be written.
@@ -19,9 +27,9 @@ def write(file: Path, text: str) -> None:
     temporary = file.with_name(f".{secrets.token_hex(6)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        _refuse_others(file)
-        # It names agents and failures, and may lie in a folder that others read.
-        with open(os.open(temporary, flags, 0o600), "wb") as made:
+        _refuse_others(file, mark)
+        # A page names agents and failures, and may lie in a folder that others read.
+        with open(os.open(temporary, flags, mode), "wb") as made:
             made.write(text.encode())
             made.flush()
             os.fsync(made.fileno())
@@ -33,7 +41,7 @@ def write(file: Path, text: str) -> None:
             os.unlink(temporary)
 
 
-def _refuse_others(file: Path) -> None:
+def _refuse_others(file: Path, mark: str) -> None:
     """Refuse to replace a file that is not a report; what a link leads to stays."""
     try:
         fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -42,15 +50,16 @@ def _refuse_others(file: Path) -> None:
     except OSError:
         if not file.is_symlink():
             raise
-        raise _is_other(file, "a link") from None
+        raise _is_other(file, "a link", mark) from None
     with open(fd, "rb") as found:
         is_file = stat.S_ISREG(os.fstat(fd).st_mode)
-        if not is_file or found.read(len(MARK)) != MARK.encode():
-            raise _is_other(file, "not a report of hostbridge")
+        if not is_file or found.read(len(mark)) != mark.encode():
+            raise _is_other(file, "not a report of hostbridge", mark)
 
 
-def _is_other(file: Path, what: str) -> InvalidRequest:
+def _is_other(file: Path, what: str, mark: str) -> InvalidRequest:
+    prints = ("to print the page, give - as the name",) if mark == MARK else ()
     return InvalidRequest(
         f"{file} is there already, and is {what}: it stays as it is",
-        ways=("give another name", "to print the page, give - as the name"),
+        ways=("give another name", *prints),
     )

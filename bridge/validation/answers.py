@@ -38,6 +38,7 @@ def report_of(
     """
     known: dict[str, Any] = {
         "degraded": response.degraded,
+        "by_hand": response.route == "manual",
         "verified": _is_verified(response, must_verify=must_verify),
         "request_id": response.request_id,
         "duration": response.duration,
@@ -98,6 +99,7 @@ def _doubts(report: ValidatorReport, *, must_verify: bool) -> list[str]:
     found = {
         f"its request failed: {report.code}": report.code is not None,
         "it comes from a small model, or not from the one wanted": report.degraded,
+        "it was answered by hand": report.by_hand,
         "no command was seen to succeed": must_verify and not report.verified,
         "it names nothing that it looked at": not report.checks,
         f"it lists {len(errors)} {'error' if len(errors) == 1 else 'errors'}": (

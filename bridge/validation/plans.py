@@ -1,14 +1,16 @@
 """The plans of `validate` and `build`, which the engine runs. Pure.
 
-    validate   change -> each validator, side by side -> verdict
+    validate   change -> each validator, side by side -> again -> verdict
 
-    build      start -> brief -> build -> change -> each validator -> verdict
+    build      start -> brief -> build -> change -> each validator -> again -> verdict
                verdict -> brief       it is rejected, and a round is left
                verdict -> architect -> brief, once
                verdict -> person -> outcome -> brief, with what the person said
                verdict -> task        what is left is handed over
-               outcome -> commit      in a worktree of its own
+               outcome -> commit -> committed      in a worktree of its own
 
+`again` reads the change once more: what was written while validators looked has been
+seen by none of them. `committed` does so after the commit, for what they approved.
 What `change` reads, and whom it chooses, is kept as its result: a run that goes on
 after a kill sees the same. A validator that was not chosen is skipped; one that fails
 is a report without an approval, and the others go on. Of those that are asked together
@@ -126,10 +128,10 @@ def build_plan(look: Look, work: Work) -> Plan:
     place: Any = {} if folder is None else {"folder": folder}
     made.add("start", "change", made.last, "look at what is there", {"change": place})
     _add_builder(made, work, folder)
-    call = {"since": _value("steps.start.output"), **place}
+    call_of: Any = {"since": _value("steps.start.output"), **place}
     given = {"task": work.task, "rounds": work.rounds}
     given |= {"escalate_to": work.escalate_to}
-    made.add_look(look, call, "build", given, folder)
+    made.add_look(look, call_of, "build", given, folder)
     if work.rounds > 1:
         again = made.back("verdict", f"{_VERDICT} == 'build'", work.rounds - 1)
         made.node("verdict")["back"] = [again]
@@ -141,7 +143,13 @@ def build_plan(look: Look, work: Work) -> Plan:
         call = {"action": "commit", "arguments": arguments}
         made.add("commit", "worktree", ("outcome",), "commit it", {"worktree": call})
         made.node("commit")["if"] = _code("steps.outcome.output.isApproved")
-        end = "commit"
+        seen: Any = {**call_of, "seen": _value(_CHANGE), "committed": True}
+        says = "look whether that was committed"
+        made.add("committed", "change", ("commit",), says, {"change": seen})
+        # A person approves the files as they are.
+        by_all = "steps.outcome.output.approvedBy == 'validators'"
+        made.node("committed")["if"] = _code(by_all)
+        end = "committed"
     return made.plan(end, "steps.outcome.output")
 
 
@@ -245,6 +253,7 @@ class _Plan:
         """Add the reading of a change, its validators, and their verdict."""
         names = self._names(look.validators)
         known = {each.agent: _known(each, names) for each in look.validators}
+        source_of = call
         call = {**call, "validators": known, "named": look.named}
         call["intent"] = look.intent
         if look.complexity is not None:
@@ -255,6 +264,15 @@ class _Plan:
             self._add_validator(names[each.agent], each, folder)
         given = {"accept_degraded": look.accept_degraded, **more}
         asked = ("change", *names.values())
+        again: Any = {**source_of, "seen": _value(_CHANGE)}
+        self.add("again", "change", asked, "look whether it is the same", {
+            "change": again,
+        })  # fmt: skip
+        # Nobody was asked, or it cannot be read any more: nothing is approved then.
+        chosen = _value(f"{_CHANGE}.validators")
+        node = self.node("again")
+        node.update({"if": chosen, "skip": "dead", "on_failure": "skip"})
+        asked = (*asked, "again")
         self.add_tool("verdict", VERDICT, asked, "the verdict of all", **given)
         self.node("verdict")["var"] = LAST
 
@@ -333,7 +351,7 @@ def _known(each: Asked, names: Mapping[str, str]) -> ValidatorNode:
 
 _RESERVED = frozenset({
     "start", "brief", "build", "change", "verdict", "architect", "person", "task",
-    "outcome", "commit", "worktree",
+    "outcome", "commit", "worktree", "again", "committed",
 })  # fmt: skip
 
 

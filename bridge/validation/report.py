@@ -72,6 +72,7 @@ class ValidatorReport(Value):
         doubts: why it is no approval although it says so, or says nothing, in words.
         code: the code of its failure; None if it answered.
         degraded: a small model answered, or not the one wanted.
+        by_hand: a person gave its answer, with `hostbridge respond`.
         verified: its answer rests on a command that was seen to succeed.
         request_id: of its request; None if none was made.
         duration: in milliseconds, from the question to the answer.
@@ -86,6 +87,7 @@ class ValidatorReport(Value):
     doubts: tuple[Words, ...] = ()
     code: str | None = None
     degraded: bool = False
+    by_hand: bool = False
     verified: bool = False
     request_id: str | None = None
     duration: Milliseconds = 0

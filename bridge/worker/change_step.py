@@ -4,9 +4,11 @@
     {context, isEmpty, …, complexity, validators}    what validators are to look at
       asked                                          those of them that are asked
       joined                                         who of those for whom else, too
+    {isSame}                                         whether it still is, afterwards
 
 What was not committed before the work began, and has not been touched since, is none of
-the work's: `marks` has for each such file what changes with every writing.
+the work's: `marks` has for each such file what changes with every writing. By them it
+is told, too, whether anything was written while validators looked, or since then.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.change.change import change_of
 from bridge.change.collect import read_change
 from bridge.change.project_files import stat_at
 from bridge.change.scope import MAX_PATHS, Scope, scope_of
@@ -40,6 +43,10 @@ if TYPE_CHECKING:
 _READ_S = 60.0
 _BOTH = "Had changes before the work began, which are in the diff, too: "  # the paths
 _MAX_NAMED = 20
+_OTHER = (
+    "files were written while validators looked or it was committed: what is on the "
+    "branch may be something else than what was approved"
+)
 # It parses files, and has to be told which.
 _SYNTAX = "validator-syntax"
 
@@ -52,13 +59,37 @@ def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
         ConditionError: a template cannot be decided.
     """
     folder = _folder(place, texts, call)
-    if "validators" not in call:
+    if "validators" not in call and "seen" not in call:
         return _ok(_before(folder))
+    both: list[str] = []
     if "since" in call:
         change, both = _since(folder, texts.answers.evaluated(call["since"]))
-        return _ok(_chosen(change, both, call))
-    scope = scope_of(call["scope"])
-    return _ok(_chosen(read_change(folder, scope, timeout_s=_READ_S), [], call))
+    else:
+        change = read_change(folder, scope_of(call["scope"]), timeout_s=_READ_S)
+    marks = _marks(folder, change) if change.is_in_files else {}
+    if "seen" not in call:
+        return _ok({**_chosen(change, both, call), "marks": marks})
+    seen = texts.answers.evaluated(call["seen"])
+    is_same = _is_same(seen, change, marks)
+    if not call.get("committed"):
+        return _ok({"isSame": is_same})
+    # What came and went meanwhile is in the commit, and not in the files.
+    if is_same and read_change(folder, timeout_s=_READ_S).is_empty:
+        return _ok({"isSame": True})
+    return {"how": "failed", "why": _OTHER, "output": None}
+
+
+def _is_same(seen: dict[str, Any], change: Change, marks: dict[str, Any]) -> bool:
+    """Whether nothing was written since the change was read.
+
+    What is beyond the files that are listed may have been written: nobody can tell.
+    """
+    known = change_of(seen["change"])
+    return (
+        (known.digest, seen["marks"]) == (change.digest, marks)
+        and known.files == change.files
+        and not change.more_files
+    )
 
 
 def _ok(output: dict[str, Any]) -> Result:
@@ -77,13 +108,17 @@ def _before(folder: Path) -> dict[str, Any]:
     if change.base is None and not change.is_whole:
         why = " ".join(change.notes)
         raise InvalidRequest(f"what is built could not be looked at. {why}")
-    paths = [each.path for each in change.files]
-    return {"base": change.base, "marks": {path: _mark(folder, path) for path in paths}}
+    return {"base": change.base, "marks": _marks(folder, change)}
 
 
-def _mark(folder: Path, path: str) -> list[int] | None:
+def _marks(folder: Path, change: Change) -> dict[str, list[int] | None]:
+    """The mark of each file, by its name in hexadecimal."""
+    return {each.name.hex(): _mark(folder, each.name) for each in change.files}
+
+
+def _mark(folder: Path, name: bytes) -> list[int] | None:
     """What changes whenever a file is written; None if it is not there."""
-    facts = stat_at(folder, os.fsencode(path))
+    facts = stat_at(folder, name)
     if facts is None:
         return None
     return [facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]
@@ -94,16 +129,19 @@ def _since(folder: Path, start: dict[str, Any]) -> tuple[Change, list[str]]:
     scope = Scope(base=start["base"] or "HEAD")
     change = read_change(folder, scope, timeout_s=_READ_S)
     marks = start["marks"]
-    paths = [each.path for each in change.files]
-    same = {p for p in paths if p in marks and marks[p] == _mark(folder, p)}
-    touched = [path for path in paths if path not in same]
-    both = [path for path in touched if path in marks]
+    now = _marks(folder, change)
+    same = {name for name in now if name in marks and marks[name] == now[name]}
+    touched = [each for each in change.files if each.name.hex() not in same]
+    both = [each.path for each in touched if each.name.hex() in marks]
     if not same or len(touched) > MAX_PATHS or change.more_files:
         return change, both
     if not touched:
         return replace(change, diff="", notes=(), files=(), is_whole=True), []
-    scope = replace(scope, paths=tuple(touched))
-    return read_change(folder, scope, timeout_s=_READ_S), both
+    names = tuple(os.fsdecode(each.name) for each in touched)
+    found = read_change(folder, replace(scope, paths=names), timeout_s=_READ_S)
+    # What is kept is JSON, which has no name that is not UTF-8.
+    shown = tuple(each.path for each in touched)
+    return replace(found, scope=replace(found.scope, paths=shown)), both
 
 
 def _chosen(change: Change, both: list[str], call: ChangeCall) -> dict[str, Any]:

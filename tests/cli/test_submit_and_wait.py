@@ -190,6 +190,18 @@ def test_respond_from_stdin_and_from_a_file(project):
     assert project.response(first).route == "manual"
 
 
+def test_error_a_model_cannot_respond_for_another(project):
+    """It would answer for who is to look at its work."""
+    request_id = project.submit()
+    project.env["CLAUDECODE"] = "1"
+
+    ran = project.run("respond", request_id, "-", stdin=SUCCESS.encode())
+
+    assert ran.code == 1
+    assert "run `hostbridge respond` in a terminal of your own" in ran.err
+    assert project.response(request_id) is None
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [("yes", "no such file or directory"), ("yes " * 100, "file name too long")],
@@ -227,6 +239,7 @@ def test_error_respond_with_words_that_are_no_answer(project):
     )
 
 
+@pytest.mark.usefixtures("beside")
 def test_error_respond_to_what_a_host_works_on(project, host):
     """Two answers to one request would race."""
     request_id = project.submit()

@@ -87,6 +87,7 @@ def test_a_wait_that_ends_says_what_was_waited_for(project, paused):
     assert "waiting for the usage limit to reset at " in ran.err
 
 
+@pytest.mark.usefixtures("beside")
 def test_it_can_be_answered_by_hand_and_cancelled(project, host, paused):
     other = project.submit("Why?", timeout_s=86_400)
     fail(host, "quota", LIMIT)

@@ -7,6 +7,9 @@ import json
 import pytest
 from validatorworld import APPROVED, REJECTED, UNDECIDED, Validators, change
 
+from bridge.cli.validation_text import validation_lines
+from bridge.validation.report import Validation, ValidatorReport, Verdict
+
 pytestmark = pytest.mark.usefixtures("beside")
 ONE = ("--with", "validator-logic")
 TWO = ("--with", "validator-logic,validator-security")
@@ -51,6 +54,15 @@ def test_who_cannot_decide_ends_with_a_code_of_its_own(changed, host):
     assert (ran.code, ran.out.partition(":")[0]) == (8, "needs review")
 
 
+def test_an_answer_by_hand_is_shown_as_one():
+    report = ValidatorReport(validator="validator-logic", by_hand=True)
+    found = Validation(verdict=Verdict.NEEDS_REVIEW, reports=(report,))
+
+    lines = ["".join(map(str, line)) for line in validation_lines(found)]
+
+    assert any(line.endswith(", by hand") for line in lines), lines
+
+
 def test_json_is_one_object_with_typed_reports(changed, host):
     ran, _ = validate(changed, host, *TWO, "--json", validator_logic=[REJECTED])
 
@@ -66,6 +78,62 @@ def test_sarif_is_written_beside(changed, host):
 
     log = json.loads((changed.folder / "out.sarif").read_text())
     assert (ran.code, log["version"]) == (0, "2.1.0")
+
+
+def test_an_earlier_log_is_replaced(changed, host):
+    validate(changed, host, *ONE, "--sarif", "out.sarif")
+
+    ran, _ = validate(
+        changed, host, *ONE, "--sarif", "out.sarif", validator_logic=[REJECTED]
+    )
+
+    (run,) = json.loads((changed.folder / "out.sarif").read_text())["runs"]
+    assert (ran.code, run["properties"]["verdict"]) == (1, "REJECTED")
+
+
+def a_source(folder):
+    return folder / "shop.py"
+
+
+def a_link(folder):
+    (folder / "out.sarif").symlink_to("shop.py")
+    return folder / "out.sarif"
+
+
+def a_folder(folder):
+    (folder / "out.sarif").mkdir()
+    return folder / "out.sarif"
+
+
+def in_no_folder(folder):
+    return folder / "nowhere" / "out.sarif"
+
+
+def of_another_tool(folder):
+    log = '{\n  "$schema": "https://json.schemastore.org/sarif-2.1.0.json"\n}'
+    (folder / "out.sarif").write_text(log)
+    return folder / "out.sarif"
+
+
+@pytest.mark.parametrize(
+    "place", [a_source, a_link, a_folder, in_no_folder, of_another_tool]
+)
+@pytest.mark.parametrize(
+    ("said", "code", "word"), [(APPROVED, 2, "approved"), (REJECTED, 1, "rejected")]
+)
+def test_where_no_log_can_be_written_the_verdict_is_said(
+    changed, host, place, said, code, word
+):
+    """Whatever stands there stays, and what could not be written is no success."""
+    file = place(changed.folder)
+    before = file.read_text() if file.is_file() else None
+
+    ran, _ = validate(changed, host, *ONE, "--sarif", str(file), validator_logic=[said])
+
+    assert (ran.code, ran.out.partition(":")[0]) == (code, word)
+    assert str(file) in ran.err
+    assert (file.read_text() if file.is_file() else None) == before
+    assert (changed.folder / "shop.py").read_text() == "def price(): return 2\n"
 
 
 def test_an_empty_change_fails_no_hook_and_is_not_approved(changed, host):

@@ -59,7 +59,7 @@ def test_error_several_ids_begin_so(project, command):
     )
 
 
-@pytest.mark.usefixtures("host")
+@pytest.mark.usefixtures("beside")
 def test_each_command_takes_a_beginning(project, host):
     asked = project.submit("a", request_id="ask-me")
     project.submit("b", request_id="never-mind")

@@ -12,6 +12,7 @@ from bridge.api.validation_result import build_of_run, validation_of_run
 from bridge.api.validators import find_validators
 from bridge.change.scope import Scope
 from bridge.validation.plans import Look, Work, build_plan, validate_plan
+from bridge.worker.long_work import LongWork
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +71,17 @@ class BuildWorld(PipeWorld):
             self.answer_with(f"validator-{name}", answer)
             self.advance(run)
         return self.do_all(run)
+
+    def do_until(self, run: str, node: str) -> Run:
+        """Do what takes long, until this step is about to be done."""
+        now = self.advance(run)
+        with LongWork(self.store, self.settings) as work:
+            while self.long and node not in {each.node for each in self.long}:
+                work.take(each for each in self.long if each.node)
+                while work.is_busy:
+                    work.wait(5)
+                now = self.advance(run)
+        return now
 
     def validation(self, run: str) -> Validation:
         return validation_of_run(self.store, run)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from pathlib import Path
 
 import pytest
 from engine.buildworld import APPROVED, ISSUE, REJECTED, UNDECIDED, BuildWorld
@@ -238,3 +240,71 @@ def test_it_can_be_built_in_a_worktree_of_its_own(world):
     said = world.repository.git("log", "-1", "--format=%s", done.branch)
     assert said.strip() == "count to three"
     assert world.repository.git("show", f"{done.branch}:a") == "1\n2\n3\n"
+
+
+def test_what_is_written_while_validators_look_is_not_approved(world):
+    run = world.build()
+    world.built(run)
+    world.repository.write("a", "something else\n")
+
+    world.say(run, **BOTH)
+
+    (found,) = world.result(run).rounds
+    assert found.verdict is Verdict.NEEDS_REVIEW
+    assert found.reasons == ("the files have changed while they were looked at",)
+    assert "while they were looked at" in question_of(world, run)
+
+
+def in_worktree(world):
+    """A build in a worktree, at which validators look; and the worktree."""
+    run = world.build(in_worktree=True)
+    folder = Path(world.waiting()["a"].folder)
+    (folder / "a").write_text("one\n2\n")
+    world.answer("a", "done")
+    world.do_all(run)
+    return run, folder
+
+
+def test_what_is_written_in_a_worktree_meanwhile_is_not_committed(world):
+    run, folder = in_worktree(world)
+    (folder / "more.py").write_text("nobody saw this\n")
+
+    world.say(run, **BOTH)
+
+    assert not world.result(run).is_approved
+    assert world.states(run).get("commit", "") == ""
+
+
+def test_what_is_written_before_the_commit_is_no_success(world):
+    """Once it is approved, nobody looks again: the commit must be what they saw."""
+    run, folder = in_worktree(world)
+    world.answer_with("validator-logic", APPROVED)
+    world.answer_with("validator-security", APPROVED)
+    run_now = world.do_until(run, "commit")
+    assert run_now["status"] == "running"
+    (folder / "a").write_text("something else\n")
+
+    ended = world.do_all(run)
+
+    assert ended["status"] == "failed"
+    assert "something else than what was approved" in ended["why"]
+    assert not world.result(run).is_approved
+
+
+@pytest.mark.parametrize("is_dirty", [False, True])
+def test_a_name_that_is_not_text_is_looked_at(world, is_dirty):
+    """One that was changed before, and is touched; and one that is new."""
+    root = os.fsencode(world.repository.folder)
+    if is_dirty:
+        Path(os.fsdecode(root + b"/p\xe9.py")).write_text("fine = 1\n")
+    else:
+        world.repository.write("mine.txt", "mine\n")
+    run = world.build()
+    Path(os.fsdecode(root + b"/p\xe9.py")).write_text("evil = 1\n")
+    world.repository.write(r"p\xe9.py", "fine = 1\n")
+
+    world.built(run)
+
+    assert "evil = 1" in world.waiting()["validator-logic"].context["change"]
+    world.say(run, **BOTH)
+    assert world.result(run).is_approved

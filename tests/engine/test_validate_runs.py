@@ -130,14 +130,16 @@ def test_a_scope_that_is_not_there_fails_before_anybody_is_asked(world):
 
 
 def test_what_was_read_stays_what_the_run_sees(world):
-    """A run that goes on after a kill asks about the same change."""
+    """A run that goes on after a kill asks about the same change, which is no more."""
     run = world.validate()
     world.repository.write("a", "something else\n")
 
     world.say(run, logic=APPROVED, security=APPROVED)
 
     assert world.validation(run).files == 1
-    assert world.validation(run).verdict is Verdict.APPROVED
+    assert world.validation(run).verdict is Verdict.NEEDS_REVIEW
+    why = "the files have changed while they were looked at"
+    assert world.validation(run).reasons == (why,)
 
 
 def degraded(world, name):

@@ -17,6 +17,7 @@ REFUSED = {
     "python3 -m bridge config set slots 9": "config set",
     "hostbridge agents new validator-logic": "agents new",
     "hostbridge agents promote validator-logic": "agents promote",
+    "echo '{}' | hostbridge respond 1k0 -": "respond",
     "hostbridge agents promote project --to user": "agents promote",
     "env -u CLAUDECODE setsid hostbridge on &": "on",
     "bash -lc 'cd /p; hostbridge trust'": "trust",

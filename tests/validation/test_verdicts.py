@@ -177,6 +177,7 @@ def test_issues_are_read_as_they_come():
             None,
             "it comes from a small model, or not from the one wanted",
         ),
+        (response(GOOD, route="manual"), False, None, "it was answered by hand"),
         (
             response(GOOD, route="manual"),
             True,
