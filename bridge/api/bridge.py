@@ -334,13 +334,21 @@ class Bridge(Project):
         return build_of_run(self.store, run)
 
     def validation(self, run: str) -> Validation:
-        """What a run of `validate` came to, or how far it is; raises as `resume`."""
+        """What a run of `validate` came to, or how far it is; raises as `resume`.
+
+        Raises:
+            InvalidRequest: it is a run of something else; names what has its end.
+        """
         from bridge.api.validation_result import validation_of_run
 
         return validation_of_run(self.store, run)
 
     def build_result(self, run: str) -> BuildResult:
-        """What a run of `build_and_validate` came to, or how far it is."""
+        """What a run of `build_and_validate` came to, or how far it is.
+
+        Raises:
+            InvalidRequest: as `validation`.
+        """
         from bridge.api.validation_result import build_of_run
 
         return build_of_run(self.store, run)

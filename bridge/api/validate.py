@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from bridge.api.options import BuildOptions, ValidateOptions
     from bridge.api.run_flow import Runner
+    from bridge.validation.report import Validation
 
 BUILDER = "developer"
 ROUNDS = 3
@@ -52,8 +53,10 @@ def begin_validation(
     return runner.begin_plan(plan, _of_run(given, "timeout_s")), given
 
 
-def find_nothing(runner: Runner, scope: Any, options: ValidateOptions) -> Any:
-    """The `Validation` of a change that is empty, which needs nobody; None otherwise.
+def find_nothing(
+    runner: Runner, scope: Any, options: ValidateOptions
+) -> Validation | None:
+    """The verdict on a change that is empty, which needs nobody; None on any other.
 
     Raises:
         InvalidRequest: the scope is none.
