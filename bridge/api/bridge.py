@@ -24,6 +24,7 @@ from typing import (
 )
 
 from bridge.api.project import Project
+from bridge.errors import NoHost, NoRoute
 from bridge.protocol.agent_output import AgentOutput
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import ignore
@@ -294,11 +295,17 @@ class Bridge(Project):
             CannotWaitHere: it has begun, but the only host would have to wait for
                 itself.
         """
-        from bridge.api.validate import begin_validation
+        from bridge.api.validate import begin_validation, find_nothing
         from bridge.api.validation_result import refuse_unread, validation_of_run
 
         runner = self._runner()
-        run, given = begin_validation(runner, scope, options)
+        try:
+            run, given = begin_validation(runner, scope, options)
+        except (NoHost, NoRoute):
+            # Of an empty change nobody need be asked.
+            if nothing := find_nothing(runner, scope, options):
+                return nothing
+            raise
         runner.follow(run, given)
         refuse_unread(self.store, run)
         return validation_of_run(self.store, run)
@@ -327,13 +334,21 @@ class Bridge(Project):
         return build_of_run(self.store, run)
 
     def validation(self, run: str) -> Validation:
-        """What a run of `validate` came to, or how far it is; raises as `resume`."""
+        """What a run of `validate` came to, or how far it is; raises as `resume`.
+
+        Raises:
+            InvalidRequest: it is a run of something else; names what has its end.
+        """
         from bridge.api.validation_result import validation_of_run
 
         return validation_of_run(self.store, run)
 
     def build_result(self, run: str) -> BuildResult:
-        """What a run of `build_and_validate` came to, or how far it is."""
+        """What a run of `build_and_validate` came to, or how far it is.
+
+        Raises:
+            InvalidRequest: as `validation`.
+        """
         from bridge.api.validation_result import build_of_run
 
         return build_of_run(self.store, run)

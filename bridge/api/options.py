@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from bridge.config import LONGEST_S
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority
 from bridge.protocol.request import Node
@@ -227,4 +228,20 @@ def checked(
     given = {name: value for name, value in options.items() if value is not None}
     check(**given)
     durations = {n: seconds_in(each) for n, each in given.items() if n.endswith("_s")}
+    if of in ("run", "validate", "build"):
+        for name, value_s in durations.items():
+            check_time(name, value_s)
     return given | durations
+
+
+def check_time(name: str, value_s: float) -> None:
+    """Check how long something may take.
+
+    Raises:
+        InvalidRequest: nothing can be done in that time, or it is too long.
+    """
+    if not 0 < value_s <= LONGEST_S:
+        raise InvalidRequest(
+            f"{name} {value_s:g}: expected seconds, more than 0 and at most "
+            f"{LONGEST_S} (30 days)"
+        )

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.known_agents import Agents
+from bridge.api.options import check_time
 from bridge.api.request_draft import Draft
-from bridge.config import LONGEST_S, Settings
+from bridge.config import Settings
 from bridge.errors import DepthExceeded, InvalidRequest
 from bridge.host.output import one_line
 from bridge.protocol.ids import (
@@ -235,9 +236,5 @@ def _checked_schema(form: object) -> dict[str, Any] | None:
 
 
 def _milliseconds(timeout_s: float) -> int:
-    if not 0 < timeout_s <= LONGEST_S:
-        raise InvalidRequest(
-            f"timeout_s {timeout_s:g}: expected seconds, more than 0 and at most "
-            f"{LONGEST_S} (30 days)"
-        )
+    check_time("timeout_s", timeout_s)
     return max(1, int(timeout_s * 1000))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from bridge.api.options import BuildOptions, ValidateOptions
     from bridge.api.run_flow import Runner
+    from bridge.validation.report import Validation
 
 BUILDER = "developer"
 ROUNDS = 3
@@ -44,11 +45,28 @@ def begin_validation(
     """
     given = checked("validate", options)
     of = _scope(runner, scope, given.get("staged", False))
+    _refuse_without_repository(runner.store.place.project, of)
     look = _look(runner, given, given.get("intent", ""), given.get("timeout_s"))
     plan = validate_plan(look, asdict(of))
     # Its time is that of each validator: who has not answered by then is no reason to
     # forget what the others have said.
     return runner.begin_plan(plan, _of_run(given, "timeout_s")), given
+
+
+def find_nothing(
+    runner: Runner, scope: Any, options: ValidateOptions
+) -> Validation | None:
+    """The verdict on a change that is empty, which needs nobody; None on any other.
+
+    Raises:
+        InvalidRequest: the scope is none.
+    """
+    from bridge.change.collect import read_change
+    from bridge.validation.aggregate import validation_of
+
+    of = _scope(runner, scope, checked("validate", options).get("staged", False))
+    change = read_change(runner.store.place.project, of)
+    return validation_of(change, ()) if change.is_empty else None
 
 
 def begin_build(
@@ -101,6 +119,23 @@ def _scope(runner: Runner, scope: Any, staged: bool) -> Scope:  # noqa: FBT001 -
         return found
     # With `git commit -a` and `git commit PATH`, what is staged is not in the index.
     return replace(found, index=os.path.abspath(index))
+
+
+def _refuse_without_repository(project: Path, scope: Scope) -> None:
+    """Refuse what only a repository could tell; files are looked at without one.
+
+    Raises:
+        InvalidRequest: there is none; says what can be done.
+    """
+    if os.path.lexists(project / ".git"):
+        return
+    named = scope.paths and scope.kind in ("uncommitted", "files")
+    is_there = scope.undecided is None or os.path.lexists(project / scope.paths[0])
+    if not named or scope.base != "HEAD" or not is_there:
+        raise InvalidRequest(
+            "no git repository here, so nothing tells what has changed",
+            ways=("name files: hostbridge validate PATH",),
+        )
 
 
 def _look(

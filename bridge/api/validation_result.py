@@ -93,8 +93,13 @@ def refuse_unread(store: Store, run_id: str) -> None:
 
 
 def validation_of_run(store: Store, run_id: str) -> Validation:
-    """What validators said in a run; of one that has no verdict, why it has none."""
+    """What validators said in a run; of one that has no verdict, why it has none.
+
+    Raises:
+        InvalidRequest: it is no run of `validate`.
+    """
     seen = view(store, run_id)
+    _refuse_unless(VALIDATE, seen)
     if found := _output(store, seen.run):
         return Validation.model_validate(found)
     why = (_stands(seen.run),)
@@ -102,8 +107,13 @@ def validation_of_run(store: Store, run_id: str) -> Validation:
 
 
 def build_of_run(store: Store, run_id: str) -> BuildResult:
-    """What a build came to, or how far it is."""
+    """What a build came to, or how far it is.
+
+    Raises:
+        InvalidRequest: it is no run of `build_and_validate`.
+    """
     seen = view(store, run_id)
+    _refuse_unless(BUILD, seen)
     run = seen.run
     found = _output(store, run)
     with store.state() as state:
@@ -128,6 +138,21 @@ def build_of_run(store: Store, run_id: str) -> BuildResult:
         asked=asked_of(run),
         duration_s=max(0, run["at"] - run["createdAt"]) / 1000,
     )
+
+
+def _refuse_unless(kind: str, seen: RunView) -> None:
+    """Refuse a run of another kind, with the way to what it came to."""
+    found = kind_of(seen)
+    if found == kind:
+        return
+    run_id = seen.run["run"]
+    ways = {
+        BUILD: f"Bridge.build_result({run_id!r}) has what it came to",
+        VALIDATE: f"Bridge.validation({run_id!r}) has what it came to",
+    }
+    what = f"a {found}" if found else "a run of a flow"
+    way = ways.get(found, f"hostbridge runs show {run_id}")
+    raise InvalidRequest(f"run {run_id} is {what}, not a {kind}", ways=(way,))
 
 
 def _outcome(answers: Answers, found: Any) -> Outcome:

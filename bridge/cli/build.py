@@ -28,7 +28,7 @@ from typing import Any
 from bridge.api.bridge import Bridge
 from bridge.cli.durations import duration
 from bridge.cli.inputs import read_words
-from bridge.cli.options import AS_JSON, SESSION, option, switch, timeout
+from bridge.cli.options import AS_JSON, NO_WAIT_QUOTA, SESSION, option, switch, timeout
 from bridge.cli.run_shown import shown
 from bridge.cli.validate import (
     COMPLEXITY,
@@ -108,13 +108,14 @@ OPTIONS = (
         type=partial(count(0).read, "--max-tokens"),
         help="How many tokens they may use, such as 500k; then it is paused.",
     ),
+    NO_WAIT_QUOTA,
     SARIF,
     AS_JSON,
 )
 _NAMED = (
     "agent", "model", "in_worktree", "complexity", "accept_degraded", "together",
     "route", "session", "rounds", "escalate_to", "timeout_s", "step_timeout_s",
-    "max_agents", "max_tokens",
+    "max_agents", "max_tokens", "wait_quota",
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """A line on the terminal that shows how far a request is, while one waits for it.
 
-Nothing is shown unless stderr is a terminal. rich is imported in a thread, and only if
-the answer takes a moment.
+Where stderr is no terminal only a wait for the next try is told, once. rich is imported
+in a thread, and only if the answer takes a moment.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Progress:
         self._stage = Stage.WAITING
         self._work: Work | None = None
         self._note: str | None = None
+        self._told = ""
         self._began_s = time.monotonic()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -49,6 +50,9 @@ class Progress:
         self._stage = Stage.PAUSED if work.waits else Stage.RUNNING
         self._work = work
         self._note = work.note or self._note
+        if work.waits and work.waits != self._told and not sys.stderr.isatty():
+            complain(f"{self._agent}: {work.waits}")
+            self._told = work.waits
 
     def __enter__(self) -> Self:
         if sys.stderr.isatty():

@@ -23,7 +23,15 @@ from typing import Any
 
 from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
-from bridge.cli.options import AS_JSON, SESSION, WHO, option, switch, timeout
+from bridge.cli.options import (
+    AS_JSON,
+    NO_WAIT_QUOTA,
+    SESSION,
+    WHO,
+    option,
+    switch,
+    timeout,
+)
 from bridge.cli.run_shown import shown
 from bridge.cli.validation_text import end_of_validation
 from bridge.validation.complexity import Complexity
@@ -88,12 +96,13 @@ OPTIONS = (
     ROUTE,
     SESSION,
     timeout("How long each validator may take; by default as its definition says."),
+    NO_WAIT_QUOTA,
     SARIF,
     AS_JSON,
 )
 _NAMED = (
     "staged", "intent", "complexity", "accept_degraded", "together", "route", "session",
-    "timeout_s",
+    "timeout_s", "wait_quota",
 )  # fmt: skip
 
 

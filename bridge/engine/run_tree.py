@@ -35,6 +35,8 @@ from bridge.store.switch import is_off
 # How long tools are called before the rest is left to a process of its own.
 _TOOLS_S = 5.0
 _MOST_OF_NAME = 128
+# A request that the end of its run bounds may end so long before it.
+_CLOSE_MS = 1000
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -219,7 +221,7 @@ class HeldRun:
         facts = {**self.refused} if is_running else {}
         if is_running and self.ends.is_any():
             facts = {**self.ends.facts(self.plan), **facts}
-        is_late = is_running and now_ms >= (run["until"] or now_ms + 1)
+        is_late = is_running and _is_over(run, now_ms, facts)
         if not (act or facts or is_late or (is_running and run["look"])):
             return False
         used = self.tree.used_by_others(run)
@@ -338,6 +340,14 @@ class HeldRun:
             return False
         is_waiting = self.tree.state["requests"].has(file_of(asked))
         return is_waiting and self.folder.has(headless_sign(asked))
+
+
+def _is_over(run: Run, now_ms: int, facts: Mapping[str, Fact]) -> bool:
+    """Whether the time of a run is over, or has just ended what it asked."""
+    if run["until"] is None:
+        return False
+    is_cut = any(why.startswith("timeout: ") for _, why in facts.values())
+    return now_ms >= run["until"] - (_CLOSE_MS if is_cut else 0)
 
 
 def _leads_only_to_tools(run: Run, before: Run) -> bool:

@@ -47,7 +47,6 @@ _LASTING = re.compile(
 _UNPAID = re.compile(
     r"billing|credit balance|insufficient|usage credits|spend limit", re.I
 )
-_DAY_MS = 86_400_000
 
 
 def after_failure(
@@ -160,12 +159,13 @@ def late_words(request: Request, now_ms: int) -> str:
 
 
 def clock_words(at_ms: int, now_ms: int) -> str:
-    """A time of day, here; with its day if that is not near."""
+    """A time of day, here; with its day if that is not today."""
     try:
         moment = datetime.fromtimestamp(at_ms / 1000)  # noqa: DTZ006 - people's time
+        today = datetime.fromtimestamp(now_ms / 1000).date()  # noqa: DTZ006
     except (OverflowError, ValueError, OSError):
         return "?"
-    if at_ms - now_ms >= _DAY_MS:
+    if moment.date() != today:
         return f"{moment:%Y-%m-%d %H:%M}"
     return f"{moment:%H:%M:%S}"
 

@@ -161,7 +161,7 @@ def _invocation(validation: Validation, *, lost: int) -> dict[str, Any]:
     errors = [{"level": "error", "message": _text(each)} for each in more]
     notes = [{"level": "note", "message": _text(each)} for each in validation.left_out]
     return {
-        "executionSuccessful": not doubts and not errors,
+        "executionSuccessful": not (doubts or errors or validation.left_out),
         "toolExecutionNotifications": [*doubts, *errors, *notes],
     }
 

@@ -158,19 +158,41 @@ def test_a_run_that_stops_is_no_approval(bridge, tmp_path):
         ({"staged": "yes"}, "staged 'yes': expected True or False"),
         ({"together": "yes"}, "together 'yes': expected True or False"),
         ({"validator": ONE}, "did you mean validators?"),
+        ({"timeout_s": -1}, "timeout_s -1: expected seconds, more than 0"),
+        ({"step_timeout_s": 0}, "step_timeout_s 0: expected seconds, more than 0"),
+        ({"max_agents": -1}, "max_agents -1: expected a number of agents, 0 or more"),
+        ({"max_tokens": -1}, "max_tokens -1: expected a number of tokens, 0 or more"),
     ],
     ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
 )
 def test_error_a_wrong_option_is_named(bridge, options, said):
     with pytest.raises(InvalidRequest) as refused:
-        bridge.validate(**options)
+        bridge.validate(route="claude", **options)
 
     assert said in str(refused.value)
+    assert not [*(bridge.store.place.state / "runs").glob("*")]
+
+
+def test_error_the_method_for_another_kind_of_run_is_named(bridge, tmp_path):
+    saying(tmp_path, APPROVED)
+    looked = bridge.validate(validators=ONE, route="claude").run
+    built = bridge.build_and_validate(
+        "count", validators=ONE, route="claude", rounds=1, escalate_to="none"
+    ).run
+    flow = bridge.run('researcher:"x"', route="claude").run
+
+    with pytest.raises(InvalidRequest, match=r"is a validate.*Bridge\.validation"):
+        bridge.build_result(looked)
+    with pytest.raises(InvalidRequest, match=r"is a build.*Bridge\.build_result"):
+        bridge.validation(built)
+    with pytest.raises(InvalidRequest, match="is a run of a flow"):
+        bridge.validation(flow)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        ({"timeout_s": -1}, "timeout_s -1: expected seconds, more than 0"),
         ({"rounds": 0}, "rounds 0: expected a number of rounds, from 1 to 20"),
         ({"escalate_to": "boss"}, "expected human, architect, coordinator or none"),
         ({"agent": "nobody-of-that-name"}, "no agent is named"),

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from coordinatorworld import git, make_repository
+from fakeclaude import fake_claude, trust_folder
 from screens import on_terminal
 from validatorworld import APPROVED, REJECTED, UNDECIDED, Validators
 
@@ -124,6 +125,19 @@ def test_its_time_is_over(shop):
 
     assert ran.code == 5, ran
     assert "(--timeout)" in ran.err
+
+
+def test_its_time_is_over_while_claude_builds(shop, tmp_path):
+    """The request of the builder ends at that moment, too: the run says why."""
+    program = fake_claude(tmp_path / "slow", "exec sleep 60")
+    shop.env["BRIDGE_CLAUDE"] = str(program)
+    trust_folder(tmp_path / "home", shop.folder)
+
+    ran = shop.run("build", TASK, *ONE, "--route", "claude", "--timeout", "4s")
+
+    assert ran.code == 5, ran
+    assert "its time is over (--timeout)" in ran.err
+    assert "--timeout MORE" in ran.err
 
 
 def test_in_a_worktree_the_project_stays_as_it_is(shop, host):

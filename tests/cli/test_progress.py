@@ -48,6 +48,16 @@ def test_a_pause_says_what_it_waits_for_and_until_when():
     assert progress._words() == "lint: waiting (0 s)"
 
 
+def test_in_a_log_each_wait_is_told_once(capsys):
+    first, second = "waiting until 15:00:12 (quota)", "pause before try 2 of 2"
+    with Progress("lint") as progress:
+        for waits in (first, first, "", first, second):
+            progress.follow(Run(waits=waits))
+
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition("lint: ")[2] for line in said] == [first, second]
+
+
 def test_where_stderr_is_no_terminal_nothing_is_shown(capsys):
     """`--json` in a script stays clean on both channels."""
     with Progress("lint") as progress:

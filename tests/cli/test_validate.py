@@ -244,3 +244,24 @@ def test_error_a_scope_that_is_not_there(changed, host, word):
 
     assert (ran.code, agents.asked) == (2, []), ran
     assert word.rstrip(".") in ran.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("words", [(), ("HEAD",), ("--staged",), ("A..B",)], ids=str)
+def test_error_without_a_repository_only_files_can_be_looked_at(project, words):
+    (project.folder / ".git").rmdir()
+
+    ran = project.run("validate", *words)
+
+    assert ran.code == 2, ran
+    assert "no git repository here" in ran.err
+    assert "name files: hostbridge validate PATH" in ran.err
+
+
+def test_files_are_looked_at_without_a_repository(project, host):
+    (project.folder / ".git").rmdir()
+    (project.folder / ".bridge").mkdir()
+    (project.folder / "shop.py").write_text("def price(): return 2\n")
+
+    ran, agents = validate(project, host, *ONE, "shop.py")
+
+    assert (ran.code, agents.asked) == (0, ["validator-logic"]), ran

@@ -67,6 +67,20 @@ def test_an_empty_commit_goes_through_and_asks_nobody(hooked, host):
     assert "nothing to validate" in done.stderr + done.stdout
 
 
+def test_with_no_session_open_an_empty_commit_goes_through(hooked):
+    env = hooked.env | {f"GIT_{who}_EMAIL": "x@x" for who in ("AUTHOR", "COMMITTER")}
+    env |= {f"GIT_{who}_NAME": "x" for who in ("AUTHOR", "COMMITTER")}
+    words = [needs.tool("git"), "commit", "-m", "empty", "--allow-empty"]
+
+    done = subprocess.run(
+        words, cwd=hooked.folder, env=env, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done
+    assert "nothing to validate" in done.stderr + done.stdout
+    assert git(hooked.folder, "log", "--format=%s").startswith("empty")
+
+
 def test_an_index_elsewhere_is_not_read(hooked, host, tmp_path):
     """An environment could have approved what is not committed."""
     index = tmp_path / "index"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import needs
 import npmpackages
@@ -286,6 +287,20 @@ def test_a_choice_without_requests_is_no_error(shown):
     assert seen.text("#found") == "14 Nov to 27 Nov: nothing has ended"
     assert seen.run("document.querySelectorAll('.part:not(:last-of-type) svg').length")
     assert seen.run(TILES)["Success rate"] == [NOTHING]
+
+
+def test_tokens_that_nobody_told_of_are_not_zero(shown):
+    """A session that tells no usage has used some all the same."""
+    untold = tally(2, 2, 5_000, usage=Tokens(), without_usage=2)
+    cells = (Cell("2026-11-27", "Explore", "host", "", untold),)
+    seen = shown(replace(small(), cells=cells, flows=(), tasks=()))
+
+    assert seen.run(TILES)["Tokens"] == [NOTHING]
+    assert seen.run(f"({ROWS})('All numbers')")[1][-1] == NOTHING
+    says = (
+        "[...document.querySelectorAll('figcaption')].map((each) => each.textContent)"
+    )
+    assert "Nobody told how many tokens were used." in seen.run(says)
 
 
 def test_motion_is_left_out_for_who_wants_none(shown):

@@ -205,6 +205,17 @@ def test_who_gave_no_verdict_is_a_failure_of_the_run(report, level, text, code):
     ]
 
 
+@pytest.mark.parametrize("verdict", ["APPROVED", "REJECTED"])
+def test_what_was_not_read_whole_is_no_success_whatever_the_verdict(verdict):
+    said = GOOD if verdict == "APPROVED" else GOOD | {"verdict": "REJECTED"}
+    left_out = ("Left out, binary: x",)
+    run = run_of(
+        validation(weighed(read("v", said)), verdict=verdict, left_out=left_out)
+    )
+
+    assert not run["invocations"][0]["executionSuccessful"]
+
+
 def test_what_no_validator_was_shown_fails_the_run():
     run = run_of(
         validation(

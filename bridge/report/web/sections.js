@@ -67,7 +67,7 @@ function byDay() {
       title: "Tokens", wide: true, key: keyOf(TOKENS), rows,
       columns: [dayColumn, ...numbersOf(TOKENS), {head: "Read from a cache", value: ({sum}) => sum.cacheReadTokens, words: whole}],
       draw: days((rows, period, width) => stackedDays(rows, period, width, TOKENS, whole)),
-      says: orNone(({sum}) => `${whole(sum.tokens)} tokens that count against budgets; ${whole(sum.cacheReadTokens)} more came from a cache.`)
+      says: orNone(({sum}) => sum.tokens == null ? "Nobody told how many tokens were used." : `${whole(sum.tokens)} tokens that count against budgets; ${whole(sum.cacheReadTokens)} more came from a cache.`)
     }));
 }
 

@@ -74,7 +74,11 @@ class Sum {
   get failed() { return this.ended - this.succeeded; }
   get successRate() { return share(this.succeeded, this.ended); }
   get verifiedShare() { return share(this.verified, this.verifiable); }
-  get tokens() { return this.inputTokens + this.cacheWriteTokens + this.outputTokens; }
+  /** Those that count against budgets; null if no request has told of any. */
+  get tokens() {
+    if (this.ended && this.withoutUsage >= this.ended) return null;
+    return this.inputTokens + this.cacheWriteTokens + this.outputTokens;
+  }
   get p50() { return this.durations.quantile(0.5); }
   get p95() { return this.durations.quantile(0.95); }
   get wait50() { return this.waits.quantile(0.5); }
