@@ -65,6 +65,8 @@ class Asked(NamedTuple):
         must_verify: it must show evidence of a command that was seen to succeed.
         can_read: it can read the files of the project.
         runs_commands: it runs commands on them.
+        digests: those of its definition, by the route, when the run begins: what is
+            written meanwhile does not replace it.
     """
 
     agent: str
@@ -72,6 +74,7 @@ class Asked(NamedTuple):
     must_verify: bool = False
     can_read: bool = False
     runs_commands: bool = False
+    digests: Sequence[str] = ()
 
 
 class Look(NamedTuple):
@@ -93,7 +96,10 @@ class Look(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What is to be built, by whom, and what follows if it is not approved."""
+    """What is to be built, by whom, and what follows if it is not approved.
+
+    `digests` are those of the builder's definition, as in `Asked`.
+    """
 
     task: str
     agent: str
@@ -101,6 +107,7 @@ class Work(NamedTuple):
     escalate_to: EscalateTo
     in_worktree: bool = False
     model: str | None = None
+    digests: Sequence[str] = ()
 
 
 def validate_plan(look: Look, scope: dict[str, Any]) -> Plan:
@@ -161,6 +168,8 @@ def _add_builder(made: _Plan, work: Work, folder: Code | None) -> None:
     detail: Detail = {"agent": work.agent, "call": call}
     if work.model is not None:
         detail["model"] = work.model
+    if work.digests:
+        detail["digests"] = [*work.digests]
     made.add("build", "agent", ("brief",), f"{work.agent}: build", detail)
     made.node("build")["var"] = BUILT
 
@@ -255,7 +264,6 @@ class _Plan:
             }
             for each in look.validators
         }
-        source_of = call
         call = {**call, "validators": known, "named": look.named}
         call["intent"] = look.intent
         if look.complexity is not None:
@@ -266,7 +274,9 @@ class _Plan:
             self._add_validator(names[each.agent], each, folder)
         given = {"accept_degraded": look.accept_degraded, **more}
         asked = ("change", *names.values())
-        again: Any = {**source_of, "seen": _value(_CHANGE)}
+        reads = ("scope", "since", "folder")
+        again: Any = {name: code for name, code in call.items() if name in reads}
+        again["seen"] = _value(_CHANGE)
         self.add("again", "change", asked, "look whether it is the same", {
             "change": again,
         })  # fmt: skip
@@ -289,6 +299,8 @@ class _Plan:
         call |= {} if folder is None else {"cwd": folder}
         detail: Detail = {"agent": each.agent, "call": call}
         detail["context"] = _value(f"{_CHANGE}.context")
+        if each.digests:
+            detail["digests"] = [*each.digests]
         self.add(name, "agent", ("change",), each.agent, detail)
         chosen = _value(f"{_CHANGE}.validators")
         self.node(name).update({
