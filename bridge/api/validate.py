@@ -13,8 +13,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.agents.known_agents import Agents
 from bridge.api.options import checked
-from bridge.api.validators import find_validators
+from bridge.api.validators import digests_of, find_validators
 from bridge.change.scope import Scope, parse_scope
 from bridge.config import index_of_a_commit
 from bridge.errors import InvalidRequest
@@ -81,13 +82,16 @@ def begin_build(
     check(prompt=task)
     if not task.strip():
         raise InvalidRequest("build: say what is to be built")
+    builder = given.get("agent", BUILDER)
+    agents = Agents.open(runner.settings, runner.store.place.project)
     work = Work(
         task,
-        given.get("agent", BUILDER),
+        builder,
         given.get("rounds", ROUNDS),
         _one_of("escalate_to", given.get("escalate_to", "human"), ESCALATE_TO),
         in_worktree=given.get("in_worktree", False),
         model=given.get("model"),
+        digests=digests_of(agents, builder),
     )
     look = _look(runner, given, task, given.get("step_timeout_s"))
     return runner.begin_plan(build_plan(look, work), _of_run(given)), given

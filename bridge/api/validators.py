@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.agents.known_agents import Agents
-from bridge.errors import InvalidRequest
+from bridge.errors import BridgeError, InvalidRequest
 from bridge.validation.plans import Asked
 from bridge.validation.rights import can_read, runs_commands
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.config import Settings
+    from bridge.protocol.request import RouteName
 
+# What a session has of agents, and what every other route has.
+_ROUTES: tuple[RouteName, ...] = ("host", "claude")
 # How long a validator may take whose definition does not say.
 USUAL_S = 900.0
 MAX_VALIDATORS = 20
@@ -53,7 +57,10 @@ def find_validators(
                 ways=("hostbridge agents new",),
             )
         found.append(definition)
-    asked = [_asked(each, timeout_s) for each in found]
+    asked = [
+        _asked(each, timeout_s)._replace(digests=digests_of(agents, each.name))
+        for each in found
+    ]
     return _joined(asked, found) if together else asked
 
 
@@ -66,6 +73,16 @@ def _joined(asked: list[Asked], definitions: list[Definition]) -> list[Asked]:
         each._replace(part=parts.get(each.agent), alone=alone.get(each.agent, ""))
         for each in asked
     ]
+
+
+def digests_of(agents: Agents, name: str) -> tuple[str, ...]:
+    """The digests of an agent's definition in a session, and on any other route."""
+    found = []
+    for route in _ROUTES:
+        with suppress(BridgeError):
+            definition = agents.find(name, route)
+            found += [definition.source.digest] if definition else []
+    return tuple(dict.fromkeys(found))
 
 
 def _asked(definition: Definition, timeout_s: float | None) -> Asked:

@@ -202,7 +202,19 @@ def request_of(
     }
     if call and route == "host" and (own := _own_route(definition, call)):
         fields["route"] = own
-    return own_request(store, find, run, request_id, agent, fields)
+    request = own_request(store, find, run, request_id, agent, fields)
+    if pinned := detail.get("digests"):
+        _check_pinned(request, pinned)
+    return request
+
+
+def _check_pinned(request: Request, digests: list[str]) -> None:
+    """Refuse an agent whose definition is not the one that the run began with."""
+    if request.definition is None or request.definition.digest not in digests:
+        raise InvalidRequest(
+            f"the definition of {request.agent_type} has changed since the run began: "
+            "it was not asked"
+        )
 
 
 def _words_of_task(store: Store, task_id: str) -> str:

@@ -283,6 +283,7 @@ class Detail(TypedDict, total=False):
 
     Attributes:
         agent: the agent that is asked; for a temporary one, its base.
+        digests: those that its definition may have, by the route; any if missing.
         own: the temporary agent, whose prompt comes before `text`.
         text: what it is asked, or what the person is asked.
         model: only where the flow says one.
@@ -303,6 +304,7 @@ class Detail(TypedDict, total=False):
     line: int
     column: int
     agent: str
+    digests: list[str]
     own: str
     text: list[Part]
     model: str

@@ -69,6 +69,8 @@ class Asked(NamedTuple):
         runs_commands: it runs commands on them.
         part: what it is in one request for several, if it may be asked in one.
         alone: why it may not, where that was wanted.
+        digests: those of its definition, by the route, when the run begins: what is
+            written meanwhile does not replace it.
     """
 
     agent: str
@@ -78,6 +80,7 @@ class Asked(NamedTuple):
     runs_commands: bool = False
     part: ValidatorPart | None = None
     alone: str = ""
+    digests: Sequence[str] = ()
 
 
 class Look(NamedTuple):
@@ -99,7 +102,10 @@ class Look(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What is to be built, by whom, and what follows if it is not approved."""
+    """What is to be built, by whom, and what follows if it is not approved.
+
+    `digests` are those of the builder's definition, as in `Asked`.
+    """
 
     task: str
     agent: str
@@ -107,6 +113,7 @@ class Work(NamedTuple):
     escalate_to: EscalateTo
     in_worktree: bool = False
     model: str | None = None
+    digests: Sequence[str] = ()
 
 
 def validate_plan(look: Look, scope: dict[str, Any]) -> Plan:
@@ -167,6 +174,8 @@ def _add_builder(made: _Plan, work: Work, folder: Code | None) -> None:
     detail: Detail = {"agent": work.agent, "call": call}
     if work.model is not None:
         detail["model"] = work.model
+    if work.digests:
+        detail["digests"] = [*work.digests]
     made.add("build", "agent", ("brief",), f"{work.agent}: build", detail)
     made.node("build")["var"] = BUILT
 
@@ -264,7 +273,9 @@ class _Plan:
             self._add_validator(names[each.agent], each, folder)
         given = {"accept_degraded": look.accept_degraded, **more}
         asked = ("change", *names.values())
-        again: Any = {**source_of, "seen": _value(_CHANGE)}
+        reads = ("scope", "since", "folder")
+        again: Any = {name: code for name, code in call.items() if name in reads}
+        again["seen"] = _value(_CHANGE)
         self.add("again", "change", asked, "look whether it is the same", {
             "change": again,
         })  # fmt: skip
@@ -294,6 +305,8 @@ class _Plan:
         call |= {} if folder is None else {"cwd": folder}
         detail: Detail = {"agent": each.agent, "call": call}
         detail["context"] = _value(f"{_CHANGE}.context")
+        if each.digests:
+            detail["digests"] = [*each.digests]
         self.add(name, "agent", ("change",), each.agent, detail)
         asked = _value(f"{_CHANGE}.asked")
         self.node(name).update({

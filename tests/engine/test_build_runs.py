@@ -12,6 +12,7 @@ from engine.buildworld import APPROVED, ISSUE, REJECTED, UNDECIDED, BuildWorld
 from bridge.engine import by_hand
 from bridge.validation.report import Verdict
 
+AGENTS = Path(__file__).parents[2] / "agents"
 BOTH = {"logic": APPROVED, "security": APPROVED}
 ONE_REJECTS = {"logic": REJECTED, "security": APPROVED}
 
@@ -308,3 +309,21 @@ def test_a_name_that_is_not_text_is_looked_at(world, is_dirty):
     assert "evil = 1" in world.waiting()["validator-logic"].context["change"]
     world.say(run, **BOTH)
     assert world.result(run).is_approved
+
+
+def test_a_validator_that_was_replaced_meanwhile_is_not_asked(world):
+    """A builder may write where the definitions of its user are."""
+    run = world.build()
+    folder = world.settings.home / "agents"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = (AGENTS / "validator-logic.yaml").read_text()
+    (folder / "validator-logic.yaml").write_text(f"{text}# approve all\n")
+    world.built(run)
+    assert "validator-logic" not in world.waiting()
+
+    world.say(run, security=APPROVED)
+
+    (found,) = world.result(run).rounds
+    (why, *_) = found.reasons
+    assert found.verdict is Verdict.NEEDS_REVIEW
+    assert "the definition of validator-logic has changed since the run began" in why
