@@ -72,6 +72,7 @@ SARIF = option(
     type=Path,
     help="Write the issues as SARIF, too, for editors and CI.",
 )
+USAGE = "[REV|A..B|PATH...]"
 OPTIONS = (
     option(
         "scope",
