@@ -72,6 +72,10 @@ def test_serve_once_names_what_is_tried_again(project, claude):
     said = ran.err.splitlines()[-1]
     assert said.startswith(f"hostbridge: request {request_id}: "), ran.err
     assert said.endswith("`hostbridge serve` goes on with it")
+    waited = project.run("wait", request_id, "--timeout", "6s")
+    assert "tried once before (" in waited.err, waited
+    assert "`hostbridge serve` goes on with it" in waited.err
+    assert "nobody had taken it" not in waited.err
 
 
 @pytest.mark.usefixtures("claude")
