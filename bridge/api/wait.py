@@ -162,12 +162,14 @@ class Waiter:
         """The error for requests that did not end within `timeout_s` seconds."""
         found = self._store.find(ids[0])
         stage = stage_of(self._store, found)
-        why = complaint_of(self._store, found.request if found else None, stage)
+        request = found.request if found else None
+        why = complaint_of(self._store, request, stage)
+        stood = _tried_before(request, stage) or stage.at_the_end
         more = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
         named = " ".join(ids[:_NAMED]) + (" …" if ids[_NAMED:] else "")
         return WaitTimeout(
             f"request {ids[0]}{more}: no answer within {seconds(timeout_s)}: "
-            f"{stage.at_the_end}{self._trouble()}{why and f'; {why}'}. It goes on",
+            f"{stood}{self._trouble()}{why and f'; {why}'}. It goes on",
             ways=(
                 f"wait again: hostbridge wait {named}",
                 f"or end it: hostbridge cancel {named}",
@@ -190,6 +192,18 @@ class Waiter:
             f"; no answer can be written: {self._store.place.state}: "
             f"{os.strerror(why)}; see `hostbridge doctor`"
         )
+
+
+def _tried_before(request: Request | None, stage: Stage) -> str:
+    """How a request stands that somebody of ours had taken; empty for any other."""
+    if request is None or request.route == "host" or not request.failures:
+        return ""
+    if stage is not Stage.WAITING:
+        return ""
+    # Late, as few requests are tried again.
+    from bridge.protocol.retries import tries_words
+
+    return f"{tries_words(request)}; `hostbridge serve` goes on with it"
 
 
 def cancel(store: Store, request_id: RequestId) -> bool:

@@ -35,6 +35,9 @@ _WHAT = {
     "files": "whole files",
 }
 _MAX_SHOWN = 200
+# The id of a commit, and as much of it as a person is shown.
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_SHORT = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ class Scope:
             dots = "..." if self.from_fork else ".."
             what = f"{self.base}{dots}{self.tip}"
         else:
-            since = "" if self.base == "HEAD" else f" since {self.base}"
+            base = self.base[:_SHORT] if _COMMIT.fullmatch(self.base) else self.base
+            since = "" if base == "HEAD" else f" since {base}"
             what = f"{_WHAT[self.kind]}{since}"
         where = ", ".join(path or "." for path in self.paths)
         return line_of(f"{what}, in {where}" if where else what, _MAX_SHOWN)

@@ -10,12 +10,14 @@ from bridge.cli.run_text import waits_for_you
 from bridge.cli.screen import cut
 from bridge.engine.answers import Answers
 from bridge.flow.drawing import label_of
+from bridge.validation.report import Verdict
 
 if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
     from bridge.engine.view import RunView
 
 _LONG_CHARS = 60
+_VERDICTS = tuple(map(str, Verdict))
 
 
 class RunLog(AbstractContextManager["RunLog"]):
@@ -52,13 +54,23 @@ class RunLog(AbstractContextManager["RunLog"]):
             mark = above, name, entry.get("visit", 1), entry.get("attempt"), state
             if has_ended and self._is_new(*mark) and is_news:
                 took = span(max(0, seen.run["at"] - entry.get("at", 0)) / 1000)
+                is_said = node["kind"] == "agent" and state == "ok"
                 with self._bridge.store.state() as kept:
-                    shown = Answers(kept, seen.run).shown(detail, entry)
+                    answers = Answers(kept, seen.run)
+                    shown = answers.shown(detail, entry)
+                    said = answers.output(name) if is_said else None
                 what = visible(cut(str(label_of(node, shown)), _LONG_CHARS))
-                how = "failed" if state == "stopped" else state
-                complain(f"{above}{name} {how} after {took}: {what}")
+                how = _says(said) or ("failed" if state == "stopped" else state)
+                more = "" if what == name else f": {what}"
+                complain(f"{above}{name} {how} after {took}{more}")
 
     def _is_new(self, *mark: Any) -> bool:
         is_new = mark not in self._told
         self._told.add(mark)
         return is_new
+
+
+def _says(answer: Any) -> str:
+    """What a validator says; empty for the answer of any other agent."""
+    verdict = answer.get("verdict") if isinstance(answer, dict) else None
+    return f"says {verdict}" if verdict in _VERDICTS else ""

@@ -27,9 +27,10 @@ from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import complain, record, say_result
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
+from bridge.protocol.retries import pause_words
 from bridge.store.live_runs import some_live
 from bridge.worker.executors import open_workers
-from bridge.worker.serve_loop import serve, waiting_for_others
+from bridge.worker.serve_loop import serve, waiting_for_a_try, waiting_for_others
 
 OPTIONS = (
     switch("--once", help="Serve what waits now, then exit."),
@@ -86,9 +87,22 @@ def command(options: Namespace) -> int:
     for response in served:
         go_on_after(bridge.store, bridge.settings, response.request_id)
         say_result(options, record(response), result_line(result_of(response)))
+    if options.once:
+        _say_what_is_tried_again(bridge, workers)
     if options.once and not options.route:
         _say_what_is_left(bridge, workers)
     return Exit.BUG if logs else Exit.OK
+
+
+def _say_what_is_tried_again(bridge: Bridge, served: Container[str]) -> None:
+    """Name what waits for its next try, and until when."""
+    with suppress(StateUnavailable):
+        for request in waiting_for_a_try(bridge.store, served):
+            waits = pause_words(request, bridge.store.now_ms()) or "its next try is due"
+            complain(
+                f"request {request.request_id}: {waits}; `hostbridge serve` goes on "
+                "with it"
+            )
 
 
 def _say_what_is_left(bridge: Bridge, served: Container[str]) -> None:

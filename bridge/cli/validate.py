@@ -79,6 +79,7 @@ SARIF = option(
     type=Path,
     help="Write the issues as SARIF, too; only an earlier log of ours is replaced.",
 )
+USAGE = "[REV|A..B|PATH...]"
 OPTIONS = (
     option(
         "scope",

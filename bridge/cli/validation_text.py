@@ -113,7 +113,8 @@ def validation_lines(found: Validation) -> Iterator[Line]:
         yield from (f"  {_short(each)}" for each in found.reasons)
     for report in found.reports:
         yield _report_line(report)
-        yield from (f"  {_short(each)}" for each in report.doubts)
+        doubts = (each for each in report.doubts if each != report.summary)
+        yield from (f"  {_short(each)}" for each in doubts)
     if found.reports and (more := _own_reasons(found)):
         yield from (f"  {_short(each)}" for each in more)
     order = [*Severity]

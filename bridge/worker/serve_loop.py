@@ -91,6 +91,12 @@ def waiting_for_others(store: Store, served: Container[str]) -> Counter[str]:
     return Counter(name for name in routes if name in OWN and name not in served)
 
 
+def waiting_for_a_try(store: Store, served: Container[str]) -> list[Request]:
+    """What waits for its next try on these routes; raises as `waiting_for_others`."""
+    live = _waiting(store)
+    return [each for each in live if each.route in served and each.failures]
+
+
 def _waiting(store: Store) -> list[Request]:
     found = map(store.find, store.waiting())
     return [each.request for each in found if each and each.request]

@@ -43,6 +43,10 @@ def test_words_name_a_scope(words, staged, expected):
         (Scope(), "what is not committed"),
         (Scope("staged", paths=("src", "")), "what is staged, in src, ."),
         (Scope(base="v1"), "what is not committed since v1"),
+        (
+            Scope(base="0123456789ab" + "c" * 28),
+            "what is not committed since 0123456789ab",
+        ),
         (Scope("commits", "a", "b", from_fork=True), "a...b"),
         (Scope("files", paths=("x\n.py",)), "whole files, in x .py"),
     ],

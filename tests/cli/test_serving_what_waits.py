@@ -62,6 +62,22 @@ def test_serve_once_names_what_still_waits(project):
     )
 
 
+def test_serve_once_names_what_is_tried_again(project, claude):
+    fake_claude(claude, "exit 3")
+    request_id = project.submit(route="claude")
+
+    ran = project.run("serve", "--once", "--route", "claude")
+
+    assert (ran.code, ran.out) == (0, ""), ran
+    said = ran.err.splitlines()[-1]
+    assert said.startswith(f"hostbridge: request {request_id}: "), ran.err
+    assert said.endswith("`hostbridge serve` goes on with it")
+    waited = project.run("wait", request_id, "--timeout", "6s")
+    assert "tried once before (" in waited.err, waited
+    assert "`hostbridge serve` goes on with it" in waited.err
+    assert "nobody had taken it" not in waited.err
+
+
 @pytest.mark.usefixtures("claude")
 def test_serve_prints_what_nobody_served_in_time(project):
     """Only of its own routes; a line each, as for any other."""
