@@ -262,7 +262,6 @@ class _Plan:
         """Add the reading of a change, its validators, and their verdict."""
         names = self._names(look.validators)
         known = {each.agent: _known(each, names) for each in look.validators}
-        source_of = call
         call = {**call, "validators": known, "named": look.named}
         call["intent"] = look.intent
         if look.complexity is not None:

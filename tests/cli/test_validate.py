@@ -54,7 +54,6 @@ def test_who_cannot_decide_ends_with_a_code_of_its_own(changed, host):
     assert (ran.code, ran.out.partition(":")[0]) == (8, "needs review")
 
 
-<<<<<<< HEAD
 def test_an_answer_by_hand_is_shown_as_one():
     report = ValidatorReport(validator="validator-logic", by_hand=True)
     found = Validation(verdict=Verdict.NEEDS_REVIEW, reports=(report,))
@@ -62,7 +61,8 @@ def test_an_answer_by_hand_is_shown_as_one():
     lines = ["".join(map(str, line)) for line in validation_lines(found)]
 
     assert any(line.endswith(", by hand") for line in lines), lines
-=======
+
+
 def test_a_log_says_what_each_validator_says(changed, host):
     ran, _ = validate(changed, host, *TWO, validator_logic=[REJECTED])
 
@@ -78,7 +78,6 @@ def test_why_a_validator_failed_is_said_once(changed):
 
     assert ran.code == 8, ran
     assert ran.out.count("no answer within 1 s") == 1, ran.out
->>>>>>> fixuser
 
 
 def test_json_is_one_object_with_typed_reports(changed, host):
