@@ -31,7 +31,15 @@ ASKED = {
 
 def test_every_option_is_tested_here():
     """An option that is not passed on would be ignored silently."""
-    elsewhere = {"timeout_s", "node", "route", "mode", "workflow", "change"}
+    elsewhere = {
+        "timeout_s",
+        "node",
+        "route",
+        "mode",
+        "workflow",
+        "change",
+        "continues",
+    }
 
     assert RequestOptions.__optional_keys__ == {*ASKED, *elsewhere}
 

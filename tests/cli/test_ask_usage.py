@@ -27,8 +27,8 @@ USAGE = {
     "Explorer x": "no agent is named 'Explorer'; did you mean Explore? (if both words "
     "are the prompt, quote them: hostbridge ask 'Explorer x')",
     "which modules": "no agent is named 'which'; known agents are: Explore, Plan, "
-    "claude, claude-code-guide, developer, flow-designer, general-purpose, merge, "
-    "qa-reviewer, researcher, statusline-setup, task-ops, task-validator, "
+    "architect, claude, claude-code-guide, developer, flow-designer, general-purpose, "
+    "merge, qa-reviewer, researcher, statusline-setup, task-ops, task-validator, "
     "validation-runner, validator-integration, validator-logic, validator-security, "
     "validator-syntax (if both words are the prompt, quote them: hostbridge "
     "ask 'which modules')",

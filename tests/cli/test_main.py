@@ -102,7 +102,7 @@ def test_a_refusal_ends_as_the_failure_of_its_code(error):
 
 def test_error_unknown_command(project):
     """With near matches."""
-    project.run("stat").fails(2, "no command 'stat'; did you mean status?")
+    project.run("stat").fails(2, "no command 'stat'; did you mean stats or status?")
     project.run("aks", "x y", "-t5").fails(
         2, "no command 'aks'; did you mean: hostbridge ask 'x y' -t5"
     )

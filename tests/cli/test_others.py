@@ -219,8 +219,8 @@ def test_error_unknown_schema(project):
     project.run("schema", "reply").fails(
         2,
         "no record is named 'reply'; expected one of request, "
-        "response, agent-answer, agent-output, session, agent-run, callers, "
-        "task, step-workflow, step-result",
+        "response, agent-answer, agent-output, session, agent-run, idle-agent, "
+        "callers, task, step-workflow, step-result",
     )
 
 

@@ -51,7 +51,7 @@ def test_status_names_the_try(project, host):
 
     (request,) = ran.json["requests"]
     assert (request["requestId"], request["stage"]) == (request_id, "paused")
-    assert clocks(request["pause"]) == (
+    assert clocks(request["waits"]["what"]) == (
         "pause before try 2 of 3, until TIME (agent_error)"
     )
 

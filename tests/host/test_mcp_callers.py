@@ -66,4 +66,4 @@ def test_one_hook_sees_a_call_begin(tool):
 
     script = "always" if is_own(tool) else "tool-start"
     assert [hook.script for hook in found] == [script]
-    assert len(entries(INSTALLED)["PreToolUse"]) == 8
+    assert len(entries(INSTALLED)["PreToolUse"]) == 9

@@ -148,13 +148,13 @@ def test_dry_run_of_uninstall(world):
 
     before_it = "SessionStart, SessionEnd, FileChanged, CwdChanged, UserPromptSubmit"
     behind_it = (
-        "PreToolUse 8, PostToolUse 7, PostToolUseFailure 3, PermissionRequest, "
+        "PreToolUse 9, PostToolUse 8, PostToolUseFailure 4, PermissionRequest, "
         "SubagentStart, SubagentStop, StopFailure"
     )
     said = (
-        f"would remove {world.local}, which holds 28 hooks and nothing else: "
+        f"would remove {world.local}, which holds 31 hooks and nothing else: "
         f"{before_it}, Stop, {behind_it}\n"
-        f"would take 28 hooks out of {world.user}: Stop, {before_it}, {behind_it}\n"
+        f"would take 31 hooks out of {world.user}: Stop, {before_it}, {behind_it}\n"
         f"{world.shared}: nothing would change\n"
     )
     assert done == (0, said, "")

@@ -28,6 +28,10 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
     ({"task_id": "t"}, "task id (None there, 't' here)"),
     ({"workflow": "w"}, "workflow (None there, 'w' here)"),
     ({"folder": "/p/w"}, "folder (None there, '/p/w' here)"),
+    (
+        {"continues": "r0"},
+        "request that it continues (None there, 'r0' here)",
+    ),
     ({"route": "local"}, "route ('host' there, 'local' here)"),
 ]
 
@@ -51,7 +55,7 @@ def test_every_field_is_compared_or_known_not_to_count():
         "status", "priority", "requester", "parent_request_id", "depth", "attempt",
         "max_attempts", "dedup_key", "answer_to_host", "claim", "declined_by",
         "falls_back_to", "held", "approved", "asker", "failures", "not_before",
-        "wait_quota",
+        "wait_quota", "traceparent",
     }  # fmt: skip
 
     assert set(Request.fields) == counts | bookkeeping
