@@ -112,9 +112,11 @@ class Worker:
         Raises:
             StateUnavailable: the answer could not be written before the deadline.
         """
-        if is_off(self.store):
+        with self.store.open() as store:
+            off = is_off(store)
+            request = None if off else store.claim_one(request_id, self.claimant)
+        if off:
             return self._end_unserved(request_id)
-        request = self.store.claim_one(request_id, self.claimant)
         if request is None:
             return False
         left_ms = request.deadline_ms - self.store.now_ms()
