@@ -42,16 +42,15 @@ class Sides:
         return self.new is self.files
 
     def is_in_project(self) -> bool:
-        """Whether the files of the project are the whole new side, and nothing else.
+        """Whether the files of the project are the whole new side.
 
-        Another file that differs, or is new, would have commands judge other code.
+        Another file that differs would have commands judge other code. Files that git
+        does not know do not count: hardly a work tree is without some.
         """
         if self.is_new_in_files:
             return True
         paths = {*self.new.known(), *self.files.known()}
-        if not all(self.files.holds(path, self.new.find(path, None)) for path in paths):
-            return False
-        return next(self.files.others(), None) is None
+        return all(self.files.holds(path, self.new.find(path, None)) for path in paths)
 
     @property
     def nothing(self) -> str:

@@ -114,8 +114,8 @@ def test_commands_would_run_on_other_files_than_a_commit_has(repo):
     assert not read(repo, "HEAD~1..HEAD", "--", "a").is_in_files
 
     repo.git("checkout", "-q", "folder/b")
-    repo.write("sitecustomize.py", "evil\n")
-    assert not read(repo, "HEAD~1..HEAD").is_in_files
+    repo.write("new.py", "x\n")
+    assert read(repo, "HEAD~1..HEAD").is_in_files
 
 
 def test_commands_would_run_on_other_files_than_what_is_staged(repo):
@@ -128,4 +128,4 @@ def test_commands_would_run_on_other_files_than_what_is_staged(repo):
 
     repo.git("checkout", "-q", "folder/b")
     repo.write("new.py", "x\n")
-    assert not read(repo, staged=True).is_in_files
+    assert read(repo, staged=True).is_in_files
