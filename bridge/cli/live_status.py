@@ -7,6 +7,7 @@ screen is as large as the terminal is at that moment; what has not changed is no
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.cli.interrupts import Interrupts
 from bridge.cli.live_text import live_lines
 from bridge.cli.output import say_json
 from bridge.cli.screen import printed, screen_of
@@ -59,8 +61,11 @@ def watch_json(bridge: Bridge) -> None:
 
 
 def _again(bridge: Bridge, show: Callable[[], None]) -> None:
+    interrupts = Interrupts()
+    interrupts.on(signal.SIGINT)
     with suppress(KeyboardInterrupt):
         while True:
+            interrupts()
             before = _times(bridge.store.place.state)
             show()
             until_s = time.monotonic() + _REFRESH_S

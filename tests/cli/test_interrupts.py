@@ -7,18 +7,28 @@ import signal
 import time
 from contextlib import suppress
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import pytest
 from scripted_server import silent
 
+from bridge.api.bridge import Bridge
 from bridge.cli.interrupts import Interrupts
+from bridge.cli.live_status import watch_json
+from bridge.config import Settings
+
+if TYPE_CHECKING:
+    from bridge.api.project_status import Overview
 
 
 class InterruptedWhenGone:
     """Its destructor is where a signal comes in: Python drops what that raises."""
 
+    def __init__(self, number: signal.Signals) -> None:
+        self.number = number
+
     def __del__(self) -> None:
-        os.kill(os.getpid(), signal.SIGUSR1)
+        os.kill(os.getpid(), self.number)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -28,13 +38,33 @@ def test_a_lost_interrupt_is_remembered():
     interrupts.on(signal.SIGUSR1)
     try:
         interrupts()
-        del (gone := [InterruptedWhenGone()])[:]
+        del (gone := [InterruptedWhenGone(signal.SIGUSR1)])[:]
         assert gone == []
 
         with pytest.raises(KeyboardInterrupt):
             interrupts()
     finally:
         signal.signal(signal.SIGUSR1, before)
+
+
+class Interrupted(Bridge):
+    """While it is looked at, an interrupt comes in where Python drops it."""
+
+    def overview(self) -> Overview:
+        del (gone := [InterruptedWhenGone(signal.SIGINT)])[:]
+        assert gone == []
+        return super().overview()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_lost_interrupt_ends_a_watch(project, capsys):
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        watch_json(Interrupted(Settings.from_environment(project.env), project.folder))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 def test_a_second_interrupt_does_not_disturb_the_first():
