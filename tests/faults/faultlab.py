@@ -56,6 +56,16 @@ FALLIBLE = (
     "openat", "mkdirat", "write", "fsync", "linkat", "renameat", "unlinkat", "flock",
 )  # fmt: skip
 
+# What changes anything outside of the process: files, locks, processes. A file that is
+# opened counts if that may make or empty it.
+CHANGES = (
+    "openat", "mkdir", "mkdirat", "write", "writev", "pwrite64", "ftruncate",
+    "fallocate", "fsync", "fdatasync", "link", "linkat", "symlink", "symlinkat",
+    "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "utimensat",
+    "chmod", "fchmod", "fchmodat", "flock", "fcntl", "clone", "clone3", "fork", "vfork",
+    "execve", "kill", "connect", "exit_group",
+)  # fmt: skip
+
 
 def scratch() -> Path:
     """A new folder on the fastest file system there is; faults need no real disk."""
@@ -211,6 +221,16 @@ class Prepared:
         store = self.fresh()
         return store, run_broken(lambda: self.operation.act(store), "-e", fault)
 
+    def killed(self) -> Iterator[tuple[str, Store, Outcome]]:
+        """Kill the operation at each change that it makes: where, and what is left.
+
+        A kill anywhere between two changes leaves what one at the second leaves.
+        """
+        store = self.fresh()
+        for call, number in changes(lambda: self.operation.act(store)):
+            fault = f"inject={call}:signal=KILL:when={number}"
+            yield fault, *self.broken(fault)
+
     def calls(self) -> dict[str, int]:
         """The system calls that the operation makes."""
         store = self.fresh()
@@ -324,9 +344,35 @@ def system_calls(act: Callable[[], object]) -> dict[str, int]:
 
     strace counts each kind by itself, so that is how they are gone through.
     """
+    return dict(Counter(name for _pid, name, _line in _traced(act)))
+
+
+def changes(act: Callable[[], object]) -> list[tuple[str, int]]:
+    """The system calls of `act` that change anything: which, and the how manieth of it.
+
+    Each of its processes counts by itself, as strace does.
+    """
+    count: Counter[tuple[str, str]] = Counter()
+    found = {}
+    for pid, name, line in _traced(act):
+        count[pid, name] += 1
+        is_change = name in CHANGES and _changes(name, line)
+        if is_change:
+            found[name, count[pid, name]] = None
+    return list(found)
+
+
+def _changes(name: str, line: str) -> bool:
+    if name == "openat":
+        return "O_CREAT" in line or "O_TRUNC" in line
+    return "F_SETLK" in line if name == "fcntl" else True
+
+
+def _traced(act: Callable[[], object]) -> list[tuple[str, str, str]]:
+    """Each system call: the process, its name, its line in the log."""
     with tempfile.NamedTemporaryFile() as log:
         outcome = run_broken(act, "-o", log.name, "-e", "trace=all")
         assert outcome.status == "returned", outcome.message
         lines = Path(log.name).read_text(errors="replace").splitlines()
-    names = (re.match(r"\d+ +(?:<\.\.\. )?([a-z_0-9]+)", line) for line in lines)
-    return dict(Counter(found[1] for found in names if found))
+    begun = ((re.match(r"(\d+) +([a-z_0-9]+)\(", line), line) for line in lines)
+    return [(found[1], found[2], line) for found, line in begun if found]
