@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any
 from bench import host
 from bench.table import Row, missed, show
 from bench.timing import take_turns
-from stage.api import ScriptedApi
-from stage.models import obedient_model
-from stage.replies import reply
-from stage.stream import StreamSession
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply
+from bridge.testing.stage.stream import StreamSession
 from bridge.validation.report import Verdict
 
 if TYPE_CHECKING:

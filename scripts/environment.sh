@@ -53,7 +53,7 @@ make_environment() {
     export SKBUILD_BUILD_TARGETS=llama
     export SKBUILD_CMAKE_DEFINE="LLAVA_BUILD=OFF;CMAKE_PROJECT_llama_cpp_INCLUDE=$root/scripts/llama-only.cmake"
     # Verbose, since the bar counts the compiler's steps.
-    "$python" "$root/scripts/progress.py" pip "$python" -m pip install --verbose \
+    "$python" "$root/bridge/testing/stage/progress.py" pip "$python" -m pip install --verbose \
         --progress-bar off --disable-pip-version-check --editable "$root$1" ||
         fail "pip could not install hostbridge$1$without"
     printf '%s\n' "$1 $project" >"$root/.venv/made-for"
@@ -63,7 +63,7 @@ make_environment() {
 make_client() {
     say "finding the Claude Code client (npm installs it once, into a cache folder: up to" \
         "two minutes)"
-    PYTHONPATH=$root/scripts "$python" -m stage.client >&2 ||
+    "$python" -m bridge.testing.stage.client >&2 ||
         fail "there is no client; one that you have will do:" \
             "BRIDGE_TEST_CLAUDE=/path/to/claude scripts/${0##*/}$without"
 }

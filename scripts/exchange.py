@@ -23,11 +23,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from stage.api import ScriptedApi
-from stage.client import Stage
-from stage.models import answering, obedient_model
-from stage.replies import reply, text, tool_use
-from stage.stream import StreamSession
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.client import Stage
+from bridge.testing.stage.models import answering, obedient_model
+from bridge.testing.stage.replies import reply, text, tool_use
+from bridge.testing.stage.stream import StreamSession
 
 PROMPT = "Which modules under src/ have no test under tests/?"
 SCHEMA = {

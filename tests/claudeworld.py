@@ -7,14 +7,15 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from stage.replies import reply, tool_use
+from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hostworld import HostWorld
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 SUCCESS = {"status": "success", "summary": "done on the stage"}
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from stage.processes import family
+
+from bridge.testing.stage.processes import family
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from stage.client import ClientUnavailable, ensure_client
 
 from bridge.agent_loop.chat_model import ModelFailed
 from bridge.config import Settings
 from bridge.errors import ExtraMissing
 from bridge.llama.model_files import find_model, require_extra
+from bridge.testing.stage.client import ClientUnavailable, ensure_client
 
 _SCOPES_SIGNALS = 6
 

@@ -9,7 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import needs
-from stage.client import cache_folder
+
+from bridge.testing.stage.client import cache_folder
 
 SOURCE = Path(__file__).parents[1] / "scripts" / "report_page"
 

@@ -17,11 +17,11 @@ PACKAGE = Path(bridge.__file__).parent
 
 # A room may import from rooms further down, and from itself.
 ROOMS = (
-    "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker", "claude_cli",
-    "llama", "endpoint", "agent_loop", "nodes", "host", "rules", "workflows",
-    "pipelines", "engine", "validation", "worktrees", "tasks", "flow", "agents",
-    "report", "metrics", "change", "tracing", "store", "policy", "protocol", "process",
-    "config", "setting", "shipped", "routes", "errors", "extras",
+    "testing", "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker",
+    "claude_cli", "llama", "endpoint", "agent_loop", "nodes", "host", "rules",
+    "workflows", "pipelines", "engine", "validation", "worktrees", "tasks", "flow",
+    "agents", "report", "metrics", "change", "tracing", "store", "policy",
+    "protocol", "process", "config", "setting", "shipped", "routes", "errors", "extras",
 )  # fmt: skip
 
 PURE = (
@@ -93,6 +93,17 @@ def test_imports_point_one_way(path):
     above = set(ROOMS[: ROOMS.index(room_of(path))])
     assert not used & above
     assert "bridge" not in names
+
+
+def test_nothing_that_runs_imports_what_tests_with():
+    """Not even late: it is for the tests of others, and takes an extra."""
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in modules()
+        if any(name.startswith("bridge.testing") for name in imported(path))
+    }
+
+    assert {Path(each).parts[0] for each in found} <= {"testing"}
 
 
 def test_no_module_imports_itself_through_others():

@@ -6,18 +6,17 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from stage.api import ScriptedApi
-from stage.replies import Reply, reply, tool_use
-from stage.stream import StreamSession
-
 from bench import host
 from bench.table import Row
 from bench.timing import Series
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.replies import Reply, reply, tool_use
+from bridge.testing.stage.stream import StreamSession
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.turns import ApiRequest
 
 # Tool calls in one turn of a session, before the next session has its turn.
 BLOCK = 8

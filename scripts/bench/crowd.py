@@ -16,21 +16,20 @@ from collections import Counter
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from stage.api import ScriptedApi
-from stage.models import TOKEN, obedient_model
-from stage.replies import ToolUse, reply
-from stage.stream import StreamSession
-
 from bench import host
 from bench.memory import rss_mib
 from bench.table import Row
 from bench.timing import Series
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.models import TOKEN, obedient_model
+from bridge.testing.stage.replies import ToolUse, reply
+from bridge.testing.stage.stream import StreamSession
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 ASKER = """
 import json, sys

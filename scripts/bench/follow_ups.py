@@ -23,21 +23,20 @@ from contextlib import ExitStack
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from stage.api import ScriptedApi
-from stage.models import obedient_model
-from stage.replies import reply, tool_use
-
 from bench import host
 from bench.table import Row
 from bench.timing import Series
 from bench.wakes import PAUSE_S, enter, open_bridge
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from stage.replies import Reply
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Reply
+    from bridge.testing.stage.turns import ApiRequest
 
 CHARS_PER_TOKEN = 4
 FILES, FILE_CHARS = 4, 16_000

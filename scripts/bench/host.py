@@ -7,16 +7,15 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from stage.client import Stage
-
 from bench.world import FORM
 from bridge.host.hook_table import entries
+from bridge.testing.stage.client import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from stage.api import ScriptedApi
+    from bridge.testing.stage.api import ScriptedApi
 
     Table = dict[str, list[dict[str, Any]]]
 

@@ -8,14 +8,13 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from stage.api import ScriptedApi
-from stage.models import agent_output, obedient_model
-from stage.replies import Reply
-from stage.stream import StreamSession
-
 from bench import host
 from bench.table import Row
 from bench.timing import Series
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.models import agent_output, obedient_model
+from bridge.testing.stage.replies import Reply
+from bridge.testing.stage.stream import StreamSession
 
 # How long the agent thinks, and when the waiting process is measured.
 THINKS_S = 6

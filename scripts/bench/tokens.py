@@ -13,23 +13,22 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stage.api import ScriptedApi
-from stage.models import TOKEN, obedient_model
-from stage.replies import reply
-
 from bench import host
 from bench.table import Row
 from bench.timing import Series
 from bench.wakes import PAUSE_S, enter, open_bridge
 from bridge.host.request_tokens import INTRODUCTION, instruction
 from bridge.host.unseen_ends import LAUNCHED
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.models import TOKEN, obedient_model
+from bridge.testing.stage.replies import reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from stage.replies import Reply
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Reply
+    from bridge.testing.stage.turns import ApiRequest
 
 # Half of a call is a random id, in which a token is about two characters.
 CHARS_PER_TOKEN = 2.5

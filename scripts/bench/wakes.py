@@ -12,24 +12,23 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from stage.api import ScriptedApi
-from stage.models import obedient_model
-from stage.replies import reply
-from stage.stream import StreamSession
-from stage.terminal import TerminalSession
-
 from bench import host
 from bench.floors import FLOORS
 from bench.table import Row
 from bench.timing import Series, run
 from bridge import Bridge
 from bridge.config import Settings
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply
+from bridge.testing.stage.stream import StreamSession
+from bridge.testing.stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from stage.client import Stage
+    from bridge.testing.stage.client import Stage
 
 # Long enough for the client to finish its own cleaning up and be idle.
 PAUSE_S = 1.5

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import needs
 import pytest
 from hostworld import host_world
-from stage.models import obedient_model
 
 from bridge.claude_cli.folder_trust import is_trusted, note_of
 from bridge.config import Settings
 from bridge.store.location import locate
+from bridge.testing.stage.models import obedient_model
 
 if TYPE_CHECKING:
     from pathlib import Path

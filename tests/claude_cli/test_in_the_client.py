@@ -10,12 +10,13 @@ import pytest
 from agentworld import trust_project
 from claudeworld import SUCCESS, answered, ask, runs, submits, turns
 from hostworld import host_world
-from stage.replies import error, reply, tool_use
 from storeworld import folders_of
 
+from bridge.testing.stage.replies import error, reply, tool_use
+
 if TYPE_CHECKING:
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

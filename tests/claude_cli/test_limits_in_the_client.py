@@ -10,11 +10,12 @@ import pytest
 from claudeworld import SUCCESS, answered, ask, runs, submits, turns
 from hostworld import host_world
 from mcpserver import SERVER
-from stage.replies import reply, tool_use
+
+from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

@@ -14,13 +14,14 @@ from polling import wait_until
 from ruleworld import calling, define_rules
 from seedwords import DEFINITION
 from seedwords import RULE as SEED
-from stage.replies import reply, tool_use
+
+from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

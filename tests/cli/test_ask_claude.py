@@ -22,12 +22,12 @@ from fakeclaude import (
     printing,
     result,
 )
-from stage.processes import is_alive
 
 from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.protocol.failure_codes import CURES
+from bridge.testing.stage.processes import is_alive
 
 VARIABLES = ("BRIDGE_OFF", "BRIDGE_DEPTH", "BRIDGE_PARENT")
 NO_SERVER = (

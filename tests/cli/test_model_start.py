@@ -7,11 +7,11 @@ from pathlib import Path
 
 import needs
 import pytest
-from stage.processes import is_alive
 
 from bridge.cli import ask
 from bridge.cli.parser import parse
 from bridge.config import Settings
+from bridge.testing.stage.processes import is_alive
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from polling import wait_until
-from stage.terminal import TerminalSession
+
+from bridge.testing.stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stage.client import Stage
+    from bridge.testing.stage.client import Stage
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 _NAMED = re.compile(

@@ -16,16 +16,18 @@ import pytest
 from docs.pages import Reader, blocks
 from endpoint.scripted_server import ScriptedServer, say
 from installed import copy_of_repository
-from stage.api import ScriptedApi
-from stage.client import Stage
-from stage.models import launching, obedient_model
-from stage.replies import Answer, reply, tool_use
+
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.client import Stage
+from bridge.testing.stage.models import launching, obedient_model
+from bridge.testing.stage.replies import Answer, reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from endpoint.scripted_server import Talk
-    from stage.turns import ApiRequest
+
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
-from stage.api import ScriptedApi
-from stage.client import Stage
-from stage.models import answering, ignoring, obedient_model
-from stage.replies import reply
-from stage.stream import StreamSession
 
 from bridge.doctor.live import STOPS
 from bridge.protocol.failure_codes import MEANINGS
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.client import Stage
+from bridge.testing.stage.models import answering, ignoring, obedient_model
+from bridge.testing.stage.replies import reply
+from bridge.testing.stage.stream import StreamSession
 
 if TYPE_CHECKING:
     from pathlib import Path

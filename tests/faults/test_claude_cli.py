@@ -13,12 +13,12 @@ import pytest
 from fakeclaude import OBEDIENT, fake_claude, printing, result
 from faultlab import tell
 from polling import wait_until
-from stage.processes import is_alive
 from storeworld import finish_everything, folders_of
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.protocol.ids import RequestId
+from bridge.testing.stage.processes import is_alive
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 import pytest
 from hookworld import ROOT, HookWorld, copy_plugin, hook_world, run_hook
 from polling import wait_until
-from stage.processes import is_alive
 
 from bridge.host.hook_table import HOOKS, Form, Hook, form_of
 from bridge.rules.compiled import compile_rules
+from bridge.testing.stage.processes import is_alive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

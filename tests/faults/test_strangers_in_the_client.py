@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import needs
 import pytest
-from stage.api import ScriptedApi
-from stage.client import Stage
-from stage.oneshot import run_print
-from stage.replies import reply, tool_use
 from strangers import Archive
 
 from bridge.claude_cli.command import WITHOUT_THE_FOLDER
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.client import Stage
+from bridge.testing.stage.oneshot import run_print
+from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
     from subprocess import CompletedProcess
 
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = [pytest.mark.faults, pytest.mark.host]
 

@@ -18,13 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import needs
 from polling import wait_until
-from stage.api import ScriptedApi
-from stage.client import Stage
-from stage.models import launching, obedient_model
-from stage.oneshot import run_print
-from stage.replies import reply, tool_use
-from stage.stream import StreamSession
-from stage.terminal import TerminalSession
 
 import bridge
 from bridge.api.bridge import Bridge
@@ -32,19 +25,25 @@ from bridge.config import Settings
 from bridge.host.hook_table import Kind, entries, form_of
 from bridge.protocol.ids import check_id
 from bridge.store import sessions, subagent_runs
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.client import Stage
+from bridge.testing.stage.models import launching, obedient_model
+from bridge.testing.stage.oneshot import run_print
+from bridge.testing.stage.replies import reply, tool_use
+from bridge.testing.stage.stream import StreamSession
+from bridge.testing.stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeVar
 
-    from stage.api import Script
-    from stage.oneshot import PrintResult
-    from stage.replies import Answer, Reply
-    from stage.turns import ApiRequest
-
     from bridge.protocol.ids import RequestId
     from bridge.protocol.response import Response
     from bridge.store.sessions import Session
+    from bridge.testing.stage.api import Script
+    from bridge.testing.stage.oneshot import PrintResult
+    from bridge.testing.stage.replies import Answer, Reply
+    from bridge.testing.stage.turns import ApiRequest
 
     T = TypeVar("T")
 

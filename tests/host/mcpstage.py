@@ -6,17 +6,17 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from stage.models import launch, new_tokens
-from stage.replies import Reply, ToolUse, reply, tool_use
-
 from bridge.host.hook_table import form_of
 from bridge.host.mcp_registration import NAME, entry
 from bridge.shipped import hooks_folder
+from bridge.testing.stage.models import launch, new_tokens
+from bridge.testing.stage.replies import Reply, ToolUse, reply, tool_use
 
 if TYPE_CHECKING:
     from hostworld import HostWorld
-    from stage.api import Script
-    from stage.turns import ApiRequest
+
+    from bridge.testing.stage.api import Script
+    from bridge.testing.stage.turns import ApiRequest
 
 OURS = "mcp__hostbridge__"
 

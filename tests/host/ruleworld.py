@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from stage.models import launch, new_tokens
-from stage.replies import reply, tool_use
+from bridge.testing.stage.models import launch, new_tokens
+from bridge.testing.stage.replies import reply, tool_use
 
 
 def define_rules(world, text):

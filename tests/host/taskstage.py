@@ -6,14 +6,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcpstage import OURS, said
-from stage.models import launch, new_tokens
-from stage.replies import Reply, ToolUse, reply, tool_use
+
+from bridge.testing.stage.models import launch, new_tokens
+from bridge.testing.stage.replies import Reply, ToolUse, reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
     # What was said so far -> a call's arguments.
     Given = dict[str, Any] | Callable[[ApiRequest], dict[str, Any]]

@@ -10,7 +10,8 @@ import sys
 import pytest
 from gitworld import Repository
 from hostworld import host_world
-from stage.replies import reply, tool_use
+
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

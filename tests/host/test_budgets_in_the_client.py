@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 import pytest
 from hostworld import HostWorld, host_world
 from polling import wait_until
-from stage.models import obedient_model
-from stage.replies import reply, tool_use
 from trustworld import Terminal
 
 from bridge.protocol.ids import check_id
 from bridge.store import wakeups
 from bridge.store.charges import note_spent
 from bridge.store.spending import HOUR_MS
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hostworld import bash, host_world
 from polling import wait_until
-from stage.models import obedient_model
-from stage.replies import reply
 
 from bridge.api.flow_files import Flows
 from bridge.api.flow_result import result_of_run
@@ -18,13 +16,15 @@ from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
 from bridge.engine.view import view
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stage.models import Answers
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.models import Answers
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

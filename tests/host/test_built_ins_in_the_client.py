@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hostworld import HostWorld, bash, code_of, host_world
-from stage.models import obedient_model
-from stage.replies import reply
+
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
-
     from bridge.protocol.response import Response
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

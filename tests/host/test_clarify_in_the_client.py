@@ -10,8 +10,9 @@ import pytest
 from hostworld import host_world
 from mcpstage import register
 from polling import wait_until
-from stage.models import obedient_model
 from taskstage import SPEC, ours, setting, through
+
+from bridge.testing.stage.models import obedient_model
 
 pytestmark = pytest.mark.host
 

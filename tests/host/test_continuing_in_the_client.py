@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 from hostworld import HostWorld, bash, code_of, host_world
 from polling import wait_until
-from stage.models import answering, launching, obedient_model
-from stage.replies import error, reply, tool_use
 
 from bridge import CannotContinue
 from bridge.store import idle_agents
+from bridge.testing.stage.models import answering, launching, obedient_model
+from bridge.testing.stage.replies import error, reply, tool_use
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
-
     from bridge.store.idle_agents import IdleAgent
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

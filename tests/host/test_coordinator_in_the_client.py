@@ -9,9 +9,10 @@ import pygit2
 import pytest
 from hostworld import host_world
 from mcpstage import register
-from stage.models import obedient_model
-from stage.replies import reply, tool_use
 from taskstage import SPEC, ours, setting, through
+
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from agentworld import trust_project
 from hostworld import HostWorld, bash, code_of, host_world
-from stage.models import answering, obedient_model
-from stage.replies import reply, tool_use
+
+from bridge.testing.stage.models import answering, obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

@@ -19,16 +19,16 @@ from hostworld import (
     stopping,
 )
 from polling import wait_until
-from stage.models import agent_output, answering, obedient_model
-from stage.replies import error, reply, tool_use
 
 from bridge.store.subagent_runs import all_runs
+from bridge.testing.stage.models import agent_output, answering, obedient_model
+from bridge.testing.stage.replies import error, reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hostworld import host_world
 from mcpstage import register, said
-from stage.models import obedient_model
 from taskstage import SPEC, ours, setting, through
+
+from bridge.testing.stage.models import obedient_model
 
 pytestmark = pytest.mark.host
 

@@ -13,16 +13,22 @@ from typing import TYPE_CHECKING
 import pytest
 from hostworld import bash, code_of, host_world
 from polling import wait_until
-from stage.models import agent_output, answering, ignoring, launching, obedient_model
-from stage.replies import error, reply
 
 from bridge.errors import NoHost
 from bridge.protocol.response import RequestFailed
 from bridge.store import subagent_runs
+from bridge.testing.stage.models import (
+    agent_output,
+    answering,
+    ignoring,
+    launching,
+    obedient_model,
+)
+from bridge.testing.stage.replies import error, reply
 
 if TYPE_CHECKING:
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

@@ -6,10 +6,10 @@ import json
 
 import pytest
 from hostworld import host_world
-from stage.models import obedient_model
-from stage.replies import reply
 
 from bridge.api.flow_design import design
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply
 
 pytestmark = pytest.mark.host
 

@@ -13,8 +13,6 @@ import pytest
 from flow.simulation import plan_of
 from hostworld import bash, host_world
 from polling import wait_until
-from stage.models import answering, obedient_model
-from stage.replies import Reply, reply, tool_use
 
 from bridge.api.flow_result import result_of_run
 from bridge.engine import by_hand
@@ -22,6 +20,8 @@ from bridge.engine.advance import advance
 from bridge.engine.begin import begin
 from bridge.engine.view import view
 from bridge.protocol.ids import check_id
+from bridge.testing.stage.models import answering, obedient_model
+from bridge.testing.stage.replies import Reply, reply, tool_use
 
 pytestmark = pytest.mark.host
 

@@ -8,8 +8,9 @@ import pytest
 from hostworld import host_world
 from ruleworld import TWO, calling, define_rules, say_go, summary, verified
 from seedwords import RULE as SEED
-from stage.models import launch, new_tokens, obedient_model
-from stage.replies import reply, tool_use
+
+from bridge.testing.stage.models import launch, new_tokens, obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

@@ -13,22 +13,21 @@ from typing import TYPE_CHECKING
 import pytest
 from hostworld import HostWorld, host_world
 from polling import wait_until
-from stage.models import launching, obedient_model
-from stage.replies import reply, tool_use
-from stage.terminal import TerminalSession
 
 from bridge.errors import BridgeError
+from bridge.testing.stage.models import launching, obedient_model
+from bridge.testing.stage.replies import reply, tool_use
+from bridge.testing.stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from stage.api import Script
-    from stage.replies import Answer
-    from stage.stream import StreamSession
-    from stage.turns import ApiRequest
-
     from bridge.protocol.ids import RequestId
+    from bridge.testing.stage.api import Script
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.stream import StreamSession
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

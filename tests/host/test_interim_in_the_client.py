@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 from hostworld import host_world, stopping
 from polling import wait_until
-from stage.models import obedient_model
-from stage.replies import error, reply, tool_use
 
 from bridge.store import subagent_runs
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import error, reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from stage.models import Answers
-    from stage.replies import Answer, Reply
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.models import Answers
+    from bridge.testing.stage.replies import Answer, Reply
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

@@ -11,14 +11,15 @@ import pytest
 from hostworld import HostWorld, bash, code_of, host_world
 from mcpserver import SERVER
 from polling import wait_until
-from stage.models import answering, launching, obedient_model
-from stage.replies import ToolUse, reply, tool_use
+
+from bridge.testing.stage.models import answering, launching, obedient_model
+from bridge.testing.stage.replies import ToolUse, reply, tool_use
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stage.replies import Answer, Reply
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer, Reply
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

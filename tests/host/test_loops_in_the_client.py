@@ -6,8 +6,9 @@ import pytest
 from hostworld import host_world
 from polling import wait_until
 from ruleworld import calling, define_rules, say_go
-from stage.models import agent_output, launch, new_tokens, obedient_model
-from stage.replies import reply, tool_use
+
+from bridge.testing.stage.models import agent_output, launch, new_tokens, obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

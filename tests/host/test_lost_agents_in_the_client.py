@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 from hostworld import DIALOG, HostWorld, bash, host_world
 from polling import wait_until
-from stage.models import agent_output, obedient_model
+
+from bridge.testing.stage.models import agent_output, obedient_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 
 pytestmark = pytest.mark.host

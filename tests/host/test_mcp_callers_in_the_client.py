@@ -11,8 +11,9 @@ from hostworld import HOOKS, host_world
 from installed import command
 from mcpstage import calling, register, results, results_of
 from ruleworld import define_rules
-from stage.models import agent_output, obedient_model
-from stage.oneshot import run_print
+
+from bridge.testing.stage.models import agent_output, obedient_model
+from bridge.testing.stage.oneshot import run_print
 
 pytestmark = pytest.mark.host
 

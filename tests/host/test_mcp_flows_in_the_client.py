@@ -9,11 +9,11 @@ import pytest
 from hostworld import host_world
 from mcpstage import calling, register, results
 from polling import wait_until
-from stage.models import obedient_model
-from stage.replies import Reply, reply, tool_use
 
 from bridge.api.flow_result import result_of_run
 from bridge.engine.view import all_runs
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import Reply, reply, tool_use
 
 pytestmark = pytest.mark.host
 

@@ -9,8 +9,9 @@ import pytest
 from hostworld import host_world
 from mcpstage import calling, register, request_id, results, results_of, said
 from polling import wait_until
-from stage.models import obedient_model
-from stage.replies import Reply, reply, tool_use
+
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import Reply, reply, tool_use
 
 pytestmark = pytest.mark.host
 

@@ -6,7 +6,8 @@ import json
 
 import pytest
 from hostworld import bash, host_world
-from stage.replies import reply
+
+from bridge.testing.stage.replies import reply
 
 
 @pytest.mark.parametrize("by", ["the main thread", "an agent"])

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hostworld import host_world
-from stage.models import obedient_model
-from stage.replies import reply, tool_use
+
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

@@ -11,13 +11,13 @@ from engine.pipeworld import agent, approval, pipeline, program, tool
 from host.test_questions_in_the_client import answer, asking, now, wait_for_end
 from hostworld import bash, host_world
 from polling import wait_until
-from stage.models import launching, obedient_model
-from stage.replies import reply
-from stage.terminal import TerminalSession
 
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
 from bridge.tasks.tasks import Tasks
+from bridge.testing.stage.models import launching, obedient_model
+from bridge.testing.stage.replies import reply
+from bridge.testing.stage.terminal import TerminalSession
 
 pytestmark = pytest.mark.host
 

@@ -12,12 +12,12 @@ from engine.pipeworld import agent, pipeline, program, tool, wait
 from flow.simulation import plan_of
 from host.test_questions_in_the_client import CALL, OBEY, answer, now, wait_for_end
 from hostworld import host_world
-from stage.models import obedient_model
-from stage.replies import reply, tool_use
 
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
 from bridge.tasks.tasks import Tasks
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

@@ -7,13 +7,13 @@ import json
 import pytest
 from flow.simulation import plan_of
 from hostworld import bash, host_world
-from stage.models import answering, obedient_model
-from stage.replies import reply, tool_use
 
 from bridge.agents.registry import Registry
 from bridge.cli.agents_promote import promote
 from bridge.engine.begin import begin
 from bridge.store import live_runs
+from bridge.testing.stage.models import answering, obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

@@ -11,14 +11,14 @@ import pytest
 from flow.simulation import plan_of
 from hostworld import host_world
 from polling import wait_until
-from stage.models import launching, obedient_model
-from stage.replies import reply, tool_use
 
 from bridge.api.flow_result import result_of_run
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
 from bridge.engine.view import view
+from bridge.testing.stage.models import launching, obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

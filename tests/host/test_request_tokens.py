@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 from hookworld import GOOD, HookWorld
 from hostworld import host_world
-from stage.models import new_tokens, obedient_model
-from stage.replies import reply, tool_use
 
 from bridge.host.gate import last_word
 from bridge.host.request_tokens import describe, described_ids, find_bare
+from bridge.testing.stage.models import new_tokens, obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 LONG = "Read the code of the module and say what it does, file by file. " * 5
 

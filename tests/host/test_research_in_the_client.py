@@ -8,9 +8,10 @@ import needs
 import pytest
 from hostworld import host_world
 from mcpstage import calling, register, results
-from stage.models import obedient_model
-from stage.replies import reply, tool_use
 from taskstage import FOUND
+
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

@@ -7,8 +7,9 @@ import json
 import pytest
 from hostworld import host_world
 from ruleworld import calling, define_rules, variables_of
-from stage.models import obedient_model
-from stage.replies import reply, tool_use
+
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

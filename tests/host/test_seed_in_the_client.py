@@ -13,10 +13,10 @@ from hostworld import host_world
 from ruleworld import calling, define_rules, say_go
 from seedwords import DEFINITION
 from seedwords import RULE as SEED
-from stage.models import agent_output, launching, obedient_model
-from stage.replies import reply, tool_use
 
 from bridge.agents.known_agents import Agents
+from bridge.testing.stage.models import agent_output, launching, obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

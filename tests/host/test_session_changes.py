@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 from hostworld import HostWorld, bash, host_world
 from polling import wait_until
-from stage.models import agent_output, launching, obedient_model
-from stage.replies import reply
 
 from bridge.errors import NoHost
 from bridge.store.switch import switch_off, switch_on
+from bridge.testing.stage.models import agent_output, launching, obedient_model
+from bridge.testing.stage.replies import reply
 
 if TYPE_CHECKING:
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
-
     from bridge.protocol.ids import RequestId
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

@@ -10,8 +10,6 @@ from claudeworld import answered, ask
 from hostworld import host_world
 from mcpstage import calling as calling_ours
 from mcpstage import register
-from stage.models import obedient_model
-from stage.replies import reply, tool_use
 from test_budgets_in_the_client import run
 from test_idle_session import make_repository
 from test_step_workflows_in_the_client import (
@@ -31,6 +29,9 @@ from test_step_workflows_in_the_client import (
     write,
 )
 from test_variables_in_the_client import LONG, SHORT
+
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

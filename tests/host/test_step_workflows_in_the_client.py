@@ -10,10 +10,11 @@ from hostworld import host_world
 from mcpstage import calling as calling_ours
 from mcpstage import register
 from polling import wait_until
-from stage.models import launch, new_tokens, obedient_model
-from stage.oneshot import run_print
-from stage.replies import reply, tool_use
-from stage.terminal import TerminalSession
+
+from bridge.testing.stage.models import launch, new_tokens, obedient_model
+from bridge.testing.stage.oneshot import run_print
+from bridge.testing.stage.replies import reply, tool_use
+from bridge.testing.stage.terminal import TerminalSession
 
 pytestmark = pytest.mark.host
 

@@ -8,10 +8,10 @@ import pytest
 from hostworld import code_of, host_world
 from mcpstage import OURS, calling, register, results
 from polling import wait_until
-from stage.models import obedient_model
-from stage.replies import Reply, ToolUse, error, reply, tool_use
 
 from bridge.tasks.tasks import Tasks
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import Reply, ToolUse, error, reply, tool_use
 
 pytestmark = pytest.mark.host
 

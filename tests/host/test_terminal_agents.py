@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hostworld import DIALOG, bash, code_of, host_world
 from polling import wait_until
-from stage.models import answering, obedient_model
-from stage.replies import reply, tool_use
+
+from bridge.testing.stage.models import answering, obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

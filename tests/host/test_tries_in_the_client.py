@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 from claudeworld import ask, submits
 from hostworld import HostWorld, code_of, host_world
-from stage.models import agent_output, launching, obedient_model
-from stage.replies import error, reply
 
 from bridge.cli.show_text import StoryScreen
+from bridge.testing.stage.models import agent_output, launching, obedient_model
+from bridge.testing.stage.replies import error, reply
 
 if TYPE_CHECKING:
-    from stage.api import Script
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.api import Script
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

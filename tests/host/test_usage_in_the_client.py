@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hostworld import HostWorld, bash, host_world
-from stage.models import answering, obedient_model
-from stage.replies import reply, tool_use
 
 from bridge.protocol.usage import Usage
 from bridge.store.usages import final_usage
+from bridge.testing.stage.models import answering, obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
-
     from bridge.protocol.response import Response
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

@@ -8,11 +8,11 @@ import needs
 import pytest
 from hostworld import host_world
 from mcpstage import register
-from stage.models import obedient_model
-from stage.replies import reply, tool_use
 from taskstage import ours, setting, through
 
 from bridge.protocol import plain_json
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

@@ -11,8 +11,6 @@ import pytest
 from gitworld import Repository
 from hostworld import host_world
 from polling import wait_until
-from stage.models import obedient_model
-from stage.replies import reply
 from validatorworld import APPROVED, ISSUE, REJECTED
 
 from bridge.api.run_flow import Runner
@@ -21,12 +19,14 @@ from bridge.api.validation_result import build_of_run
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import view
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply
 from bridge.validation.report import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

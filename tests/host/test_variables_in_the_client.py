@@ -8,9 +8,10 @@ import pytest
 from hostworld import host_world
 from polling import wait_until
 from ruleworld import calling, define_rules, variables_of
-from stage.models import agent_output, obedient_model
-from stage.oneshot import run_print
-from stage.replies import reply, tool_use
+
+from bridge.testing.stage.models import agent_output, obedient_model
+from bridge.testing.stage.oneshot import run_print
+from bridge.testing.stage.replies import reply, tool_use
 
 pytestmark = pytest.mark.host
 

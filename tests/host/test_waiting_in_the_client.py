@@ -10,9 +10,10 @@ import pytest
 from hostworld import host_world
 from polling import wait_until
 from ruleworld import TWO, calling, define_rules
-from stage.models import launching, obedient_model, offered_tokens
-from stage.replies import reply
-from stage.terminal import TerminalSession
+
+from bridge.testing.stage.models import launching, obedient_model, offered_tokens
+from bridge.testing.stage.replies import reply
+from bridge.testing.stage.terminal import TerminalSession
 
 pytestmark = pytest.mark.host
 

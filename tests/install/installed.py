@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import needs
-from stage.client import Stage
 
 import bridge
 from bridge.host.hook_table import Kind, entries, form_of
 from bridge.shipped import hooks_folder
+from bridge.testing.stage.client import Stage
 
 if TYPE_CHECKING:
-    from stage.api import ScriptedApi
+    from bridge.testing.stage.api import ScriptedApi
 
 ROOT = Path(bridge.__file__).parents[1]
 MINE = (
@@ -28,7 +28,7 @@ MINE = (
 
 def copy_of_repository(folder: Path) -> Path:
     """What is needed to install hostbridge from, or as a plugin; no `.venv`."""
-    ignored = shutil.ignore_patterns("__pycache__", "stage", "_shipped")
+    ignored = shutil.ignore_patterns("__pycache__", "_shipped")
     for part in (
         "bridge",
         "agents",

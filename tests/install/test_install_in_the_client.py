@@ -13,21 +13,21 @@ import pytest
 from installed import command, complaints, stage_at
 from pinworld import kinds_at_work
 from polling import wait_until
-from stage.api import ScriptedApi
-from stage.models import obedient_model
-from stage.oneshot import run_print
-from stage.replies import reply, tool_use
-from stage.stream import StreamSession
-from stage.terminal import TerminalSession
 
 from bridge.shipped import hooks_folder
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.oneshot import run_print
+from bridge.testing.stage.replies import reply, tool_use
+from bridge.testing.stage.stream import StreamSession
+from bridge.testing.stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stage.client import Stage
-    from stage.replies import Answer
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.client import Stage
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

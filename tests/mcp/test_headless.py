@@ -15,9 +15,9 @@ from fakeclaude import SUCCESS, WAITING, fake_claude
 from mcp import MCPError
 from mcpworld import call_from, run, served, server_pid, text_of
 from polling import wait_until
-from stage.processes import is_alive
 
 from bridge.store.host_process import name_of
+from bridge.testing.stage.processes import is_alive
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,17 +23,18 @@ from pinworld import kinds_at_work
 from polling import wait_until
 from ruleworld import calling, verified
 from seedwords import RULE as SEED
-from stage.api import ScriptedApi
-from stage.models import obedient_model
-from stage.oneshot import run_print
-from stage.replies import Reply, reply, tool_use
-from stage.stream import StreamSession
-from stage.terminal import TerminalSession
+
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.oneshot import run_print
+from bridge.testing.stage.replies import Reply, reply, tool_use
+from bridge.testing.stage.stream import StreamSession
+from bridge.testing.stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from stage.client import Stage
+    from bridge.testing.stage.client import Stage
 
 pytestmark = pytest.mark.host
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from polling import wait_until
-from stage.processes import is_alive
 
 from bridge.process.run import WholeOutput
 from bridge.process.run import run as run_program
+from bridge.testing.stage.processes import is_alive
 
 if TYPE_CHECKING:
     from collections.abc import Callable

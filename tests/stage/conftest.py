@@ -7,13 +7,14 @@ from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from stage.client import ClientUnavailable, ensure_client
+
+from bridge.testing.stage.client import ClientUnavailable, ensure_client
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from stage.api import ScriptedApi
+    from bridge.testing.stage.api import ScriptedApi
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from stage.client import VERSION, ClientUnavailable, ensure_client
+
+from bridge.testing.stage.client import VERSION, ClientUnavailable, ensure_client
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 from polling import wait_until
-from stage.api import ScriptedApi
-from stage.client import Stage
-from stage.models import obedient_model
-from stage.oneshot import run_print
-from stage.processes import is_alive
-from stage.replies import reply, tool_use
-from stage.stream import StreamSession
+
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.client import Stage
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.oneshot import run_print
+from bridge.testing.stage.processes import is_alive
+from bridge.testing.stage.replies import reply, tool_use
+from bridge.testing.stage.stream import StreamSession
 
 pytestmark = pytest.mark.host
 

@@ -16,7 +16,7 @@ PYTHON = """\
 #!/bin/sh
 case "$*" in
 *"-m venv"*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
-*"-m stage.client"*) exit 1 ;;
+*"-m bridge.testing.stage.client"*) exit 1 ;;
 *"-m pip"*) for last; do :; done; printf '%s ' "${last##*/project}" >>"$LOG" ;;
 esac
 """
@@ -74,7 +74,9 @@ def test_error_no_client(project):
     """What the user has will do, and half of the demo needs none."""
     script = project / "scripts" / "demo"
     shutil.copy(ROOT / "scripts" / "demo", script)
-    shutil.copy(ROOT / "scripts" / "progress.py", script.parent)
+    progress = Path("bridge", "testing", "stage", "progress.py")
+    (project / progress).parent.mkdir(parents=True)
+    shutil.copy(ROOT / progress, project / progress)
 
     done = subprocess.run(
         [script],

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-from stage.processes import Member, end, family, is_alive
+from bridge.testing.stage.processes import Member, end, family, is_alive
 
 # A parent with a child in a session of its own, as the client starts its tools.
 PARENT = """

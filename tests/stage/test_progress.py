@@ -1,4 +1,4 @@
-"""`scripts/progress.py`: what a long command shows, and what a failed one leaves."""
+"""`stage/progress.py`: what a long command shows, and what a failed one leaves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import termios
 from pathlib import Path
 
-import progress
+from bridge.testing.stage import progress
 
 SCRIPT = Path(progress.__file__)
 STEPS = 'for i in 1 2 3; do echo "[$i/4] building $i"; sleep 0.3; done'

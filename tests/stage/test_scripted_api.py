@@ -7,9 +7,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from stage.api import ScriptedApi
-from stage.replies import error, reply
-from stage.turns import AGENT_HEADER, ApiRequest
+
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.replies import error, reply
+from bridge.testing.stage.turns import AGENT_HEADER, ApiRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

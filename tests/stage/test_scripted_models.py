@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from stage.models import (
+from bridge.testing.stage.models import (
     obedient_model,
 )
-from stage.replies import Reply, Text, ToolUse, error, reply
-from stage.turns import AGENT_HEADER, ApiRequest
+from bridge.testing.stage.replies import Reply, Text, ToolUse, error, reply
+from bridge.testing.stage.turns import AGENT_HEADER, ApiRequest
 
 Message = dict[str, Any]
 

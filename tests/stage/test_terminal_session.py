@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from stage.api import ScriptedApi
-from stage.client import Stage
-from stage.models import answering, obedient_model
-from stage.processes import family, is_alive
-from stage.replies import reply, tool_use
-from stage.terminal import TerminalSession, TerminalUnavailable
+
+from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.client import Stage
+from bridge.testing.stage.models import answering, obedient_model
+from bridge.testing.stage.processes import family, is_alive
+from bridge.testing.stage.replies import reply, tool_use
+from bridge.testing.stage.terminal import TerminalSession, TerminalUnavailable
 
 pytestmark = pytest.mark.host
 

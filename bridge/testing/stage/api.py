@@ -23,9 +23,16 @@ from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from stage.replies import Answer, Failure, error, error_body, events, message
-from stage.side import side_answer
-from stage.turns import ApiRequest, Role
+from bridge.testing.stage.replies import (
+    Answer,
+    Failure,
+    error,
+    error_body,
+    events,
+    message,
+)
+from bridge.testing.stage.side import side_answer
+from bridge.testing.stage.turns import ApiRequest, Role
 
 Script = Callable[[ApiRequest], Answer]
 

@@ -7,12 +7,12 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stage.processes import end, family
+from bridge.testing.stage.processes import end, family
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stage.client import Stage
+    from bridge.testing.stage.client import Stage
 
 
 @dataclass(frozen=True, slots=True)

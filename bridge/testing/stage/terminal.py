@@ -17,12 +17,12 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from stage.processes import Member, end, family
+from bridge.testing.stage.processes import Member, end, family
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stage.client import Stage
+    from bridge.testing.stage.client import Stage
 
 _PROMPT = re.compile(r"^\u276f\s", re.MULTILINE)
 _POLL_S = 0.05

@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from stage.replies import Reply, reply, tool_use
+from bridge.testing.stage.replies import Reply, reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stage.turns import ApiRequest
+    from bridge.testing.stage.turns import ApiRequest
 
 _SMALLEST = {"boolean": False, "integer": 0, "number": 0, "array": [], "null": None}
 

@@ -21,12 +21,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import progress
+from bridge.config import environment
+from bridge.testing.stage import progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stage.api import ScriptedApi
+    from bridge.testing.stage.api import ScriptedApi
 
 PACKAGE = "@anthropic-ai/claude-code"
 VERSION = "2.1.330"
@@ -48,7 +49,7 @@ def ensure_client(cache_dir: Path | None = None) -> Path:
     Raises:
         ClientUnavailable: npm is missing or failed, or `BRIDGE_TEST_CLAUDE` is wrong.
     """
-    if given := os.environ.get("BRIDGE_TEST_CLAUDE"):
+    if given := environment().get("BRIDGE_TEST_CLAUDE"):
         if not os.access(given, os.X_OK):
             msg = f"BRIDGE_TEST_CLAUDE={given!r}: not an executable file"
             raise ClientUnavailable(msg)
@@ -66,7 +67,7 @@ def ensure_client(cache_dir: Path | None = None) -> Path:
 
 def cache_folder() -> Path:
     """Where what comes by npm is kept."""
-    named = os.environ.get("BRIDGE_TEST_CACHE")
+    named = environment().get("BRIDGE_TEST_CACHE")
     return Path(named) if named else Path.home() / ".cache" / "hostbridge-tests"
 
 
@@ -140,7 +141,7 @@ class Stage:
     def environment(self) -> dict[str, str]:
         """Return the whole environment of the client."""
         return {
-            "PATH": os.environ["PATH"],
+            "PATH": environment()["PATH"],
             "HOME": str(self.home),
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
@@ -180,6 +181,6 @@ def _first_settings() -> dict[str, Any]:
 
 if __name__ == "__main__":
     try:
-        print(ensure_client())
+        sys.stdout.write(f"{ensure_client()}\n")
     except ClientUnavailable as exc:
         sys.exit(f"stage: {exc}")

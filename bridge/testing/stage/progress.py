@@ -1,10 +1,11 @@
 """Run a command whose output nobody wants to read, and show how far it is.
 
-    python3 scripts/progress.py WHAT COMMAND...
+    python3 bridge/testing/stage/progress.py WHAT COMMAND...
 
 On a terminal it is one live line: a bar where the output counts steps (`[12/96]` or
 `[ 12%]`), the time, and what is being done. Elsewhere it is a line now and then. The
-output itself is shown only if the command fails: its end. Needs only Python.
+output itself is shown only if the command fails: its end. As a program it needs only
+Python: it shows how hostbridge itself is installed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,8 +87,7 @@ def run(what: str, command: Sequence[str]) -> tuple[int, str]:
             text=True,
             errors="replace",
         ) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
+            for line in cast("IO[str]", process.stdout):
                 progress.take(line)
     finally:
         over.set()

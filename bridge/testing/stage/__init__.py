@@ -1,17 +1,18 @@
 """The real Claude Code client on a stage: a scripted model, a clean home, no network.
 
-Tests, the demo and the benchmarks use it to see what the client does, not what we
-believe it does. Nothing here imports hostbridge, and nothing of it is installed.
+Tests of hooks and plugins use it, ours, the demo and the benchmarks too, to see what
+the client does, not what one believes it does. It needs the standard library alone and
+`bridge.config`; nothing that hostbridge does at run time imports it.
 
     from pathlib import Path
     from tempfile import mkdtemp
 
-    from stage.api import ScriptedApi
-    from stage.client import Stage
-    from stage.models import obedient_model
-    from stage.oneshot import run_print
-    from stage.stream import StreamSession
-    from stage.terminal import TerminalSession
+    from bridge.testing.stage.api import ScriptedApi
+    from bridge.testing.stage.client import Stage
+    from bridge.testing.stage.models import obedient_model
+    from bridge.testing.stage.oneshot import run_print
+    from bridge.testing.stage.stream import StreamSession
+    from bridge.testing.stage.terminal import TerminalSession
 
     with ScriptedApi(obedient_model()) as api:
         stage = Stage(Path(mkdtemp()), api)
@@ -39,6 +40,7 @@ believe it does. Nothing here imports hostbridge, and nothing of it is installed
 | client | `ensure_client` installs it once; `Stage` is the world it runs in |
 | oneshot, stream, terminal | three ways to run it |
 | processes | ending what was started |
+| progress | what npm does meanwhile |
 
 A model is a function from `ApiRequest` to an answer, called from several threads. The
 client is found by `BRIDGE_TEST_CLAUDE`, or installed by npm below `BRIDGE_TEST_CACHE`

@@ -18,11 +18,19 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from stage.replies import Answer, Failure, Reply, Text, ToolUse, reply, tool_use
-from stage.turns import ApiRequest
+from bridge.testing.stage.replies import (
+    Answer,
+    Failure,
+    Reply,
+    Text,
+    ToolUse,
+    reply,
+    tool_use,
+)
+from bridge.testing.stage.turns import ApiRequest
 
 if TYPE_CHECKING:
-    from stage.api import Script
+    from bridge.testing.stage.api import Script
 
 # What a subagent says, given its prompt and its request.
 Answers = Callable[[str, ApiRequest], Answer]

@@ -10,12 +10,12 @@ import time
 import uuid
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
-from stage.processes import Member, end, family
+from bridge.testing.stage.processes import Member, end, family
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from stage.client import Stage
+    from bridge.testing.stage.client import Stage
 
 Event = dict[str, Any]
 
