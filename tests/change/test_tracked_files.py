@@ -129,3 +129,16 @@ def test_commands_would_run_on_other_files_than_what_is_staged(repo):
     repo.git("checkout", "-q", "folder/b")
     repo.write("new.py", "x\n")
     assert read(repo, staged=True).is_in_files
+
+
+def test_bytes_that_are_not_utf_8_are_told_apart(repo):
+    """Nobody has approved what was staged while validators looked at another byte."""
+    shown = []
+    for byte in (b"\xe8", b"\xe9"):
+        (repo.folder / "a").write_bytes(byte + b"\n")
+        repo.git("add", "a")
+        (repo.folder / "a").unlink()
+        shown.append(read(repo, staged=True))
+
+    assert "+\\xe8" in shown[0].diff
+    assert shown[0].digest != shown[1].digest
