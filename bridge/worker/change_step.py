@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # Nobody waits for a prompt meanwhile: a large project has its time.
 _READ_S = 60.0
 _BOTH = "Had changes before the work began, which are in the diff, too: "  # the paths
+_FIRST = "Left out, the first commit of all: it was made meanwhile"
 _MAX_NAMED = 20
 _OTHER = (
     "files were written while validators looked or it was committed: what is on the "
@@ -63,7 +64,13 @@ def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
         return _ok(_before(folder))
     both: list[str] = []
     if "since" in call:
-        change, both = _since(folder, texts.answers.evaluated(call["since"]))
+        start = texts.answers.evaluated(call["since"])
+        change, both = _since(folder, start)
+        if start["base"] is None and change.base is not None:
+            notes = (*change.notes, _FIRST)
+            change = replace(
+                change, notes=notes, is_whole=False, is_rest_in_files=False
+            )
     else:
         change = read_change(folder, scope_of(call["scope"]), timeout_s=_READ_S)
     marks = _marks(folder, change) if change.is_in_files else {}
