@@ -43,6 +43,7 @@ _SHARE = 1 / 4
 # Less room than this is not used.
 _MIN_ROOM = 200
 _BINARY = "binary"
+_SUBMODULE = "another commit of a submodule"
 _REMOVED = "git was told to forget it, and it is still there"
 _CONVERTED = "Every line ends with CRLF in the files, which is not in the diff"
 _AFTER = "what comes after its first"
@@ -159,7 +160,8 @@ class _Comparison:
             LeftOut: it is only to be named.
         """
         if SUBMODULE in (old and old.mode, new and new.mode):
-            raise LeftOut("another commit of a submodule")
+            is_known = new is None or new.sha is not None
+            raise LeftOut(_SUBMODULE if is_known else "a submodule that is not read")
         if path in self._sides.unmerged:
             raise LeftOut("a merge has left it open")
         if is_secret(os.fsdecode(path).split("/")):
