@@ -109,6 +109,7 @@ class _Comparison:
             tip=self._sides.tip,
             is_in_files=is_in_files,
             is_rest_in_files=is_all and is_in_files and self._is_rest_named,
+            beside=self._beside() if is_in_files else "",
         )
 
     @property
@@ -124,6 +125,14 @@ class _Comparison:
                 return self._sides.is_in_project()
         except TooSlow:
             return False
+
+    def _beside(self) -> str:
+        """The files with which commands would run, and which are no part of it."""
+        try:
+            with within(self._until_s - time.monotonic()):
+                return _listed([path_text(path) for path in self._sides.beside()])
+        except TooSlow:
+            return "too many to be listed in time"
 
     def _look_at_all(self) -> bool:
         """Compare every file; False if the time was up before the end."""

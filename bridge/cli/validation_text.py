@@ -121,7 +121,7 @@ def validation_lines(found: Validation) -> Iterator[Line]:
     issues = [(each, issue) for each in found.reports for issue in each.issues]
     for report, issue in sorted(issues, key=lambda pair: order.index(pair[1].severity)):
         yield visible(issue_line(report, issue))
-    yield from map(_short, found.readings)
+    yield from map(_short, (*found.readings, *found.notes))
     yield from (f"not shown to them: {_short(each)}" for each in found.left_out)
 
 

@@ -112,6 +112,8 @@ class Validation(Value):
         reports: of each validator, in the order in which they were asked for.
         readings: who was asked together, and who alone and why, in sentences; empty
             if they were not to be asked together.
+        notes: what else to know of how it was looked at, in sentences: that commands
+            ran with files that are no part of the change.
         duration: in milliseconds, of the whole.
         run: the run that asked them, for `hostbridge runs show`; None if there is none.
     """
@@ -125,6 +127,7 @@ class Validation(Value):
     left_out: tuple[Words, ...] = ()
     reports: tuple[ValidatorReport, ...] = ()
     readings: tuple[Words, ...] = ()
+    notes: tuple[Words, ...] = ()
     duration: Milliseconds = 0
     run: str | None = None
 

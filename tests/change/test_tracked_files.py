@@ -116,7 +116,10 @@ def test_commands_would_run_on_other_files_than_a_commit_has(repo):
 
     repo.git("checkout", "-q", "folder/b")
     repo.write("new.py", "x\n")
-    assert read(repo, "HEAD~1..HEAD").is_in_files
+    repo.write("new.log", "x\n")
+    change = read(repo, "HEAD~1..HEAD")
+    assert (change.is_in_files, change.beside) == (True, "new.py")
+    assert read(repo).beside == ""
 
 
 def test_commands_would_run_on_other_files_than_what_is_staged(repo):
