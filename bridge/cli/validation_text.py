@@ -132,7 +132,7 @@ def _own_reasons(found: Validation) -> list[str]:
 
 
 def _report_line(report: ValidatorReport) -> Line:
-    took = f" ({span(report.duration_s)})" if report.duration else ""
+    took = f" ({span(report.duration_s)})" if report.duration_s else ""
     how = ", degraded" if report.degraded else ""
     how += ", by hand" if report.by_hand else ""
     said = _short(report.summary)

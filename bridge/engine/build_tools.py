@@ -93,7 +93,7 @@ def _verdict(caller: Calling, given: dict[str, Any]) -> Any:
         reports,
         complexity=seen["complexity"],
         can_read=bool(asked) and all(each["canRead"] for each in asked),
-        duration=max(0, caller.now_ms - run["nodes"]["change"].get("at", 0)),
+        duration_s=max(0, caller.now_ms - run["nodes"]["change"].get("at", 0)) / 1000,
     ).with_(
         run=run["run"],
         readings=tuple(_readings(seen, known)),
@@ -101,7 +101,9 @@ def _verdict(caller: Calling, given: dict[str, Any]) -> Any:
     )
     again = answers.output("again")
     if made.verdict is Verdict.APPROVED and not (again and again["isSame"]):
-        made = made.with_(verdict=Verdict.NEEDS_REVIEW, reasons=(_WRITTEN,))
+        written = ", ".join((again or {}).get("written", ()))
+        why = f"{_WRITTEN}: {written}" if written else _WRITTEN
+        made = made.with_(verdict=Verdict.NEEDS_REVIEW, reasons=(why,))
     output = {"validation": made.to_data(), "before": run["vars"].get(LAST)}
     if "rounds" not in given:
         return output

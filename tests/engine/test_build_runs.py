@@ -253,7 +253,7 @@ def test_what_is_written_while_validators_look_is_not_approved(world):
 
     (found,) = world.result(run).rounds
     assert found.verdict is Verdict.NEEDS_REVIEW
-    assert found.reasons == ("the files have changed while they were looked at",)
+    assert found.reasons == ("the files have changed while they were looked at: a",)
     assert "while they were looked at" in question_of(world, run)
 
 
