@@ -41,8 +41,8 @@ PURE = (
         "cells", "end_counter", "histogram", "lines", "names", "wording",
     )),
     *(f"validation/{name}.py" for name in (
-        "report", "answers", "aggregate", "complexity", "kinds", "rights", "sarif",
-        "together",
+        "report", "answers", "aggregate", "complexity", "kinds", "look", "rights",
+        "sarif", "together",
     )),
     *(f"flow/{name}.py" for name in (
         "lexer", "token_reader", "definition_reader", "parser", "text", "syntax_tree",

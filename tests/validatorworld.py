@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coordinatorworld import make_repository
@@ -39,7 +40,8 @@ class Validators:
         self.prompts.append(request.prompt)
         self.changes.append(request.context.get("change", ""))
         if name == "developer":
-            (self.project.folder / "shop.py").write_text(next_of(self.texts))
+            folder = Path(request.folder or self.project.folder)
+            (folder / "shop.py").write_text(next_of(self.texts))
             files = {"files": ["shop.py"], "evidence": []}
             return json.dumps({"status": "success", "summary": "built"} | files)
         return json.dumps(next_of(self.said.get(name, [APPROVED])))

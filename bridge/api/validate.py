@@ -23,7 +23,8 @@ from bridge.protocol.type_checks import check
 from bridge.protocol.wording import quoted
 from bridge.validation.complexity import Complexity, usual_for
 from bridge.validation.escalation import ESCALATE_TO
-from bridge.validation.plans import Look, Work, build_plan, validate_plan
+from bridge.validation.look import Look, Work
+from bridge.validation.plans import build_plan, validate_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

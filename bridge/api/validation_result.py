@@ -36,6 +36,7 @@ class BuildResult:
         said: what a person said at last, if one was asked.
         task: the task that what is left was handed over as, such as `#42`.
         branch: where the change is, if it was built in a worktree.
+        worktree: the folder of that worktree, which stays until somebody removes it.
         asked: how many agents were asked.
         duration_s: seconds from its beginning to its last change.
     """
@@ -51,6 +52,7 @@ class BuildResult:
     said: str | None
     task: str | None
     branch: str | None
+    worktree: str | None
     asked: int
     duration_s: float
 
@@ -135,6 +137,7 @@ def build_of_run(store: Store, run_id: str) -> BuildResult:
         said=outcome.said,
         task=outcome.task,
         branch=tree.get("branch"),
+        worktree=tree.get("folder"),
         asked=asked_of(run),
         duration_s=max(0, run["at"] - run["createdAt"]) / 1000,
     )

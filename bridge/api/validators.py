@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.agents.known_agents import Agents
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.validation.plans import Asked
+from bridge.validation.look import Asked
 from bridge.validation.rights import can_read, runs_commands
 
 if TYPE_CHECKING:

@@ -62,6 +62,9 @@ class Change:
             others. Otherwise who reads or runs them sees something else.
         is_rest_in_files: whether all that was left out is named in `notes`, and is text
             that an agent can read in the project.
+        beside: files that git does not know and that are in the project, in words, if
+            the new side is a commit or the index: no part of the change, but commands
+            run with them. Empty if there are none.
     """
 
     diff: str
@@ -74,6 +77,7 @@ class Change:
     tip: str | None = None
     is_in_files: bool = True
     is_rest_in_files: bool = False
+    beside: str = ""
 
     def __str__(self) -> str:
         """For a prompt: the notes first, since a long diff would hide them."""

@@ -43,6 +43,7 @@ _SHARE = 1 / 4
 # Less room than this is not used.
 _MIN_ROOM = 200
 _BINARY = "binary"
+_SUBMODULE = "another commit of a submodule"
 _REMOVED = "git was told to forget it, and it is still there"
 _CONVERTED = "Every line ends with CRLF in the files, which is not in the diff"
 _AFTER = "what comes after its first"
@@ -108,6 +109,7 @@ class _Comparison:
             tip=self._sides.tip,
             is_in_files=is_in_files,
             is_rest_in_files=is_all and is_in_files and self._is_rest_named,
+            beside=self._beside() if is_in_files else "",
         )
 
     @property
@@ -123,6 +125,14 @@ class _Comparison:
                 return self._sides.is_in_project()
         except TooSlow:
             return False
+
+    def _beside(self) -> str:
+        """The files with which commands would run, and which are no part of it."""
+        try:
+            with within(self._until_s - time.monotonic()):
+                return _listed([path_text(path) for path in self._sides.beside()])
+        except TooSlow:
+            return "too many to be listed in time"
 
     def _look_at_all(self) -> bool:
         """Compare every file; False if the time was up before the end."""
@@ -159,7 +169,8 @@ class _Comparison:
             LeftOut: it is only to be named.
         """
         if SUBMODULE in (old and old.mode, new and new.mode):
-            raise LeftOut("another commit of a submodule")
+            is_known = new is None or new.sha is not None
+            raise LeftOut(_SUBMODULE if is_known else "a submodule that is not read")
         if path in self._sides.unmerged:
             raise LeftOut("a merge has left it open")
         if is_secret(os.fsdecode(path).split("/")):

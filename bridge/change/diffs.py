@@ -51,7 +51,8 @@ def file_diff(
     added, removed = (
         sum(line.startswith(sign) for line in lines[2:]) for sign in (b"+", b"-")
     )
-    body = b"".join(lines).decode("utf-8", "replace")
+    # A byte that is not UTF-8 counts: two of them must not look alike.
+    body = b"".join(lines).decode("utf-8", "backslashreplace")
     if old is None:
         kind = f"new file mode {modes[1]:o}\n"
     elif new is None:

@@ -52,6 +52,10 @@ def text_at(root: Path, path: bytes, max_bytes: int) -> bytes | None:
 class Ignored(IgnoreFilterManager):
     """What git ignores; a link to a folder is no folder."""
 
+    def _filters_for(self, path: str) -> list[tuple[int, IgnoreFilter]]:
+        # The patterns in a folder, such as `**/`, say nothing of the folder itself.
+        return super()._filters_for(path.rstrip("/"))
+
     def _is_dir(self, path: str) -> bool:
         return path.endswith("/")
 

@@ -21,7 +21,13 @@ from bridge.change.project_files import (
     untracked,
     why_closed,
 )
-from bridge.change.repository import Entry, Repository, is_to_be_added
+from bridge.change.repository import (
+    Entry,
+    NoRepository,
+    Repository,
+    Unreadable,
+    is_to_be_added,
+)
 from bridge.change.scope import Scope
 
 MAX_FILE_BYTES = 512 * 1024
@@ -125,15 +131,15 @@ class Files:
         is_removed = staged is None and old is not None
         if is_removed and self._ignored.is_ignored(os.fsdecode(path)):
             return None
-        if staged is not None and staged.mode == SUBMODULE:
-            return Found(staged.mode, staged.sha)
         facts = stat_at(self._project, path)
         if facts is None:
             # Of a sparse checkout, it is only in the index.
             is_kept = isinstance(staged, IndexEntry) and staged.skip_worktree
             return Found(staged.mode, staged.sha) if staged and is_kept else None
         if stat.S_ISDIR(facts.st_mode):
-            return None
+            if staged is None or staged.mode != SUBMODULE:
+                return None
+            return self._submodule(path, staged.sha)
         mode = self._mode(facts, staged)
         if isinstance(staged, IndexEntry) and self._is_staged(staged, facts):
             return Found(mode, staged.sha)
@@ -170,14 +176,30 @@ class Files:
     def holds(self, path: bytes, found: Found | None) -> bool:
         """Whether the project has this file of another side, or none as that has."""
         facts = stat_at(self._project, path)
+        if found is not None and found.mode == SUBMODULE:
+            is_there = facts is not None and stat.S_ISDIR(facts.st_mode)
+            return is_there and self._submodule(path, found.sha) == found
         if facts is None or stat.S_ISDIR(facts.st_mode):
-            return found is None or found.mode == SUBMODULE
+            return found is None
         if found is None or stat.S_IFMT(found.mode) != stat.S_IFMT(facts.st_mode):
             return False
         staged = self._index.get(path)
         if isinstance(staged, IndexEntry) and self._is_staged(staged, facts):
             return staged.sha == found.sha
         return self._has_id(path, facts, found, any_line_ends=True)
+
+    def _submodule(self, path: bytes, known: bytes | None) -> Found:
+        """A submodule with the commit that it is at, or without, if it is not read.
+
+        Of one that is not checked out the commit is the one that is `known`.
+        """
+        try:
+            git = Repository(self._project / os.fsdecode(path))
+            return Found(SUBMODULE, git.head_id)
+        except NoRepository:
+            return Found(SUBMODULE, known)
+        except Unreadable:
+            return Found(SUBMODULE)
 
     def _has_id(
         self,

@@ -45,12 +45,17 @@ class Sides:
         """Whether the files of the project are the whole new side.
 
         Another file that differs would have commands judge other code. Files that git
-        does not know do not count: hardly a work tree is without some.
+        does not know do not count, but are named (`beside`): hardly a work tree is
+        without some.
         """
         if self.is_new_in_files:
             return True
         paths = {*self.new.known(), *self.files.known()}
         return all(self.files.holds(path, self.new.find(path, None)) for path in paths)
+
+    def beside(self) -> Iterator[bytes]:
+        """The files of the project that neither git knows nor the new side has."""
+        return iter(()) if self.is_new_in_files else self.files.others()
 
     @property
     def nothing(self) -> str:

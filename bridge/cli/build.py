@@ -28,6 +28,7 @@ from typing import Any
 from bridge.api.bridge import Bridge
 from bridge.cli.durations import duration
 from bridge.cli.inputs import read_words
+from bridge.cli.numbers import number
 from bridge.cli.options import AS_JSON, NO_WAIT_QUOTA, SESSION, option, switch, timeout
 from bridge.cli.run_shown import shown
 from bridge.cli.validate import (
@@ -75,7 +76,7 @@ OPTIONS = (
         "--rounds",
         metavar="N",
         heading=_BOUNDS,
-        type=partial(count(1).read, "--rounds"),
+        type=number(1, 20),
         help="How often it is built at most before it is escalated; by default 3.",
     ),
     option(
@@ -98,7 +99,7 @@ OPTIONS = (
         "--max-agents",
         metavar="N",
         heading=_BOUNDS,
-        type=int,
+        type=number(0),
         help="How many agents it may ask; then it is paused.",
     ),
     option(

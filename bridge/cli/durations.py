@@ -1,4 +1,4 @@
-"""Options that are lengths of time: `90`, `90s`, `5m`, `2h`, `1h30m`, `30d`."""
+"""Options that are times: `90`, `90s`, `5m`, `2h`, `1h30m`, `30d`; or since when."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
@@ -9,6 +9,18 @@ from bridge.protocol.durations import parse_duration
 DAY_S = 86_400.0
 # Times are kept in milliseconds.
 _SHORTEST_S = 0.001
+
+
+def since(text: str) -> str:
+    """The type of an option: a time ago, a day, or all."""
+    from bridge.errors import InvalidRequest
+    from bridge.metrics.days import since_ms
+
+    try:
+        since_ms(text, 0)
+    except InvalidRequest as exc:
+        raise ArgumentTypeError(exc.what.removeprefix("since: ")) from None
+    return text
 
 
 def duration(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from bridge.cli.durations import duration
+from bridge.cli.numbers import number
 
 # The short form of an option, the same in every command.
 SHORT = {
@@ -260,7 +261,7 @@ QUESTION = (
         "--max-attempts",
         metavar="N",
         heading=_REQUEST,
-        type=int,
+        type=number(1, 100),
         help="How often to try where a try fails for a reason that may pass, later "
         "each time; by default as the agent's definition says, or 2.",
     ),

@@ -14,6 +14,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from bridge.api.bridge import Bridge
+from bridge.cli.durations import since
 from bridge.cli.options import AS_JSON, option, switch
 from bridge.cli.output import complain, say_result, short_path
 from bridge.cli.parser import UsageError
@@ -31,6 +32,7 @@ OPTIONS = (
     option(
         "--since",
         metavar="WHEN",
+        type=since,
         default="all",
         help="From when on: 7d or 24h ago, a day such as 2026-11-01, or all, the "
         "default.",

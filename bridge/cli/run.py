@@ -30,6 +30,7 @@ from bridge.api.validation_result import kind_of
 from bridge.cli.durations import duration
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_pairs, read_words
+from bridge.cli.numbers import number
 from bridge.cli.options import (
     ACCEPT_DEGRADED,
     AS_JSON,
@@ -95,7 +96,7 @@ OPTIONS = (
         "--max-agents",
         metavar="N",
         heading="Bounds",
-        type=int,
+        type=number(0),
         help="How many agents it may ask; then it is paused.",
     ),
     option(

@@ -17,6 +17,7 @@ from contextlib import suppress
 from functools import partial
 
 from bridge.api.bridge import Bridge
+from bridge.api.validation_result import kind_of
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, option
 from bridge.cli.output import complain, say, say_json, tell
@@ -84,6 +85,10 @@ def command(options: Namespace) -> int:
         say_json(run_value(bridge, seen))
         return Exit.OK
     say(*run_lines(bridge, seen, screen_of(sys.stdout).width))
+    if seen.run["status"] == "completed" and (kind := kind_of(seen)):
+        from bridge.cli.validation_text import said_in
+
+        say("", *said_in(bridge, kind, run_id))
     for checkpoint, node, _ in seen.checkpoints():
         complain(waits_for_you(bridge, checkpoint, node))
     for way in ways_out(seen.run):

@@ -15,6 +15,7 @@ import sys
 from argparse import Namespace
 
 from bridge.api.bridge import Bridge
+from bridge.cli.durations import since
 from bridge.cli.options import AS_JSON, option
 from bridge.cli.output import say, say_json, tell
 from bridge.cli.screen import screen_of
@@ -23,6 +24,7 @@ OPTIONS = (
     option(
         "--since",
         metavar="WHEN",
+        type=since,
         default="7d",
         help="From when on: 7d (the default) or 24h ago, a day such as 2026-11-01, "
         "or all.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from bridge.api.validation_result import build_of_run, validation_of_run
@@ -44,6 +45,13 @@ def end_of(bridge: Bridge, kind: str, run: str, *, as_json: bool) -> int:
     return end_of_validation(
         bridge, validation_of_run(bridge.store, run), as_json=as_json
     )
+
+
+def said_in(bridge: Bridge, kind: str, run: str) -> Iterator[Line]:
+    """What was said in a run of `validate` or `build` that has come to its end."""
+    if kind == BUILD:
+        return build_lines(build_of_run(bridge.store, run))
+    return validation_lines(validation_of_run(bridge.store, run))
 
 
 def end_of_validation(bridge: Bridge, found: Validation, *, as_json: bool) -> int:
@@ -121,7 +129,7 @@ def validation_lines(found: Validation) -> Iterator[Line]:
     issues = [(each, issue) for each in found.reports for issue in each.issues]
     for report, issue in sorted(issues, key=lambda pair: order.index(pair[1].severity)):
         yield visible(issue_line(report, issue))
-    yield from map(_short, found.readings)
+    yield from map(_short, (*found.readings, *found.notes))
     yield from (f"not shown to them: {_short(each)}" for each in found.left_out)
 
 
@@ -132,7 +140,7 @@ def _own_reasons(found: Validation) -> list[str]:
 
 
 def _report_line(report: ValidatorReport) -> Line:
-    took = f" ({span(report.duration_s)})" if report.duration else ""
+    took = f" ({span(report.duration_s)})" if report.duration_s else ""
     how = ", degraded" if report.degraded else ""
     how += ", by hand" if report.by_hand else ""
     said = _short(report.summary)
@@ -161,6 +169,17 @@ def build_lines(done: BuildResult) -> Iterator[Line]:
     if done.branch:
         way = f": git merge {done.branch}" if done.is_approved else ", not approved"
         yield f"on branch {done.branch}{way}"
+    # One that has stopped goes on there.
+    if done.branch and done.worktree and done.status == "completed":
+        yield _removal(done.worktree, done.branch, is_merged=done.is_approved)
+
+
+def _removal(worktree: str, branch: str, *, is_merged: bool) -> str:
+    """How its user gets rid of a worktree that nothing needs any more."""
+    folder = visible(shlex.quote(worktree))
+    if is_merged:
+        return f"after that: git worktree remove {folder} && git branch -d {branch}"
+    return f"to drop it: git worktree remove -f {folder} && git branch -D {branch}"
 
 
 def _short(text: str) -> str:

@@ -21,8 +21,9 @@ from bridge.validation.names import ADVICE, BRIEF, LAST, OUTCOME, SAID, VERDICT
 from bridge.validation.report import Validation, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from bridge.change.change import Change
     from bridge.engine.answers import Answers
     from bridge.engine.run import Details, Run
     from bridge.flow.plan import ChangeCall, ValidatorNode
@@ -39,6 +40,7 @@ class Calling(NamedTuple):
 
 
 _WRITTEN = "the files have changed while they were looked at"
+_BESIDE = "ran commands in the project, which has files that are not in the change"
 _YES = frozenset({"y", "yes", "ok", "okay", "approve", "approved", "lgtm"})
 
 
@@ -85,16 +87,23 @@ def _verdict(caller: Calling, given: dict[str, Any]) -> Any:
         for name in seen["validators"]
     ]
     reports += [no_report(name, why) for name, why in seen["unable"].items()]
+    change = change_of(seen["change"])
     made = validation_of(
-        change_of(seen["change"]),
+        change,
         reports,
         complexity=seen["complexity"],
         can_read=bool(asked) and all(each["canRead"] for each in asked),
-        duration=max(0, caller.now_ms - run["nodes"]["change"].get("at", 0)),
-    ).with_(run=run["run"], readings=tuple(_readings(seen, known)))
+        duration_s=max(0, caller.now_ms - run["nodes"]["change"].get("at", 0)) / 1000,
+    ).with_(
+        run=run["run"],
+        readings=tuple(_readings(seen, known)),
+        notes=tuple(_notes(change, seen["validators"], known)),
+    )
     again = answers.output("again")
     if made.verdict is Verdict.APPROVED and not (again and again["isSame"]):
-        made = made.with_(verdict=Verdict.NEEDS_REVIEW, reasons=(_WRITTEN,))
+        written = ", ".join((again or {}).get("written", ()))
+        why = f"{_WRITTEN}: {written}" if written else _WRITTEN
+        made = made.with_(verdict=Verdict.NEEDS_REVIEW, reasons=(why,))
     output = {"validation": made.to_data(), "before": run["vars"].get(LAST)}
     if "rounds" not in given:
         return output
@@ -153,6 +162,15 @@ def _readings(
     for name in seen["validators"]:
         if why := known[name].get("alone"):
             yield f"{name}: asked alone: {why}"
+
+
+def _notes(
+    change: Change, names: Sequence[str], known: Mapping[str, ValidatorNode]
+) -> Iterator[str]:
+    """That commands ran with files that are no part of the change."""
+    who = [name for name in names if known[name]["runsCommands"]]
+    if who and change.beside:
+        yield f"{', '.join(who)}: {_BESIDE}: {change.beside}"
 
 
 def _outcome(caller: Calling, _given: dict[str, Any]) -> Any:

@@ -210,4 +210,17 @@ def _check(made: Draft, *wanted: str) -> None:
     run = made.run
     if run["status"] not in wanted:
         why = f" ({run['why']})" if run["why"] else ""
-        raise InvalidRequest(f"run {run['run']} is {run['status']}{why}")
+        raise InvalidRequest(
+            f"run {run['run']} is {run['status']}{why}", ways=_ways(run)
+        )
+
+
+def _ways(run: Run) -> tuple[str, ...]:
+    """What can be done with a run as it stands."""
+    from bridge.engine.view import resume_command  # hooks load this module
+
+    if run["parent"]:
+        return ()
+    has_stopped = run["status"] in ("paused", "failed", "cancelled")
+    way = f"go on where it stopped: {resume_command(run)}"
+    return (way if has_stopped else f"see it: hostbridge runs show {run['run']}",)

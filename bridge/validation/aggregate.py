@@ -27,13 +27,13 @@ def validation_of(
     *,
     complexity: str | None = None,
     can_read: bool = False,
-    duration: int = 0,
+    duration_s: float = 0,
 ) -> Validation:
     """What validators say of a change, and the verdict of all.
 
     `can_read` says whether every one of them can read the files themselves, which makes
     up for what the diff leaves out if all of it is named, and is text in the project.
-    `duration` is in milliseconds.
+    `duration_s` is how many seconds it took.
     """
     verdict, reasons = decide(change, reports, can_read=can_read)
     return Validation(
@@ -45,7 +45,7 @@ def validation_of(
         paths=tuple(file.path for file in change.files[:MAX_PATHS]),
         left_out=() if change.is_empty else change.notes,
         reports=tuple(reports),
-        duration=duration,
+        duration_s=duration_s,
     )
 
 

@@ -41,7 +41,7 @@ def report_of(
         "by_hand": response.route == "manual",
         "verified": _is_verified(response, must_verify=must_verify),
         "request_id": response.request_id,
-        "duration": response.duration,
+        "duration_s": response.duration / 1000,
     }
     failure = response.error
     if response.status is not Status.COMPLETED:

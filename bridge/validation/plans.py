@@ -20,7 +20,7 @@ the first is asked for all of them, and the others are skipped.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from bridge.policy.condition_compiler import compile_condition
 from bridge.validation.names import (
@@ -47,73 +47,14 @@ if TYPE_CHECKING:
         Node,
         Plan,
         ValidatorNode,
-        ValidatorPart,
     )
-    from bridge.validation.escalation import EscalateTo
+    from bridge.validation.look import Asked, Look, Work
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]+")
 _MAX_NAME = 60
 # How often a person may have it built again.
 _MOST_ADVICE = 100
 _CHANGE = "steps.change.output"
-
-
-class Asked(NamedTuple):
-    """A validator that may be asked.
-
-    Attributes:
-        agent: its name.
-        timeout_s: how long it may take.
-        must_verify: it must show evidence of a command that was seen to succeed.
-        can_read: it can read the files of the project.
-        runs_commands: it runs commands on them.
-        part: what it is in one request for several, if it may be asked in one.
-        alone: why it may not, where that was wanted.
-        digests: those of its definition, by the route, when the run begins: what is
-            written meanwhile does not replace it.
-    """
-
-    agent: str
-    timeout_s: float
-    must_verify: bool = False
-    can_read: bool = False
-    runs_commands: bool = False
-    part: ValidatorPart | None = None
-    alone: str = ""
-    digests: Sequence[str] = ()
-
-
-class Look(NamedTuple):
-    """What validators are to look at.
-
-    Attributes:
-        validators: who may be asked.
-        intent: what the change is meant to do; may be empty.
-        named: all of them are asked, however complex the change is.
-        complexity: how complex it counts; by default as it is found.
-        accept_degraded: whether the word of a small model counts.
-    """
-
-    validators: Sequence[Asked]
-    intent: str = ""
-    named: bool = False
-    complexity: str | None = None
-    accept_degraded: bool = False
-
-
-class Work(NamedTuple):
-    """What is to be built, by whom, and what follows if it is not approved.
-
-    `digests` are those of the builder's definition, as in `Asked`.
-    """
-
-    task: str
-    agent: str
-    rounds: int
-    escalate_to: EscalateTo
-    in_worktree: bool = False
-    model: str | None = None
-    digests: Sequence[str] = ()
 
 
 def validate_plan(look: Look, scope: dict[str, Any]) -> Plan:

@@ -5,11 +5,12 @@ from typing import Annotated
 
 from bridge.protocol.plain_types import Check as Rule
 from bridge.protocol.plain_types import Limits
-from bridge.protocol.record import Count, Milliseconds, printable
+from bridge.protocol.record import Count, printable
 from bridge.protocol.value import Value
 
 # An agent may say anything, but JSON holds only valid Unicode.
 Words = Annotated[str, Rule(printable)]
+Seconds = Annotated[float, Limits(ge=0)]
 
 
 class Verdict(StrEnum):
@@ -75,7 +76,7 @@ class ValidatorReport(Value):
         by_hand: a person gave its answer, with `hostbridge respond`.
         verified: its answer rests on a command that was seen to succeed.
         request_id: of its request; None if none was made.
-        duration: in milliseconds, from the question to the answer.
+        duration_s: seconds from the question to the answer.
     """
 
     validator: str
@@ -90,12 +91,7 @@ class ValidatorReport(Value):
     by_hand: bool = False
     verified: bool = False
     request_id: str | None = None
-    duration: Milliseconds = 0
-
-    @property
-    def duration_s(self) -> float:
-        """Seconds from the question to the answer."""
-        return self.duration / 1000
+    duration_s: Seconds = 0.0
 
 
 class Validation(Value):
@@ -112,7 +108,9 @@ class Validation(Value):
         reports: of each validator, in the order in which they were asked for.
         readings: who was asked together, and who alone and why, in sentences; empty
             if they were not to be asked together.
-        duration: in milliseconds, of the whole.
+        notes: what else to know of how it was looked at, in sentences: that commands
+            ran with files that are no part of the change.
+        duration_s: seconds that the whole took.
         run: the run that asked them, for `hostbridge runs show`; None if there is none.
     """
 
@@ -125,13 +123,9 @@ class Validation(Value):
     left_out: tuple[Words, ...] = ()
     reports: tuple[ValidatorReport, ...] = ()
     readings: tuple[Words, ...] = ()
-    duration: Milliseconds = 0
+    notes: tuple[Words, ...] = ()
+    duration_s: Seconds = 0.0
     run: str | None = None
-
-    @property
-    def duration_s(self) -> float:
-        """Seconds that the whole took."""
-        return self.duration / 1000
 
     @property
     def is_approved(self) -> bool:

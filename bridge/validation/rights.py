@@ -14,19 +14,11 @@ def can_read(definition: "Definition") -> bool:
     return _has(definition, "Read")
 
 
-def why_not(definition: "Definition", change: Change) -> str | None:
-    """Why a validator cannot judge this change; None if it can.
-
-    One that runs commands runs them on the files of the project. What those are not,
-    it would approve unseen.
-    """
-    if change.is_in_files or not runs_commands(definition):
-        return None
-    return why_not_run(change)
-
-
 def runs_commands(definition: "Definition") -> bool:
-    """Whether it runs commands, on the files of the project."""
+    """Whether it runs commands, on the files of the project.
+
+    What those are not, it would approve unseen.
+    """
     return _has(definition, "Bash")
 
 

@@ -159,7 +159,8 @@ def _invocation(validation: Validation, *, lost: int) -> dict[str, Any]:
     if lost > 0:
         more.append(f"{lost:,} more issues are not in this file")
     errors = [{"level": "error", "message": _text(each)} for each in more]
-    notes = [{"level": "note", "message": _text(each)} for each in validation.left_out]
+    said = (*validation.left_out, *validation.notes)
+    notes = [{"level": "note", "message": _text(each)} for each in said]
     return {
         "executionSuccessful": not (doubts or errors or validation.left_out),
         "toolExecutionNotifications": [*doubts, *errors, *notes],

@@ -130,6 +130,7 @@ def verdict_of(validation: Validation) -> Iterator[str]:
     """A verdict, and what validators found, a line each."""
     yield f"{validation.verdict}: {validation.scope}"
     yield from found_by(validation)
+    yield from (line_of(each, _MAX_LINE) for each in validation.notes)
 
 
 def found_by(validation: Validation) -> Iterator[str]:

@@ -4,7 +4,8 @@
     {context, isEmpty, …, complexity, validators}    what validators are to look at
       asked                                          those of them that are asked
       joined                                         who of those for whom else, too
-    {isSame}                                         whether it still is, afterwards
+    {isSame, written}                                whether it still is, afterwards,
+                                                     and which files are others
 
 What was not committed before the work began, and has not been touched since, is none of
 the work's: `marks` has for each such file what changes with every writing. By them it
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 # Nobody waits for a prompt meanwhile: a large project has its time.
 _READ_S = 60.0
 _BOTH = "Had changes before the work began, which are in the diff, too: "  # the paths
+_FIRST = "Left out, the first commit of all: it was made meanwhile"
 _MAX_NAMED = 20
 _OTHER = (
     "files were written while validators looked or it was committed: what is on the "
@@ -63,7 +65,13 @@ def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
         return _ok(_before(folder))
     both: list[str] = []
     if "since" in call:
-        change, both = _since(folder, texts.answers.evaluated(call["since"]))
+        start = texts.answers.evaluated(call["since"])
+        change, both = _since(folder, start)
+        if start["base"] is None and change.base is not None:
+            notes = (*change.notes, _FIRST)
+            change = replace(
+                change, notes=notes, is_whole=False, is_rest_in_files=False
+            )
     else:
         change = read_change(folder, scope_of(call["scope"]), timeout_s=_READ_S)
     marks = _marks(folder, change) if change.is_in_files else {}
@@ -72,7 +80,8 @@ def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
     seen = texts.answers.evaluated(call["seen"])
     is_same = _is_same(seen, change, marks)
     if not call.get("committed"):
-        return _ok({"isSame": is_same})
+        written = [] if is_same else _written(seen, change, marks)
+        return _ok({"isSame": is_same, "written": written})
     # What came and went meanwhile is in the commit, and not in the files.
     if is_same and read_change(folder, timeout_s=_READ_S).is_empty:
         return _ok({"isSame": True})
@@ -90,6 +99,18 @@ def _is_same(seen: dict[str, Any], change: Change, marks: dict[str, Any]) -> boo
         and known.files == change.files
         and not change.more_files
     )
+
+
+def _written(seen: dict[str, Any], change: Change, marks: dict[str, Any]) -> list[str]:
+    """The first of the files that have changed since, as far as they are known."""
+    before = {each.name.hex(): each for each in change_of(seen["change"]).files}
+    after = {each.name.hex(): each for each in change.files}
+    return [
+        (after.get(name) or before[name]).path
+        for name in sorted(before.keys() | after.keys(), key=bytes.fromhex)
+        if (before.get(name), seen["marks"].get(name))
+        != (after.get(name), marks.get(name))
+    ][:_MAX_NAMED]
 
 
 def _ok(output: dict[str, Any]) -> Result:

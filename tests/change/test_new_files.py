@@ -72,6 +72,15 @@ def test_a_file_that_a_pattern_takes_back_is_shown(repo, patterns, file):
     assert file in paths(read(repo))
 
 
+@pytest.mark.parametrize("patterns", ["**/\n", "**\n!evil.py\n"])
+def test_patterns_in_a_folder_say_nothing_of_that_folder(repo, patterns):
+    repo.write("d/.gitignore", patterns)
+    repo.write("d/evil.py", "evil\n")
+
+    assert "d/evil.py" in by_git(repo)
+    assert "d/evil.py" in paths(read(repo))
+
+
 def test_a_folder_below_may_take_files_back(repo):
     repo.write(".gitignore", "d/*\n!d/.gitignore\n")
     repo.write("d/.gitignore", "!evil.py\n")

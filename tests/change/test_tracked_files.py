@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from typing import TYPE_CHECKING
 
@@ -115,7 +116,10 @@ def test_commands_would_run_on_other_files_than_a_commit_has(repo):
 
     repo.git("checkout", "-q", "folder/b")
     repo.write("new.py", "x\n")
-    assert read(repo, "HEAD~1..HEAD").is_in_files
+    repo.write("new.log", "x\n")
+    change = read(repo, "HEAD~1..HEAD")
+    assert (change.is_in_files, change.beside) == (True, "new.py")
+    assert read(repo).beside == ""
 
 
 def test_commands_would_run_on_other_files_than_what_is_staged(repo):
@@ -129,3 +133,69 @@ def test_commands_would_run_on_other_files_than_what_is_staged(repo):
     repo.git("checkout", "-q", "folder/b")
     repo.write("new.py", "x\n")
     assert read(repo, staged=True).is_in_files
+
+
+def test_bytes_that_are_not_utf_8_are_told_apart(repo):
+    """Nobody has approved what was staged while validators looked at another byte."""
+    shown = []
+    for byte in (b"\xe8", b"\xe9"):
+        (repo.folder / "a").write_bytes(byte + b"\n")
+        repo.git("add", "a")
+        (repo.folder / "a").unlink()
+        shown.append(read(repo, staged=True))
+
+    assert "+\\xe8" in shown[0].diff
+    assert shown[0].digest != shown[1].digest
+
+
+@pytest.fixture
+def with_submodule(repo, tmp_path):
+    other = gitworld.Repository(tmp_path / "other")
+    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q",
+             str(other.folder), "sub")  # fmt: skip
+    repo.commit("sub")
+    return repo
+
+
+def test_a_submodule_at_another_commit_is_named_before_it_is_staged(with_submodule):
+    """As `git commit -a` would take it."""
+    repo = with_submodule
+    assert read(repo).is_empty
+    repo.git("-c", "user.name=A", "-c", "user.email=a@x.org", "commit", "-q",
+             "--allow-empty", "-m", "evil", cwd=repo.folder / "sub")  # fmt: skip
+
+    change = read(repo)
+
+    assert repo.status() == [" M sub"]
+    assert change.notes == ("Left out, another commit of a submodule: sub",)
+    assert not change.is_whole
+    assert not read(repo, "HEAD~1..HEAD").is_in_files
+
+
+def test_a_submodule_that_is_gone_is_deleted(with_submodule):
+    repo = with_submodule
+    shutil.rmtree(repo.folder / "sub")
+
+    change = read(repo)
+
+    assert repo.status() == [" D sub"]
+    assert [(each.path, each.is_deleted) for each in change.files] == [("sub", True)]
+    assert not change.is_whole
+
+
+def test_a_submodule_that_is_not_checked_out_has_not_changed(with_submodule):
+    repo = with_submodule
+    repo.git("submodule", "deinit", "-q", "sub")
+
+    assert read(repo).is_empty
+    assert read(repo, "HEAD~1..HEAD").is_in_files
+
+
+def test_a_submodule_that_cannot_be_read_is_named(with_submodule, tmp_path):
+    repo = with_submodule
+    (repo.folder / "sub" / ".git").write_text(f"gitdir: {tmp_path}/other/.git\n")
+
+    change = read(repo)
+
+    assert change.notes == ("Left out, a submodule that is not read: sub",)
+    assert not change.is_whole

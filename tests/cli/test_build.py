@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 from coordinatorworld import git, make_repository
@@ -39,6 +40,75 @@ def test_what_is_approved_at_once_is_built_once(shop, host):
     assert head == "approved by all validators, 1 round"
     assert "built: built" in lines
     assert agents.asked == ["developer", "validator-logic"]
+
+
+def test_its_run_says_what_came_of_it(shop, host):
+    """The run is completed, whatever the validators said."""
+    ran, _ = build(shop, host, "--rounds", "1", "--escalate-to", "none",
+                   validator_logic=[REJECTED])  # fmt: skip
+
+    shown = shop.run("runs", "show")
+    assert shown.out.endswith(f"\n\n{ran.out}"), shown
+
+
+def in_shell(shop, line):
+    subprocess.run(["sh", "-c", line], check=True, cwd=shop.folder)
+
+
+@pytest.mark.parametrize("verdict", [APPROVED, REJECTED], ids=lambda v: v["verdict"])
+def test_the_worktree_can_be_removed_as_it_says(shop, host, verdict):
+    words = ("--worktree", "--rounds", "1", "--escalate-to", "none")
+    ran, _ = build(shop, host, *words, validator_logic=[verdict])
+
+    *_, merge, remove = ran.out.splitlines()
+    if verdict is APPROVED:
+        in_shell(shop, merge.split(": ")[1])
+    in_shell(shop, remove.split(": ")[1])
+    assert len(git(shop.folder, "worktree", "list").splitlines()) == 1
+    assert git(shop.folder, "branch", "--list", "hostbridge/*") == ""
+
+
+@pytest.mark.parametrize("way", [("run", "--resume"), ("approve",)], ids="-".join)
+def test_a_run_that_has_ended_says_where_to_look(shop, host, way):
+    build(shop, host)
+    run = shop.run("runs", "--json").json["run"]
+
+    ran = shop.run(*way, run)
+
+    wanted = f"  what to do: see it: hostbridge runs show {run}"
+    assert (ran.code, ran.err.splitlines()[-1]) == (2, wanted)
+
+
+def test_a_run_that_has_failed_says_how_it_goes_on(shop):
+    shop.run("build", TASK, *ONE, "--timeout", "1s")
+    run = shop.run("runs", "--json").json["run"]
+
+    ran = shop.run("approve", run)
+
+    assert f"go on where it stopped: hostbridge run --resume {run}" in ran.err
+
+
+NUMBER = "expected a whole number from {}"
+WHEN = "expected a time such as 7d or 24h, a day such as 2026-11-01, or all"
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "given", "expected"),
+    [
+        ("build", "--rounds", "21", NUMBER.format("1 to 20")),
+        ("build", "--max-agents", "x", NUMBER.format("0 to 1,000,000,000")),
+        ("run", "--max-agents", "-1", NUMBER.format("0 to 1,000,000,000")),
+        ("ask", "--max-attempts", "0", NUMBER.format("1 to 100")),
+        ("stats", "--since", "x", WHEN),
+        ("report", "--since", "x", WHEN),
+    ],
+)
+def test_an_error_names_the_option(shop, command, option, given, expected):
+    said = f"{command}: {option}: {expected}, got {given!r}"
+
+    ran = shop.run(command, option, given)
+
+    ran.fails(2, f"{said}; see `hostbridge {command} --help`")
 
 
 def test_what_is_rejected_is_mended_with_the_validators_words(shop, host):

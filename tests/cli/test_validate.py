@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from coordinatorworld import git
 from validatorworld import APPROVED, REJECTED, UNDECIDED, Validators, change
 
 from bridge.cli.validation_text import validation_lines
@@ -52,6 +53,32 @@ def test_who_cannot_decide_ends_with_a_code_of_its_own(changed, host):
     ran, _ = validate(changed, host, *TWO, validator_logic=[UNDECIDED])
 
     assert (ran.code, ran.out.partition(":")[0]) == (8, "needs review")
+
+
+@pytest.mark.parametrize("is_json", [True, False])
+def test_it_says_that_commands_ran_with_files_beside_the_change(changed, host, is_json):
+    """They may have succeeded only with those, which nobody has looked at."""
+    git(changed.folder, "add", "shop.py")
+    (changed.folder / "conftest.py").write_text("not part of it\n")
+    words = ("--staged", "--with", "validator-logic,validator-integration")
+
+    ran, agents = validate(changed, host, *words, *["--json"] * is_json)
+
+    note = (
+        "validator-integration: ran commands in the project, which has files that are "
+        "not in the change: conftest.py"
+    )
+    assert "validator-integration" in agents.asked
+    assert note in (ran.json["notes"] if is_json else ran.out.splitlines()), ran
+
+
+def test_who_runs_no_command_is_not_disturbed_by_files_beside_the_change(changed, host):
+    git(changed.folder, "add", "shop.py")
+    (changed.folder / "conftest.py").write_text("not part of it\n")
+
+    ran, _ = validate(changed, host, "--staged", *ONE, "--json")
+
+    assert (ran.code, ran.json["notes"]) == (0, [])
 
 
 def test_an_answer_by_hand_is_shown_as_one():

@@ -11,7 +11,8 @@ from gitworld import Repository
 from bridge.api.validation_result import build_of_run, validation_of_run
 from bridge.api.validators import find_validators
 from bridge.change.scope import Scope
-from bridge.validation.plans import Look, Work, build_plan, validate_plan
+from bridge.validation.look import Look, Work
+from bridge.validation.plans import build_plan, validate_plan
 from bridge.worker.long_work import LongWork
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -252,7 +253,7 @@ def test_what_is_written_while_validators_look_is_not_approved(world):
 
     (found,) = world.result(run).rounds
     assert found.verdict is Verdict.NEEDS_REVIEW
-    assert found.reasons == ("the files have changed while they were looked at",)
+    assert found.reasons == ("the files have changed while they were looked at: a",)
     assert "while they were looked at" in question_of(world, run)
 
 
@@ -327,3 +328,23 @@ def test_a_validator_that_was_replaced_meanwhile_is_not_asked(world):
     (why, *_) = found.reasons
     assert found.verdict is Verdict.NEEDS_REVIEW
     assert "the definition of validator-logic has changed since the run began" in why
+
+
+@pytest.mark.parametrize("rest", ["one\n2\n", "evil\n"], ids=["some", "nothing"])
+def test_what_was_committed_first_of_all_is_not_approved_unseen(world, rest):
+    """Before there was no commit with which it could be compared."""
+    shutil.rmtree(world.repository.folder / ".git")
+    world.repository.git("init", "-q", "-b", "main")
+    run = world.build()
+    world.repository.write("a", "evil\n")
+    world.repository.git("add", "a")
+    who = ("-c", "user.name=A", "-c", "user.email=a@x.org")
+    world.repository.git(*who, "commit", "-qm", "first")
+
+    world.built(run, rest)
+    if "validator-logic" in world.waiting():
+        world.say(run, **BOTH)
+
+    (last,) = world.result(run).rounds
+    assert last.verdict is Verdict.NEEDS_REVIEW
+    assert "Left out, the first commit of all: it was made meanwhile" in last.left_out

@@ -133,12 +133,13 @@ def test_what_was_read_stays_what_the_run_sees(world):
     """A run that goes on after a kill asks about the same change, which is no more."""
     run = world.validate()
     world.repository.write("a", "something else\n")
+    world.repository.write("made/by-tests", "x\n")
 
     world.say(run, logic=APPROVED, security=APPROVED)
 
     assert world.validation(run).files == 1
     assert world.validation(run).verdict is Verdict.NEEDS_REVIEW
-    why = "the files have changed while they were looked at"
+    why = "the files have changed while they were looked at: a, made/by-tests"
     assert world.validation(run).reasons == (why,)
 
 

@@ -24,7 +24,8 @@ from bridge.api.validators import find_validators
 from bridge.engine.begin import begin
 from bridge.protocol.judge import judge
 from bridge.protocol.response import answered, failed
-from bridge.validation.plans import Look, Work, build_plan
+from bridge.validation.look import Look, Work
+from bridge.validation.plans import build_plan
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -216,6 +216,17 @@ def test_what_was_not_read_whole_is_no_success_whatever_the_verdict(verdict):
     assert not run["invocations"][0]["executionSuccessful"]
 
 
+def test_a_note_is_no_failure_of_the_run():
+    note = "v: ran commands in the project, which has files that are not in the change"
+    report = weighed(read("v", GOOD))
+    run = run_of(validation(report, verdict="APPROVED", notes=(note,)))
+
+    told = {"level": "note", "message": {"text": note}}
+    assert run["invocations"] == [
+        {"executionSuccessful": True, "toolExecutionNotifications": [told]}
+    ]
+
+
 def test_what_no_validator_was_shown_fails_the_run():
     run = run_of(
         validation(

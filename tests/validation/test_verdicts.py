@@ -63,11 +63,13 @@ def test_an_approval_as_the_built_in_validators_give_it():
         summary="fine",
         checks=(Check(name="intent", passed=True, detail="read"),),
         request_id="r1",
-        duration=1500,
+        duration_s=1.5,
     )
-    assert found.duration_s == 1.5
     made = validation_of(CHANGED, [found], complexity="low")
     assert made.is_approved
+    # One name for how long it took, as in what `build` and `run` print.
+    (shown,) = made.to_data()["reports"]
+    assert (made.to_data()["durationS"], shown["durationS"]) == (0.0, 1.5)
     assert Validation.model_validate_json(made.model_dump_json(by_alias=True)) == made
 
 
