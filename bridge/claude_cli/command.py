@@ -73,6 +73,8 @@ def command_line(
     command += ["--permission-mode", "dontAsk"]
     if not is_trusted:
         command += WITHOUT_THE_FOLDER
+    if request.context_from is not None and request.session is not None:
+        command += ["--resume", request.session, "--fork-session"]
     schema = structured_schema(request)
     if schema is not None:
         command += ["--json-schema", orjson.dumps(schema).decode()]
