@@ -72,11 +72,6 @@ def draft(
         from bridge.api.follow_up import filled_from
 
         agent, fields = filled_from(store, agent, fields, options)
-    if options.get("context") and options.get("fallback_after_s") is not None:
-        raise InvalidRequest(
-            "only a session has its conversation, so there is nothing to fall back to; "
-            "leave fallback_after_s out"
-        )
     agents = Agents.open(settings, store.place.project)
     definition = agents.find(agent)
     timeout_s = options.get("timeout_s")
@@ -156,6 +151,11 @@ def _given(options: Mapping[str, Any], project: Path) -> dict[str, Any]:
         if name in Request.fields and name not in _OTHERWISE
     }
     fields["context_from"] = options.get("context")
+    if fields["context_from"] and options.get("fallback_after_s") is not None:
+        raise InvalidRequest(
+            "only a session has its conversation, so there is nothing to fall back to; "
+            "leave fallback_after_s out"
+        )
     if (change := options.get("change")) is not None:
         fields["context"] = change.as_context()
     fields["node"] = _node(options.get("node"), project)

@@ -29,23 +29,11 @@ def checked(
         InvalidRequest: several are, and none is named; its conversation was cleared;
             or the route has none; or the request wants what no fork has.
     """
-    if route in ("local", "endpoint"):
-        raise InvalidRequest(
-            f"route {route} has no conversation of a session",
-            ways=(
-                "leave the route out: an open session answers",
-                "a closed one: --route claude --session ID",
-                "leave --context session out, and say in the prompt what is to be known",
-            ),
-        )
+    if route != "host":
+        forks.check_closed(request.with_(route=route))
     only_by_hand(settings, store, COMMAND)
     forks.check(request, settings, store.place)
-    if route == "claude":
-        if request.session is None:
-            raise InvalidRequest(
-                "route claude forks the conversation of a closed session; name it: "
-                "--session ID"
-            )
+    if route != "host":
         return request
     hosts = Hosts(store, settings)
     able = hosts.of(request)

@@ -16,6 +16,7 @@ Source: measured on Claude Code 2.1.330. With a `name` a fork would lose what it
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 # Tools that the client offers to a fork, as to the main thread, and to no other agent.
 OF_THE_MAIN_THREAD = ("AskUserQuestion", "Workflow")
+_CLIENTS_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_YES = "hostbridge config set --project share_conversation true"
 _CLEARED = "its conversation was cleared since, and the session goes on without it"
 
 
@@ -69,8 +72,7 @@ def check(request: Request, settings: Settings, place: Place) -> None:
             f"no program may see the conversation of a session in {place.project} "
             "(share_conversation)",
             ways=(
-                "say yes for this project: `hostbridge config set --project "
-                "share_conversation true`",
+                f"say yes for this project: `{_YES}`",
                 "ask without --context session",
             ),
         )
@@ -143,6 +145,30 @@ def check_one(ids: Iterable[str]) -> None:
         raise InvalidRequest(
             f"{len(known)} sessions are open here, each with a conversation of its "
             f"own; name the one that is meant: {named}"
+        )
+
+
+def check_closed(request: Request) -> None:
+    """Check a request that no session is to answer: `claude -p` can fork a closed one.
+
+    Raises:
+        InvalidRequest: its route has no conversation, or no session is named. Other
+            words than an id would be the title of any session.
+    """
+    if request.route != "claude":
+        raise InvalidRequest(
+            f"route {request.route} has no conversation of a session",
+            ways=(
+                "leave the route out: an open session answers",
+                "a closed one: --route claude --session ID",
+                "say in the prompt what is to be known, without --context session",
+            ),
+        )
+    if not _CLIENTS_ID.fullmatch(request.session or ""):
+        named = f", not {request.session!r}" if request.session else ""
+        raise InvalidRequest(
+            "route claude forks the conversation of a closed session; name it by its "
+            f"whole id: --session ID{named}"
         )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bridge.agents.known_agents import Agents
 from bridge.config import Settings, environment_for_a_client
 from bridge.engine.temporary import define as define_request
-from bridge.errors import BridgeError, ExtraMissing, InvalidRequest, NoRoute
+from bridge.errors import BridgeError, ExtraMissing, NoRoute
 from bridge.host import forks
 from bridge.host.agent_rules import AgentRules
 from bridge.host.session_above import Above, at_most, session_above
@@ -171,13 +171,8 @@ def _checked(
     """
     request, definition = define(held)
     forks.check(request, settings, store.place)
-    if request.context_from is None:
-        return request, definition
-    if held.served_on != "claude" or request.session is None:
-        raise InvalidRequest(
-            "a session's conversation is on the routes host and claude, the latter "
-            "with the id of the session"
-        )
+    if request.context_from is not None:
+        forks.check_closed(request)
     return request, definition
 
 
