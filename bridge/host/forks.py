@@ -45,10 +45,12 @@ _YES = "hostbridge config set --project share_conversation true"
 _CLEARED = "its conversation was cleared since, and the session goes on without it"
 
 
-def check(request: Request, settings: Settings, place: Place) -> None:
+def check(
+    request: Request, settings: Settings, place: Place, *, is_applied: bool = True
+) -> None:
     """Check that the agent of a request may be a fork, or that it is none.
 
-    Its definition has been applied to it, if it has one.
+    `is_applied` is whether its definition has been applied to it, if it has one.
 
     Raises:
         NotShared: the user has not said yes.
@@ -76,7 +78,7 @@ def check(request: Request, settings: Settings, place: Place) -> None:
                 "ask without --context session",
             ),
         )
-    if why := _why_unfit(request):
+    if why := _why_unfit(request, is_applied=is_applied):
         raise InvalidRequest(f"--context session: {why}")
 
 
@@ -94,7 +96,7 @@ def _is_shared(settings: Settings, place: Place) -> bool:
     return in_files(Settings(settings.home), place.state)[0].share_conversation
 
 
-def _why_unfit(request: Request) -> str:
+def _why_unfit(request: Request, *, is_applied: bool) -> str:
     """What of a request a fork cannot have; empty if nothing."""
     agent, applied = request.agent_type, request.definition
     if request.continues is not None:
@@ -104,7 +106,8 @@ def _why_unfit(request: Request) -> str:
             f"a fork has the session's own model, not {request.model!r}; leave the "
             f"model out, or have agent {agent!r} say {INHERIT}"
         )
-    if request.is_temporary or (applied is None and agent != GENERAL):
+    has_own = is_applied and applied is None and agent != GENERAL
+    if request.is_temporary or has_own:
         return (
             f"a fork has the session's own prompt and tools, not those of agent "
             f"{agent!r}; name no agent, or one that hostbridge defines"
@@ -123,7 +126,7 @@ def verdict(hook: HookContext, request: Request) -> Verdict:
     """What this session, for which it is, does about a waiting request for a fork."""
     store = hook.store
     try:
-        check(request, hook.settings, store.place)
+        check(request, hook.settings, store.place, is_applied=False)
         if request.session is None:
             able = eligible(store, live_sessions(store), request)
             check_one({session.session_id for session in able})
