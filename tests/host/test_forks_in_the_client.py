@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING
 import pytest
 from claudeworld import answered, ask, submits
 from hostworld import DIALOG, HostWorld, bash, code_of, host_world
-from stage.models import obedient_model
-from stage.replies import reply, tool_use
-from stage.terminal import TerminalSession
 
 from bridge import NotShared
 from bridge.protocol.usage import Usage
+from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.replies import reply, tool_use
+from bridge.testing.stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from stage.replies import Answer
-    from stage.stream import StreamSession
-    from stage.turns import ApiRequest
-
     from bridge.protocol.response import Response
+    from bridge.testing.stage.replies import Answer
+    from bridge.testing.stage.stream import StreamSession
+    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
