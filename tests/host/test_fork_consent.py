@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from defining import define
-from forkworld import another_session, dropped, ended, outside, share
+from forkworld import ASKED, another_session, dropped, ended, outside, share
 
 from bridge import Bridge, CannotContinue, InvalidRequest, NoHost, NotShared
 from bridge.agents.trust import InsideSession
+from bridge.protocol.ids import check_id
 from bridge.store import idle_agents
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
+from bridge.worker.executors import open_worker
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
@@ -114,6 +116,23 @@ def test_a_yes_that_is_taken_back_before_the_call(world):
 
     assert output["permissionDecision"] == "deny"
     assert ended(world, request)[0] == "not_shared"
+
+
+CLOSED = "2a7e1085-53c1-4e35-b1f6-ba690b56d53d"
+
+
+@pytest.mark.parametrize("yes", [False, True])
+def test_whoever_serves_the_route_claude_obeys_too(world, program, yes):
+    """Also where a program has written the request by itself."""
+    share(world, yes=yes)
+    settings = program.settings.with_(claude="/bin/false")
+    for name, session in (("by-id", CLOSED), ("by-title", "my-plans")):
+        world.drop(name, **ASKED, route="claude", session=session, maxAttempts=1)
+        open_worker(world.store, settings, "claude").serve(check_id(name))
+
+    codes = [ended(world, name)[0] for name in ("by-id", "by-title")]
+    # The program that stands for the client was started for one of them, if at all.
+    assert codes == (["agent_error", "bad_request"] if yes else ["not_shared"] * 2)
 
 
 # Who may ask
