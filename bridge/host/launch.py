@@ -187,13 +187,14 @@ def _ready(hook: HookContext, request: Request) -> _Ready:
     request = resolve(definition, hook.store, request)
     folder = request.folder and str(check_folder(hook.store.place, request.folder))
     workflow = _workflow(hook, request)
+    is_fork = request.context_from is not None
     if definition is not None:
         check_rule_set(definition, hook.settings, hook.store.place)
-        is_fork = request.context_from is not None
         carrier = None if is_fork else _carrier(hook, agents.registry)
         request = hosted(request, definition, carrier)
     forks.check(request, hook.settings, hook.store.place)
-    forks.check_same(hook, request)
+    if is_fork:
+        forks.check_same(hook, request)
     return _Ready(request, definition, folder or "", workflow)
 
 

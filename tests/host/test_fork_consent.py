@@ -265,3 +265,15 @@ def test_what_was_cleared_is_not_asked(world, program):
         assert ended(world, request) == ("bad_request", f"session session-1: {cleared}")
     with pytest.raises(InvalidRequest, match="goes on as session-1b"):
         program.submit("B?", context="session", session="session-1")
+
+
+def test_what_needs_no_conversation_outlives_it(world):
+    """Any other request goes on in the session that was cleared."""
+    world.drop("plain", prompt="Well?", session="session-1")
+    world.say("UserPromptSubmit", prompt="hi")
+    world.session = "session-1b"
+    world.say("SessionStart", source="clear")
+
+    output = world.call_agent("bridge:plain")
+
+    assert output["permissionDecision"] == "allow"

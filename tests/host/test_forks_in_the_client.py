@@ -195,6 +195,27 @@ def test_a_client_without_forks(tmp_path, how):
     assert world.api.turns("subagent") == []
 
 
+def test_an_agent_that_forks_itself_gets_no_conversation_of_the_session(tmp_path):
+    """Only what it was told itself: nobody has to keep the tool from it."""
+    inner = {"description": "n", "prompt": "MARKHOR", "subagent_type": "fork"}
+
+    def forking(_prompt: str, request: ApiRequest) -> Answer:
+        is_fork = "that fork is you" in json.dumps(request.messages)
+        if not (is_fork or request.own_calls):
+            return reply(tool_use("Agent", inner))
+        return reply('{"status": "success", "summary": "s"}')
+
+    with host_world(tmp_path, obedient_model(forking)) as world:
+        with opened(world, "default"):
+            response = world.ended(world.submit(QUESTION))
+
+    turns = world.api.turns("subagent")
+    assert response.success
+    assert len({turn.agent_id for turn in turns}) == 2
+    assert any(turn.contains("that fork is you") for turn in turns)
+    assert not any(turn.contains("QUAGGA") for turn in turns)
+
+
 def busy(request: ApiRequest) -> Answer | None:
     """A fork that goes on and on."""
     return bash(f"sleep 0.2 # {len(request.messages)}")
