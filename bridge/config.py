@@ -145,6 +145,12 @@ class Settings:
         "BRIDGE_CONTINUE_AGE", count(1), "how long after its last answer an agent may "
         "be asked again", "session", "caller", default=3_600, unit="seconds",
     )  # fmt: skip
+    # Without a variable: no program that starts a client says yes for its user.
+    share_conversation: bool = setting(
+        "", FLAG, "programs may ask what a session knows (`ask --context session`), "
+        "which shows them its whole conversation", "session", "caller", "serve",
+        default=False,
+    )  # fmt: skip
     lease_s: int = setting(
         "BRIDGE_LEASE_S", count(1), "how long a session in another PID namespace "
         "counts as alive", "session", "caller", "serve", default=900, unit="seconds",
@@ -256,7 +262,12 @@ class Settings:
         env = os.environ if env is None else env
         user_home = Path(env.get("HOME") or os.path.expanduser("~"))
         # An empty variable counts as not set.
-        given = {key: each for key, each in TABLE.items() if env.get(each.variable)}
+        given = {
+            key: each
+            for key, each in TABLE.items()
+            # Even a variable without a name can be set.
+            if each.variable and env.get(each.variable)
+        }
         found: dict[str, Any] = {
             key: each.kind.read(each.variable, env[each.variable])
             for key, each in given.items()
@@ -276,7 +287,7 @@ TABLE: dict[str, Setting] = {
     key: each for key, each in vars(Settings).items() if isinstance(each, Setting)
 }
 DEFAULTS: dict[str, Any] = {key: each.default for key, each in TABLE.items()}
-VARIABLES = frozenset(each.variable for each in TABLE.values())
+VARIABLES = frozenset(each.variable for each in TABLE.values() if each.variable)
 
 
 def environment() -> dict[str, str]:

@@ -107,6 +107,12 @@ class CannotContinue(BridgeError):
     code = "cannot_continue"
 
 
+class NotShared(BridgeError):
+    """The user has not said that programs may see a session's conversation."""
+
+    code = "not_shared"
+
+
 class NoHost(BridgeError):
     """No open Claude Code session can take the request; nothing was asked."""
 

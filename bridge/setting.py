@@ -50,7 +50,7 @@ class Setting(NamedTuple):
     """Everything known about a setting but its name.
 
     Attributes:
-        variable: its environment variable.
+        variable: its environment variable; empty where none may say it.
         kind: what it may hold.
         meaning: one line for people.
         readers: who reads it.

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import calls, crowd, follow_ups, memory, tokens, wakes
+from bench import calls, crowd, follow_ups, forks, memory, tokens, wakes
 from bench.table import missed, show
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], list[Row]]] = {
     "tokens": lambda root, _: tokens.measure(root),
     "memory": lambda root, chosen: memory.measure(root, min(chosen.rounds, 5)),
     "follow-ups": lambda root, chosen: follow_ups.measure(root, chosen.rounds),
+    "forks": lambda root, chosen: forks.measure(root, min(chosen.rounds, 6)),
     "crowd": lambda root, chosen: crowd.measure(root, chosen.asks),
 }
 

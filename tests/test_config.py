@@ -77,3 +77,13 @@ def test_eight_zeros_need_not_be_counted(text, number):
 def test_error_what_is_no_number(text):
     with pytest.raises(BadSetting, match="expected a whole number from 0"):
         Settings.from_environment({"BRIDGE_TOKENS_PER_HOUR": text})
+
+
+@pytest.mark.parametrize(
+    "name", ["", "BRIDGE_SHARE_CONVERSATION", "share_conversation"]
+)
+def test_no_variable_shows_a_conversation_to_programs(name):
+    """Even a variable without a name can be set."""
+    settings = Settings.from_environment({"HOME": "/h", name: "1"})
+
+    assert settings.share_conversation is False

@@ -52,6 +52,10 @@ def earlier_request(store: Store, continues: str) -> Request:
         )
     if request is None:
         raise _refusal(request_id, "is no longer on record")
+    if request.context_from is not None:
+        raise _refusal(
+            request_id, "was answered by a fork of a session, which is asked only once"
+        )
     if request.is_temporary:
         raise _refusal(request_id, "was asked by a flow, whose own agent ends with it")
     return request

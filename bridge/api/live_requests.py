@@ -28,7 +28,8 @@ class LiveRequest(NamedTuple):
     `route` is the one that holds it, or may take it; on routes other than host,
     `session` is the process. `is_abandoned`: its process is gone; the next sweep lets
     it wait again or ends it. `excerpt` is how the prompt begins. `held_back` is the
-    limit of a session that it waits for, `waits` why it waits at all.
+    limit of a session that it waits for, `waits` why it waits at all. `context` is
+    session if its agent is a fork of the session's conversation.
 
     Of one that is held: the `pid`, for how long (`held_s`), the `model` that was asked
     for, and where it stands, as far as that is known: the `turn` of a run of our own,
@@ -49,6 +50,7 @@ class LiveRequest(NamedTuple):
     held_back: HeldBack | None = None
     waits: Waits | None = None
     model: str | None = None
+    context: str | None = None
     pid: int | None = None
     held_s: float | None = None
     turn: int | None = None
@@ -86,6 +88,7 @@ def live_request(
         held_back=waits.limit if waits else None,
         waits=waits,
         model=request.model,
+        context=request.context_from,
         pid=claim.host.pid if claim else None,
         held_s=None if since_ms is None else max(0, now_ms - since_ms) / 1000,
         **(_stands(store, state, request, claim) if claim else _Stands())._asdict(),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from bridge.config import LONGEST_S
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import Priority
-from bridge.protocol.request import Node
+from bridge.protocol.request import ContextFrom, Node
 from bridge.protocol.status import Stage
 from bridge.protocol.type_checks import check, seconds_in
 from bridge.routes import OwnRoute
@@ -54,6 +54,8 @@ class RequestOptions(TypedDict, total=False):
         continues: an answered request, whose agent is asked this in the same
             conversation; agent, model, schema, arguments and workflow are those of that
             request unless given.
+        context: session: the agent is a fork of the session's conversation, which it
+            knows, and which stays as it is.
         route: auto (the definition's, or an open session), host, or a route that is
             served without a session: claude, local, endpoint.
         answer_to_host: whether the open session reads the answer, too.
@@ -76,6 +78,7 @@ class RequestOptions(TypedDict, total=False):
     dedup_key: str | None
     session: str | None
     continues: str | None
+    context: ContextFrom | None
     route: RouteChoice
     answer_to_host: bool
     max_attempts: int | None

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from bridge.host.calling_agent import Asking
 
 _MAX_REQUESTER = 60
+# Options that are no fields of a request, or other ones.
+_OTHERWISE = ("route", "request_id", "context", "context_from")
 # If we were started as one of these, our parent is the program that asks.
 _OURSELVES = frozenset({"hostbridge", "__main__.py"})
 
@@ -146,8 +148,14 @@ def _given(options: Mapping[str, Any], project: Path) -> dict[str, Any]:
     fields = {
         name: value
         for name, value in options.items()
-        if name in Request.fields and name not in ("route", "request_id")
+        if name in Request.fields and name not in _OTHERWISE
     }
+    fields["context_from"] = options.get("context")
+    if fields["context_from"] and options.get("fallback_after_s") is not None:
+        raise InvalidRequest(
+            "only a session has its conversation, so there is nothing to fall back to; "
+            "leave fallback_after_s out"
+        )
     if (change := options.get("change")) is not None:
         fields["context"] = change.as_context()
     fields["node"] = _node(options.get("node"), project)

@@ -12,6 +12,7 @@ from bridge.api.model_support import own_route_of
 from bridge.api.routing import RouteChoice, check_route, on_route
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
+from bridge.host import forks
 from bridge.protocol.request import Request, RouteName
 from bridge.routes import OWN, OwnRoute
 from bridge.store.store import Store
@@ -69,8 +70,9 @@ class Draft(Checked):
                 other; or the agent cannot run in this mode.
         """
         route = check_route(named)
-        if self.request.continues is not None and route == "auto" and mode is None:
-            # Only there can it be continued; any other one is refused by name.
+        is_of_session = self.request.continues or self.request.context_from
+        if is_of_session and route == "auto" and mode is None:
+            # Only there can it be answered; any other one is refused by name.
             return "host"
         choice = self.definition and choose(self.definition, self.request.workflow)
         by_workflow = choice.mode if choice and choice.mode != "self" else None
@@ -138,8 +140,15 @@ class Draft(Checked):
             InvalidRequest: the route or the definition does not accept the request.
             UnknownAgent, BadDefinition, NotTrusted: as `definition_on`.
             CannotContinue: it continues another one, whose agent cannot be asked this.
+            NotShared, NoHost, InsideSession: as `session_context.checked`, of a request
+                whose agent is a fork of a session's conversation.
         """
         request = self._on(route)
+        if request.context_from is not None:
+            from bridge.api import session_context
+
+            return session_context.checked(self.store, self.settings, request, route)
+        forks.check(request, self.settings, self.store.place)
         if request.continues is None:
             return request
         from bridge.api.follow_up import checked

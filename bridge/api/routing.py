@@ -107,7 +107,8 @@ def on_route(
         InvalidRequest: it is for one session, and the route has none; or the route
             knows no such model.
     """
-    if request.session is not None and route != "host":
+    is_for_session = request.context_from is None and request.session is not None
+    if is_for_session and route != "host":
         raise InvalidRequest(
             f"session {request.session!r} cannot take what route {route!r} is to "
             "serve; name the session or the route, not both"

@@ -15,6 +15,7 @@ from bridge.api.model_support import check_here
 from bridge.api.options import checked
 from bridge.api.request_builder import draft
 from bridge.api.routing import plan as plan_route
+from bridge.change.change import Change
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
@@ -184,7 +185,7 @@ class Runner(Follower):
             chosen = {k: v for k, v in options.items() if v is not None}
             chosen |= {"model": model} if model else {}
             # What it is shown is not known yet.
-            chosen |= {"context": {"change": ""}} if is_shown else {}
+            chosen |= {"change": Change("")} if is_shown else {}
             begun = draft(
                 self.store, self.settings, "?", agent, None, chosen, self.asking
             )

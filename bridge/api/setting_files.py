@@ -151,7 +151,7 @@ def key_of(name: str) -> str:
     """
     key = name.lower().replace("-", "_")
     for known, about in TABLE.items():
-        if known == key or about.variable == name:
+        if known == key or (name and about.variable == name):
             return known
     return _unknown(name).key
 

@@ -114,6 +114,7 @@ class ClaudeExecutor:
             ended.stderr,
             ended.exit_code,
             is_structured=is_structured,
+            is_fork=request.context_from is not None,
         )
         return replace(outcome, degraded=_is_degraded(request, outcome.model))
 

@@ -73,6 +73,10 @@ def command_line(
     command += ["--permission-mode", "dontAsk"]
     if not is_trusted:
         command += WITHOUT_THE_FOLDER
+    if request.context_from is not None and request.session is not None:
+        # Of a fork nothing stays: the session alone has the conversation.
+        command += ["--resume", request.session, "--fork-session"]
+        command += ["--no-session-persistence"]
     schema = structured_schema(request)
     if schema is not None:
         command += ["--json-schema", orjson.dumps(schema).decode()]

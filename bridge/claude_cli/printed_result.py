@@ -22,6 +22,7 @@ _QUOTA = re.compile(
     r"usage limit|rate limit|credit balance|quota|hit your .*limit", re.I
 )
 _NO_AGENT = re.compile(r"--agent '.*' not found")
+_NO_SESSION = "No conversation found with session ID"
 _TOO_MANY_REQUESTS = 429
 # The types of the client's events, without the result.
 _EVENTS = frozenset({"system", "assistant", "user", "stream_event"})
@@ -31,25 +32,37 @@ _BY_SUBTYPE: dict[str, FailureCode] = {
     "error_max_structured_output_retries": "schema_mismatch",
 }
 
-# What the client calls each part of `modelUsage`.
+# What the client calls each part of `modelUsage`, and of `usage`.
 _COUNTED = {
     "input_tokens": "inputTokens",
     "cache_read_tokens": "cacheReadInputTokens",
     "cache_write_tokens": "cacheCreationInputTokens",
     "output_tokens": "outputTokens",
 }
+_OF_TURN = {
+    "input_tokens": "input_tokens",
+    "cache_read_tokens": "cache_read_input_tokens",
+    "cache_write_tokens": "cache_creation_input_tokens",
+    "output_tokens": "output_tokens",
+}
 
 Json = dict[str, Any]
 
 
 def read_output(
-    stdout: bytes, stderr: str, exit_code: int, *, is_structured: bool
+    stdout: bytes,
+    stderr: str,
+    exit_code: int,
+    *,
+    is_structured: bool,
+    is_fork: bool = False,
 ) -> Outcome:
     """The outcome of a client that ended by itself.
 
     `is_structured` is whether it was given the schema: then the answer is what passed
     its own check. If nothing passed, the agent's words are judged as they are: they may
-    be the very JSON that was asked for.
+    be the very JSON that was asked for. `is_fork`: it has gone on with a conversation,
+    and its sums have what that took, too.
     """
     events = _events(stdout)
     results = [event for event in events if event.get("type") == "result"]
@@ -64,7 +77,7 @@ def read_output(
         Outcome,
         model=_model(events, result),
         calls=tuple(_calls(events)) if len(events) > len(results) else None,
-        told_usage=_usage(events, results[-1]),
+        told_usage=_usage(events, results, is_fork=is_fork),
     )
     words = _text(result.get("result"))
     if result.get("is_error") or exit_code:
@@ -109,6 +122,8 @@ def _without_result(stdout: bytes, stderr: str, exit_code: int) -> Outcome:
     code: FailureCode = "agent_error"
     if _NO_AGENT.search(stderr):
         code = "agent_missing"
+    elif _NO_SESSION in stderr:
+        code = "bad_request"
     elif exit_code == 0:
         code = "no_json" if said.strip() else "empty_answer"
     detail = f"claude -p printed no result (exit {exit_code})"
@@ -137,21 +152,22 @@ def _model(events: list[Json], result: Json) -> str | None:
     return next(iter(used)) if isinstance(used, dict) and len(used) == 1 else None
 
 
-def _usage(events: list[Json], result: Json) -> Usage | None:
-    """What all models together took, as the last result sums it up."""
-    used = result.get("modelUsage")
-    models = used.values() if isinstance(used, dict) else ()
+def _usage(events: list[Json], results: list[Json], *, is_fork: bool) -> Usage | None:
+    """What all models together took, as the last result sums it up.
+
+    Of a fork, what its own turns took, as each result says.
+    """
+    used, names = results[-1].get("modelUsage"), _COUNTED
+    parts = list(used.values()) if isinstance(used, dict) else []
+    if is_fork:
+        parts, names = [result.get("usage") for result in results], _OF_TURN
     told = [
-        {
-            name: number
-            for name, key in _COUNTED.items()
-            if (number := count_in(each, key))
-        }
-        for each in models
+        {name: number for name, key in names.items() if (number := count_in(each, key))}
+        for each in parts
     ]
     if not any(told):
         return None
-    requests = _requests(events) or count_in(result, "num_turns")
+    requests = _requests(events) or count_in(results[-1], "num_turns")
     return sum((Usage(**each) for each in told), Usage(requests=requests))
 
 

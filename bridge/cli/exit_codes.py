@@ -25,6 +25,7 @@ from bridge.errors import (
     CannotWaitHere,
     ExtraMissing,
     InvalidRequest,
+    NotShared,
     NotTrusted,
     UnknownAgent,
 )
@@ -59,7 +60,7 @@ _BY_VERDICT = {
 _USAGE = frozenset(
     {
         *(InvalidRequest, UnknownAgent, BadSetting, ExtraMissing),
-        *(BadDefinition, NotTrusted, CannotContinue),
+        *(BadDefinition, NotTrusted, NotShared, CannotContinue),
     }
 )
 _BY_CODE = {

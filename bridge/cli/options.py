@@ -227,6 +227,14 @@ QUESTION = (
         "is left open here is as it was there. Refused if that agent cannot be asked.",
     ),
     option(
+        "--context",
+        heading=WHO,
+        choices=("session",),
+        help="Ask a fork of the open session, which knows all that was said there, and "
+        "of which nothing stays there. Off until `hostbridge config set --project "
+        "share_conversation true`.",
+    ),
+    option(
         "--answer-to-host",
         action="store_true",
         heading=WHO,

@@ -147,6 +147,7 @@ class StoryScreen:
             "task": request.task_id,
             "priority": request.priority if request.priority != "normal" else None,
             "only for": f"session {request.session}" if request.session else None,
+            "context": request.context_from,
             "continues": request.continues,
             "key": request.dedup_key,
         }

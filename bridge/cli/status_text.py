@@ -198,6 +198,8 @@ def _request(request: LiveRequest) -> Sequence[str]:
     notes = [n for n in (request.priority, request.route) if n not in usual]
     if request.held_back and request.held_back.limit == "fan_out":
         notes.append("held")
+    if request.context:
+        notes.append(f"context: {request.context}")
     return (
         request.request_id,
         request_stage(request, *notes),

@@ -5,6 +5,10 @@ with one id the last counts. The record of the last message is there 0.06 s afte
 SubagentStop at the latest, mostly before our hook looks: nobody waits for it, since
 the notice of the end, or the end of the call, tells the rest.
 
+That of a fork begins with a reference to the session's conversation and the message
+that started the fork, which the session has paid for: its own begins with the first
+message to it.
+
 Anybody may write to these files: what they say is counted, and decides nothing else.
 
 Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.jsonl`, and
@@ -40,6 +44,7 @@ _MAX_NOTES = 5_000
 _MAX_NOTE_BYTES = 1 << 16
 _MAX_BELOW = 200
 _REQUEST = b'"type":"api-request'
+_FORKED = b'"type":"fork-context-ref"'
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/\[\]-]{0,199}")
 # Tools that start agents.
 _STARTING = ("Agent", "Task", "Skill")
@@ -48,12 +53,19 @@ _STARTING = ("Agent", "Task", "Skill")
 class Taken(NamedTuple):
     """What an agent took: itself, and with all that were started below it.
 
-    `model` wrote its last message; empty if that is unknown.
+    `model` wrote its last message; empty if that is unknown. `begun_with` is how much
+    of a session's conversation a fork got from the provider's cache, in tokens.
     """
 
     own: Usage
     total: Usage
     model: str = ""
+    begun_with: int = 0
+
+    @property
+    def charged(self) -> int:
+        """What counts against budgets: a conversation once, wherever it came from."""
+        return self.own.tokens + self.begun_with
 
 
 class _Read(NamedTuple):
@@ -61,6 +73,7 @@ class _Read(NamedTuple):
     model: str
     has_below: bool
     size: int
+    begun_with: int = 0
 
 
 def taken_by(event: HookEvent, run: AgentRun) -> Taken | None:
@@ -83,7 +96,7 @@ def taken_so_far(event: HookEvent, agent_id: str) -> Taken | None:
         found = _read(file.with_name(f"agent-{each}.jsonl"), left)
         if found is not None:
             total, left = total + found.usage, left - found.size
-    return Taken(own.usage, total, own.model)
+    return Taken(own.usage, total, own.model, own.begun_with)
 
 
 def charge(hook: HookContext, run: AgentRun, told: object = None) -> Taken | None:
@@ -93,7 +106,7 @@ def charge(hook: HookContext, run: AgentRun, told: object = None) -> Taken | Non
     which counts only if nothing better is known.
     """
     taken = taken_by(hook.event, run)
-    tokens = told if taken is None else taken.own.tokens
+    tokens = told if taken is None else taken.charged
     call, is_rough = run.tool_use_id, taken is None
     note_tokens(hook.store, run.host, call, tokens, run.request_id, is_rough=is_rough)
     return taken
@@ -118,7 +131,13 @@ def told_in(transcript: bytes) -> _Read | None:
     """What a transcript tells; None if no model has said anything in it."""
     messages: dict[str, dict[str, Any]] = {}
     has_below, model = False, ""
+    is_fork = is_before = False
     for line in transcript.splitlines():
+        if _FORKED in line and not messages:
+            is_fork = is_before = True
+        if is_before:
+            is_before = json_object(line).get("type") != "user"
+            continue
         message = _message(line)
         if message is not None:
             messages[str(message.get("id"))] = message
@@ -127,7 +146,9 @@ def told_in(transcript: bytes) -> _Read | None:
     if not messages:
         return None
     usage = sum(map(_usage, messages.values()), Usage())
-    return _Read(usage, model, has_below, len(transcript))
+    first = _usage(next(iter(messages.values())))
+    begun_with = first.cache_read_tokens if is_fork else 0
+    return _Read(usage, model, has_below, len(transcript), begun_with)
 
 
 def _message(line: bytes) -> dict[str, Any] | None:

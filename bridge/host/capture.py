@@ -232,7 +232,8 @@ def _publish(
     if request.model not in (None, *MODEL_NAMES):
         # The client's Agent tool takes no other: the session's own model answered.
         response = response.with_(model=None, degraded=True)
-    if _serves(run, request) and not (hook.session.one_shot or request.is_temporary):
+    is_asked_once = hook.session.one_shot or request.is_temporary or run.is_fork
+    if _serves(run, request) and not is_asked_once:
         # First: whoever reads the answer may ask on at once.
         _note_idle(hook, run, request)
     _close(hook, run, response, source)
@@ -304,9 +305,9 @@ def _with_usage(
     taken = agent_usage.taken_by(hook.event, run)
     if taken is None:
         return response, 0
-    note_in_run(hook.store, run.request_id, run.tool_use_id, taken.own.tokens)
+    note_in_run(hook.store, run.request_id, run.tool_use_id, taken.charged)
     model = taken.model or response.model
-    return response.with_(usage=taken.total, model=model), taken.own.tokens
+    return response.with_(usage=taken.total, model=model), taken.charged
 
 
 def _free(hook: HookContext, run: AgentRun, tokens: int) -> None:

@@ -15,6 +15,9 @@ from bridge.store.location import Place
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
 
+# The client's agent that begins with the session's conversation (`bridge.host.forks`).
+FORK = "fork"
+
 
 def limits_of(definition: Definition | None) -> dict[str, Any]:
     """The parts of its definition that a run needs: fields of `AgentRun`."""
@@ -86,6 +89,8 @@ def hosted(request: Request, definition: Definition, carrier: str | None) -> Req
 
 def subagent_type(request: Request) -> str:
     """The client's agent that runs the request."""
+    if request.context_from is not None:
+        return FORK
     if request.definition is None:
         return request.agent_type
     return request.definition.subagent_type or GENERAL

@@ -14,7 +14,7 @@ from bridge.agents.apply import filled_in, resolve
 from bridge.agents.known_agents import Agents
 from bridge.agents.registry import Registry
 from bridge.errors import BridgeError, StateUnavailable
-from bridge.host import agent_usage, limits, request_tokens
+from bridge.host import agent_usage, forks, limits, request_tokens
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
 from bridge.host.continuing import agreed, checked
@@ -83,7 +83,8 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         variables=request.variables,
         above=agents_above(hook.store, request),
         workflow=ready.workflow,
-        **limits_of(definition),
+        is_fork=request.context_from is not None,
+        **_limits_of(request, definition),
         **_continuing(hook, continued),
     )
     # First: a launch that is not noted could not be completed.
@@ -145,6 +146,15 @@ class _Ready(NamedTuple):
     workflow: str | None
 
 
+def _limits_of(request: Request, definition: Definition | None) -> dict[str, Any]:
+    """What its definition, and what a fork is, has the agent do without."""
+    limits = limits_of(definition)
+    if request.context_from is not None:
+        blocked = limits.get("blocked_tools", ())
+        limits["blocked_tools"] = (*blocked, *forks.OF_THE_MAIN_THREAD)
+    return limits
+
+
 def _continuing(hook: HookContext, continued: Continued | None) -> dict[str, Any]:
     """What the record says of an agent that is asked again."""
     if continued is None:
@@ -177,9 +187,14 @@ def _ready(hook: HookContext, request: Request) -> _Ready:
     request = resolve(definition, hook.store, request)
     folder = request.folder and str(check_folder(hook.store.place, request.folder))
     workflow = _workflow(hook, request)
+    is_fork = request.context_from is not None
     if definition is not None:
         check_rule_set(definition, hook.settings, hook.store.place)
-        request = hosted(request, definition, _carrier(hook, agents.registry))
+        carrier = None if is_fork else _carrier(hook, agents.registry)
+        request = hosted(request, definition, carrier)
+    forks.check(request, hook.settings, hook.store.place)
+    if is_fork:
+        forks.check_same(hook, request)
     return _Ready(request, definition, folder or "", workflow)
 
 
@@ -302,4 +317,5 @@ def _rewrite(hook: HookContext, request: Request) -> HookOutput:
         # The turn waits for the agent: there is no later one to hear of its end. Nor
         # does an agent hear of one that it has started, but at a terminal.
         tool_input["run_in_background"] = False
-    return allow(tool_input, f"hostbridge: {who} asks {request.agent_type}")
+    context = f" (context: {request.context_from})" if request.context_from else ""
+    return allow(tool_input, f"hostbridge: {who} asks {request.agent_type}{context}")

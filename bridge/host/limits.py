@@ -17,6 +17,7 @@ from bridge.host.budgets import find_spent
 from bridge.host.call_notes import before_tool, forget_call, has_turns
 from bridge.host.capture import fail
 from bridge.host.context import HookContext
+from bridge.host.forks import OF_THE_MAIN_THREAD
 from bridge.host.output import MAX_NOTE, HookOutput, deny, one_line
 from bridge.policy.tool_lists import permits
 from bridge.protocol.failure_codes import FailureCode
@@ -119,6 +120,8 @@ def is_off(hook: HookContext) -> bool:
 def _keep_from(hook: HookContext, run: AgentRun, tool: str) -> HookOutput:
     """Say that the definition denies this tool to the agent."""
     why = f"the definition of this agent keeps {tool} from it"
+    if run.is_fork and tool in OF_THE_MAIN_THREAD:
+        why = f"a fork of the session has no {tool}"
     if run.tools is None and permits((tool,), run.blocked_tools, tool):
         why = f"this agent ends with its request, which keeps {tool} from it"
     note_refusal(hook, run, why, is_turn=True)

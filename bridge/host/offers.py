@@ -150,6 +150,10 @@ def _for_here(hook: HookContext, request: Request) -> Verdict:
     """Whether a request is for this session, whatever its limits."""
     if request.held is not None or not may_take(hook.session, request):
         return "pass"
+    if request.context_from is not None:
+        from bridge.host import forks
+
+        return forks.verdict(hook, request)
     return "take" if request.continues is None else verdict(hook, request)
 
 

@@ -77,6 +77,7 @@ def note_below(
         agent_id="",
         state="launched",
         nested=True,
+        is_fork=False,
         parent=parent,
         depth=caller.depth + 1,
         launched_at=store.now_ms(),

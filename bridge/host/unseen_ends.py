@@ -46,6 +46,7 @@ SETTLE_S = 3.0
 _ENDED_KEPT_MS = 60_000
 
 _NO_AGENT = re.compile(r"agent type '?[^']*'? not found", re.I)
+_NO_FORK = re.compile(r"\bfork\b", re.I)
 _STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
 
 
@@ -152,6 +153,9 @@ def agent_call_failed(hook: HookContext) -> HookOutput:
     error = hook.event.text("error")
     interrupted = hook.event.raw.get("is_interrupt") is True
     code = "agent_stopped" if interrupted else code_of(error)
+    if run.is_fork and not run.agent_id and _NO_FORK.search(error):
+        # It is switched off, unknown, or denied: it would be so again.
+        code = "no_fork"
     return _failed(hook, run, code, error, "PostToolUseFailure(Agent)")
 
 

@@ -24,13 +24,14 @@ _COMPARED = {
     "workflow": "workflow",
     "folder": "folder",
     "continues": "request that it continues",
+    "context_from": "context",
 }
 # What a definition fills in where the asker left it open.
 _FILLED_IN = frozenset({"answer_schema", "context", "model", "variables"})
 _SHOWN = frozenset(
     {
         *("agent_type", "model", "session", "task_id", "workflow", "folder"),
-        "continues",
+        *("continues", "context_from"),
     }
 )
 

@@ -15,7 +15,7 @@ FailureCode = Literal[
     "schema_mismatch", "check_failed", "unverified", "prompt_replaced", "agent_failed",
     "agent_blocked", "timeout", "cancelled", "depth", "budget", "bad_request",
     "bad_definition", "not_trusted", "extra_missing", "model_unavailable", "model_died",
-    "turn_limit", "too_long", "cannot_continue",
+    "turn_limit", "too_long", "cannot_continue", "not_shared", "no_fork",
 ]  # fmt: skip
 # The names of the local route's failures in the first description of hostbridge.
 SeedCode = Literal[
@@ -85,6 +85,12 @@ _TABLE: dict[FailureCode, tuple[str, str]] = {
         "raise max_turns in the definition, or ask for less in one request"),
     "cannot_continue": ("the agent of that request cannot be asked again",
         "ask anew, without --continue"),
+    "not_shared": (
+        "you have not said that programs may see a session's conversation",
+        "say so: hostbridge config set --project share_conversation true",
+    ),
+    "no_fork": ("the session's client cannot fork its conversation",
+        "update Claude Code; or ask without --context session"),
     "too_long": ("the conversation or the reply is longer than the model can take",
         "ask for less in one request, or use a model with a larger context"),
 }  # fmt: skip

@@ -53,6 +53,8 @@ AgentName = Annotated[
 SessionId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 ToolUseId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 
+# Whose conversation an agent begins with, where it is not its own: a session's.
+ContextFrom = Literal["session"]
 # Who may answer: an open session, or a process that the asker starts.
 RouteName = Literal["host", OwnRoute]
 
@@ -209,7 +211,9 @@ class Request(Record):
     `traceparent` is the asker's place in a trace (`bridge.protocol.trace_context`).
     `failures` are the tries before; until `not_before` nobody takes it again. With
     `wait_quota` a limit of a plan is waited for, otherwise it ends the request.
-    `continues` is an answered request whose agent, and no other, is asked this.
+    `continues` is an answered request whose agent, and no other, is asked this. With
+    `context_from` its agent is a fork of that session's conversation, and knows what it
+    knows (`bridge.host.forks`).
     """
 
     request_id: RequestIdField
@@ -226,6 +230,7 @@ class Request(Record):
     workflow: str | None = None
     folder: str | None = None
     continues: RequestIdField | None = None
+    context_from: ContextFrom | None = None
     timeout: Annotated[Milliseconds, Limits(gt=0)] = DEFAULT_TIMEOUT_MS
     created_at: Milliseconds = 0
     uptime: Uptime | None = None
@@ -285,6 +290,8 @@ class Request(Record):
             asked["folder"] = self.folder
         if self.continues is not None:
             asked["continues"] = self.continues
+        if self.context_from is not None:
+            asked["contextFrom"] = self.context_from
         text = plain_json.dumps(asked, sort_keys=True)
         return sha256_of(text)
 

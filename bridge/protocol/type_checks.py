@@ -57,6 +57,7 @@ _TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
     ("prompt agent words model priority route fallback", "text", _is_text),
     ("mode", "terminal, headless or self",
         lambda v: v in ("terminal", "headless", "self")),
+    ("context", "session", lambda v: v == "session"),
     ("task_id workflow dedup_key session continues request_id run", "text", _is_text),
     ("flow", "the path, the name or the text of a flow", _is_path),
     ("max_agents", "a number of agents, 0 or more", _is_size),

@@ -62,7 +62,8 @@ class AgentRun(Record):
     An agent that had answered before is asked again by a message: its call is the one
     that sends that. `continued_from` is the request that began its conversation, by
     which the client's own notes describe it; `took_before` is what it had taken by
-    then, and `took_below_before` what it and those below it had.
+    then, and `took_below_before` what it and those below it had. One that `is_fork`
+    began with the session's conversation.
     """
 
     request_id: str
@@ -97,6 +98,7 @@ class AgentRun(Record):
     rule_sets: dict[str, Any] = field(default_factory=dict)
     workflow: str | None = None
     continued_from: str = ""
+    is_fork: bool = False
     took_before: Usage | None = None
     took_below_before: Usage | None = None
 

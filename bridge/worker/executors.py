@@ -16,6 +16,7 @@ from bridge.agents.known_agents import Agents
 from bridge.config import Settings, environment_for_a_client
 from bridge.engine.temporary import define as define_request
 from bridge.errors import BridgeError, ExtraMissing, NoRoute
+from bridge.host import forks
 from bridge.host.agent_rules import AgentRules
 from bridge.host.session_above import Above, at_most, session_above
 from bridge.protocol.names import INHERIT, OF_SERVER
@@ -151,13 +152,28 @@ def open_worker(
         store,
         route,
         _EXECUTORS[route](settings, store),
-        define=define,
+        define=partial(_checked, settings, store, define),
         max_depth=at_most(settings, above, "max_depth"),
         on_stage=on_stage,
         on_progress=on_progress,
         session=above and above.session,
         charged=above.store if above and above.store.place != store.place else None,
     )
+
+
+def _checked(
+    settings: Settings, store: Store, define: Define, held: Request
+) -> tuple[Request, Definition | None]:
+    """What `define` says, unless its agent would be a fork that it may not be.
+
+    Raises:
+        NotShared, InvalidRequest: it may not; or this route has no conversation.
+    """
+    request, definition = define(held)
+    forks.check(request, settings, store.place)
+    if request.context_from is not None:
+        forks.check_closed(request)
+    return request, definition
 
 
 def open_workers(

@@ -191,3 +191,12 @@ def test_one_with_bash_is_told_how_to_search():
         "these forms are granted: `ls *`."
     )
     assert prompt_of(request, defined(tools=("Read", "Grep"))) == "Which?"
+
+
+def test_a_fork_goes_on_with_a_closed_session_and_is_not_kept():
+    session = "2a7e1085-53c1-4e35-b1f6-ba690b56d53d"
+
+    given = flags(asked(route="claude", context_from="session", session=session))
+
+    resumed = ["--resume", session, "--fork-session", "--no-session-persistence"]
+    assert given == resumed

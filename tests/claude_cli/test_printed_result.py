@@ -222,6 +222,13 @@ def test_error_the_client_knows_no_such_agent():
     assert read("", stderr=stderr, code=1).code == "agent_missing"
 
 
+def test_error_the_client_knows_no_such_session():
+    """Asked again, it would say the same."""
+    stderr = "No conversation found with session ID: 2a7e1085"
+
+    assert read("", stderr=stderr, code=1).code == "bad_request"
+
+
 def test_error_details_are_bounded():
     assert len(read(result(is_error=True, result="x" * 10_000), code=1).detail) < 600
 
@@ -259,3 +266,22 @@ def test_the_usage_is_that_of_all_models(used, usage):
     outcome = read_output(printed.encode(), "", 0, is_structured=False)
 
     assert outcome.usage == usage
+
+
+def test_the_usage_of_a_fork_is_that_of_its_own_turns():
+    """The sums of the client have what the conversation took before."""
+    turn = {"input_tokens": 5, "cache_read_input_tokens": 900, "output_tokens": 2}
+    end = {
+        "type": "result",
+        "result": "{}",
+        "usage": turn,
+        "modelUsage": {"a": {"inputTokens": 90_005}},
+        "num_turns": 1,
+    }
+
+    printed = json.dumps(end).encode()
+    outcome = read_output(printed, "", 0, is_structured=False, is_fork=True)
+
+    assert outcome.usage == Usage(
+        input_tokens=5, cache_read_tokens=900, output_tokens=2, requests=1
+    )

@@ -62,6 +62,16 @@ def test_get_prints_the_value_alone(project, key):
     project.run("config", "get", key).prints(0, "3\n")
 
 
+def test_a_setting_without_a_variable(project):
+    """Only a file says it; and no name is no setting's."""
+    ran = project.run("config", "set", "--project", "share_conversation", "true")
+    nameless = project.run("config", "get", "")
+
+    assert (ran.code, ran.out.split("  ")[0]) == (0, "share_conversation = true")
+    project.run("config", "get", "share_conversation").prints(0, "true\n")
+    assert (nameless.code, nameless.out) == (2, "")
+
+
 def test_set_keeps_comments_and_order(project, user):
     ran = project.run("config", "set", "slots", "8")
 

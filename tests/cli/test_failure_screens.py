@@ -73,6 +73,8 @@ RECORDED: dict[FailureCode, str] = {
     "model_unavailable": "HTTP 404: no model m",
     "model_died": "it was killed (signal 9)",
     "turn_limit": "no answer within 20 turns",
+    "not_shared": "",
+    "no_fork": "Agent type 'fork' not found",
     "cannot_continue": "it was asked something else meanwhile",
     "too_long": "the conversation has 9,000 tokens; the context has 8,192",
 }

@@ -14,6 +14,8 @@ from sessionworld import MANAGER, in_a_session, in_another_project, started_as_a
 HOSTBRIDGE = f"{sys.executable} -m bridge"
 RAISES = {
     "config --directory . set agents_per_hour 999": "config set agents_per_hour 999",
+    "config set --project share_conversation true": "config set share_conversation "
+    "true",
     "on": "on",
     "agents new Explore": "agents new Explore",
 }

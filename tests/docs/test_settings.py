@@ -27,7 +27,8 @@ def rows() -> list[str]:
         what = each.kind.what.partition(" to ")[0].removeprefix("a whole number ")
         meaning = f"{each.meaning} ({what})" if what != "text" else each.meaning
         in_file = "" if each.only_variable else f"`{key}`"
-        cells = (f"`{each.variable}`", in_file, meaning, shown, ", ".join(each.readers))
+        variable = f"`{each.variable}`" if each.variable else ""
+        cells = (variable, in_file, meaning, shown, ", ".join(each.readers))
         listed.append(f"| {' | '.join(cells)} |")
     return listed
 

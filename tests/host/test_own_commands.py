@@ -25,6 +25,7 @@ def test_a_command_for_the_user_is_denied(world, by):
         "hostbridge: `hostbridge config set` is for the user, in a terminal of their "
         "own: a model must not undo or raise what its user set. Ask them to run it."
     )
+    assert decided("hostbridge config set --project share_conversation true")
     assert decided("hostbridge config get slots") is None
     assert decided("ls bridge") is None
 

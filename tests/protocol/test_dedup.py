@@ -32,6 +32,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
         {"continues": "r0"},
         "request that it continues (None there, 'r0' here)",
     ),
+    ({"context_from": "session"}, "context (None there, 'session' here)"),
     ({"route": "local"}, "route ('host' there, 'local' here)"),
 ]
 

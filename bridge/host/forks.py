@@ -1,0 +1,187 @@
+"""A request whose agent is a fork of a session's conversation: `ask --context session`.
+
+The client's agent `fork` begins with the conversation as it is at that moment, and with
+the session's own system prompt, model and tools. So whoever asks can learn all that was
+said in it, and nobody does before the user has said yes: the setting
+`share_conversation` counts as the files of settings have it when it is needed. No
+variable, definition or file of a project's is one of them, and no model changes them.
+
+No model gets a conversation by hostbridge: not an agent of ours, whose prompt may hold
+the words of a stranger, nor anything that a session has started. What a record says of
+its asker is checked here, by the caller and again by the session; whether the caller
+itself runs below a session, in `bridge.api.session_context`.
+
+Source: measured on Claude Code 2.1.330. With a `name` a fork would lose what it knows.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from bridge.config import Settings
+from bridge.errors import BridgeError, InvalidRequest, NotShared
+from bridge.host.definition_in_session import FORK, subagent_type
+from bridge.host.eligibility import eligible
+from bridge.protocol.failure_codes import code_of
+from bridge.protocol.names import GENERAL, INHERIT
+from bridge.protocol.response import failed
+from bridge.store.config_file import in_files
+from bridge.store.sessions import live_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.host.context import HookContext
+    from bridge.protocol.request import Request
+    from bridge.store import Verdict
+    from bridge.store.location import Place
+
+# Tools that the client offers to a fork, as to the main thread, and to no other agent.
+OF_THE_MAIN_THREAD = ("AskUserQuestion", "Workflow")
+_CLIENTS_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_YES = "hostbridge config set --project share_conversation true"
+_CLEARED = "its conversation was cleared since, and the session goes on without it"
+
+
+def check(
+    request: Request, settings: Settings, place: Place, *, is_applied: bool = True
+) -> None:
+    """Check that the agent of a request may be a fork, or that it is none.
+
+    `is_applied` is whether its definition has been applied to it, if it has one.
+
+    Raises:
+        NotShared: the user has not said yes.
+        InvalidRequest: a model asks; or the request wants what no fork has.
+    """
+    if request.context_from is None:
+        if _is_fork(subagent_type(request)):
+            raise InvalidRequest(
+                f"agent {request.agent_type!r} would be a fork of the session's "
+                "conversation, which shows whoever asks all of it; say so: "
+                "--context session, without an agent"
+            )
+        return
+    if request.depth or request.parent_request_id or request.asker:
+        raise InvalidRequest(
+            "an agent asks, or what a session has started: it gets no conversation of "
+            "a session; ask in a terminal of your own, or by a program started there"
+        )
+    if not _is_shared(settings, place):
+        raise NotShared(
+            f"no program may see the conversation of a session in {place.project} "
+            "(share_conversation)",
+            ways=(
+                f"say yes for this project: `{_YES}`",
+                "ask without --context session",
+            ),
+        )
+    if why := _why_unfit(request, is_applied=is_applied):
+        raise InvalidRequest(f"--context session: {why}")
+
+
+def _is_fork(name: str) -> bool:
+    """Whether the client may take an agent's name for that of its fork.
+
+    Source: Claude Code 2.1.330, which compares names without case, spaces and dashes.
+    """
+    plain = normalize("NFKC", name).casefold()
+    return "".join(filter(str.isalnum, plain)) == FORK
+
+
+def _is_shared(settings: Settings, place: Place) -> bool:
+    """Whether the user has said yes, as the files say by now."""
+    return in_files(Settings(settings.home), place.state)[0].share_conversation
+
+
+def _why_unfit(request: Request, *, is_applied: bool) -> str:
+    """What of a request a fork cannot have; empty if nothing."""
+    agent, applied = request.agent_type, request.definition
+    if request.continues is not None:
+        return "what an agent has answered is continued without it; leave one of them"
+    if request.model not in (None, INHERIT):
+        return (
+            f"a fork has the session's own model, not {request.model!r}; leave the "
+            f"model out, or have agent {agent!r} say {INHERIT}"
+        )
+    has_own = is_applied and applied is None and agent != GENERAL
+    if request.is_temporary or has_own:
+        return (
+            f"a fork has the session's own prompt and tools, not those of agent "
+            f"{agent!r}; name no agent, or one that hostbridge defines"
+        )
+    if applied and applied.subagent_type not in (None, GENERAL):
+        kind = applied.subagent_type
+        return f"agent {agent!r} runs as {kind!r} (subagent_type), and so as no fork"
+    if request.works_through:
+        return f"a fork works through no workflow ({request.works_through!r})"
+    if request.reuse is not None:
+        return f"agent {agent!r} is asked again (reuse), and a fork is asked only once"
+    return ""
+
+
+def verdict(hook: HookContext, request: Request) -> Verdict:
+    """What this session, for which it is, does about a waiting request for a fork."""
+    store = hook.store
+    try:
+        check(request, hook.settings, store.place, is_applied=False)
+        if request.session is None:
+            able = eligible(store, live_sessions(store), request)
+            check_one({session.session_id for session in able})
+        check_same(hook, request)
+    except BridgeError as exc:
+        return failed(request, code_of(exc), exc.what, now_ms=hook.now_ms())
+    return "take"
+
+
+def check_one(ids: Iterable[str]) -> None:
+    """Check that it is clear whose conversation is meant.
+
+    Raises:
+        InvalidRequest: several sessions could take the request; names them.
+    """
+    known = sorted(ids)
+    if len(known) > 1:
+        named = " or ".join(f"--session {each}" for each in known)
+        raise InvalidRequest(
+            f"{len(known)} sessions are open here, each with a conversation of its "
+            f"own; name the one that is meant: {named}"
+        )
+
+
+def check_closed(request: Request) -> None:
+    """Check a request that no session is to answer: `claude -p` can fork a closed one.
+
+    Raises:
+        InvalidRequest: its route has no conversation, or no session is named. Other
+            words than an id would be the title of any session.
+    """
+    if request.route != "claude":
+        raise InvalidRequest(
+            f"route {request.route} has no conversation of a session",
+            ways=(
+                "leave the route out: an open session answers",
+                "a closed one: --route claude --session ID",
+                "say in the prompt what is to be known, without --context session",
+            ),
+        )
+    if not _CLIENTS_ID.fullmatch(request.session or ""):
+        named = f", not {request.session!r}" if request.session else ""
+        raise InvalidRequest(
+            "route claude forks the conversation of a closed session; name it by its "
+            f"whole id: --session ID{named}"
+        )
+
+
+def check_same(hook: HookContext, request: Request) -> None:
+    """Check that the session still has the conversation that a request is about.
+
+    Raises:
+        InvalidRequest: it was cleared.
+    """
+    claim = request.claim
+    meant = request.session or (claim.session if claim else None)
+    if meant not in (None, hook.session.session_id):
+        raise InvalidRequest(f"session {meant}: {_CLEARED}")
