@@ -65,6 +65,7 @@ class Answering:
 
     def __enter__(self) -> Self:
         """Begin: from here on this process, and what it starts, asks here."""
+        self.requests, self.outcomes = [], []
         with ExitStack() as made:
             root = tempfile.mkdtemp(
                 prefix="hostbridge-", dir=_QUICK if _QUICK.is_dir() else None

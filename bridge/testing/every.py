@@ -6,16 +6,17 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any, overload
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
+from bridge.protocol.failure_codes import ANSWERED
 from bridge.testing.outcome import CODES
-from bridge.testing.strategies import scripts
+from bridge.testing.strategies import FirstFails, scripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from bridge.protocol.failure_codes import FailureCode
-    from bridge.testing.strategies import Drawn
+    from bridge.testing.strategies import Noted
 
     Test = Callable[..., None]
 
@@ -44,16 +45,21 @@ def every_answer(
 ) -> Test | Callable[[Test], Test]:
     """Run a test again and again, each time with other answers to what it asks.
 
-    It is `given(scripts())`, with the test in the block. A parameter `answers` of the
-    test is that block: `answers.requests` is what was asked. `codes` and `faults` are
-    those of `outcomes`; `how` are Hypothesis's settings, such as `max_examples`.
+    It is `given(scripts())`, with the test in the block, after one example for each of
+    `codes`, with which the first request fails. A parameter `answers` of the test is
+    that block: `answers.requests` is what was asked. `codes` and `faults` are those of
+    `outcomes`; `how` are Hypothesis's settings, such as `max_examples`.
     """
 
     def decorated(test: Test) -> Test:
         strategy = scripts(codes=codes, faults=faults)
         # How long an example takes says more of the disk than of the program.
         asked = settings(**{"deadline": None, **how})
-        return asked(given(**{_NAME: strategy})(_in_block(test)))
+        run = given(**{_NAME: strategy})(_in_block(test))
+        for code in reversed([each for each in CODES if each in codes]):
+            if code not in ANSWERED:
+                run = example(**{_NAME: FirstFails(code)})(run)
+        return asked(run)
 
     return decorated if test is None else decorated(test)
 
@@ -64,7 +70,7 @@ def _in_block(test: Test) -> Test:
     is_wanted = _NAME in signature.parameters
 
     @wraps(test)
-    def run(*args: Any, answers: Drawn, **others: Any) -> None:
+    def run(*args: Any, answers: Noted, **others: Any) -> None:
         __tracebackhide__ = True
         with answers:
             test(*args, **others, **({_NAME: answers} if is_wanted else {}))

@@ -35,17 +35,17 @@ class Replay:
     """The recordings of one folder; called with a request, it gives its outcome.
 
     A request gets what was recorded of the same question to the same agent. If it was
-    asked several times, each recording is played once, the oldest first, and the last
-    one again.
+    asked several times, each recording is played once, in the order in which they were
+    asked, and the last one again.
 
     Attributes:
         folder: where the recordings are.
-        outcomes: what they hold, the oldest first: for `parametrize`.
+        outcomes: what they hold, in that order: for `parametrize`.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        recorded = sorted(_recordings(folder), key=lambda pair: pair[1].completed_at)
+        recorded = sorted(_recordings(folder), key=lambda pair: pair[0].created_at)
         if not recorded:
             raise ValueError(
                 f"{folder}: no recordings; expected done/<id>.json and "

@@ -16,6 +16,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from hypothesis import find, settings
 from hypothesis import strategies as st
 
 from bridge.api.result import schema_of
@@ -68,6 +69,18 @@ def values(form: object = None) -> SearchStrategy[Any]:
     """
     schema = ANSWER_SCHEMA if form is None else schema_of(form)
     return _values(json.dumps(schema))
+
+
+def smallest(form: object = None) -> Any:
+    """The smallest of these values."""
+    schema = ANSWER_SCHEMA if form is None else schema_of(form)
+    return json.loads(_smallest(json.dumps(schema)))
+
+
+@lru_cache(maxsize=256)
+def _smallest(text: str) -> str:
+    quick = settings(max_examples=50, database=None, deadline=None, derandomize=True)
+    return json.dumps(find(_values(text), lambda _: True, settings=quick))
 
 
 @lru_cache(maxsize=256)
