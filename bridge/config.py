@@ -295,6 +295,20 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def change_environment(changes: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Set variables of this process, for programs that it starts, too; None removes.
+
+    Returns what takes it back.
+    """
+    before = {name: os.environ.get(name) for name in changes}
+    for name, value in changes.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    return before
+
+
 def index_of_a_commit() -> str | None:
     """The index that a `git commit` that goes on has its hooks look at, if any."""
     return os.environ.get("GIT_INDEX_FILE") or None

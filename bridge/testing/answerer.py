@@ -1,0 +1,152 @@
+"""Answers what waits in a state directory, as a script says, in a thread.
+
+One request at a time: claimed in the name of the stand-in for a session, its outcome
+asked of the script, its end published. Of several that wait at once the order does not
+depend on which thread of the program was quicker, as far as that can be seen.
+
+What the script raises ends whatever waits or comes later, as `cancelled`: the program
+must not wait for an answer that nobody gives.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bridge.errors import StateVanished
+from bridge.protocol.ids import RequestId, check_id
+from bridge.protocol.response import failed
+from bridge.protocol.status import Stage
+from bridge.store.lifecycle import expired
+from bridge.testing.outcome import Outcome, response_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bridge.protocol.request import Request
+    from bridge.store.store import Store
+    from bridge.testing.host import StandIn
+
+_PAUSE_S = 0.002
+# With several threads in the program: how long nothing new must have come.
+_SETTLED_S = 0.02
+_LATE = "a second agent"
+
+
+class Answerer:
+    """The thread, from its making until `stop`.
+
+    Args:
+        store: where the requests come.
+        host: in whose name they are claimed; None if no session is open.
+        outcome_of: the script.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        host: StandIn | None,
+        outcome_of: Callable[[Request], Outcome],
+    ) -> None:
+        """Begin to answer."""
+        self._store = store
+        self._host = host
+        self._outcome_of = outcome_of
+        self._over = threading.Event()
+        self.raised: BaseException | None = None
+        self._thread = threading.Thread(
+            target=self._run, name="hostbridge answers", daemon=True
+        )
+        self._thread.start()
+        # Whoever is more than these is a thread of the program.
+        self._threads = threading.active_count()
+
+    def stop(self) -> None:
+        """End; what waits then is left as it is."""
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(_PAUSE_S):
+            with suppress(StateVanished):
+                for request in self._waiting():
+                    self._answer(request)
+
+    def _waiting(self) -> list[Request]:
+        """What waits, in an order that the program's own threads do not change."""
+        ids: list[RequestId] = self._ids()
+        while ids and threading.active_count() > self._threads:
+            self._over.wait(_SETTLED_S)
+            if (now := self._ids()) == ids:
+                break
+            ids = now
+        found = [self._store.find_unfinished(each) for each in ids]
+        return sorted(filter(None, found), key=_order)
+
+    def _ids(self) -> list[RequestId]:
+        if not (self._store.exists() and self._store.has_waiting()):
+            return []
+        return self._store.waiting()
+
+    def _answer(self, request: Request) -> None:
+        if self._host is None:
+            late = expired(request, request.deadline_ms, Stage.NO_HOST)
+            self._store.publish(late, source="test")
+            return
+        if self._claimed(request, self._host) is None:
+            return
+        try:
+            if self.raised is None:
+                self._play(request, self._outcome_of(request), self._host)
+                return
+        except BaseException as exc:  # noqa: BLE001 - it must reach the test, not a thread
+            self.raised = exc
+        self._end(request, f"the test's script raised {self.raised!r}")
+
+    def _claimed(self, request: Request, host: StandIn) -> Request | None:
+        """The request, claimed and given to an agent; None if somebody else has it."""
+        request_id = _id(request)
+        claimant = host.claimant(request.route)
+        if self._store.claim_one(request_id, claimant) is None:
+            return None
+        now_ms = self._store.now_ms()
+        return self._store.change_claim(
+            request_id,
+            claimant.host,
+            lambda claim: claim.with_(launched_at=now_ms, background=True),
+            event="launched",
+        )
+
+    def _play(self, request: Request, outcome: Outcome, host: StandIn) -> None:
+        live: Request | None = self._store.find_unfinished(_id(request))
+        for _ in range(outcome.crashes):
+            host.crash()
+            host.begin()
+            self._store.sweep()
+            live = self._claimed(request, host)
+            if live is None:
+                return
+        if live is None:
+            return
+        self._store.publish(response_to(live, outcome), source="test")
+        if outcome.then is not None:
+            second = replace(outcome, words=outcome.then, code=None, after_s=0.0)
+            self._store.publish(response_to(live, second), source=_LATE)
+
+    def _end(self, request: Request, why: str) -> None:
+        live = self._store.find_unfinished(_id(request))
+        if live is not None:
+            end = failed(live, "cancelled", why, now_ms=self._store.now_ms())
+            self._store.publish(end, source="test")
+
+
+def _id(request: Request) -> RequestId:
+    return check_id(request.request_id)
+
+
+def _order(request: Request) -> tuple[str, str, str, str]:
+    schema = json.dumps(request.answer_schema, sort_keys=True)
+    return request.agent_type, request.prompt, schema, request.request_id

@@ -1,0 +1,174 @@
+"""Put scripted answers under a program: `with answering(...)`.
+
+Within the block whatever asks, in this process or in one that it starts, asks a state
+directory that is there for the block alone. The requests are real, and so is the record
+of each answer: it takes the way of an open session's, through the same claim, check and
+seal. Only the session is a stand-in, and the time that an answer takes is only told.
+
+What is not answered here is refused: on a route of its own (`claude`, `local`,
+`endpoint`) a program would ask a model, which it finds nowhere in the block.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from bridge.config import (
+    SIGNS_OF_A_CLIENT,
+    VARIABLES,
+    Settings,
+    change_environment,
+)
+from bridge.protocol.wording import shortened
+from bridge.store.location import locate
+from bridge.store.store import Store
+from bridge.testing.answerer import Answerer
+from bridge.testing.definitions import admit
+from bridge.testing.host import StandIn
+from bridge.testing.outcome import Outcome
+
+if TYPE_CHECKING:
+    from bridge.protocol.request import Request
+
+# Memory, where that is a folder: a thousand examples wait for no disk.
+_QUICK = Path("/dev/shm")  # noqa: S108 - mkdtemp makes the folder in it
+_SHOWN = 60
+
+Answers = Callable[["Request"], Outcome]
+Script = Outcome | Sequence[Outcome] | Mapping[str, "Script"] | Answers
+
+
+class Unscripted(AssertionError):
+    """A program asked what no answer was given for."""
+
+
+class Answering:
+    """The block; `requests` are those that were answered, and `outcomes` how, in order.
+
+    Args:
+        script: who answers what; see `answering`.
+        is_open: whether a session is open: with none, nothing can be asked.
+    """
+
+    def __init__(self, script: Answers, *, is_open: bool = True) -> None:
+        self._script = script
+        self._is_open = is_open
+        self._open = ExitStack()
+        self._answerer: Answerer | None = None
+        self.requests: list[Request] = []
+        self.outcomes: list[Outcome] = []
+
+    def __enter__(self) -> Self:
+        """Begin: from here on this process, and what it starts, asks here."""
+        self.requests, self.outcomes = [], []
+        with ExitStack() as made:
+            root = tempfile.mkdtemp(
+                prefix="hostbridge-", dir=_QUICK if _QUICK.is_dir() else None
+            )
+            made.callback(shutil.rmtree, root, ignore_errors=True)
+            before = change_environment(_environment(Path(root)))
+            made.callback(change_environment, before)
+            settings = Settings.from_environment()
+            place = locate(settings, Path())
+            store = Store(place)
+            admit(settings, place.project)
+            host = made.enter_context(_hosting(store)) if self._is_open else None
+            self._answerer = Answerer(store, host, self._outcome_of)
+            made.callback(self._answerer.stop)
+            self._open = made.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End; what the script raised comes out here, whatever the program did."""
+        self._open.close()
+        if self._answerer is not None and self._answerer.raised is not None:
+            raise self._answerer.raised from None
+
+    def _outcome_of(self, request: Request) -> Outcome:
+        outcome = self._script(request)
+        self.requests.append(request)
+        self.outcomes.append(outcome)
+        return outcome
+
+    def told(self) -> list[str]:
+        """What was asked and how it ended, a line for each request."""
+        pairs = zip(self.requests, self.outcomes, strict=True)
+        return [f"{question(asked)}: {outcome!r}" for asked, outcome in pairs]
+
+
+def answering(script: Script) -> Answering:
+    """Answer what a program asks within the block.
+
+    `script` is an outcome, which then answers every request; a list of outcomes, one
+    for each request in turn; either of them by the name of the agent that is asked; or
+    a function from the request to its outcome, such as a `replay`.
+
+    Raises:
+        Unscripted: at the end of the block, if a request had no outcome.
+    """
+    if isinstance(script, Outcome) and script.code == "no_host":
+        return Answering(_script(script), is_open=False)
+    return Answering(_script(script))
+
+
+def question(request: Request) -> str:
+    """A request as messages name it: whom, and how the question begins."""
+    words = shortened(" ".join(request.prompt.split()), _SHOWN)
+    return f"{request.agent_type} was asked {words!r}"
+
+
+def _script(script: Script) -> Answers:
+    if isinstance(script, Outcome):
+        return lambda _: script
+    if isinstance(script, Mapping):
+        return _by_agent({name: _script(each) for name, each in script.items()})
+    return script if callable(script) else _in_turn(script)
+
+
+def _in_turn(outcomes: Sequence[Outcome]) -> Answers:
+    left = iter(outcomes)
+
+    def answers(request: Request) -> Outcome:
+        for outcome in left:
+            return outcome
+        raise Unscripted(
+            f"{question(request)}, and only {len(outcomes)} outcomes were given"
+        )
+
+    return answers
+
+
+def _by_agent(scripts: Mapping[str, Answers]) -> Answers:
+    def answers(request: Request) -> Outcome:
+        if request.agent_type not in scripts:
+            known = ", ".join(sorted(scripts)) or "none"
+            raise Unscripted(f"{question(request)}; there are outcomes for: {known}")
+        return scripts[request.agent_type](request)
+
+    return answers
+
+
+@contextmanager
+def _hosting(store: Store) -> Iterator[StandIn]:
+    host = StandIn(store)
+    try:
+        yield host
+    finally:
+        host.close()
+
+
+def _environment(root: Path) -> dict[str, str | None]:
+    """Variables for a program that may ask nowhere else."""
+    return {
+        **dict.fromkeys((*VARIABLES, *SIGNS_OF_A_CLIENT)),
+        "BRIDGE_HOME": str(root / "home"),
+        "BRIDGE_STATE_DIR": str(root / "state"),
+        "CLAUDE_CONFIG_DIR": str(root / "claude"),
+        "BRIDGE_CLAUDE": str(root / "no-claude-in-a-test"),
+        "BRIDGE_LOCAL_MODEL": str(root / "no-model-in-a-test.gguf"),
+    }

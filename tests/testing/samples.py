@@ -1,0 +1,73 @@
+"""Programs that ask, each with a mistake, and the tests that are to find it."""
+
+# Nobody thought of an answer that is only part of one.
+PARTIAL = """
+from bridge import Bridge, BridgeError
+from bridge.testing import every_answer
+
+THEN = {"success": "merge", "failed": "hold", "blocked": "hold"}
+
+
+def what_now():
+    try:
+        said = Bridge.open().ask("Is it ready?")
+    except BridgeError:
+        return "hold"
+    return THEN[said.parsed.status]
+
+
+@every_answer(max_examples=60)
+def test_it_knows_what_to_do():
+    what_now()
+"""
+
+# Nobody thought of a list without anything in it, in the second of two questions.
+EMPTY = """
+from pydantic import BaseModel
+
+from bridge import Bridge, BridgeError
+from bridge.testing import every_answer
+
+
+class Modules(BaseModel):
+    modules: list[str]
+
+
+def first():
+    bridge = Bridge.open()
+    try:
+        bridge.ask("Is it ready?", "Explore")
+        found = bridge.ask("Which modules lack tests?", schema=Modules)
+    except BridgeError:
+        return "none"
+    return found.parsed.modules[0]
+
+
+@every_answer(max_examples=60, faults=False)
+def test_it_names_one():
+    first()
+"""
+
+# Nobody thought of a limit, of all the ways in which a request may fail.
+QUOTA = """
+from hypothesis import given, settings
+
+from bridge import Bridge, BridgeError, RequestFailed
+from bridge.testing import answering, outcomes
+
+
+def summary():
+    try:
+        return Bridge.open().ask("Is it ready?").parsed.summary
+    except RequestFailed as exc:
+        if exc.code == "quota":
+            raise
+        return f"ask again: {exc.code}"
+
+
+@given(outcomes(codes=["timeout", "quota", "agent_error"]))
+@settings(max_examples=60, deadline=None)
+def test_it_always_says_something(outcome):
+    with answering(outcome):
+        summary()
+"""

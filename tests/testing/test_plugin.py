@@ -1,0 +1,70 @@
+"""The plugin: it costs nothing until it is used, and names what it lacks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import bridge.testing
+from bridge.testing import plugin
+
+ROOT = Path(bridge.testing.__file__).parents[2]
+
+
+def loaded_by(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_pytest_loads_nothing_with_it():
+    """In every project whose environment has hostbridge, at each start."""
+    more = loaded_by("import bridge.testing.plugin") - loaded_by("import pytest")
+
+    assert more == {"bridge"}
+
+
+def test_answers_by_hand_take_no_hypothesis():
+    assert "hypothesis" not in loaded_by("from bridge.testing import answering, replay")
+
+
+def test_it_is_found_by_its_name():
+    """So `-p` and the entry point are one plugin, whichever comes first."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert project["entry-points"]["pytest11"] == {plugin.__name__: plugin.__name__}
+
+
+def test_every_public_name_is_there_and_told():
+    for name in bridge.testing.__all__:
+        found = getattr(bridge.testing, name)
+        assert name == "CODES" or found.__doc__
+    assert dir(bridge.testing) == sorted(bridge.testing.__all__)
+
+
+def test_error_no_such_name():
+    with pytest.raises(AttributeError, match="has no attribute 'every_answers'"):
+        bridge.testing.every_answers  # noqa: B018
+
+
+def test_error_the_extra_is_missing():
+    script = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "from bridge.testing import every_answer"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith(
+        "bridge.ExtraMissing: every_answer takes hypothesis, which is not installed; "
+        "run: "
+    )
+    assert "[testing]" in last

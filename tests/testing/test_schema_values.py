@@ -1,0 +1,197 @@
+"""What is drawn from a schema: valid by another reader too, and of every kind."""
+
+from __future__ import annotations
+
+import datetime as dt
+from enum import Enum
+from typing import Annotated, Literal, Union
+
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel, Field, TypeAdapter
+
+from bridge.api.result import schema_of
+from bridge.errors import InvalidRequest
+from bridge.protocol.agent_output import ANSWER_SCHEMA
+from bridge.testing import values
+
+
+class Colour(Enum):
+    RED = "red"
+    GREEN = "green"
+
+
+class Leaf(BaseModel):
+    kind: Literal["leaf"]
+    size: Annotated[int, Field(ge=3, lt=10, multiple_of=2)]
+
+
+class Tree(BaseModel):
+    kind: Literal["tree"]
+    below: list[Annotated[Union["Tree", Leaf], Field(discriminator="kind")]] = []
+    when: dt.datetime | None = None
+    tags: set[str] = Field(min_length=1)
+    pair: tuple[int, str]
+    colour: Colour
+    parts: dict[str, float] = {}
+    code: Annotated[str, Field(pattern=r"^[a-c]+-\d$")]
+    share: Annotated[float, Field(gt=0, le=1)]
+
+
+NESTED = {
+    "$ref": "#/$defs/node",
+    "$defs": {
+        "node": {
+            "type": "object",
+            "required": ["next"],
+            "properties": {
+                "next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}
+            },
+        }
+    },
+}
+# The smallest value of each, as it is shown of a program that no answer suits.
+SMALLEST = {
+    "default": (None, {"status": "success", "summary": "0"}),
+    "list": (list[Leaf], []),
+    "literal": (Literal["yes", "no"], "yes"),
+    "number": (int, 0),
+    "untyped list": (
+        {"type": "object", "required": ["a"], "properties": {"a": {"type": "array"}}},
+        {"a": []},
+    ),
+    "all of": (
+        {
+            "allOf": [
+                {"type": "object", "required": ["a"]},
+                {"properties": {"a": {"enum": [1, 2]}}},
+            ]
+        },
+        {"a": 1},
+    ),
+    "contains": (
+        {
+            "type": "array",
+            "contains": {"const": 7},
+            "minItems": 2,
+            "items": {"type": "integer"},
+            "uniqueItems": True,
+        },
+        [7, 0],
+    ),
+    "prefix": (
+        {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
+        [],
+    ),
+    "keys by pattern": (
+        {
+            "type": "object",
+            "patternProperties": {"^x_": {"type": "integer"}},
+            "additionalProperties": False,
+            "minProperties": 1,
+        },
+        {"x_": 0},
+    ),
+    "names": (
+        {
+            "type": "object",
+            "propertyNames": {"pattern": "^[a-z]$"},
+            "minProperties": 2,
+            "maxProperties": 3,
+        },
+        {"a": None, "b": None},
+    ),
+    "if": (
+        {
+            "type": "object",
+            "if": {"required": ["k"]},
+            "then": {"required": ["b"]},
+            "else": {"required": ["c"]},
+        },
+        {"c": None},
+    ),
+    "recursive": (NESTED, {"next": None}),
+    "not": ({"not": {"type": "object"}}, None),
+    "multiples": (
+        {"type": "number", "multipleOf": 0.5, "minimum": 1, "maximum": 4},
+        1.0,
+    ),
+    "one of": (
+        {
+            "oneOf": [
+                {"type": "integer", "minimum": 0},
+                {"type": "string", "minLength": 1},
+            ]
+        },
+        0,
+    ),
+    "anything": ({"$defs": {}}, None),
+}
+QUICK = settings(
+    max_examples=25,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+)
+
+
+@pytest.mark.parametrize(("form", "smallest"), SMALLEST.values(), ids=SMALLEST)
+def test_whatever_is_drawn_is_valid_and_the_smallest_is_small(form, smallest):
+    """By a second library, and nearly nothing is drawn in vain."""
+    reader = Draft202012Validator(ANSWER_SCHEMA if form is None else schema_of(form))
+    drawn = []
+
+    @QUICK
+    @given(values(form))
+    def draw(value):
+        reader.validate(value)
+        drawn.append(value)
+
+    draw()
+
+    assert drawn
+    assert find(values(form), lambda _: True) == smallest
+
+
+def test_a_model_gets_every_kind_of_object():
+    """Nested, with and without what is optional; the model itself takes all of them."""
+    model = TypeAdapter(Tree)
+    drawn: list[Tree] = []
+
+    @QUICK
+    @given(values(Tree))
+    def draw(value):
+        drawn.append(model.validate_python(value))
+
+    draw()
+
+    assert {each.when is None for each in drawn} == {True, False}
+    assert any(isinstance(below, Tree) for each in drawn for below in each.below)
+    assert {each.colour for each in drawn} == {*Colour}
+
+
+@pytest.mark.parametrize("status", ["success", "partial", "failed", "blocked"])
+def test_every_status_can_be_drawn(status):
+    smallest = find(values(), lambda value: value["status"] == status)
+
+    assert smallest == {"status": status, "summary": "0"}
+
+
+def test_keys_that_the_schema_does_not_name_are_drawn():
+    """It allows them, so an agent may write them."""
+    form = {"type": "object", "properties": {"a": {"type": "integer"}}}
+
+    assert find(values(form), lambda value: value.keys() - {"a"}) == {"": None}
+
+
+def test_error_a_schema_refers_to_another():
+    with pytest.raises(InvalidRequest) as caught:
+        find(values({"$ref": "https://example.org/a.json"}), lambda _: True)
+
+    assert str(caught.value) == (
+        "$ref 'https://example.org/a.json': there is no such part in the schema, and "
+        "nothing else is looked for; draw the answers from a strategy of your own: "
+        "`strategy.map(answer)`"
+    )

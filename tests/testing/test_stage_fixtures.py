@@ -1,0 +1,65 @@
+"""The fixtures for authors of hooks, in a project of theirs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import needs
+import pytest
+
+TESTS = """
+from bridge.testing.stage.oneshot import run_print
+from bridge.testing.stage.replies import reply
+
+
+def test_two_stages(claude_stage, tmp_path):
+    first = claude_stage(lambda request: reply("one"), GREETING="hello")
+    second = claude_stage()
+
+    assert run_print(first, "?").text == "one"
+    assert run_print(second, "?").text == "ok"
+    assert first.environment()["GREETING"] == "hello"
+    assert [each.last_user_text for each in first.api.turns("main")] == ["?"]
+
+
+def test_a_model_that_raises_fails_the_test(claude_stage):
+    run_print(claude_stage(lambda request: 1 / 0), "?", timeout_s=60)
+"""
+
+
+def run(folder, tests, **env):
+    (folder / "test_hooks.py").write_text(tests)
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"],
+        cwd=folder,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "PYTEST_PLUGINS": "bridge.testing.plugin",
+            **env,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.host
+def test_a_stage_for_each_model(tmp_path):
+    ran = run(tmp_path, TESTS, BRIDGE_TEST_CLAUDE=str(needs.client()))
+
+    assert "1 passed, 1 error" in ran.stdout or "2 passed, 1 error" in ran.stdout
+    assert "ZeroDivisionError: division by zero" in ran.stdout
+
+
+def test_without_a_client_the_test_is_skipped_by_name(tmp_path):
+    ran = run(tmp_path, TESTS, BRIDGE_TEST_CLAUDE="/nowhere/claude")
+
+    assert ran.returncode == 0, ran.stdout
+    assert "2 skipped" in ran.stdout
+    assert (
+        "no Claude Code client: BRIDGE_TEST_CLAUDE='/nowhere/claude': not an "
+        "executable file"
+    ) in ran.stdout
