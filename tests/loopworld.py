@@ -55,6 +55,11 @@ class Loop:
         accepted: Callable[[], None] = lambda: None,
     ) -> Response:
         """Ask the agent; `accepted` is called when the request is in the store."""
+        self.serve(*replies, accepted=accepted)
+        return self.bridge.ask("Look.", agent, route="endpoint").response
+
+    def serve(self, *replies: str, accepted: Callable[[], None] = lambda: None) -> None:
+        """Have a model with these replies answer on the route endpoint."""
         self.model = ScriptedModel(list(replies))
 
         @contextmanager
@@ -70,7 +75,6 @@ class Loop:
             return executor
 
         self.patch.setitem(executors._EXECUTORS, "endpoint", chosen)
-        return self.bridge.ask("Look.", agent, route="endpoint").response
 
     def log(self, response: Response, event: str) -> list[dict[str, Any]]:
         lines = self.bridge.store.run_log(response.request_id)

@@ -1,0 +1,190 @@
+"""What an agent looked at, call by call. Pure.
+
+| calls | rest on |
+| --- | --- |
+| Read | the bytes of one file, or that there is none |
+| Glob | which files there are below a folder, by their names |
+| Grep | those names, and the bytes of each |
+| Bash | everything in the project |
+| Edit, Write | nothing: the agent acted, and an action is no reading |
+| any other | something that cannot be checked: the web, a server, another agent |
+
+A look may take in more than the agent saw, never less: Grep counts what it skipped, and
+a pattern that is not understood stands for every file.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from bridge.policy.globs import finds, fixed_part, stays_below
+from bridge.policy.made_folders import MADE
+from bridge.policy.tool_names import SUBMIT
+
+Kind = Literal["file", "names", "contents", "everything", "change", "outside"]
+# Kinds of looks at all that is below a folder.
+OF_TREES = frozenset({"names", "contents", "everything"})
+
+_FILES = {"Read": "file_path", "NotebookRead": "notebook_path"}
+_TREES: dict[str, tuple[Kind, str]] = {
+    "Grep": ("contents", "glob"),
+    "Glob": ("names", "pattern"),
+}
+_EVERYTHING = frozenset({"Bash", "LSP", "Monitor", "PowerShell"})
+_CHANGES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
+# What they tell comes from other calls, or from the agent itself.
+_NOTHING = frozenset(
+    {"EnterPlanMode", "ExitPlanMode", "StructuredOutput", "SubagentHandback"}
+    | {"TaskOutput", "TaskStop", "TodoWrite", "ToolSearch", SUBMIT}
+)
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_MAX_PATTERNS = 64
+_MAX_PATTERN_CHARS = 1000
+# What a search pattern may hold and `finds` does not know.
+_ODD = frozenset(" ,!\\(){}|")
+_ALL = frozenset({"*", "**", "**/*"})
+
+
+class Look(NamedTuple):
+    """One look of an agent.
+
+    `path` is absolute; of what lies outside it is the tool. `pattern` narrows a tree.
+    `at_ms` is when it was, on the wall clock as it is now. `facts` are what the file
+    was before it (`disk.facts_of`), empty if it was not there; None if nobody looked.
+    With `was_there` the agent was given the file.
+    """
+
+    kind: Kind
+    path: str
+    pattern: str = ""
+    at_ms: int = 0
+    facts: str | None = None
+    was_there: bool = False
+
+
+def look_of(
+    tool: str, tool_input: Mapping[str, Any], folder: str, at_ms: int
+) -> Look | None:
+    """The look that a call is, by the client's names; None if it looks at nothing.
+
+    `folder` is where relative paths begin, an absolute path.
+    """
+    if tool in _NOTHING:
+        return None
+    if tool in _EVERYTHING:
+        return Look("everything", folder, "", at_ms)
+    if tool in _CHANGES:
+        return Look("change", tool, "", at_ms)
+    if tool in _FILES:
+        path = tool_input.get(_FILES[tool])
+        if isinstance(path, str) and path:
+            return Look("file", _joined(folder, path), "", at_ms)
+    if tool in _TREES:
+        kind, narrowed_by = _TREES[tool]
+        path, pattern = tool_input.get("path"), tool_input.get(narrowed_by)
+        given = isinstance(path, str | None) and isinstance(pattern, str | None)
+        if given and (root := _rooted(_joined(folder, path or "."), pattern or "")):
+            return Look(kind, *root, at_ms)
+    return Look("outside", tool, "", at_ms)
+
+
+def _joined(folder: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, path))
+
+
+def _rooted(root: str, pattern: str) -> tuple[str, str] | None:
+    """Root and pattern, where a pattern that is absolute names its own root."""
+    if pattern.startswith("/"):
+        fixed = fixed_part(pattern)
+        if fixed == pattern:
+            fixed = posixpath.dirname(pattern)
+        root, pattern = fixed or "/", pattern[len(fixed) :].lstrip("/")
+    return (root, pattern) if not pattern or stays_in(pattern) else None
+
+
+def stays_in(pattern: str) -> bool:
+    """Whether a pattern finds only what is below its root, as far as it can be read."""
+    return stays_below(pattern) or (
+        pattern[:1] not in "/~" and ".." not in pattern and "\\" not in pattern
+    )
+
+
+def patterns_of(pattern: str) -> tuple[str, ...]:
+    """The patterns without braces that a search pattern stands for; none: every file.
+
+    What is not understood stands for every file, too.
+    """
+    found = [pattern]
+    while any("{" in each for each in found) and len(found) <= _MAX_PATTERNS:
+        found = [one for each in found for one in _expanded(each)]
+        if not all(len(each) <= _MAX_PATTERN_CHARS for each in found):
+            return ()
+    is_odd = len(found) > _MAX_PATTERNS or any(_ODD & set(each) for each in found)
+    return (
+        () if is_odd or not pattern or _ALL & set(found) else tuple(sorted(set(found)))
+    )
+
+
+def _expanded(pattern: str) -> Iterable[str]:
+    found = _BRACES.search(pattern)
+    if found is None:
+        return [pattern.replace("{", "(")]
+    head, tail = pattern[: found.start()], pattern[found.end() :]
+    return [head + one + tail for one in found[1].split(",")]
+
+
+def is_found(patterns: tuple[str, ...], path: str) -> bool:
+    """Whether one of these patterns finds a file, by its path below their root."""
+    return not patterns or any(finds(each, path) for each in patterns)
+
+
+def merged(looks: Iterable[Look]) -> list[Look]:
+    """The looks without repetitions, each as early as its first.
+
+    What lies below a folder of which everything counts is part of that.
+    """
+    first: dict[tuple[str, str, str], Look] = {}
+    for look in looks:
+        key = (look.kind, look.path, look.pattern)
+        known = first.get(key)
+        if known is None:
+            first[key] = look
+        else:
+            was_there = known.was_there or look.was_there
+            at_ms = min(known.at_ms, look.at_ms)
+            first[key] = known._replace(at_ms=at_ms, was_there=was_there)
+    whole = {look.path: look for look in first.values() if look.kind == "everything"}
+    left = []
+    for look in first.values():
+        within = next((top for top in whole if _is_covered(look, top)), None)
+        if within is None:
+            left.append(look)
+        else:
+            at_ms = min(whole[within].at_ms, look.at_ms)
+            whole[within] = whole[within]._replace(at_ms=at_ms)
+    return [
+        whole.get(look.path, look) if look.kind == "everything" else look
+        for look in left
+    ]
+
+
+def _is_covered(look: Look, top: str) -> bool:
+    """Whether a tree of everything below `top` has what this is about.
+
+    A file is not: the tree does not follow a link, the agent did.
+    """
+    if look.kind not in ("names", "contents"):
+        return (
+            look.kind == "everything" and look.path != top and _is_below(look.path, top)
+        )
+    return _is_below(look.path, top)
+
+
+def _is_below(path: str, top: str) -> bool:
+    if path == top:
+        return True
+    inside = path.removeprefix(top.rstrip("/") + "/")
+    return inside != path and not (MADE | {".git"}) & set(inside.split("/"))

@@ -1,0 +1,6 @@
+"""Folders that tools make: large, and never what a question is about. Pure."""
+
+MADE = frozenset({
+    "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",
+    ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".cache",
+})  # fmt: skip
