@@ -32,30 +32,45 @@ class CachedWorld(Loop):
         return self.bridge.store.place.project
 
     def write(self, path: str, text: str = "one\n") -> Path:
-        """Write a file, long enough before anybody looks at it."""
+        """Write a file."""
         file = self.project / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         return file
 
-    def answer(self, *calls: str, **options: Any) -> Result[Any]:
-        """Have the question answered after these calls."""
+    def answer(self, *replies: Any, **options: Any) -> Result[Any]:
+        """Have the question answered, some time after files were written."""
         time.sleep(TICK_S)
-        return self.ask(*calls, cached=False, **options)
+        return self.ask(*replies, cached=False, **options)
 
     def ask(
-        self, *calls: str, prompt: str = "Look.", cached: bool = True, **options: Any
+        self,
+        *replies: Any,
+        prompt: str = "Look.",
+        cached: bool = True,
+        degraded: bool = False,
+        **options: Any,
     ) -> Result[Any]:
-        """Ask; the model, if it is asked, makes these calls before it answers."""
-        self.serve(*calls, submit())
+        """Ask; the model, if it is asked, replies so before it answers."""
+        self.serve(*replies, submit(), degraded=degraded)
         options = {"route": "endpoint", "cached": cached, **options}
         agent = options.pop("agent", "checker")
-        result = self.bridge.ask(prompt, agent, **options)
-        self.asked = len(self.model.asked)
-        return result
+        try:
+            return self.bridge.ask(prompt, agent, **options)
+        finally:
+            self.asked = len(self.model.asked)
 
-    def is_asked_again(self, *calls: str, **options: Any) -> bool:
+    def is_asked_again(self, *replies: Any, **options: Any) -> bool:
         """Whether the same question goes to the model, or its answer still holds."""
-        result = self.ask(*calls, **options)
+        time.sleep(TICK_S)
+        result = self.ask(*replies, **options)
         assert result.cached is not bool(self.asked)
         return bool(self.asked)
+
+    def reasons(self) -> list[str]:
+        """Why the newest answers do not hold."""
+        return [
+            f"{reason.what}: {reason.about}"
+            for standing in self.bridge.stale()
+            for reason in standing.reasons
+        ]

@@ -58,13 +58,18 @@ class Loop:
         self.serve(*replies, accepted=accepted)
         return self.bridge.ask("Look.", agent, route="endpoint").response
 
-    def serve(self, *replies: str, accepted: Callable[[], None] = lambda: None) -> None:
+    def serve(
+        self,
+        *replies: Any,
+        accepted: Callable[[], None] = lambda: None,
+        degraded: bool = False,
+    ) -> None:
         """Have a model with these replies answer on the route endpoint."""
         self.model = ScriptedModel(list(replies))
 
         @contextmanager
         def opened(*_: object) -> Iterator[OpenModel]:
-            yield OpenModel(self.model, degraded=False)
+            yield OpenModel(self.model, degraded=degraded)
 
         store, settings = self.bridge.store, self.bridge.settings
         bound = partial(AgentRules.of, settings, store)

@@ -56,8 +56,8 @@ def read_output(
 
     `is_structured` is whether it was given the schema: then the answer is what passed
     its own check. If nothing passed, the agent's words are judged as they are: they may
-    be the very JSON that was asked for. `folder` is where it worked, from `began_ms` on,
-    in milliseconds since 1970.
+    be the very JSON that was asked for. `folder` is where it worked, from
+    `began_ms` on, in milliseconds since 1970.
     """
     events = _events(stdout)
     results = [event for event in events if event.get("type") == "result"]

@@ -41,8 +41,10 @@ _NOTHING = frozenset(
     | {"TaskOutput", "TaskStop", "TodoWrite", "ToolSearch", SUBMIT}
 )
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_MAX_PATTERNS = 64
+MAX_PATTERNS = 16
 _MAX_PATTERN_CHARS = 1000
+# Each costs time for each file.
+_MAX_WILD = 16
 # What a search pattern may hold and `finds` does not know.
 _ODD = frozenset(" ,!\\(){}|")
 _ALL = frozenset({"*", "**", "**/*"})
@@ -115,17 +117,23 @@ def stays_in(pattern: str) -> bool:
 def patterns_of(pattern: str) -> tuple[str, ...]:
     """The patterns without braces that a search pattern stands for; none: every file.
 
-    What is not understood stands for every file, too.
+    What is not understood, or would take long, stands for every file, too.
     """
     found = [pattern]
-    while any("{" in each for each in found) and len(found) <= _MAX_PATTERNS:
+    while any("{" in each for each in found):
         found = [one for each in found for one in _expanded(each)]
-        if not all(len(each) <= _MAX_PATTERN_CHARS for each in found):
+        if len(found) > MAX_PATTERNS:
             return ()
-    is_odd = len(found) > _MAX_PATTERNS or any(_ODD & set(each) for each in found)
-    return (
-        () if is_odd or not pattern or _ALL & set(found) else tuple(sorted(set(found)))
-    )
+    if not pattern or _ALL & set(found) or not all(map(is_quick, found)):
+        return ()
+    return tuple(sorted(set(found)))
+
+
+def is_quick(pattern: str) -> bool:
+    """Whether a pattern is understood, and compared in little time."""
+    wild = sum(map(pattern.count, "*?["))
+    is_short = len(pattern) <= _MAX_PATTERN_CHARS and wild <= _MAX_WILD
+    return is_short and not _ODD & set(pattern)
 
 
 def _expanded(pattern: str) -> Iterable[str]:

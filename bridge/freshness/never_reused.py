@@ -30,11 +30,15 @@ class Given(NamedTuple):
 
 
 class Never(NamedTuple):
-    """A reason: its name, what it says, and when it holds."""
+    """A reason: its name, what it says, and when it holds.
+
+    `is_doubt`: nobody can tell whether the answer still holds.
+    """
 
     name: str
     says: str
     holds: Callable[[Given], bool]
+    is_doubt: bool = False
 
 
 NEVER = (
@@ -53,36 +57,42 @@ NEVER = (
         "conversation",
         "its agent knew an earlier conversation",
         lambda g: bool(g.response.continued or g.request.continues),
+        is_doubt=True,
     ),
     Never(
         "worktree",
         "its agent worked in a worktree of its own",
         lambda g: g.request.folder is not None,
+        is_doubt=True,
     ),
     Never(
         OUTSIDE,
         "it rests on something that cannot be checked",
         lambda g: g.reads.doubt == OUTSIDE,
+        is_doubt=True,
     ),
     Never(
         ACTED,
         "its agent changed files: that was an action, no reading",
         lambda g: g.reads.doubt == ACTED,
+        is_doubt=True,
     ),
     Never(
         MEANWHILE,
         "something that it rests on changed while the agent worked",
         lambda g: g.reads.doubt == MEANWHILE,
+        is_doubt=True,
     ),
     Never(
         UNKNOWABLE,
         "what it rests on could not be read",
         lambda g: g.reads.doubt == UNKNOWABLE,
+        is_doubt=True,
     ),
     Never(
         "another",
         "what is known of an answer to this question is about another one",
-        lambda g: not is_about(g.reads, g.request, g.response),
+        lambda g: not is_about(g),
     ),
 )
 
@@ -92,8 +102,9 @@ def why_never(given: Given) -> Never | None:
     return next((each for each in NEVER if each.holds(given)), None)
 
 
-def is_about(reads: Reads, request: Request, response: Response) -> bool:
+def is_about(given: Given) -> bool:
     """Whether a read set is of this answer: of this request, with these words."""
+    request, response, reads = given
     return (
         reads.request_id == request.request_id
         and response.request_digest == request.digest
