@@ -92,6 +92,7 @@ class Disk:
             Unknowable: the system does not say.
         """
         try:
+            path.encode()
             return seen_of(os.stat(path))
         except (FileNotFoundError, NotADirectoryError):
             return Seen(ABSENT)

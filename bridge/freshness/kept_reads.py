@@ -21,6 +21,7 @@ from bridge.freshness.question import digest_of
 from bridge.freshness.reads import VERSION, Reads, reads_of
 from bridge.protocol import plain_json
 from bridge.protocol.ids import RequestId
+from bridge.protocol.record import printable
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, Route
 from bridge.store.directory import NotAPlainFile
@@ -56,7 +57,7 @@ def keep(
         answer=never_reused.words_digest(response),
         at_ms=state.now_ms(),
         doubt=found.doubt,
-        detail=found.detail,
+        detail=printable(found.detail),
         files=found.files,
         trees=found.trees,
     )

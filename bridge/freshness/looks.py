@@ -152,7 +152,7 @@ def is_found(patterns: tuple[str, ...], path: str) -> bool:
 def merged(looks: Iterable[Look]) -> list[Look]:
     """The looks without repetitions, each as early as its first.
 
-    What lies below a folder of which everything counts is part of that.
+    What lies below a folder of which everything counts by then is part of that.
     """
     first: dict[tuple[str, str, str], Look] = {}
     for look in looks:
@@ -164,31 +164,21 @@ def merged(looks: Iterable[Look]) -> list[Look]:
             was_there = known.was_there or look.was_there
             at_ms = min(known.at_ms, look.at_ms)
             first[key] = known._replace(at_ms=at_ms, was_there=was_there)
-    whole = {look.path: look for look in first.values() if look.kind == "everything"}
-    left = []
-    for look in first.values():
-        within = next((top for top in whole if _is_covered(look, top)), None)
-        if within is None:
-            left.append(look)
-        else:
-            at_ms = min(whole[within].at_ms, look.at_ms)
-            whole[within] = whole[within]._replace(at_ms=at_ms)
+    whole = [look for look in first.values() if look.kind == "everything"]
     return [
-        whole.get(look.path, look) if look.kind == "everything" else look
-        for look in left
+        look
+        for look in first.values()
+        if not any(_is_covered(look, top) for top in whole if top is not look)
     ]
 
 
-def _is_covered(look: Look, top: str) -> bool:
-    """Whether a tree of everything below `top` has what this is about.
+def _is_covered(look: Look, top: Look) -> bool:
+    """Whether a tree of everything has what a look is about, from an earlier time on.
 
-    A file is not: the tree does not follow a link, the agent did.
+    A file is not in it: the tree follows no link, and the agent did.
     """
-    if look.kind not in ("names", "contents"):
-        return (
-            look.kind == "everything" and look.path != top and _is_below(look.path, top)
-        )
-    return _is_below(look.path, top)
+    is_tree = look.kind in OF_TREES and look.at_ms >= top.at_ms
+    return is_tree and _is_below(look.path, top.path)
 
 
 def _is_below(path: str, top: str) -> bool:

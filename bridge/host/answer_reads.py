@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from itertools import chain
 
-from bridge.errors import StateUnavailable
+from bridge.errors import BridgeError
 from bridge.host.context import HookContext
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
@@ -23,7 +23,7 @@ def keep_reads(
     from bridge.freshness.surroundings import of_client, with_repository
 
     project = str(hook.store.place.project)
-    with suppress(StateUnavailable, OSError), hook.store.open() as store:
+    with suppress(BridgeError, OSError), hook.store.open() as store:
         noted = looks_of(
             tool_calls.notes_on(store, run.agent_id),
             project,

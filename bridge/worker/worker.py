@@ -292,7 +292,7 @@ class Worker:
         looks = list(with_repository(outcome.looks))
         if self.route == "claude" and request.claim is not None:
             looks += of_client(request, project, request.claim.at)
-        with suppress(StateUnavailable, OSError), self.store.state() as state:
+        with suppress(BridgeError, OSError), self.store.state() as state:
             kept_reads.keep(state, request, response, looks)
 
     def _write(self, request: Request, response: Response, *, is_final: bool) -> None:
