@@ -51,7 +51,7 @@ def write_lock(
     from bridge.report.report_file import write
 
     ids = list(ids)
-    checkout = Checkout(freshness.project)
+    checkout = Checkout(freshness.project, file)
     answers: list[LockedAnswer] = []
     left_out: list[Standing] = []
     for given in freshness.given(ids):
@@ -119,7 +119,7 @@ def check_lock(project: Path, file: Path) -> list[Standing]:
     Raises:
         InvalidRequest: it cannot be read, or a line is not what it must be.
     """
-    checkout = Checkout(project)
+    checkout = Checkout(project, file)
     found = []
     for answer in parsed(_text(file), str(file)):
         differing = islice(differences_of(answer, checkout), MAX_REASONS)

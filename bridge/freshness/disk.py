@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bridge.freshness.looks import is_found
-from bridge.policy.made_folders import MADE
+from bridge.policy.made_folders import LOCK, MADE
 
 MAX_FILES = 20_000
 MAX_DEPTH = 64
@@ -22,6 +22,7 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1 << 20
 # Behind the name of a program, and of a folder, where all counts: no name ends so.
 PROGRAM, FOLDER = "//", "/"
+_NEVER = frozenset({".git", LOCK})
 _KINDS = {
     stat.S_IFREG: "file",
     stat.S_IFLNK: "link",
@@ -46,7 +47,6 @@ class Seen(NamedTuple):
     kind: str
     facts: str = ""
     changed_ns: int = 0
-    size: int = 0
     is_program: bool = False
 
 
@@ -68,12 +68,13 @@ def facts_of(found: os.stat_result) -> str:
 def seen_of(found: os.stat_result) -> Seen:
     """What a status says of a path."""
     kind = _KINDS.get(stat.S_IFMT(found.st_mode), "other")
-    changed_ns = found.st_ctime_ns
-    if changed_ns % _A_SECOND_NS == 0:
-        # The file system tells whole seconds, or two of them.
-        changed_ns += 2 * _A_SECOND_NS
     is_program = kind == "file" and bool(found.st_mode & 0o111)
-    return Seen(kind, facts_of(found), changed_ns, found.st_size, is_program)
+    return Seen(kind, facts_of(found), as_late(found.st_ctime_ns), is_program)
+
+
+def as_late(changed_ns: int) -> int:
+    """A time as late as it may be: a file system may tell every second one only."""
+    return changed_ns + (0 if changed_ns % _A_SECOND_NS else 2 * _A_SECOND_NS)
 
 
 class Disk:
@@ -136,7 +137,7 @@ class Disk:
     def walk(self, root: str, patterns: tuple[str, ...], *, is_all: bool) -> Walked:
         """What there is below a folder, or at it if it is a file.
 
-        Left out are `.git`, and folders that tools make. With `is_all` folders and
+        Left out are `.git`, `answers.lock`, and folders that tools make. With `is_all` folders and
         programs are told from other files; otherwise only files and links count, those
         that the patterns find.
 
@@ -185,7 +186,7 @@ def _entries(folder: str) -> Iterator[tuple[str, Seen]]:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name == ".git":
+                if entry.name in _NEVER:
                     continue
                 if not entry.name.isascii():
                     _check_text(entry)

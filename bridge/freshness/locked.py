@@ -19,7 +19,7 @@ from bridge.freshness.disk import PROGRAM
 from bridge.freshness.lock_file import Item, LockedAnswer, digest_of_names
 from bridge.freshness.looks import is_found
 from bridge.freshness.reads import Difference, Reads, Tree
-from bridge.policy.made_folders import MADE
+from bridge.policy.made_folders import LOCK, MADE
 from bridge.store.nofollow import open_beneath
 
 MAX_FILE_BYTES = 1 << 30
@@ -32,10 +32,11 @@ class Cannot(Exception):
 
 
 class Checkout:
-    """The files of a project that a clone of it has, too."""
+    """The files of a project that a clone of it has, too; but for the lock itself."""
 
-    def __init__(self, project: Path) -> None:
+    def __init__(self, project: Path, lock: Path) -> None:
         self.root = Path(os.path.realpath(project))
+        self._lock = os.path.relpath(os.path.realpath(lock), self.root)
         self._known = _in_index(self.root)
         self._digests: dict[str, tuple[str, str]] = {}
 
@@ -66,11 +67,11 @@ class Checkout:
         prefix = "" if folder == "." else f"{folder}/"
         known = self._walked(folder) if self._known is None else self._known
         for path in sorted(known):
-            inside = path.removeprefix(prefix)
-            is_below = path.startswith(prefix) and MADE.isdisjoint(
-                inside.split("/")[:-1]
-            )
-            if is_below and self._kind(path) in ("file", "link"):
+            *folders, name = path.removeprefix(prefix).split("/")
+            is_ours = name == LOCK or path == self._lock
+            if is_ours or not path.startswith(prefix) or not MADE.isdisjoint(folders):
+                continue
+            if self._kind(path) in ("file", "link"):
                 yield path
 
     def _walked(self, folder: str) -> Iterator[str]:
@@ -144,11 +145,14 @@ class Checkout:
 
 
 def _in_index(root: Path) -> frozenset[str] | None:
-    """The paths that git knows; None without a repository."""
+    """The paths that git knows; None without a repository, or if it knows none yet."""
     from bridge.change.repository import NoRepository, Repository, Unreadable
 
     try:
-        index = Repository(root).index
+        repository = Repository(root)
+        index = repository.index
+        if not repository.index_ns and repository.head_id is None:
+            return None
     except NoRepository:
         return None
     except (Unreadable, OSError, ValueError, AssertionError) as exc:

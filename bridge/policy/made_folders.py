@@ -1,6 +1,8 @@
-"""Folders that tools make: large, and never what a question is about. Pure."""
+"""What tools make: large, or about answers, and never what a question is about. Pure."""
 
 MADE = frozenset({
     "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",
     ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".cache",
 })  # fmt: skip
+# What the project's answers rest on: to write it changes none of them.
+LOCK = "answers.lock"
