@@ -34,17 +34,17 @@ def watch(
     words = ["--json"] if options.as_json else []
     is_first = True
     while True:
-        request_id = None
         try:
             result = ask()
         except BridgeError as exc:
             if is_first and exc.request_id is None:
                 raise
+            # First: who reads what is printed may change something at once.
+            watched = bridge.watch()
             report(exc, words)
         else:
+            watched = bridge.watch(result.request_id)
             show(options, result)
-            request_id = result.request_id
-        watched = bridge.watch(request_id)
         if watched.why_all:
             complain(f"{watched.why_all}; watching all of the project")
         is_first = False

@@ -137,9 +137,9 @@ class Disk:
     def walk(self, root: str, patterns: tuple[str, ...], *, is_all: bool) -> Walked:
         """What there is below a folder, or at it if it is a file.
 
-        Left out are `.git`, `answers.lock`, and folders that tools make. With `is_all` folders and
-        programs are told from other files; otherwise only files and links count, those
-        that the patterns find.
+        Left out are `.git`, `answers.lock`, and folders that tools make. With `is_all`
+        folders and programs are told from other files; otherwise only files and links
+        count, those that the patterns find.
 
         Raises:
             Unknowable: there is too much, or some of it cannot be read.

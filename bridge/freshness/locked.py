@@ -75,16 +75,23 @@ class Checkout:
                 yield path
 
     def _walked(self, folder: str) -> Iterator[str]:
-        top = self.root / folder
-        count = 0
-        for where, folders, names, _fd in os.fwalk(top, follow_symlinks=False):
-            folders[:] = [n for n in folders if n not in MADE and n != ".git"]
-            here = os.path.relpath(where, self.root)
-            for name in names:
-                count += 1
+        """Paths of what lies below a folder; none if it is none, or a link."""
+        parts = [] if folder == "." else folder.split("/")
+        try:
+            fd = open_beneath(self.root, parts, is_folder=True)
+        except OSError:
+            return
+        try:
+            count = 0
+            for where, folders, names, _fd in os.fwalk(dir_fd=fd):
+                folders[:] = [n for n in folders if n not in MADE and n != ".git"]
+                count += len(folders) + len(names)
                 if count > MAX_FILES:
-                    raise InvalidRequest(f"{top} has more than {MAX_FILES:,} files")
-                yield name if here == "." else f"{here}/{name}"
+                    raise InvalidRequest(f"{folder} has more than {MAX_FILES:,} files")
+                for name in names:
+                    yield os.path.normpath(os.path.join(folder, where, name))
+        finally:
+            os.close(fd)
 
     def _facts(self, path: str) -> os.stat_result | None:
         *folders, name = path.split("/")

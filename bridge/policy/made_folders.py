@@ -1,4 +1,4 @@
-"""What tools make: large, or about answers, and never what a question is about. Pure."""
+"""What tools make, and no question is about. Pure."""
 
 MADE = frozenset({
     "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",

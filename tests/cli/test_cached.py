@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fakeclaude import BY_CLAUDE, SERVED, SUCCESS, fake_claude, printing, result
-from polling import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +110,7 @@ def test_stale_of_nothing_is_fresh(project):
     project.run("stale").prints(0, "0 fresh, 0 stale, 0 that nobody can tell\n")
 
 
-def test_error_stale_of_an_answer_that_nobody_saw_being_read(project, host):
+def test_error_stale_of_an_answer_that_nobody_saw_being_read(project):
     """What a person answers rests on what the person knows."""
     request = project.submit()
     project.bridge.respond(request, '{"status": "success", "summary": "s"}')

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 from cachedworld import GLOBS, GREPS, READS, RUNS
+from gitworld import Repository
 from hypothesis import given
 from hypothesis import strategies as st
+from runworld import call
 
 from bridge import InvalidRequest
+from bridge.agents import trust
+from bridge.agents.load import load
 from bridge.api.bridge import Bridge
-from bridge.freshness.lock_file import HEAD, LockedAnswer, Item, parsed, written
+from bridge.freshness.lock_file import HEAD, Item, LockedAnswer, parsed, written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,8 +136,6 @@ def test_what_a_clone_has_not_got_is_not_locked(world, tmp_path):
     """A file outside of the project, say, that the agent has read."""
     other = tmp_path / "other.txt"
     other.write_text("one")
-    from runworld import call
-
     world.answer(call("read_file", path=str(other)))
     _count, left_out = world.bridge.write_lock(lock(world))
 
@@ -180,13 +183,13 @@ ERRORS = {
     "many patterns": (
         GOOD + f'  names {DIGEST} "."' + ' "x"' * 30 + "\n", 7, "`names`: expected 17",
     ),
-    "tab": (GOOD + f"\tfile {DIGEST} \"x\"\n", 7, "`file`: expected a SHA-256"),
+    "tab": (GOOD + f'\tfile {DIGEST} "x"\n', 7, "`file`: expected a SHA-256"),
     "nobody": (f"{HEAD}\nanswer {DIGEST}\n", 3, "the answer above has no `agent`"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_error_names_the_line(name, tmp_path):
+def test_error_names_the_line(name):
     """The file may come with a branch of anybody's."""
     text, line, says = ERRORS[name]
     assert parsed(GOOD, "answers.lock")
@@ -202,10 +205,12 @@ def test_error_names_the_line(name, tmp_path):
 def test_error_or_answers_for_any_text(text):
     """Never anything else, such as an exception without a line."""
     for start in ("", HEAD + "\n", GOOD):
-        try:
-            parsed(start + text, "f")
-        except InvalidRequest as exc:
-            assert str(exc).startswith("f:")
+        with suppress(InvalidRequest):
+            assert all(map(is_answer, parsed(start + text, "f")))
+
+
+def is_answer(found: object) -> bool:
+    return isinstance(found, LockedAnswer) and bool(found.agent)
 
 
 NAMES = st.text(min_size=1, max_size=20).filter(
@@ -242,3 +247,61 @@ def test_a_link_in_a_clone_does_not_lead_out_of_it(locked, tmp_path):
     found = {e.asked: e.reasons for e in locked.bridge.check_lock(lock(locked))}
 
     assert [tuple(r) for r in found["R"]] == [("removed", "src/a.py")]
+
+
+def test_in_a_repository_only_what_git_knows_counts(world, tmp_path):
+    """A clone has nothing else; what is ignored here may be anything there."""
+    repository = Repository(world.project, is_empty=True)
+    world.write("src/a.py")
+    world.write(".gitignore", "*.env\n")
+    repository.commit("first")
+    world.write("local.env")
+    world.answer(RUNS, prompt="B")
+    world.answer(call("read_file", path="src/a.py"), prompt="R")
+    world.answer(call("list_files", pattern="*.py"), prompt="G")
+    count, left_out = world.bridge.write_lock(lock(world))
+    repository.git("add", "-f", "answers.lock")
+    repository.git("commit", "-qm", "locked")
+    repository.git("clone", "-q", ".", str(tmp_path / "clone"))
+    bridge = Bridge(world.bridge.settings, tmp_path / "clone")
+
+    assert (count, left_out) == (3, [])
+    fresh = dict.fromkeys("RGB", "fresh")
+    assert states(bridge, tmp_path / "clone") == fresh
+    (tmp_path / "clone/built.env").write_text("one\n")
+    assert states(bridge, tmp_path / "clone") == fresh
+
+
+def test_a_file_that_git_does_not_know_is_not_locked(world):
+    repository = Repository(world.project, is_empty=True)
+    world.write("src/a.py")
+    repository.commit("first")
+    world.write("src/new.py")
+    world.answer(call("read_file", path="src/new.py"))
+
+    _count, (left_out,) = world.bridge.write_lock(lock(world))
+
+    assert left_out.reasons[0].about == (
+        "it rests on src/new.py, which git does not know: a clone lacks it"
+    )
+
+
+def test_the_files_of_a_projects_definition_are_in_the_lock(world):
+    """CI cannot ask anybody whether they are trusted, and reads none of them."""
+    world.write(".bridge/agents/mine.yaml", MINE)
+    definition = load(world.project / ".bridge/agents/mine.yaml", "project")
+    trust.record(world.bridge.settings, world.project, [definition], clients=())
+    world.write("src/a.py")
+    world.answer(READS, agent="mine")
+    world.bridge.write_lock(lock(world))
+    assert states(world.bridge, world.project) == {"Look.": "fresh"}
+
+    world.write(".bridge/agents/mine.yaml", f"{MINE}# more\n")
+
+    (found,) = world.bridge.check_lock(lock(world))
+    assert [tuple(each) for each in found.reasons] == [
+        ("changed", ".bridge/agents/mine.yaml")
+    ]
+
+
+MINE = "name: mine\nroutes: [endpoint]\nprompt: '{{ task }}'\n"
