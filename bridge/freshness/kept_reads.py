@@ -31,7 +31,7 @@ from bridge.store.state import State
 
 FOLDER = "reads"
 # How long a hook may read at the end of its agent.
-READ_S = 3.0
+READ_S = 5.0
 _KIND = "reads"
 _MAX_BYTES = 64 * 1024 * 1024
 
