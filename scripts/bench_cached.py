@@ -10,7 +10,6 @@ nothing has changed, so nobody is asked. `stale` and the check of a lock are bes
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from bridge.freshness.disk import ABSENT, Disk, Seen, Unknowable
+from bridge.freshness.disk import ABSENT, Disk, Seen, Unknowable, as_late
 from bridge.freshness.looks import OF_TREES, Look, merged, patterns_of
 from bridge.freshness.never_reused import ACTED, MEANWHILE, OUTSIDE, UNKNOWABLE
 from bridge.freshness.reads import Entry, Tree, path_in
@@ -84,7 +84,7 @@ def _check_there(look: Look, seen: Seen) -> None:
 
 
 def _entry(look: Look, path: str, seen: Seen, disk: Disk) -> Entry:
-    if _is_later(seen.changed_ns, look):
+    if _is_later(as_late(seen.changed_ns), look):
         raise _Changed(path)
     digest = disk.digest(path, seen.kind)
     if seen.kind == "file" and disk.see(path).facts != seen.facts:

@@ -40,8 +40,7 @@ class Seen(NamedTuple):
     """What is at a path: `file`, `link`, `folder`, `other` or `absent`.
 
     While a file has the same `facts` it has the same bytes: nobody can set the time of
-    its last change. `changed_ns` is that time, in nanoseconds since 1970, as late as
-    the clock of the file system allows.
+    its last change. `changed_ns` is that time, in nanoseconds since 1970.
     """
 
     kind: str
@@ -53,7 +52,8 @@ class Seen(NamedTuple):
 class Walked(NamedTuple):
     """What lies below a folder: by path from there, what is at it.
 
-    `changed_ns` is when a name last came or went, in the folder or one below.
+    `changed_ns` is when a name last came or went, in the folder or one below, as late
+    as the clock of the file system allows.
     """
 
     found: dict[str, Seen]
@@ -69,7 +69,7 @@ def seen_of(found: os.stat_result) -> Seen:
     """What a status says of a path."""
     kind = _KINDS.get(stat.S_IFMT(found.st_mode), "other")
     is_program = kind == "file" and bool(found.st_mode & 0o111)
-    return Seen(kind, facts_of(found), as_late(found.st_ctime_ns), is_program)
+    return Seen(kind, facts_of(found), found.st_ctime_ns, is_program)
 
 
 def as_late(changed_ns: int) -> int:
@@ -148,10 +148,10 @@ class Disk:
         if top.kind != "folder":
             return Walked({} if top.kind == ABSENT else {"": top}, 0)
         found: dict[str, Seen] = {}
-        newest = top.changed_ns
+        newest = as_late(top.changed_ns)
         for path, seen in self._below(root):
             if seen.kind == "folder":
-                newest = max(newest, seen.changed_ns)
+                newest = max(newest, as_late(seen.changed_ns))
                 if is_all:
                     found[path + FOLDER] = Seen("folder")
             elif is_all:

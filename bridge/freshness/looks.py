@@ -18,6 +18,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from bridge.policy.globs import finds, fixed_part, stays_below
@@ -146,7 +147,19 @@ def _expanded(pattern: str) -> Iterable[str]:
 
 def is_found(patterns: tuple[str, ...], path: str) -> bool:
     """Whether one of these patterns finds a file, by its path below their root."""
-    return not patterns or any(finds(each, path) for each in patterns)
+    if not patterns:
+        return True
+    name = path.rpartition("/")[2]
+    return any(
+        # Most patterns are as plain as `*.py`, and there are many files.
+        name.endswith(each[1:]) if _is_ending(each) else finds(each, path)
+        for each in patterns
+    )
+
+
+@cache
+def _is_ending(pattern: str) -> bool:
+    return pattern[:1] == "*" and not set(pattern[1:]) & set("*?[/")
 
 
 def merged(looks: Iterable[Look]) -> list[Look]:
