@@ -55,11 +55,21 @@ class Loop:
         accepted: Callable[[], None] = lambda: None,
     ) -> Response:
         """Ask the agent; `accepted` is called when the request is in the store."""
+        self.serve(*replies, accepted=accepted)
+        return self.bridge.ask("Look.", agent, route="endpoint").response
+
+    def serve(
+        self,
+        *replies: Any,
+        accepted: Callable[[], None] = lambda: None,
+        degraded: bool = False,
+    ) -> None:
+        """Have a model with these replies answer on the route endpoint."""
         self.model = ScriptedModel(list(replies))
 
         @contextmanager
         def opened(*_: object) -> Iterator[OpenModel]:
-            yield OpenModel(self.model, degraded=False)
+            yield OpenModel(self.model, degraded=degraded)
 
         store, settings = self.bridge.store, self.bridge.settings
         bound = partial(AgentRules.of, settings, store)
@@ -70,7 +80,6 @@ class Loop:
             return executor
 
         self.patch.setitem(executors._EXECUTORS, "endpoint", chosen)
-        return self.bridge.ask("Look.", agent, route="endpoint").response
 
     def log(self, response: Response, event: str) -> list[dict[str, Any]]:
         lines = self.bridge.store.run_log(response.request_id)

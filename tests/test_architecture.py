@@ -20,7 +20,7 @@ ROOMS = (
     "testing", "__main__", "cli", "doctor", "mcp", "__init__", "api", "worker",
     "claude_cli", "llama", "endpoint", "agent_loop", "nodes", "host", "rules",
     "workflows", "pipelines", "engine", "validation", "worktrees", "tasks", "flow",
-    "agents", "report", "metrics", "change", "tracing", "store", "policy",
+    "agents", "report", "metrics", "freshness", "change", "tracing", "store", "policy",
     "protocol", "process", "config", "setting", "shipped", "routes", "errors", "extras",
 )  # fmt: skip
 
@@ -39,6 +39,9 @@ PURE = (
     "report/page_data.py", "tracing/spans.py",
     *(f"metrics/{name}.py" for name in (
         "cells", "end_counter", "histogram", "lines", "names", "wording",
+    )),
+    *(f"freshness/{name}.py" for name in (
+        "looks", "reads", "question", "never_reused", "noted",
     )),
     *(f"validation/{name}.py" for name in (
         "report", "answers", "aggregate", "complexity", "kinds", "look", "rights",

@@ -65,6 +65,7 @@ class Job:
         is_cancelled: called often: between steps, for each file of a search, and while
             a model or a command is at work.
         ask_rules: what rules say of an event, named and told as the client's.
+        note_look: called with the client's name and input of each call, before it runs.
         steps: what the model is told of its step workflow; empty without one.
         clock: the wall clock and the monotonic clock.
     """
@@ -82,6 +83,7 @@ class Job:
     log: Callable[[dict[str, Any]], None] = ignore
     is_cancelled: Callable[[], bool] = lambda: False
     ask_rules: Callable[..., Ruling] = no_rules
+    note_look: Callable[[str, dict[str, Any]], None] = lambda _tool, _input: None
     steps: str = ""
     clock: Clock = field(default_factory=SystemClock)
 

@@ -229,6 +229,8 @@ class _Run:
         if ruling.block is not None:
             result = refused(ruling.block)
         else:
+            if not self._toolbox.is_script(tool.name):
+                self._job.note_look(asked["tool_name"], asked["tool_input"])
             result = carry_out(tool.call, call.arguments)
             self._history.add(call, ToolRun(tool_use_id, call.tool, result))
             event = "PostToolUse" if result.ok else "PostToolUseFailure"

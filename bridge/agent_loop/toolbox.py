@@ -66,6 +66,10 @@ class Toolbox:
         blocked = on_host(definition.blocked_tools)
         self.tools = {name: tools[name] for name in tools if _may(name, None, blocked)}
 
+    def is_script(self, name: str) -> bool:
+        """Whether a tool is a script: what that looks at it calls functions for."""
+        return any(script.name == name for script in self._job.definition.script_tools)
+
     def _command_tool(self) -> Tool:
         is_held = self._job.policy.is_held_to_rules
         command = self._grants.parameters(is_held_to_rules=is_held)
@@ -153,6 +157,7 @@ class Toolbox:
             ruling = self._job.ask_rules("PreToolUse", **asked)
             if ruling.block is not None:
                 raise NotGranted(ruling.block)
+            self._job.note_look(asked["tool_name"], asked["tool_input"])
             return function(*given, **named)
 
         return ruled

@@ -18,6 +18,7 @@ from typing import Any
 
 from bridge.change.secrets import is_secret
 from bridge.policy.globs import finds
+from bridge.policy.made_folders import MADE
 from bridge.store.nofollow import open_beneath
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
@@ -26,11 +27,6 @@ _HEAD_BYTES = 8192
 # How deep folders may be nested: each stays open while those in it are walked.
 MAX_DEPTH = 64
 
-# Folders that tools make: large, and never what a question is about.
-_MADE = frozenset({
-    "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",
-    ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".cache",
-})  # fmt: skip
 # Of a path that a model gives.
 PATH_SCHEMA: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -179,7 +175,7 @@ class Project:
         seen = 0
         for where, folders, names, here in os.fwalk(dir_fd=fd):
             self._go_on_from(seen)
-            folders[:] = sorted(n for n in folders if n not in _MADE)
+            folders[:] = sorted(n for n in folders if n not in MADE)
             folders[:] = [n for n in folders if not is_secret((n,))]
             if where.count(os.sep) >= MAX_DEPTH:
                 folders.clear()

@@ -60,6 +60,8 @@ class Asker(Submitter):
         super().__init__(store, settings)
         self.quick = quick
         self._asked: RequestId | None = None
+        # Whether the response is an earlier answer, which still holds.
+        self.is_cached = False
 
     def ask(
         self, prompt: str, agent: str, schema: object, options: AskOptions
@@ -117,6 +119,11 @@ class Asker(Submitter):
                 request = request.with_(falls_back_to=own)
             # An existing answer needs neither a session nor a wait.
             known = store.answer_of_key(request, routes=routes)
+            if known is None and given.get("cached"):
+                from bridge.api.earlier_answer import find_answer
+
+                known = find_answer(store, begun, planned)
+                self.is_cached = known is not None
             if known is not None:
                 return known
             if own:

@@ -136,7 +136,8 @@ class Bridge(Project):
 
         asker = Asker(self.store, self.settings, self.quick)
         response = asker.ask(prompt, agent, schema, options)
-        return result_or_raise(response, schema)
+        result = result_or_raise(response, schema)
+        return result.marked_cached() if asker.is_cached else result
 
     def submit(
         self,

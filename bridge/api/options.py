@@ -103,6 +103,8 @@ class AskOptions(RequestOptions, total=False):
             many seconds; with route auto at once, if no session is open.
         fallback: the route to fall back to: claude, local or endpoint; by default the
             one that `BRIDGE_CLI_FALLBACK` names.
+        cached: return the newest answer to the same question, if everything that it
+            rests on is still as it was; otherwise ask. `Result.cached` says which.
         on_stage: called as the request moves from stage to stage.
         on_progress: receives the progress of what this process serves, and in its
             `waits` what a request waits for before its next try.
@@ -110,6 +112,7 @@ class AskOptions(RequestOptions, total=False):
 
     fallback: OwnRoute | None
     fallback_after_s: float | timedelta | None
+    cached: bool
     on_stage: Callable[[Stage], None]
     on_progress: Callable[[Progress], None]
 

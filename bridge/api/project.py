@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from bridge.api.history import Story
     from bridge.api.project_status import Overview
     from bridge.api.result import Result
+    from bridge.api.stale import Standing
     from bridge.api.variables import Variables
+    from bridge.api.watching import Watched
     from bridge.metrics.cells import Dimension, Metrics
     from bridge.store.prune import Pruned
     from bridge.tasks.tasks import Tasks
@@ -171,6 +173,63 @@ class Project:
         if self._has_moved(story.request, story.response):
             return tell(self.store, request)
         return story
+
+    def stale(self, ids: Iterable[str] = ()) -> list[Standing]:
+        """How answers stand: these, or by default the newest to each question.
+
+        One is stale if something that its agent looked at has changed since: a file,
+        the names below a folder, its definition. `Standing.reasons` says what.
+
+        Raises:
+            UnknownRequest: there is no such request.
+            InvalidRequest: it has no answer that could be checked.
+        """
+        from bridge.api.stale import Freshness
+
+        return Freshness(self.store, self.settings).standings(ids)
+
+    def watch(self, request_id: str | None = None) -> Watched:
+        """Watch what the answer of a request rests on, or all of the project.
+
+        Raises:
+            UnknownRequest: there is no such request.
+            InvalidRequest: the project cannot be read.
+        """
+        from bridge.api.stale import Freshness
+        from bridge.api.watching import watch
+
+        return watch(Freshness(self.store, self.settings), request_id)
+
+    def write_lock(
+        self, path: Path | str, ids: Iterable[str] = ()
+    ) -> tuple[int, list[Standing]]:
+        """Write what answers rest on into a file for the project to keep.
+
+        By default of all that hold, and that a clone can check. Returns how many it
+        has, and those that were left out. An earlier lock is replaced, no other file.
+
+        Raises:
+            UnknownRequest: there is no such request.
+            InvalidRequest: one of `ids` cannot be locked, or another file is there.
+        """
+        from bridge.api.answer_lock import write_lock
+        from bridge.api.stale import Freshness
+        from bridge.protocol.type_checks import check
+
+        check(path=path)
+        return write_lock(Freshness(self.store, self.settings), Path(path), ids)
+
+    def check_lock(self, path: Path | str) -> list[Standing]:
+        """How the answers in a lock stand; it needs no record of them.
+
+        Raises:
+            InvalidRequest: it cannot be read, or is no lock; says in which line.
+        """
+        from bridge.api.answer_lock import check_lock
+        from bridge.protocol.type_checks import check
+
+        check(path=path)
+        return check_lock(self.store.place.project, Path(path))
 
     def stats(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -50,6 +50,8 @@ class Result(Generic[T_co]):
             if it does not. What an agent of a session takes after its answer is not in
             it: `hostbridge show` tells all of it.
         error: the failure, None if there is none.
+        cached: it is an earlier answer, given at `response.completed_at`, and what it
+            rests on is still as it was; `ask(cached=True)` alone returns such.
         response: the whole record.
     """
 
@@ -66,6 +68,11 @@ class Result(Generic[T_co]):
     usage: Usage | None = field(repr=False)
     error: Failure | None
     response: Response = field(repr=False)
+    cached: bool = False
+
+    def marked_cached(self) -> Result[T_co]:
+        """The same result, as that of an earlier answer."""
+        return replace(self, cached=True)
 
     @property
     def trusted(self) -> bool:

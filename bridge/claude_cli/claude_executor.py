@@ -87,6 +87,7 @@ class ClaudeExecutor:
         )
         steps = rules.begin_steps(request)
         prompt = "\n\n".join(filter(None, (prompt_of(request, definition), steps)))
+        began_ms = rules.store.now_ms()
         output = run.WholeOutput(MAX_OUTPUT_BYTES)
         ended = run.run(
             command,
@@ -115,6 +116,8 @@ class ClaudeExecutor:
             ended.exit_code,
             is_structured=is_structured,
             is_fork=request.context_from is not None,
+            folder=str(rules.store.place.project),
+            began_ms=began_ms,
         )
         return replace(outcome, degraded=_is_degraded(request, outcome.model))
 

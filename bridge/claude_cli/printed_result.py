@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from bridge.freshness.looks import Look, look_of
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.outcome import Outcome
@@ -56,13 +57,16 @@ def read_output(
     *,
     is_structured: bool,
     is_fork: bool = False,
+    folder: str = "/",
+    began_ms: int = 0,
 ) -> Outcome:
     """The outcome of a client that ended by itself.
 
     `is_structured` is whether it was given the schema: then the answer is what passed
     its own check. If nothing passed, the agent's words are judged as they are: they may
     be the very JSON that was asked for. `is_fork`: it has gone on with a conversation,
-    and its sums have what that took, too.
+    and its sums have what that took, too. `folder` is where it worked, from `began_ms`
+    on, in milliseconds since 1970.
     """
     events = _events(stdout)
     results = [event for event in events if event.get("type") == "result"]
@@ -78,6 +82,9 @@ def read_output(
         model=_model(events, result),
         calls=tuple(_calls(events)) if len(events) > len(results) else None,
         told_usage=_usage(events, results, is_fork=is_fork),
+        looks=tuple(_looks(events, folder, began_ms))
+        if len(events) > len(results)
+        else (Look("everything", folder, "", began_ms),),
     )
     words = _text(result.get("result"))
     if result.get("is_error") or exit_code:
@@ -179,11 +186,7 @@ def _requests(events: list[Json]) -> int:
 
 def _calls(events: list[Json]) -> Iterator[ToolCall]:
     """The tool calls made, oldest first, each with how it ended."""
-    ends = {
-        block.get("tool_use_id"): not block.get("is_error")
-        for block in _blocks(events, "user")
-        if block.get("type") == "tool_result"
-    }
+    ends = _ends(events)
     for block in _blocks(events, "assistant"):
         if block.get("type") != "tool_use":
             continue
@@ -198,6 +201,28 @@ def _calls(events: list[Json]) -> Iterator[ToolCall]:
             command=_text(arguments.get("command")) or None,
             ok=ends.get(call_id) if ended else None,
         )
+
+
+def _looks(events: list[Json], folder: str, began_ms: int) -> Iterator[Look]:
+    """What the calls looked at, at any time since the client began."""
+    ends = _ends(events)
+    for block in _blocks(events, "assistant"):
+        if block.get("type") != "tool_use":
+            continue
+        said = block.get("input")
+        tool, arguments = str(block.get("name")), said if isinstance(said, dict) else {}
+        look = look_of(tool, arguments, folder, began_ms)
+        if look is not None:
+            yield look._replace(was_there=ends.get(block.get("id"), False))
+
+
+def _ends(events: list[Json]) -> dict[Any, bool]:
+    """How each call ended, by its id."""
+    return {
+        block.get("tool_use_id"): not block.get("is_error")
+        for block in _blocks(events, "user")
+        if block.get("type") == "tool_result"
+    }
 
 
 def _blocks(events: list[Json], role: str) -> Iterator[Json]:

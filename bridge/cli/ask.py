@@ -17,19 +17,34 @@ For example:
   git diff | hostbridge ask Explore - --timeout 5m --text
 """
 
+from __future__ import annotations
+
 import sys
+import time
 from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bridge.cli.durations import duration
 from bridge.cli.exit_codes import of_result
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.model_name import from_here
-from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, AS_TEXT, QUESTION, WHO, option
+from bridge.cli.options import (
+    ACCEPT_DEGRADED,
+    AS_JSON,
+    AS_TEXT,
+    QUESTION,
+    WHO,
+    option,
+    switch,
+)
 from bridge.config import Settings
 from bridge.errors import CannotWaitHere, InvalidRequest
 from bridge.routes import OWN
 from bridge.store.config_file import settings_at
+
+if TYPE_CHECKING:
+    from bridge.api.result import Result
 
 OPTIONS = (
     *QUESTION,
@@ -50,6 +65,16 @@ OPTIONS = (
         help="The route to fall back to: claude, endpoint or local; by default what "
         "BRIDGE_CLI_FALLBACK says.",
     ),
+    switch(
+        "--cached",
+        help="The newest answer to the same question, at once, if everything that it "
+        "rests on is as it was; otherwise ask.",
+    ),
+    switch(
+        "--watch",
+        help="Ask again whenever something that the answer rests on has changed, until "
+        "Ctrl-C.",
+    ),
     ACCEPT_DEGRADED,
     AS_JSON,
     AS_TEXT,
@@ -66,45 +91,66 @@ def command(options: Namespace) -> int:
 
         start_ahead(from_here(options.model, settings), settings)
     from bridge.api.bridge import Bridge
-    from bridge.cli.answer_text import answer_lines, bare_text, by_whom
     from bridge.cli.inputs import agent_and_prompt, hint_of_quotes, question
-    from bridge.cli.output import complain, record, say, say_json
+    from bridge.cli.output import say
     from bridge.cli.progress import Progress
-    from bridge.cli.screen import screen_of
-    from bridge.protocol.failure_codes import MEANINGS
 
     bridge = Bridge(settings, Path())
     agent, prompt = agent_and_prompt(bridge, options)
-    progress = Progress(agent)
     interrupts = Interrupts()
     interrupts.on()
-    try:
+    given = question(options, bridge) | {"cached": options.cached}
+
+    def ask() -> Result[Any]:
+        progress = Progress(agent)
         with hint_of_quotes(options), progress:
-            result = bridge.ask(
+            return bridge.ask(
                 prompt,
                 agent,
                 on_stage=interrupts.before(progress),
                 on_progress=progress.follow,
-                **question(options, bridge),
+                **given,
             )
+
+    if options.watch:
+        from bridge.cli.ask_watched import watch
+
+        watch(bridge, options, ask, interrupts)
+    try:
+        result = ask()
     except CannotWaitHere as exc:
         if not options.as_json:
             say(str(exc.request_id))
         raise
-    if options.as_json:
-        say_json(record(result.response))
-    else:
-        width = screen_of(sys.stdout).width
-        answer = (
-            (bare_text(result),) if options.as_text else answer_lines(result, width)
-        )
-        say(*answer)
-        if who := by_whom(result):
-            complain(who)
-        if result.error:
-            why = MEANINGS[result.error.code]
-            complain(f"{why}; see all of it: hostbridge show {result.request_id}")
+    show(options, result)
     return of_result(result, accept_degraded=options.accept_degraded)
+
+
+def show(options: Namespace, result: Result[Any]) -> None:
+    """Print an answer, and say who gave it."""
+    from bridge.cli.answer_text import answer_lines, bare_text, by_whom
+    from bridge.cli.output import ago, complain, record, say, say_json
+    from bridge.cli.screen import screen_of
+    from bridge.protocol.failure_codes import MEANINGS
+
+    if options.as_json:
+        cached = {"cached": result.cached} if options.cached else {}
+        say_json(record(result.response) | cached)
+        return
+    width = screen_of(sys.stdout).width
+    answer = (bare_text(result),) if options.as_text else answer_lines(result, width)
+    say(*answer)
+    if result.cached:
+        given_s = time.time() - result.response.completed_at / 1000
+        complain(
+            f"this is the answer of request {result.request_id}, {ago(given_s)}; "
+            "nothing that it rests on has changed"
+        )
+    if who := by_whom(result):
+        complain(who)
+    if result.error:
+        why = MEANINGS[result.error.code]
+        complain(f"{why}; see all of it: hostbridge show {result.request_id}")
 
 
 def _check_fallback(options: Namespace, settings: Settings) -> None:

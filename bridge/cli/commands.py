@@ -12,6 +12,7 @@ GROUPS = {
     "Follow": {
         "status": "What waits, what runs, which sessions are open.",
         "show": "The history of one request.",
+        "stale": "Which answers do not hold any more, and why.",
         "stats": "How it goes: successes, times, tokens, by agent or day.",
         "report": "A page with charts: how all that was asked went.",
     },

@@ -21,6 +21,14 @@ MAX_COMMAND = 20_000
 MAX_RECORD = 16 << 20
 MAX_NAME = 128
 _MAX_NOTES = 64 * 1024 * 1024
+MAX_PATH = 4096
+# Calls that look at files: the arguments that say where, and what narrows it.
+_LOOKS = {
+    "Read": ("file_path",),
+    "NotebookRead": ("notebook_path",),
+    "Grep": ("path", "glob"),
+    "Glob": ("path", "pattern"),
+}
 # How the line of a call begins; inside strings quotes are escaped. The client shows a
 # call of Monitor as one of Bash, too: that one counts.
 _BEGUN = rb'^{"id": "([^"]+)", "tool": (?!"Monitor")"[^"]*", "at": '
@@ -46,6 +54,29 @@ def has_turns(agents: str, run: Json, agent_id: str, call_id: str = "") -> bool:
     return len(calls) - after + refused < limit
 
 
+def _looked_at(fields: Json, tool: str) -> Json:
+    """What a call is about to look at, as it is now: `bridge.freshness.noted`."""
+    names = _LOOKS.get(tool)
+    tool_input = fields.get("tool_input")
+    if names is None or not isinstance(tool_input, dict):
+        return {}
+    given = {}
+    for name in names:
+        value = tool_input.get(name)
+        if isinstance(value, str) and len(value) <= MAX_PATH:
+            given[name] = value
+    cwd = fields.get("cwd")
+    folder = cwd if isinstance(cwd, str) else "/"
+    try:
+        found = os.stat(os.path.join(folder, given.get(names[0], "")))
+        facts = (
+            f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
+        )
+    except (OSError, ValueError):
+        facts = ""
+    return {"cwd": folder, "input": given, "facts": facts}
+
+
 def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) -> bool:
     """Note a call that is about to run; False if the agent has no turn left for it.
 
@@ -57,6 +88,8 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
         return True
     notes = f"{agents}{agent_id}.calls"
     line = {"id": call_id, "tool": tool, "at": int(time.time() * 1000)}
+    line["up"] = int(time.monotonic() * 1000)
+    line |= _looked_at(fields, tool)
     if tool == "Bash":
         tool_input = fields.get("tool_input")
         said = tool_input.get("command") if isinstance(tool_input, dict) else ""

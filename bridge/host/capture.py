@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
 from bridge.host import agent_usage, transcript
+from bridge.host.answer_reads import keep_reads
 from bridge.host.context import HookContext
 from bridge.host.offers import end_try, look_soon
 from bridge.host.output import one_line
@@ -236,6 +237,7 @@ def _publish(
     if _serves(run, request) and not is_asked_once:
         # First: whoever reads the answer may ask on at once.
         _note_idle(hook, run, request)
+    keep_reads(hook, run, request, response)
     _close(hook, run, response, source)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from bridge.protocol.response import RunSummary
 
 if TYPE_CHECKING:
+    from bridge.freshness.looks import Look
     from bridge.protocol.claimed_commands import ToolCall
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.judge import Verdict
@@ -67,6 +68,7 @@ class Outcome:
         calls: the tool calls that were seen to run; None if none could be seen.
         run: what the run took, if our own loop answered.
         told_usage: what `claude -p` says that it took; None if it does not.
+        looks: what the agent looked at; None if nobody saw that.
     """
 
     words: str = ""
@@ -78,6 +80,7 @@ class Outcome:
     calls: tuple[ToolCall, ...] | None = None
     run: RunSummary | None = None
     told_usage: Usage | None = None
+    looks: tuple[Look, ...] | None = None
 
     @property
     def usage(self) -> Usage | None:

@@ -75,7 +75,9 @@ _TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
         lambda v: _is_text(v) or (_is_many(v) and _are_texts(v))),
     ("rounds", "a number of rounds, from 1 to 20",
         lambda v: _is_size(v) and 1 <= v <= 20),  # noqa: PLR2004
-    ("dry_run answer_to_host wait_quota staged accept_degraded together in_worktree",
+    ("dry_run answer_to_host wait_quota staged accept_degraded together cached",
+        "True or False", lambda v: isinstance(v, bool)),
+    ("in_worktree",
         "True or False", lambda v: isinstance(v, bool)),
     ("on_stage on_progress on_change", "a function", callable),
     ("requests", "the ids of requests, such as a list", _is_many),

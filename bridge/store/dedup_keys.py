@@ -107,11 +107,14 @@ def _stands_for(state: State, request: Request) -> Found | None:
 
 
 def known_request(
-    state: State, file: str, dedup_key: str | None = None
+    state: State, file: str, dedup_key: str | None = None, *, folder: str = "dedup"
 ) -> RequestId | None:
-    """The id that a dedup file names; None if it names none, or has another key."""
+    """The id that a dedup file names; None if it names none, or has another key.
+
+    In another `folder`, files that name a request in the same way.
+    """
     try:
-        known = json_object(state["dedup"].read(file))
+        known = json_object(state[folder].read(file))
     except NotAPlainFile:
         return None
     named = known.get("requestId")

@@ -36,6 +36,9 @@ TEMPORARY_KEPT_S = 3_600
 # Of a session that may still be resumed.
 RESUMABLE_S = 30 * DAY_S
 OF_THE_ENDED = (".ended", *OF_A_SESSION)
+# Folders of files that each name a request, in `requestId`: of dedup keys, and of what
+# answers rest on (`freshness.kept_reads`).
+NAMERS = ("dedup", "reads")
 # The lock is released after so many entries: hooks wait for it.
 BATCH = 100
 
@@ -116,7 +119,7 @@ def prune(
         requests=sum(item.is_request for item in gone),
         quarantined=sum(not item.is_request for item in gone),
         temporaries=0 if dry_run else _remove_temporaries(state, now_s),
-        dedup_keys=0 if dry_run else _remove_dedup_keys(state),
+        dedup_keys=0 if dry_run else _remove_namers(state),
         runs=0 if dry_run else remove_ended(state, kept_s, now_s),
         freed_bytes=sum(item.size for item in gone),
     )
@@ -211,21 +214,26 @@ def _temporaries(folder: Folder) -> Iterator[tuple[str, os.stat_result]]:
                     yield entry.name, facts
 
 
-def _remove_dedup_keys(state: State) -> int:
-    """Forget keys whose request is gone."""
-    files = [f"{name}.json" for name in state["dedup"].names()]
+def _remove_namers(state: State) -> int:
+    """Forget keys whose request is gone, and what answers rested on; how many keys."""
+    removed = {folder: _remove_of_nothing(state, folder) for folder in NAMERS}
+    return removed["dedup"]
+
+
+def _remove_of_nothing(state: State, folder: str) -> int:
+    files = [f"{name}.json" for name in state[folder].names()]
 
     def remove(file: str) -> bool:
         # A submit may have given the key to a new request since.
-        if not _is_of_nothing(state, file):
+        if not _is_of_nothing(state, folder, file):
             return False
-        state["dedup"].clear(file)
+        state[folder].clear(file)
         return True
 
-    doomed = [file for file in files if _is_of_nothing(state, file)]
+    doomed = [file for file in files if _is_of_nothing(state, folder, file)]
     return len(_in_turns(state, doomed, remove))
 
 
-def _is_of_nothing(state: State, dedup_file: str) -> bool:
-    request_id = known_request(state, dedup_file)
+def _is_of_nothing(state: State, folder: str, file: str) -> bool:
+    request_id = known_request(state, file, folder=folder)
     return request_id is None or not is_submitted(state, request_id)

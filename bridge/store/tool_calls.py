@@ -130,6 +130,13 @@ def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
     return list(calls.values())
 
 
+def notes_on(store: Store, agent_id: str) -> list[dict[str, Any]]:
+    """What was written down of a subagent's calls that ran, oldest first."""
+    notes = _notes(store, agent_id)
+    refused = {note.get("id") for note in notes if note.get("refused") is True}
+    return [note for note in notes if note.get("id") not in refused]
+
+
 def background_commands(store: Store, agent_id: str) -> frozenset[str]:
     """The client's ids of the commands that a subagent has in the background."""
     tasks = (note.get("task") for note in _notes(store, agent_id))

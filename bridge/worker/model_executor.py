@@ -11,6 +11,7 @@ from bridge.agent_loop.run_log import TurnLog
 from bridge.agent_loop.tool import Tool
 from bridge.agents.definition import Definition
 from bridge.agents.prompt import instructions_of, prompt_of
+from bridge.freshness.looking import Looking
 from bridge.host.agent_rules import AgentRules
 from bridge.protocol.outcome import Control, Outcome, Progress
 from bridge.protocol.request import Request
@@ -58,6 +59,7 @@ class ModelExecutor:
             is_over=control.should_stop,
             on_note=lambda note: control.on_progress(Progress(note=note)),
         )
+        looking = Looking(self.store.place.project, self.store.clock)
         try:
             with (
                 self.open_model(request, definition, control) as opened,
@@ -82,6 +84,7 @@ class ModelExecutor:
                         log=TurnLog(state, request.request_id),
                         is_cancelled=control.should_stop,
                         ask_rules=rules.ask,
+                        note_look=looking.note,
                         steps=steps,
                         own_tools=self.own_tools(request, definition, control),
                         clock=self.store.clock,
@@ -91,4 +94,5 @@ class ModelExecutor:
             return Outcome(code=exc.code, detail=str(exc), model=request.model)
         finally:
             rules.forget()
-        return replace(outcome, degraded=opened.degraded or outcome.degraded)
+        degraded = opened.degraded or outcome.degraded
+        return replace(outcome, degraded=degraded, looks=looking.looks())

@@ -260,6 +260,7 @@ class Worker:
         note_in_run(self.store, request.request_id, call, self._tokens)
         now_ms = self.store.now_ms()
         response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
+        self._keep_reads(request, response, outcome)
         is_first = True
         while True:
             try:
@@ -277,6 +278,22 @@ class Worker:
             # Keep up the heartbeat, and notice when the asker has left.
             watch()
             time.sleep(_RETRY_WRITE_S)
+
+    def _keep_reads(
+        self, request: Request, response: Response, outcome: Outcome
+    ) -> None:
+        """Keep what an answer rests on; if that fails, it is never reused."""
+        if not response.success or outcome.looks is None:
+            return
+        from bridge.freshness import kept_reads
+        from bridge.freshness.surroundings import of_client, with_repository
+
+        project = str(self.store.place.project)
+        looks = list(with_repository(outcome.looks))
+        if self.route == "claude" and request.claim is not None:
+            looks += of_client(request, project, request.claim.at)
+        with suppress(BridgeError, OSError), self.store.state() as state:
+            kept_reads.keep(state, request, response, looks)
 
     def _write(self, request: Request, response: Response, *, is_final: bool) -> None:
         """Publish the response, or end the try if the request is ours."""

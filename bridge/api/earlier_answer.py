@@ -1,0 +1,38 @@
+"""Find the earlier answer to a question, while everything that it rests on holds."""
+
+from __future__ import annotations
+
+from bridge.api.request_draft import Draft
+from bridge.api.routing import Plan
+from bridge.freshness import kept_reads
+from bridge.freshness.disk import Disk, Unknowable
+from bridge.freshness.never_reused import Given, why_never
+from bridge.freshness.reads import differences
+from bridge.protocol.response import Response
+from bridge.store.store import Store
+
+
+def find_answer(store: Store, begun: Draft, planned: Plan) -> Response | None:
+    """The newest answer to what is asked, by a route that may answer it now.
+
+    None if there is none, it is never reused, or it does not hold any more.
+    """
+    if not store.exists():
+        return None
+    routes = dict.fromkeys((planned.route, planned.own or planned.route))
+    with store.state(make=False) as state:
+        for route in routes:
+            given = kept_reads.find(state, begun.on(route), route)
+            if given is not None and holds(given):
+                return given.response
+    return None
+
+
+def holds(given: Given) -> bool:
+    """Whether an answer may be reused, and all that it rests on is as it was."""
+    if why_never(given) is not None:
+        return False
+    try:
+        return next(differences(given.reads, Disk()), None) is None
+    except Unknowable:
+        return False

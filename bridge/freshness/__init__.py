@@ -1,0 +1,1 @@
+"""What an answer rests on, and whether that is still as it was."""

@@ -1,0 +1,110 @@
+"""Keep the read set of the newest answer to each question, and find it again.
+
+    reads/<digest of the question>.json    sealed, so that only what we wrote counts
+
+It is written before the response: a kill in between leaves a set without its answer,
+which is ignored, as is one whose response is another.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+from bridge.errors import NewerSchema
+from bridge.freshness import never_reused
+from bridge.freshness.completing import complete
+from bridge.freshness.disk import Disk
+from bridge.freshness.looks import Look
+from bridge.freshness.never_reused import Given
+from bridge.freshness.question import digest_of
+from bridge.freshness.reads import VERSION, Reads, reads_of
+from bridge.protocol import plain_json
+from bridge.protocol.ids import RequestId
+from bridge.protocol.record import printable
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response, Route
+from bridge.store.directory import NotAPlainFile
+from bridge.store.queries import look
+from bridge.store.seal import has_seal, with_seal
+from bridge.store.state import State
+
+FOLDER = "reads"
+# How long a hook may read at the end of its agent.
+READ_S = 5.0
+_KIND = "reads"
+_MAX_BYTES = 64 * 1024 * 1024
+
+
+def keep(
+    state: State,
+    request: Request,
+    response: Response,
+    looks: Iterable[Look],
+    *,
+    read_s: float = READ_S,
+) -> None:
+    """Write down what an answer rests on, before it is published.
+
+    Of an answer that is no success nothing is kept.
+    """
+    if not response.success:
+        return
+    found = complete(looks, Disk(time.monotonic() + read_s))
+    reads = Reads(
+        request_id=request.request_id,
+        question=digest_of(request, response.route),
+        answer=never_reused.words_digest(response),
+        at_ms=state.now_ms(),
+        doubt=found.doubt,
+        detail=printable(found.detail),
+        files=found.files,
+        trees=found.trees,
+    )
+    data = with_seal(plain_json.dumps(reads.to_data()), state.key(), _KIND)
+    state[FOLDER].replace(f"{reads.question}.json", data, durable=False)
+
+
+def find(state: State, request: Request, route: Route) -> Given | None:
+    """The newest answer to what a request asks on a route, if there is one."""
+    reads = load(state, digest_of(request, route))
+    return None if reads is None else given_by(state, reads)
+
+
+def all_kept(state: State) -> Iterator[Reads]:
+    """The read set of the newest answer to each question, in no order."""
+    for question in state[FOLDER].names():
+        if (reads := load(state, question)) is not None:
+            yield reads
+
+
+def given_by(state: State, reads: Reads) -> Given | None:
+    """The answer that a read set is about, as far as it is on record."""
+    found = look(state, RequestId(reads.request_id))
+    if found is None or found.request is None or found.response is None:
+        return None
+    return Given(found.request, found.response, reads)
+
+
+def load(state: State, question: str) -> Reads | None:
+    """The read set of a question; None if there is none that we wrote.
+
+    Raises:
+        NewerSchema: a newer hostbridge wrote it.
+    """
+    try:
+        data = state[FOLDER].read(f"{question}.json", _MAX_BYTES)
+    except NotAPlainFile:
+        return None
+    if data is None or not has_seal(data, state.key(), _KIND):
+        return None
+    value = plain_json.loads(data)
+    if value["schemaVersion"] > VERSION:
+        raise NewerSchema(
+            f"{state[FOLDER].path}/{question}.json: schemaVersion "
+            f"{value['schemaVersion']} is newer than {VERSION}, the newest this "
+            "hostbridge reads; update hostbridge"
+        )
+    reads = reads_of(value)
+    # A copy under another name would answer another question.
+    return reads if reads.question == question else None

@@ -1,0 +1,239 @@
+"""Write what answers rest on into a lock, and check a lock, in a project.
+
+Only what git knows counts, where there is a repository: a clone has nothing else. A
+lock may come from anybody: no link is followed, and nothing outside of the project is
+looked at.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from bridge.errors import InvalidRequest
+from bridge.freshness.disk import PROGRAM
+from bridge.freshness.lock_file import Item, LockedAnswer, digest_of_names
+from bridge.freshness.looks import is_found
+from bridge.freshness.reads import Difference, Reads, Tree
+from bridge.policy.made_folders import LOCK, MADE
+from bridge.store.nofollow import open_beneath
+
+MAX_FILE_BYTES = 1 << 30
+MAX_FILES = 20_000
+_CHUNK = 1 << 20
+
+
+class Cannot(Exception):
+    """An answer cannot be locked; `str()` says why."""
+
+
+class Checkout:
+    """The files of a project that a clone of it has, too; but for the lock itself."""
+
+    def __init__(self, project: Path, lock: Path) -> None:
+        self.root = Path(os.path.realpath(project))
+        self._lock = os.path.relpath(os.path.realpath(lock), self.root)
+        self._known = _in_index(self.root)
+        self._digests: dict[str, tuple[str, str]] = {}
+
+    def has(self, path: str) -> bool:
+        """Whether a clone has a file."""
+        return self._known is None or path in self._known
+
+    def state_of(self, path: str) -> tuple[str, str]:
+        """What is at a path, and its digest: `file`, `link`, `absent` or `other`."""
+        if path not in self._digests:
+            self._digests[path] = self._look(path)
+        return self._digests[path]
+
+    def names(
+        self, folder: str, patterns: tuple[str, ...], *, is_all: bool
+    ) -> list[str]:
+        """The names of files and links below a folder, relative to it."""
+        prefix = "" if folder == "." else f"{folder}/"
+        found = []
+        for path in self._paths(folder):
+            name = path.removeprefix(prefix)
+            if is_all or is_found(patterns, name):
+                found.append(name + PROGRAM * (is_all and self._is_program(path)))
+        return found
+
+    def _paths(self, folder: str) -> Iterator[str]:
+        """Paths of files and links that are there, below a folder."""
+        prefix = "" if folder == "." else f"{folder}/"
+        known = self._walked(folder) if self._known is None else self._known
+        for path in sorted(known):
+            *folders, name = path.removeprefix(prefix).split("/")
+            is_ours = name == LOCK or path == self._lock
+            if is_ours or not path.startswith(prefix) or not MADE.isdisjoint(folders):
+                continue
+            if self._kind(path) in ("file", "link"):
+                yield path
+
+    def _walked(self, folder: str) -> Iterator[str]:
+        """Paths of what lies below a folder; none if it is none, or a link."""
+        parts = [] if folder == "." else folder.split("/")
+        try:
+            fd = open_beneath(self.root, parts, is_folder=True)
+        except OSError:
+            return
+        try:
+            count = 0
+            for where, folders, names, _fd in os.fwalk(dir_fd=fd):
+                folders[:] = [n for n in folders if n not in MADE and n != ".git"]
+                count += len(folders) + len(names)
+                if count > MAX_FILES:
+                    raise InvalidRequest(f"{folder} has more than {MAX_FILES:,} files")
+                for name in names:
+                    yield os.path.normpath(os.path.join(folder, where, name))
+        finally:
+            os.close(fd)
+
+    def _facts(self, path: str) -> os.stat_result | None:
+        *folders, name = path.split("/")
+        try:
+            fd = open_beneath(self.root, folders, is_folder=True)
+        except OSError:
+            return None
+        try:
+            return os.stat(name, dir_fd=fd, follow_symlinks=False)
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
+
+    def _kind(self, path: str) -> str:
+        facts = self._facts(path)
+        if facts is None:
+            return "absent"
+        if stat.S_ISLNK(facts.st_mode):
+            return "link"
+        return "file" if stat.S_ISREG(facts.st_mode) else "other"
+
+    def _is_program(self, path: str) -> bool:
+        facts = self._facts(path)
+        is_file = facts is not None and stat.S_ISREG(facts.st_mode)
+        return bool(is_file and facts is not None and facts.st_mode & stat.S_IXUSR)
+
+    def _look(self, path: str) -> tuple[str, str]:
+        kind = self._kind(path)
+        *folders, name = path.split("/")
+        try:
+            if kind == "link":
+                fd = open_beneath(self.root, folders, is_folder=True)
+                try:
+                    target = os.fsencode(os.readlink(name, dir_fd=fd))
+                finally:
+                    os.close(fd)
+                return "link", sha256(target).hexdigest()
+            if kind == "file":
+                return "file", self._digest(path)
+        except OSError as exc:
+            return ("absent" if exc.errno == errno.ENOENT else "other"), ""
+        return kind, ""
+
+    def _digest(self, path: str) -> str:
+        digest = sha256()
+        with open(open_beneath(self.root, path.split("/")), "rb") as file:
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode):
+                return ""
+            if facts.st_size > MAX_FILE_BYTES:
+                raise InvalidRequest(
+                    f"{path} has {facts.st_size:,} bytes, too many for a lock"
+                )
+            while part := file.read(_CHUNK):
+                digest.update(part)
+        return digest.hexdigest()
+
+
+def _in_index(root: Path) -> frozenset[str] | None:
+    """The paths that git knows; None without a repository, or if it knows none yet."""
+    from bridge.change.repository import NoRepository, Repository, Unreadable
+
+    try:
+        repository = Repository(root)
+        index = repository.index
+        if not repository.index_ns and repository.head_id is None:
+            return None
+    except NoRepository:
+        return None
+    except (Unreadable, OSError, ValueError, AssertionError) as exc:
+        raise InvalidRequest(f"the index of {root} cannot be read: {exc}") from None
+    return frozenset(os.fsdecode(path) for path in index)
+
+
+def items_of(reads: Reads, checkout: Checkout) -> Iterator[Item]:
+    """What a lock says of an answer, which is fresh.
+
+    Raises:
+        Cannot: it rests on something that a clone has not.
+    """
+    for path in reads.files:
+        if (inside := _inside(path, checkout)) is not None:
+            yield file_item(inside, checkout)
+    for tree in reads.trees:
+        if (inside := _inside(tree.root, checkout)) is not None:
+            yield from _tree_items(inside, tree, checkout)
+
+
+def file_item(path: str, checkout: Checkout) -> Item:
+    """What a lock says of one file.
+
+    Raises:
+        Cannot: a clone has not got it, or it is no plain file.
+    """
+    kind, digest = checkout.state_of(path)
+    if kind == "other":
+        raise Cannot(f"it rests on {path}, which is no plain file")
+    if kind != "absent" and not checkout.has(path):
+        raise Cannot(f"it rests on {path}, which git does not know: a clone lacks it")
+    return Item(kind, path, digest)
+
+
+def _tree_items(root: str, tree: Tree, checkout: Checkout) -> Iterator[Item]:
+    is_all = tree.kind == "everything"
+    if checkout.state_of(root)[0] in ("file", "link"):
+        yield file_item(root, checkout)
+        return
+    names = checkout.names(root, tree.patterns, is_all=is_all)
+    kind = "tree" if is_all else "names"
+    yield Item(kind, root, digest_of_names(names), tree.patterns)
+    if tree.kind != "names":
+        prefix = "" if root == "." else f"{root}/"
+        for name in names:
+            yield file_item(prefix + name.removesuffix(PROGRAM), checkout)
+
+
+def _inside(path: str, checkout: Checkout) -> str | None:
+    """A path relative to the project; None for what git has of it.
+
+    Which commit it is no lock can say: it is part of one.
+    """
+    inside = os.path.relpath(path, checkout.root)
+    if inside.split("/")[0] == ".git":
+        return None
+    if inside.split("/")[0] == "..":
+        raise Cannot(f"it rests on {path}, which is not in the project")
+    return inside
+
+
+def differences_of(answer: LockedAnswer, checkout: Checkout) -> Iterator[Difference]:
+    """How the files differ from what a lock says of an answer."""
+    for item in answer.items:
+        if item.kind in ("names", "tree"):
+            is_all = item.kind == "tree"
+            names = checkout.names(item.path, item.patterns, is_all=is_all)
+            if digest_of_names(names) != item.digest:
+                what = " ".join([item.path, *item.patterns])
+                yield Difference("names", what)
+            continue
+        kind, digest = checkout.state_of(item.path)
+        if kind == item.kind and digest == item.digest:
+            continue
+        found = {item.kind: "added", kind: "removed"}
+        yield Difference(found.get("absent", "changed"), item.path)

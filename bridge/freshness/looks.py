@@ -1,0 +1,201 @@
+"""What an agent looked at, call by call. Pure.
+
+| calls | rest on |
+| --- | --- |
+| Read | the bytes of one file, or that there is none |
+| Glob | which files there are below a folder, by their names |
+| Grep | those names, and the bytes of each |
+| Bash | everything in the project |
+| Edit, Write | nothing: the agent acted, and an action is no reading |
+| any other | something that cannot be checked: the web, a server, another agent |
+
+A look may take in more than the agent saw, never less: Grep counts what it skipped, and
+a pattern that is not understood stands for every file.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+from bridge.policy.globs import finds, fixed_part, stays_below
+from bridge.policy.made_folders import MADE
+from bridge.policy.tool_names import SUBMIT
+
+Kind = Literal["file", "names", "contents", "everything", "change", "outside"]
+# Kinds of looks at all that is below a folder.
+OF_TREES = frozenset({"names", "contents", "everything"})
+
+_FILES = {"Read": "file_path", "NotebookRead": "notebook_path"}
+_TREES: dict[str, tuple[Kind, str]] = {
+    "Grep": ("contents", "glob"),
+    "Glob": ("names", "pattern"),
+}
+_EVERYTHING = frozenset({"Bash", "LSP", "Monitor", "PowerShell"})
+_CHANGES = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
+# What they tell comes from other calls, or from the agent itself.
+_NOTHING = frozenset(
+    {"EnterPlanMode", "ExitPlanMode", "StructuredOutput", "SubagentHandback"}
+    | {"TaskOutput", "TaskStop", "TodoWrite", "ToolSearch", SUBMIT}
+)
+_BRACES = re.compile(r"\{([^{}]*)\}")
+MAX_PATTERNS = 16
+_MAX_PATTERN_CHARS = 1000
+# Each costs time for each file.
+_MAX_WILD = 16
+# What a search pattern may hold and `finds` does not know.
+_ODD = frozenset(" ,!\\(){}|")
+_ALL = frozenset({"*", "**", "**/*"})
+
+
+class Look(NamedTuple):
+    """One look of an agent.
+
+    `path` is absolute; of what lies outside it is the tool. `pattern` narrows a tree.
+    `at_ms` is when it was, on the wall clock as it is now. `facts` are what the file
+    was before it (`disk.facts_of`), empty if it was not there; None if nobody looked.
+    With `was_there` the agent was given the file.
+    """
+
+    kind: Kind
+    path: str
+    pattern: str = ""
+    at_ms: int = 0
+    facts: str | None = None
+    was_there: bool = False
+
+
+def look_of(
+    tool: str, tool_input: Mapping[str, Any], folder: str, at_ms: int
+) -> Look | None:
+    """The look that a call is, by the client's names; None if it looks at nothing.
+
+    `folder` is where relative paths begin, an absolute path.
+    """
+    if tool in _NOTHING:
+        return None
+    if tool in _EVERYTHING:
+        return Look("everything", folder, "", at_ms)
+    if tool in _CHANGES:
+        return Look("change", tool, "", at_ms)
+    if tool in _FILES:
+        path = tool_input.get(_FILES[tool])
+        if isinstance(path, str) and path:
+            return Look("file", _joined(folder, path), "", at_ms)
+    if tool in _TREES:
+        kind, narrowed_by = _TREES[tool]
+        path, pattern = tool_input.get("path"), tool_input.get(narrowed_by)
+        given = isinstance(path, str | None) and isinstance(pattern, str | None)
+        if given and (root := _rooted(_joined(folder, path or "."), pattern or "")):
+            return Look(kind, *root, at_ms)
+    return Look("outside", tool, "", at_ms)
+
+
+def _joined(folder: str, path: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, path))
+
+
+def _rooted(root: str, pattern: str) -> tuple[str, str] | None:
+    """Root and pattern, where a pattern that is absolute names its own root."""
+    if pattern.startswith("/"):
+        fixed = fixed_part(pattern)
+        if fixed == pattern:
+            fixed = posixpath.dirname(pattern)
+        root, pattern = fixed or "/", pattern[len(fixed) :].lstrip("/")
+    return (root, pattern) if not pattern or stays_in(pattern) else None
+
+
+def stays_in(pattern: str) -> bool:
+    """Whether a pattern finds only what is below its root, as far as it can be read."""
+    return stays_below(pattern) or (
+        pattern[:1] not in "/~" and ".." not in pattern and "\\" not in pattern
+    )
+
+
+def patterns_of(pattern: str) -> tuple[str, ...]:
+    """The patterns without braces that a search pattern stands for; none: every file.
+
+    What is not understood, or would take long, stands for every file, too.
+    """
+    found = [pattern]
+    while any("{" in each for each in found):
+        found = [one for each in found for one in _expanded(each)]
+        if len(found) > MAX_PATTERNS:
+            return ()
+    if not pattern or _ALL & set(found) or not all(map(is_quick, found)):
+        return ()
+    return tuple(sorted(set(found)))
+
+
+def is_quick(pattern: str) -> bool:
+    """Whether a pattern is understood, and compared in little time."""
+    wild = sum(map(pattern.count, "*?["))
+    is_short = len(pattern) <= _MAX_PATTERN_CHARS and wild <= _MAX_WILD
+    return is_short and not _ODD & set(pattern)
+
+
+def _expanded(pattern: str) -> Iterable[str]:
+    found = _BRACES.search(pattern)
+    if found is None:
+        return [pattern.replace("{", "(")]
+    head, tail = pattern[: found.start()], pattern[found.end() :]
+    return [head + one + tail for one in found[1].split(",")]
+
+
+def is_found(patterns: tuple[str, ...], path: str) -> bool:
+    """Whether one of these patterns finds a file, by its path below their root."""
+    if not patterns:
+        return True
+    name = path.rpartition("/")[2]
+    return any(
+        # Most patterns are as plain as `*.py`, and there are many files.
+        name.endswith(each[1:]) if _is_ending(each) else finds(each, path)
+        for each in patterns
+    )
+
+
+@cache
+def _is_ending(pattern: str) -> bool:
+    return pattern[:1] == "*" and not set(pattern[1:]) & set("*?[/")
+
+
+def merged(looks: Iterable[Look]) -> list[Look]:
+    """The looks without repetitions, each as early as its first.
+
+    What lies below a folder of which everything counts by then is part of that.
+    """
+    first: dict[tuple[str, str, str], Look] = {}
+    for look in looks:
+        key = (look.kind, look.path, look.pattern)
+        known = first.get(key)
+        if known is None:
+            first[key] = look
+        else:
+            was_there = known.was_there or look.was_there
+            at_ms = min(known.at_ms, look.at_ms)
+            first[key] = known._replace(at_ms=at_ms, was_there=was_there)
+    whole = [look for look in first.values() if look.kind == "everything"]
+    return [
+        look
+        for look in first.values()
+        if not any(_is_covered(look, top) for top in whole if top is not look)
+    ]
+
+
+def _is_covered(look: Look, top: Look) -> bool:
+    """Whether a tree of everything has what a look is about, from an earlier time on.
+
+    A file is not in it: the tree follows no link, and the agent did.
+    """
+    is_tree = look.kind in OF_TREES and look.at_ms >= top.at_ms
+    return is_tree and _is_below(look.path, top.path)
+
+
+def _is_below(path: str, top: str) -> bool:
+    if path == top:
+        return True
+    inside = path.removeprefix(top.rstrip("/") + "/")
+    return inside != path and not (MADE | {".git"}) & set(inside.split("/"))

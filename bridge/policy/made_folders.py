@@ -1,0 +1,8 @@
+"""What tools make, and no question is about. Pure."""
+
+MADE = frozenset({
+    "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache",
+    ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".cache",
+})  # fmt: skip
+# What the project's answers rest on: to write it changes none of them.
+LOCK = "answers.lock"

@@ -1,0 +1,138 @@
+"""Measure `hostbridge ask --cached` beside `hostbridge show` of the same answer.
+
+The answers rest on no file, on a thousand and on ten thousand that a search has read;
+nothing has changed, so nobody is asked. `stale` and the check of a lock are beside it.
+
+    scripts/bench_cached.py             about a minute
+    scripts/bench_cached.py --quick     a smoke test: few rounds, few files
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.table import Row, missed, show
+from bench.timing import run, take_turns
+from bench.world import World
+from bench_cli import environment, start
+
+from bridge.api.bridge import Bridge
+from bridge.config import Settings
+from bridge.freshness import kept_reads
+from bridge.freshness.looks import Look
+from bridge.protocol.judge import judge
+from bridge.protocol.response import answered
+from bridge.store import Claimant
+from bridge.store.sessions import live_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bench.timing import Series
+
+GOAL = 1.3
+ANSWER = '{"status": "success", "summary": "two of them", "evidence": []}'
+ASKED = "Which modules lack tests? ({} files)"
+# Of the kernel's clock of files.
+TICK_S = 0.1
+
+
+def main() -> int:
+    """Run the benchmark; the exit code is 1 if a goal is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a smoke test")
+    parser.add_argument("--rounds", type=int, default=40, help="processes each (40)")
+    parser.add_argument("--files", type=int, default=1_000, help="in a set (1,000)")
+    chosen = parser.parse_args()
+    rounds, files = (2, 20) if chosen.quick else (chosen.rounds, chosen.files)
+    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
+        found = take_turns(cases(Path(folder).resolve(), files), rounds)
+    rows = compare(found, files)
+    show(f"an earlier answer, {rounds} processes each", rows)
+    return 0 if chosen.quick else min(1, missed(rows))
+
+
+def cases(root: Path, files: int) -> list[Callable[[], dict[str, float]]]:
+    """Everything that is measured: each size in a folder of its own."""
+    world = World(root, "cached")
+    home = world.home / ".hostbridge"
+    bridge = Bridge(Settings(home=home, claude_dir=world.home), world.project)
+    sizes = {"none": 0, "some": files, "many": 10 * files}
+    ids = {}
+    for name, count in sizes.items():
+        folder = world.project / name
+        folder.mkdir()
+        for number in range(count):
+            (folder / f"{number}.py").write_text(f"the file {number}\n" * 20)
+    time.sleep(TICK_S)
+    for name in sizes:
+        ids[name] = answer(bridge, name)
+    lock = world.project / "answers.lock"
+    bridge.write_lock(lock, [ids["some"]])
+
+    def command(name: str, *words: str, says: str) -> Callable[[], dict[str, float]]:
+        full = [sys.executable, "-c", start(world), *words]
+
+        def measure() -> dict[str, float]:
+            ran = run(full, environment(world))
+            assert ran.exit_code == 0, ran
+            assert says in ran.stdout.decode(), ran
+            return {name: ran.ms}
+
+        return measure
+
+    asks = [
+        command(f"ask {n}", "ask", ASKED.format(n), "--cached", "--json", says=ids[n])
+        for n in sizes
+    ]
+    shows = [command(f"show {n}", "show", ids[n], says=ids[n]) for n in sizes]
+    return [
+        *asks,
+        *shows,
+        command("stale", "stale", ids["some"], says="1 fresh"),
+        command("lock", "stale", "--lock", str(lock), says="1 fresh"),
+    ]
+
+
+def answer(bridge: Bridge, name: str) -> str:
+    """Have a question answered by an agent that searched one folder."""
+    store = bridge.store
+    asked = bridge.submit(ASKED.format(name))
+    (session,) = live_sessions(store)
+    claimant = Claimant(session.session_id, session.host)
+    (request,) = store.claim(claimant, 4, lambda _: "take", only=asked)
+    verdict = judge(request, ANSWER, calls=(), now_ms=store.now_ms())
+    response = answered(
+        request, raw=ANSWER, parsed=verdict.parsed, now_ms=store.now_ms(), route="host"
+    )
+    path = f"{store.place.project}/{name}"
+    look = Look("contents", path, "*.py", store.now_ms())
+    with store.state() as state:
+        kept_reads.keep(state, request, response, [look], read_s=60)
+    assert store.publish(response, source="bench")
+    (standing,) = bridge.stale([asked])
+    assert standing.state == "fresh", standing
+    return asked
+
+
+def compare(found: dict[str, Series], files: int) -> list[Row]:
+    """The rows of the table."""
+    return [
+        Row("ask --cached, no file", found["ask none"], found["show none"], GOAL),
+        Row(f"  {files:,} files", found["ask some"], found["show some"], GOAL),
+        Row(f"  {10 * files:,} files", found["ask many"], found["show many"]),
+        Row(f"stale, {files:,} files", found["stale"], found["show some"]),
+        Row(f"stale --lock, {files:,} files", found["lock"], found["show some"]),
+        Row("floor: hostbridge show", found["show some"]),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

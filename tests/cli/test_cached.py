@@ -1,0 +1,169 @@
+"""`ask --cached`, `ask --watch` and `stale`, as commands."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fakeclaude import BY_CLAUDE, SERVED, SUCCESS, fake_claude, printing, result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ASK = ("ask", "--route", "claude", "Which?")
+
+
+def having_read(*files: Path) -> str:
+    """The lines of a `claude` that reads these files and answers, and counts itself."""
+    calls = [
+        {
+            "type": "tool_use",
+            "id": f"t{at}",
+            "name": "Read",
+            "input": {"file_path": str(f)},
+        }
+        for at, f in enumerate(files)
+    ]
+    ends = [{"type": "tool_result", "tool_use_id": call["id"]} for call in calls]
+    events: list[Any] = [
+        {"type": "system", "subtype": "init", "model": "m"},
+        {"type": "assistant", "message": {"id": "m1", "content": calls}},
+        {"type": "user", "message": {"content": ends}},
+        json.loads(result(structured_output=SUCCESS)),
+    ]
+    return 'echo asked >>"$here/count"\n' + printing(json.dumps(events))
+
+
+class Asked:
+    """A project whose `claude` reads `a.py`, and how often it was started."""
+
+    def __init__(self, project: Any, folder: Path) -> None:
+        self.project = project
+        self.file = project.folder / "a.py"
+        self.file.write_text("one\n")
+        self.folder = folder
+        fake_claude(folder, having_read(self.file))
+
+    @property
+    def count(self) -> int:
+        file = self.folder / "count"
+        return len(file.read_text().splitlines()) if file.exists() else 0
+
+
+@pytest.fixture
+def asked(project, claude) -> Asked:
+    return Asked(project, claude)
+
+
+def test_a_cached_answer_is_the_same_and_says_when_it_was_given(asked):
+    first = asked.project.run(*ASK, "--cached", "--json")
+    again = asked.project.run(*ASK, "--cached", "--json")
+    text = asked.project.run(*ASK, "--cached")
+
+    assert (first.code, first.err) == (again.code, again.err) == (0, "")
+    assert first.json["cached"] is False
+    assert again.json == first.json | {"cached": True}
+    assert asked.count == 1
+    assert (text.code, text.out) == (0, SERVED)
+    cached, by_whom = text.err.splitlines(keepends=True)
+    assert cached.startswith(
+        f"hostbridge: this is the answer of request {first.json['requestId']}, "
+    )
+    assert cached.endswith("; nothing that it rests on has changed\n")
+    assert by_whom == BY_CLAUDE.replace("claude\n", "claude (m)\n")
+
+
+def test_a_changed_file_asks_again(asked):
+    first = asked.project.run(*ASK, "--cached", "--json").json
+    asked.file.write_text("two\n")
+
+    again = asked.project.run(*ASK, "--cached", "--json").json
+
+    assert again["cached"] is False
+    assert again["requestId"] != first["requestId"]
+    assert asked.count == 2
+
+
+def test_stale_says_why_and_exits_with_it(asked):
+    request = asked.project.run(*ASK, "--json").json["requestId"]
+    fresh = asked.project.run("stale")
+    asked.file.unlink()
+    stale = asked.project.run("stale", request)
+    as_json = asked.project.run("stale", "--json")
+
+    fresh.prints(0, "1 fresh, 0 stale, 0 that nobody can tell\n")
+    stale.prints(
+        1,
+        f"{request}  general-purpose  Which?\n"
+        "    removed: a.py\n"
+        "0 fresh, 1 stale, 0 that nobody can tell\n",
+    )
+    told = as_json.json
+    assert as_json.code == 1
+    assert (told["requestId"], told["state"]) == (request, "stale")
+    assert told["reasons"] == [{"what": "removed", "about": "a.py"}]
+
+
+def test_stale_of_nothing_is_fresh(project):
+    project.run("stale").prints(0, "0 fresh, 0 stale, 0 that nobody can tell\n")
+
+
+def test_error_stale_of_an_answer_that_nobody_saw_being_read(project):
+    """What a person answers rests on what the person knows."""
+    request = project.submit()
+    project.bridge.respond(request, '{"status": "success", "summary": "s"}')
+
+    project.run("stale", request).fails(
+        2,
+        f"what the answer of request {request} rests on was not kept: a person gave "
+        "it, or an earlier hostbridge",
+    )
+
+
+def test_a_lock_is_written_and_checked(asked):
+    asked.project.run(*ASK)
+    wrote = asked.project.run("stale", "--write-lock", "answers.lock")
+    fresh = asked.project.run("stale", "--lock", "answers.lock")
+    asked.file.write_text("two\n")
+    stale = asked.project.run("stale", "--lock", "answers.lock", "--json")
+    (asked.project.folder / "answers.lock").write_text("what\n")
+    broken = asked.project.run("stale", "--lock", "answers.lock")
+
+    wrote.prints(0, "1 answer in answers.lock\n")
+    fresh.prints(0, "1 fresh, 0 stale, 0 that nobody can tell\n")
+    assert stale.code == 1
+    assert stale.json["reasons"] == [{"what": "changed", "about": "a.py"}]
+    broken.fails(2, "answers.lock:1: expected 'hostbridge answers 1'")
+
+
+def test_watch_asks_again_after_a_change_until_an_interrupt(asked):
+    """One answer a line; a failure is shown, and the next change asks again."""
+    with asked.project.start(*ASK, "--watch", "--json") as process:
+        first = json.loads(process.stdout.readline())
+        asked.file.write_text("two\n")
+        second = json.loads(process.stdout.readline())
+        fake_claude(asked.folder, printing(result(is_error=True, result="no")))
+        asked.file.write_text("three\n")
+        failed = json.loads(process.stdout.readline())
+        fake_claude(asked.folder, having_read(asked.file))
+        asked.file.write_text("four\n")
+        last = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+    assert [each["success"] for each in (first, second, failed, last)] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+    assert len({each["requestId"] for each in (first, second, failed, last)}) == 4
+    assert process.returncode == 130
+
+
+def test_watch_of_what_nobody_can_ask_ends_at_once(project):
+    ran = project.run("ask", "Which?", "--watch")
+
+    assert ran.code == 4

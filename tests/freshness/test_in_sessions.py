@@ -1,0 +1,243 @@
+"""What an agent of a session looked at, as hooks see it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cachedworld import TICK_S
+from hookworld import HookWorld, hook_world
+
+from bridge import CannotWaitHere
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.protocol.ids import RequestId
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch) -> Iterator[HookWorld]:
+    with hook_world(tmp_path, monkeypatch) as world:
+        write(world, "src/a.py")
+        yield world
+
+
+def write(world: HookWorld, path: str, text: str = "one\n") -> None:
+    file = world.project / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def answered(world: HookWorld, *calls: tuple[str, dict[str, Any]]) -> RequestId:
+    """Ask; the agent makes these calls and answers."""
+    time.sleep(TICK_S)
+    request, _call, agent = world.begin(prompt="Look.")
+    for tool, tool_input in calls:
+        call = {"tool_name": tool, "tool_use_id": f"toolu_{tool}"}
+        fields = {**call, "tool_input": tool_input, "agent_id": agent}
+        assert world.say("PreToolUse", **fields) == {}
+        world.say("PostToolUse", **fields, tool_response={})
+    world.stop(agent)
+    assert world.code(request) == "success"
+    time.sleep(TICK_S)
+    return request
+
+
+def reads(world: HookWorld, path: str) -> tuple[str, dict[str, Any]]:
+    return "Read", {"file_path": str(world.project / path)}
+
+
+def reasons(world: HookWorld) -> list[str]:
+    (standing,) = world.bridge.stale()
+    return [f"{reason.what}: {reason.about}" for reason in standing.reasons]
+
+
+def is_reused(world: HookWorld) -> bool:
+    """Whether the question has an answer at once; the session answers no other."""
+    try:
+        return world.bridge.ask("Look.", cached=True).cached
+    except CannotWaitHere:
+        return False
+
+
+def test_an_answer_is_reused_while_what_was_read_is_the_same(session):
+    request = answered(session, reads(session, "src/a.py"))
+    write(session, "other.txt")
+    assert is_reused(session)
+    assert session.bridge.ask("Look.", cached=True).request_id == request
+
+    write(session, "src/a.py", "two\n")
+
+    assert reasons(session) == ["changed: src/a.py"]
+    assert not is_reused(session)
+
+
+CALLS = {
+    "Glob": ("Glob", {"pattern": "src/**/*.py"}),
+    "Glob, absolute": ("Glob", {"pattern": "PROJECT/src/*.{py,pyi}"}),
+    "Grep": ("Grep", {"pattern": "one", "path": "src", "glob": "*.{py,pyi}"}),
+    "Grep, a file": ("Grep", {"pattern": "one", "path": "PROJECT/src/a.py"}),
+    "Bash": ("Bash", {"command": "ls"}),
+}
+NEW = {
+    "Glob": ["added: src/new.py"],
+    "Glob, absolute": ["added: src/new.py"],
+    "Grep": ["added: src/new.py"],
+    "Grep, a file": [],
+    "Bash": ["added: src/new.py"],
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_new_file_is_noticed_by_whoever_would_have_found_it(session, name):
+    tool, arguments = CALLS[name]
+    given = json.loads(json.dumps(arguments).replace("PROJECT", str(session.project)))
+    answered(session, (tool, given))
+    assert is_reused(session)
+
+    write(session, "src/new.py")
+
+    assert reasons(session) == NEW[name]
+    assert is_reused(session) == (NEW[name] == [])
+
+
+OUTSIDE = {
+    "WebFetch": {"url": "http://localhost/"},
+    "WebSearch": {"query": "x"},
+    "mcp__some__tool": {},
+    "Skill": {"skill": "x"},
+    "Tomorrow": {},
+}
+
+
+@pytest.mark.parametrize("tool", OUTSIDE)
+def test_what_reaches_outside_is_never_relied_on(session, tool):
+    """Also a tool that nobody here knows."""
+    answered(session, reads(session, "src/a.py"), (tool, OUTSIDE[tool]))
+
+    assert reasons(session) == [
+        f"unknown: it rests on something that cannot be checked: {tool}"
+    ]
+    assert not is_reused(session)
+
+
+@pytest.mark.parametrize("tool", ["Edit", "Write", "NotebookEdit"])
+def test_an_agent_that_was_to_change_files_is_asked_again(session, tool):
+    answered(session, (tool, {"file_path": str(session.project / "x")}))
+
+    assert reasons(session) == [
+        f"unknown: its agent changed files: that was an action, no reading: {tool}"
+    ]
+    assert not is_reused(session)
+
+
+def test_a_file_that_was_changed_and_put_back_while_the_agent_worked_is_noticed(
+    session,
+):
+    """The agent may have read it in between, whatever its time and size say."""
+    file = session.project / "src/a.py"
+    time.sleep(TICK_S)
+    request, _call, agent = session.begin(prompt="Look.")
+    tool, arguments = reads(session, "src/a.py")
+    session.use(agent, tool, tool_input=arguments)
+    before = file.stat()
+    time.sleep(TICK_S)
+    file.write_text("two\n")
+    file.write_text("one\n")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    session.stop(agent)
+
+    assert session.code(request) == "success"
+    assert reasons(session) == [
+        "unknown: something that it rests on changed while the agent worked: src/a.py"
+    ]
+
+
+@pytest.mark.parametrize("seconds", [-7200, 7200])
+def test_a_clock_that_is_set_while_the_agent_works_hides_no_change(session, seconds):
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    session.use(agent, "Grep", tool_input={"pattern": "one", "path": "src"})
+    time.sleep(TICK_S)
+    write(session, "src/a.py", "two\n")
+    session.set_clock(seconds)
+    session.stop(agent)
+
+    (reason,) = reasons(session)
+    assert reason.startswith("unknown: something that it rests on changed while")
+
+
+MEMORY = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/x/y.md"]
+
+
+@pytest.mark.parametrize("file", MEMORY)
+def test_what_the_client_puts_into_every_prompt_counts(session, file):
+    answered(session)
+    assert is_reused(session)
+
+    write(session, file)
+
+    assert reasons(session) == [f"added: {file}"]
+
+
+def test_the_commit_counts_for_a_command_and_for_nobody_else(session):
+    """`git log` tells of it; reading a file does not."""
+    write(session, ".git/HEAD", "ref: refs/heads/main\n")
+    write(session, ".git/refs/heads/main", "1" * 40)
+    answered(session, ("Bash", {"command": "git log"}))
+    assert is_reused(session)
+
+    write(session, ".git/refs/heads/main", "2" * 40)
+
+    assert reasons(session) == ["changed: .git/refs/heads/main"]
+
+
+def test_a_denied_call_is_no_look(session):
+    """It did not run."""
+    define = session.home / ".hostbridge/agents/terse.yaml"
+    define.parent.mkdir(mode=0o700, exist_ok=True)
+    define.write_text("name: terse\nprompt: '{{ task }}'\ntools: [Read]\n")
+    time.sleep(TICK_S)
+    request, _call, agent = session.begin(prompt="Look.", agent="terse")
+    tool, arguments = reads(session, "src/a.py")
+    session.use(agent, tool, tool_input=arguments)
+    denied = session.use(agent, "WebFetch", tool_input={"url": "http://localhost"})
+    session.stop(agent)
+
+    assert denied["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert session.code(request) == "success"
+    assert reasons(session) == []
+
+
+def test_an_answer_that_cannot_be_kept_is_an_answer(session):
+    """It is never reused, and nothing else."""
+    (session.store.place.state / "reads").write_text("in the way")
+    request, _call, agent = session.begin(prompt="Look.")
+    session.stop(agent)
+
+    assert session.code(request) == "success"
+
+
+def test_the_second_answer_of_an_agent_is_not_reused(session):
+    """It knew what it had read for the first."""
+    define = session.home / ".hostbridge/agents/terse.yaml"
+    define.parent.mkdir(mode=0o700, exist_ok=True)
+    define.write_text("name: terse\nprompt: '{{ task }}'\nreuse: true\n")
+    first, agent = session.answered(prompt="First.", agent="terse")
+    second = session.submit("Look.", agent="terse")
+    session.say("UserPromptSubmit", prompt="hello")
+    call, output = session.send(second, agent)
+    session.resume(call, agent, output)
+    session.stop(agent, '{"status": "success", "summary": "t"}')
+    assert session.code(second) == "success"
+
+    (standing,) = session.bridge.stale([second])
+
+    assert [reason.about for reason in standing.reasons] == [
+        "its agent knew an earlier conversation"
+    ]
+    assert session.bridge.stale([first])[0].state == "fresh"

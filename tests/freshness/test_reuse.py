@@ -1,0 +1,251 @@
+"""Which earlier answers are reused, and which never are."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cachedworld import GREPS, READS, RUNS
+from runworld import call, submit
+
+from bridge import NoHost, NotTrusted, RequestFailed
+from bridge.freshness.never_reused import NEVER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cachedworld import CachedWorld
+
+WRITER = """\
+name: checker
+routes: [endpoint]
+prompt: '{{ task }}'
+allow: ["Edit(src/**)", "Write(src/**)", "Bash(echo *)"]
+"""
+SCHEMA = {"type": "object", "required": ["status"]}
+
+
+def files_in(world: CachedWorld, folder: str) -> list[Path]:
+    return sorted((world.bridge.store.place.state / folder).glob("*.json"))
+
+
+def test_an_earlier_answer_is_returned_at_once_and_says_so(world):
+    world.write("src/a.py")
+    first = world.answer(READS)
+    before = files_in(world, "done")
+
+    again = world.ask(READS)
+
+    assert again.cached
+    assert not first.cached
+    assert again.request_id == first.request_id
+    assert again.response == first.response
+    assert (world.asked, files_in(world, "done")) == (0, before)
+
+
+def test_without_being_told_to_it_asks(world):
+    world.write("src/a.py")
+    world.answer(READS)
+
+    assert not world.ask(READS, cached=False).cached
+    assert world.asked
+
+
+def test_the_answer_to_a_question_asked_again_can_be_reused(world):
+    world.write("src/a.py")
+    world.answer(READS)
+    world.write("src/a.py", "two\n")
+    assert world.is_asked_again(READS)
+
+    assert not world.is_asked_again(READS)
+
+
+OTHER_QUESTIONS: dict[str, dict[str, Any]] = {
+    "prompt": {"prompt": "Look well."},
+    "schema": {"schema": SCHEMA},
+    "model": {"model": "openai:other"},
+    "variables": {"variables": {"deep": True}},
+    "task id": {"task_id": "mine"},
+}
+
+
+@pytest.mark.parametrize("differs", OTHER_QUESTIONS)
+def test_another_question_is_asked(world, differs):
+    """Whatever changes what the answer means, or who gives it."""
+    world.write("src/a.py")
+    world.answer(READS)
+    options = OTHER_QUESTIONS[differs]
+
+    assert world.is_asked_again(READS, **options)
+    assert not world.is_asked_again(READS, **options)
+    assert not world.is_asked_again(READS)
+
+
+def test_how_soon_and_how_often_is_not_part_of_the_question(world):
+    world.write("src/a.py")
+    world.answer(READS)
+
+    options = {"timeout_s": 33.0, "priority": "high", "max_attempts": 7}
+    assert not world.is_asked_again(READS, **options)
+
+
+def test_an_answer_of_another_definition_is_not_reused(world):
+    world.write("src/a.py")
+    world.answer(READS)
+
+    world.define("checker", WRITER)
+
+    assert world.reasons() == ["definition: that of checker has changed"]
+    assert world.is_asked_again(READS)
+
+
+def test_an_answer_is_not_reused_where_its_definition_is_not_trusted_any_more(world):
+    """The project has a definition of that name now, and nobody has agreed to it."""
+    world.write("src/a.py")
+    world.answer(READS)
+    world.write(".bridge/agents/checker.yaml", WRITER)
+
+    with pytest.raises(NotTrusted):
+        world.ask(READS)
+    assert world.asked == 0
+    (reason,) = world.reasons()
+    assert reason.startswith("definition: agent 'checker' is defined by this project")
+
+
+def test_an_answer_by_another_route_is_not_reused(world):
+    """Who asks an open session wants none of a model server."""
+    world.define("checker", WRITER.replace("[endpoint]", "[endpoint, host]"))
+    world.write("src/a.py")
+    world.answer(READS)
+
+    with pytest.raises(NoHost):
+        world.ask(READS, route="host")
+
+
+def test_a_failure_is_not_reused(world):
+    world.write("src/a.py")
+    world.answer(READS, submit("failed", "no"))
+
+    assert world.is_asked_again(READS)
+
+
+def test_a_degraded_answer_is_not_reused(world):
+    world.write("src/a.py")
+    assert world.answer(READS, degraded=True).degraded
+
+    assert world.is_asked_again(READS, degraded=True)
+    assert world.is_asked_again(READS, degraded=True)
+
+
+def test_an_answer_that_had_to_be_verified_and_is_not_is_no_answer(world):
+    world.define("checker", f"{WRITER}require_verified_evidence: true\n")
+    world.write("src/a.py")
+    for _ in range(2):
+        with pytest.raises(RequestFailed) as caught:
+            world.ask(READS)
+        assert caught.value.code == "unverified"
+        assert world.asked
+
+
+def test_an_answer_by_hand_is_not_reused(world):
+    world.write("src/a.py")
+    request = world.bridge.submit("Look.", "checker", route="endpoint")
+    world.bridge.respond(request, '{"status": "success", "summary": "by hand"}')
+
+    assert world.is_asked_again(READS)
+
+
+def test_an_agent_that_changed_files_is_asked_again(world):
+    """It acted, and is to act again; what it saw it has changed itself."""
+    world.define("checker", WRITER)
+    world.write("src/a.py")
+    edits = call("edit_file", path="src/a.py", old="one", new="two")
+    world.answer(READS, edits)
+
+    assert world.reasons() == [
+        "unknown: its agent changed files: that was an action, no reading: Edit"
+    ]
+    assert world.is_asked_again(READS)
+
+
+def test_a_command_that_changed_files_makes_the_answer_an_action(world):
+    """By what it did, since nobody understands commands."""
+    world.write("src/a.py")
+
+    def changes(_messages: object) -> str:
+        world.write("src/made.txt")
+        return submit()
+
+    world.answer(RUNS, changes)
+
+    (reason,) = world.reasons()
+    assert reason.startswith("unknown: something that it rests on changed while the")
+    assert world.is_asked_again(RUNS)
+
+
+@pytest.mark.parametrize("looks", [READS, GREPS, RUNS], ids=["Read", "Grep", "Bash"])
+def test_what_changed_while_the_agent_worked_is_not_relied_on(world, looks):
+    """Nobody can tell whether it saw the old bytes or the new ones."""
+    world.write("src/a.py")
+
+    def changes(_messages: object) -> str:
+        world.write("src/a.py", "two\n")
+        return submit()
+
+    assert world.answer(looks, changes).success
+
+    assert world.reasons() == [
+        "unknown: something that it rests on changed while the agent worked: src/a.py"
+    ]
+    assert world.is_asked_again(looks)
+    assert not world.is_asked_again(looks)
+
+
+def test_a_read_set_that_somebody_else_wrote_does_not_count(world):
+    """It could make any answer hold for ever."""
+    world.write("src/a.py")
+    world.answer(READS)
+    (file,) = files_in(world, "reads")
+    data = json.loads(file.read_text())
+    data["files"] = {}
+    file.write_text(json.dumps(data))
+
+    assert world.reasons() == []
+    assert world.is_asked_again(READS)
+
+
+def test_the_read_set_of_one_question_does_not_stand_for_another(world):
+    world.write("src/a.py")
+    world.answer(READS)
+    (first,) = files_in(world, "reads")
+    kept = first.read_bytes()
+    world.ask(READS, prompt="Look well.", cached=False)
+    (other,) = set(files_in(world, "reads")) - {first}
+
+    other.write_bytes(kept)
+
+    assert world.is_asked_again(READS, prompt="Look well.")
+
+
+def test_a_response_that_somebody_else_wrote_is_not_reused(world):
+    world.write("src/a.py")
+    first = world.answer(READS)
+    file = world.bridge.store.place.state / "responses" / f"{first.request_id}.json"
+    file.write_text(file.read_text().replace("done", "gone"))
+
+    assert world.is_asked_again(READS)
+
+
+def test_an_answer_that_was_pruned_is_asked_again_and_its_read_set_goes(world):
+    world.write("src/a.py")
+    world.answer(READS)
+    world.bridge.prune(older_than_days=0)
+
+    assert files_in(world, "reads") == []
+    assert world.is_asked_again(READS)
+
+
+def test_every_reason_has_a_name_of_its_own():
+    names = [each.name for each in NEVER]
+    assert len(set(names)) == len(names)
