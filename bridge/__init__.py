@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from bridge.pipelines.problems import InvalidWorkflow
     from bridge.protocol.agent_output import AgentOutput, Evidence
     from bridge.protocol.outcome import Progress
+    from bridge.protocol.question import Question
     from bridge.protocol.request import Node
     from bridge.protocol.response import RequestFailed, Response
     from bridge.protocol.status import Stage
@@ -83,12 +84,12 @@ __all__ = [
     "BridgeError", "BuildOptions", "BuildResult", "CannotContinue", "CannotWaitHere",
     "Check", "DepthExceeded", "Evidence", "ExtraMissing", "FlowResult", "InvalidFlow",
     "InvalidRequest", "InvalidWorkflow", "Issue", "NewTask", "NewerSchema", "NoHost",
-    "NoRoute", "Node", "NotTrusted", "Progress", "RequestFailed", "Response", "Result",
-    "RunOptions", "Scope", "Severity", "Stage", "StateRefused", "StateUnavailable",
-    "StateVanished", "SubagentDefinition", "SubmitOptions", "Task", "TaskCircle",
-    "TaskClaimed", "TaskRefused", "TasksBusy", "TasksDamaged", "UnknownAgent",
-    "UnknownRequest", "UnknownTask", "ValidateOptions", "Validation", "ValidatorReport",
-    "Verdict", "WaitOptions", "WaitTimeout", "WorkflowActive", "ask",
+    "NoRoute", "Node", "NotTrusted", "Progress", "Question", "RequestFailed",
+    "Response", "Result", "RunOptions", "Scope", "Severity", "Stage", "StateRefused",
+    "StateUnavailable", "StateVanished", "SubagentDefinition", "SubmitOptions", "Task",
+    "TaskCircle", "TaskClaimed", "TaskRefused", "TasksBusy", "TasksDamaged",
+    "UnknownAgent", "UnknownRequest", "UnknownTask", "ValidateOptions", "Validation",
+    "ValidatorReport", "Verdict", "WaitOptions", "WaitTimeout", "WorkflowActive", "ask",
     "load_subagent_definition", "spawn_agent", "start_agent",
 ]  # fmt: skip
 
@@ -106,6 +107,7 @@ _MODULES = {
         "pipelines.problems": "InvalidWorkflow",
         "protocol.request": "Node",
         "protocol.outcome": "Progress",
+        "protocol.question": "Question",
         "protocol.response": "RequestFailed Response",
         "api.result": "Result",
         "api.validation_result": "BuildResult",

@@ -150,7 +150,8 @@ def _for_here(hook: HookContext, request: Request) -> Verdict:
     """Whether a request is for this session, whatever its limits."""
     if request.held is not None or not may_take(hook.session, request):
         return "pass"
-    return "take" if request.continues is None else verdict(hook, request)
+    is_for_one = request.continues is not None or request.exchanges
+    return verdict(hook, request) if is_for_one else "take"
 
 
 def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:
