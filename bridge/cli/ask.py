@@ -70,6 +70,7 @@ def command(options: Namespace) -> int:
     from bridge.cli.inputs import agent_and_prompt, hint_of_quotes, question
     from bridge.cli.output import complain, record, say, say_json
     from bridge.cli.progress import Progress
+    from bridge.cli.question_prompt import QuestionPrompt
     from bridge.cli.screen import screen_of
     from bridge.protocol.failure_codes import MEANINGS
 
@@ -85,6 +86,7 @@ def command(options: Namespace) -> int:
                 agent,
                 on_stage=interrupts.before(progress),
                 on_progress=progress.follow,
+                on_question=QuestionPrompt(bridge, progress),
                 **question(options, bridge),
             )
     except CannotWaitHere as exc:

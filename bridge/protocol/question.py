@@ -224,7 +224,7 @@ def blocked_by(asked: Asked) -> dict[str, Any]:
     return {"status": "blocked", "summary": asked.words, "question": question}
 
 
-def asks_words(asks: Asking) -> str:
+def asks_words(asks: Asking | Question) -> str:
     """An open question in a line, for people."""
     return f"question {asks.number}: {line_of(asks.words, _SHOWN_CHARS)}"
 
