@@ -53,6 +53,7 @@ class Loop:
         *replies: str,
         agent: str = "checker",
         accepted: Callable[[], None] = lambda: None,
+        **options: Any,
     ) -> Response:
         """Ask the agent; `accepted` is called when the request is in the store."""
         self.model = ScriptedModel(list(replies))
@@ -70,7 +71,8 @@ class Loop:
             return executor
 
         self.patch.setitem(executors._EXECUTORS, "endpoint", chosen)
-        return self.bridge.ask("Look.", agent, route="endpoint").response
+        options.setdefault("route", "endpoint")
+        return self.bridge.ask("Look.", agent, **options).response
 
     def log(self, response: Response, event: str) -> list[dict[str, Any]]:
         lines = self.bridge.store.run_log(response.request_id)

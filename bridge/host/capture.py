@@ -20,12 +20,13 @@ from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.names import MODEL_NAMES
-from bridge.protocol.question import KEY, Asked, asks_words
+from bridge.protocol.question import KEY, Asked, asks_words, blocked_by
 from bridge.protocol.request import Claim, Request
 from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.usage import Usage
 from bridge.store import idle_agents, subagent_runs, tool_calls
 from bridge.store.charges import note_in_run
+from bridge.store.live_runs import run_of
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
@@ -125,6 +126,12 @@ def _ask(
     Otherwise it may end: the request waits for the reply, and the agent goes on then.
     """
     is_over = ahead is None
+    found = hook.store.find_unfinished(RequestId(run.request_id))
+    if found is not None and run_of(hook.store.place, run.request_id):
+        # A run asks its person, as for any agent that is blocked by a question.
+        verdict = Verdict(blocked_by(question), "agent_blocked", question.words)
+        _publish(hook, run, found, words, verdict, source)
+        return None
     request = asking.write_down(hook, run, question, is_over=is_over)
     if request is None:
         _keep_late(hook, run, words, source, "a question, but nobody waits for it")

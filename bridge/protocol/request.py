@@ -9,7 +9,8 @@ from bridge.protocol.failed_try import FailedTry
 from bridge.protocol.ids import Priority, check_id
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.protocol.plain_types import Check, Limits, field
-from bridge.protocol.question import MOST, Asking, Exchange, told
+from bridge.protocol.question import MOST, Asking, Exchange
+from bridge.protocol.question import told as told_of
 from bridge.protocol.record import Count, Milliseconds, Record, as_json
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.usage import Usage
@@ -367,21 +368,21 @@ class Request(Record):
     def spoken(self) -> str:
         """The agent's whole prompt, without the contract."""
         if self.goes_on:
-            return self._told[-1]
+            return self.told[-1]
         text = self.asked if self.definition is None else self.definition.prompt
         parts = [text]
         if self.folder is not None:
             parts.append(_in_folder(self.folder))
         if self.works_through:
             parts.append(_STEPS.format(name=self.works_through))
-        return "\n\n".join([*parts, *self._told])
+        return "\n\n".join([*parts, *self.told])
 
     @property
     def goes_on(self) -> bool:
         """Whether the agent that has asked goes on with it, and knows all but that."""
         continued = self.claim.continued if self.claim else None
         is_its_own = continued is not None and continued.after == self.request_id
-        return is_its_own and bool(self._told)
+        return is_its_own and bool(self.told)
 
     @property
     def may_still_ask(self) -> bool:
@@ -394,11 +395,11 @@ class Request(Record):
         return self.may_ask and (self.claim.told if self.claim else 0) < MOST
 
     @property
-    def _told(self) -> list[str]:
+    def told(self) -> list[str]:
         """What its agent is told of earlier questions as it begins."""
         count = self.claim.told if self.claim else 0
         known = enumerate(self.exchanges[:count], 1)
-        return [told(each, is_last=number >= MOST) for number, each in known]
+        return [told_of(each, is_last=number >= MOST) for number, each in known]
 
     @property
     def works_through(self) -> str | None:

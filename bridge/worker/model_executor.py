@@ -15,6 +15,7 @@ from bridge.host.agent_rules import AgentRules
 from bridge.protocol.outcome import Control, Outcome, Progress
 from bridge.protocol.request import Request
 from bridge.store.store import Store
+from bridge.worker.ask_tool import ask_tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,11 @@ class ModelExecutor:
                         log=TurnLog(state, request.request_id),
                         is_cancelled=control.should_stop,
                         ask_rules=rules.ask,
-                        steps=steps,
-                        own_tools=self.own_tools(request, definition, control),
+                        steps="\n\n".join(filter(None, [steps, *request.told])),
+                        own_tools=(
+                            *ask_tool(request, control),
+                            *self.own_tools(request, definition, control),
+                        ),
                         clock=self.store.clock,
                     )
                 )
