@@ -10,6 +10,7 @@ import pytest
 from hookworld import running
 
 from bridge import InvalidRequest
+from bridge.engine.view import question, view
 from bridge.host import asking
 from bridge.protocol.question import MOST
 from bridge.protocol.status import Stage
@@ -357,3 +358,21 @@ def test_the_schema_may_not_name_the_key(world):
         world.submit(may_ask=True, schema=schema)
 
     assert "'hostbridge_question'" in caught.value.what
+
+
+def test_an_agent_of_a_run_asks_the_person_of_the_run(world, begun):
+    """As one that is blocked: the same checkpoint, and nothing in `questions/`."""
+    folder = world.home / ".hostbridge/agents"
+    folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+    (folder / "asker.yaml").write_text("name: asker\nallow_questions: true\n")
+    run = begun('asker:"Paint it."')
+    world.say("UserPromptSubmit", prompt="hello")
+    [request] = [r.request_id for r in world.store.claimed()]
+    agent = world.start(world.launch(request))
+
+    world.stop(agent, asks())
+
+    assert world.bridge.questions() == []
+    assert world.code(request) == "agent_blocked"
+    [(_, node, _)] = view(world.store, run).checkpoints()
+    assert question(world.store, run, node) == "Which colour?\n- red\n- blue"
