@@ -11,6 +11,8 @@ import os
 import select
 import sys
 import termios
+import time
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from bridge.agents.trust import InsideSession
@@ -31,15 +33,37 @@ _MOST_TYPED = 4096
 _FORM_CHARS = 600
 
 
+def only_by_a_person(bridge: Bridge) -> None:
+    """Refuse what a model could have started: an agent would reply to itself.
+
+    Raises:
+        InsideSession: this runs in a session, or an agent of ours has started it.
+    """
+    if parent := bridge.settings.parent_request:
+        raise InsideSession(
+            f"the agent of request {parent} has started this: it cannot reply; run "
+            "`hostbridge reply` in a terminal of your own"
+        )
+    only_by_hand(bridge.settings, bridge.store, "hostbridge reply")
+
+
 class QuestionPrompt:
     """Asks its person what an agent asks; called with each question.
 
     Where nobody can be asked, stderr says once how to reply, and None is returned.
     """
 
-    def __init__(self, bridge: Bridge, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        bridge: Bridge,
+        progress: Progress | None = None,
+        *,
+        timeout_s: float | None = None,
+    ) -> None:
         self._bridge = bridge
         self._progress = progress
+        # On a clock that nobody sets.
+        self._until_s = inf if timeout_s is None else time.monotonic() + timeout_s
 
     def __call__(self, question: Question) -> Any:
         """The reply that was typed; None if there is none, or somebody was quicker."""
@@ -54,22 +78,22 @@ class QuestionPrompt:
             complain(f"{question.agent_type} asks: {visible(asked)}")
             complain(f"to reply: hostbridge reply {question.request_id} VALUE")
             return None
-        self._show(question)
-        return self._typed(question)
+        left_s = (question.until - self._bridge.store.now_ms()) / 1000
+        until_s = min(self._until_s, time.monotonic() + left_s)
+        self._show(question, left_s)
+        return self._typed(question, until_s)
 
     def may_ask(self) -> bool:
         """Whether a person is here who may reply: no model of a session is one."""
         if not (is_foreground() and sys.stderr.isatty()):
             return False
-        bridge = self._bridge
         try:
-            only_by_hand(bridge.settings, bridge.store, "hostbridge reply")
+            only_by_a_person(self._bridge)
         except InsideSession:
             return False
         return True
 
-    def _show(self, question: Question) -> None:
-        left_s = (question.until - self._bridge.store.now_ms()) / 1000
+    def _show(self, question: Question, left_s: float) -> None:
         head = f"{visible(question.agent_type)} asks, {span(left_s)} left:"
         lines = question_lines(question)
         sys.stderr.write(f"\n{head}\n" + "\n".join(lines) + "\n")
@@ -80,9 +104,9 @@ class QuestionPrompt:
         sys.stderr.write(f"Your reply ({_kind(question.form)}): ")
         sys.stderr.flush()
 
-    def _typed(self, question: Question) -> Any:
+    def _typed(self, question: Question, until_s: float) -> Any:
         stdin = sys.stdin.fileno()
-        while self._is_open(question):
+        while time.monotonic() < until_s and self._is_open(question):
             if not select.select([stdin], [], [], _LOOK_S)[0]:
                 continue
             line = os.read(stdin, _MOST_TYPED).decode("utf-8", "replace").strip()
@@ -105,8 +129,7 @@ class QuestionPrompt:
             store.take_reply(request_id)
         request = store.find_unfinished(request_id)
         asks = request.asks if request else None
-        is_same = asks is not None and asks.number == question.number
-        return is_same and store.now_ms() < question.until
+        return asks is not None and asks.number == question.number
 
 
 def question_lines(question: Question) -> list[str]:

@@ -21,10 +21,9 @@ from bridge.api.bridge import Bridge
 from bridge.cli.inputs import read_words
 from bridge.cli.options import AS_JSON, ID, option
 from bridge.cli.output import say_result
-from bridge.cli.question_prompt import QuestionPrompt
+from bridge.cli.question_prompt import QuestionPrompt, only_by_a_person
 from bridge.cli.which_request import which
 from bridge.errors import InvalidRequest
-from bridge.host.session_above import only_by_hand
 from bridge.protocol.question import Question, value_of
 from bridge.store.questions import question_of
 
@@ -45,7 +44,7 @@ OPTIONS = (
 def command(options: Namespace) -> None:
     """Reply and say so."""
     bridge = Bridge.open()
-    only_by_hand(bridge.settings, bridge.store, "hostbridge reply")
+    only_by_a_person(bridge)
     request_id = which(bridge, options.request_id)
     found = bridge.status(request_id)
     question = question_of(found.request) if found.request else None

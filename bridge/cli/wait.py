@@ -54,7 +54,7 @@ def command(options: Namespace) -> int:
                 timeout_s=timeout_s,
                 on_stage=on_stage,
                 on_progress=progress.follow,
-                on_question=QuestionPrompt(bridge, progress),
+                on_question=QuestionPrompt(bridge, progress, timeout_s=timeout_s),
             ):
                 del left[result.request_id]
                 if not options.as_text:

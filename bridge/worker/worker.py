@@ -232,7 +232,7 @@ class Worker:
                 blocked_by(asking.for_run), "agent_blocked", asking.for_run.words
             )
             outcome = replace(outcome, code=None, verdict=verdict)
-        elif (asks := asking.open_request()) is not None:
+        elif request.may_ask and (asks := asking.open_request()) is not None:
             if self.store.clock.monotonic_s() < watch.end_s and not watch.is_off:
                 # It waits for the reply, and holds up nobody.
                 self.give_back(request_id)

@@ -196,10 +196,11 @@ def test_status_and_show_say_what_it_waits_for(project):
     assert found.stage_at(0) is Stage.ASKING
 
 
-def test_inside_a_session_nobody_replies(project):
-    """Its model would reply for its user, or an agent to its own question."""
+@pytest.mark.parametrize("sign", ["CLAUDECODE", "BRIDGE_PARENT"])
+def test_neither_a_session_nor_an_agent_replies(project, sign):
+    """A model would reply for its user, or an agent to its own question."""
     request = submitted(project)
-    project.env["CLAUDECODE"] = "1"
+    project.env[sign] = "1"
 
     ran = project.run("reply", request, "red")
 
