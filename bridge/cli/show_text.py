@@ -189,7 +189,7 @@ class StoryScreen:
             yield from self._fact("served by", pid)
         if claim.agent_id:
             yield from self._fact("agent id", claim.agent_id)
-        if claim.continued is not None:
+        if claim.continued is not None and not request.goes_on:
             first, question = claim.continued.first, claim.continued.question
             yield from self._fact("continued", f"{first} (question {question})")
         if claim.corrections:

@@ -50,6 +50,7 @@ _COLOURS: dict[str, Style] = {
     "offered": "cyan",
     "waiting": "cyan",
     "paused": "yellow",
+    "asking": "yellow",
 }
 
 

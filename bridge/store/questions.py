@@ -214,9 +214,10 @@ def open_questions(state: State) -> list[Question]:
 
 
 def _open(state: State) -> Iterator[Question]:
+    live = {*state["requests"].names(), *state["processing"].names()}
     for name in state[FOLDER].names():
         request_id, _, number = name.partition(".")
-        if not is_id(request_id) or not number.isdecimal():
+        if request_id not in live or not is_id(request_id) or not number.isdecimal():
             continue
         request = None
         with suppress(OSError):

@@ -87,12 +87,14 @@ def test_a_later_reply_has_the_same_agent_go_on(tmp_path, how):
             response = world.ended(request)
             world.wait_until_forgotten()
         kept = world.store.evidence(request)
+        went_on = world.bridge.status(request).request.claim.continued
 
     assert waiting
     assert response.error is None, (response, world.story())
     assert response.parsed_output["summary"] == "blue, ZEBRA"
     assert response.agent_id == mine.agent_id
-    assert response.continued.after == request
+    assert response.continued is None
+    assert went_on.after == request
     assert [each["rawOutput"] for each in kept] == ['"red"']
     assert "Colour?" not in world.main_words()
     assert "ZEBRA" not in world.main_words()
