@@ -207,3 +207,54 @@ def test_neither_a_session_nor_an_agent_replies(project, sign):
     assert ran.code == 1
     assert "run `hostbridge reply` in a terminal of your own" in ran.err
     assert len(project.bridge.questions()) == 1
+
+
+def test_wait_on_a_terminal_asks_too(project):
+    request = submitted(project)
+    terminal = Terminal(project, "wait", request)
+
+    terminal.read_until("Your reply (a number of the list, or the value): ")
+    terminal.type("2\n")
+    wait_until(lambda: project.bridge.status(request).request.exchanges)
+    project.run("cancel", request)
+
+    assert terminal.end() == 1
+    done = project.bridge.status(request).request
+    assert [each.reply for each in done.exchanges] == ["blue"]
+
+
+def test_a_prompt_ends_with_the_deadline(project, asking):
+    asking(question())
+    terminal = ask(project, "--timeout", "4s")
+
+    terminal.read_until("Your reply (a number")
+
+    assert terminal.end() == 5
+    said = "nobody had replied (timeout)\n  | question 1: Which colour?\n"
+    assert said in terminal.seen
+
+
+def test_an_asker_that_is_killed_leaves_its_question_to_others(project, asking):
+    """Who serves next begins anew, with question and reply."""
+    fake = asking(question())
+    process = project.start("ask", "--route", "claude", "--may-ask", "Paint.")
+    asked = waiting(project)
+    process.kill()
+    process.communicate()
+
+    project.bridge.store.sweep()
+    assert project.run("reply", asked.request_id, "blue").code == 0
+    # Asked anew, the fake asks as often as it may.
+    program = fake / "claude"
+    program.write_text(
+        program.read_text()
+        .replace('"$here/argv"; then', '"$here/stdin"; then')
+        .replace("-e --resume", "-e 'Paint.'")
+    )
+    served = project.run("serve", "--once", "--route", "claude")
+
+    assert served.code == 0, served
+    told = (fake / "told").read_text()
+    assert told.startswith("Paint.")
+    assert '"blue"' in told
+    assert project.response(asked.request_id).success

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 
 import pytest
 from fakeclaude import fake_claude, result, trust_folder
 from runworld import call, submit
 
-from bridge import InvalidRequest, RequestFailed
+from bridge import AsyncBridge, InvalidRequest, RequestFailed
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage
 from bridge.worker import asking, executors
@@ -160,3 +162,26 @@ def test_claude_p_is_resumed_with_the_reply(loop):
     assert answer.response.usage.tokens == 22
     found = loop.bridge.status(RequestId(answer.request_id)).request
     assert [each.reply for each in found.exchanges] == ["blue"]
+
+
+def test_a_coroutine_answers_for_asyncio(loop):
+    """The loop runs it, while a thread waits for the answer."""
+    seen = []
+
+    async def reply(_question):
+        await asyncio.sleep(0)
+        seen.append(threading.current_thread() is threading.main_thread())
+        return "red"
+
+    async def ask():
+        bridge = AsyncBridge(loop.bridge)
+        with pytest.raises(InvalidRequest, match="expected a function"):
+            await bridge.ask("Look.", "checker", on_question="red")
+        return await bridge.ask("Look.", "checker", route="endpoint", on_question=reply)
+
+    loop.run(submit())
+    loop.model.replies[:] = [ASKS, submit()]
+    answer = asyncio.run(ask())
+
+    assert answer.success
+    assert seen == [True]
