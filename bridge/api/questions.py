@@ -51,7 +51,8 @@ class Replier:
         self._store = store
         self._settings = settings
         self._on_question = on_question
-        self._left: set[tuple[str, int]] = set()
+        # What the function has said to each question.
+        self._said: dict[tuple[str, int], Any] = {}
 
     def before(
         self, then: Callable[[Stage], None], ids: Iterable[RequestId] = ()
@@ -73,18 +74,25 @@ class Replier:
             with suppress(StateUnavailable):
                 request = self._store.find_unfinished(request_id)
                 question = question_of(request) if request else None
-            if question is None or (request_id, question.number) in self._left:
-                continue
-            value = self._on_question(question)
-            if value is None or not self._is_open(question):
-                self._left.add((request_id, question.number))
-                continue
-            try:
-                self._reply(question, value)
-            except InvalidRequest:
-                # Of another form; or else somebody was quicker.
-                if self._is_open(question):
-                    raise
+            if question is not None:
+                self._answer(question)
+
+    def _answer(self, question: Question) -> None:
+        key = question.request_id, question.number
+        if key not in self._said:
+            self._said[key] = self._on_question(question)
+        value = self._said[key]
+        if value is None or not self._is_open(question):
+            return
+        try:
+            self._reply(question, value)
+        except StateUnavailable:
+            # A busy lock, or a full disk: the next look tries again.
+            pass
+        except InvalidRequest:
+            # Of another form; or else somebody was quicker.
+            if self._is_open(question):
+                raise
 
     def _reply(self, question: Question, value: Any) -> None:
         reply(

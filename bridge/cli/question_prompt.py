@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.trust import InsideSession
 from bridge.cli.output import complain, indented, json_text, span, visible
 from bridge.cli.run_display import is_foreground
+from bridge.errors import StateUnavailable
 from bridge.host.session_above import only_by_hand
 from bridge.protocol.ids import check_id
 from bridge.protocol.question import asks_words, choices_of, is_yes_or_no, value_of
@@ -124,10 +125,14 @@ class QuestionPrompt:
         store = self._bridge.store
         request_id = check_id(question.request_id)
         file = reply_file(request_id, question.number)
-        if (store.place.state / FOLDER / file).exists():
-            # By a program that wrote it; this process looks after the request.
-            store.take_reply(request_id)
-        request = store.find_unfinished(request_id)
+        try:
+            if (store.place.state / FOLDER / file).exists():
+                # By a program that wrote it; this process looks after the request.
+                store.take_reply(request_id)
+            request = store.find_unfinished(request_id)
+        except StateUnavailable:
+            # The next look is as good.
+            return True
         asks = request.asks if request else None
         return asks is not None and asks.number == question.number
 

@@ -15,7 +15,8 @@ from contextlib import suppress
 from bridge.errors import StateUnavailable
 from bridge.host.context import HookContext
 from bridge.protocol.ids import RequestId
-from bridge.protocol.question import MOST, Asked, told
+from bridge.protocol.judge import judge
+from bridge.protocol.question import KEY, MOST, Asked, told
 from bridge.protocol.request import Request
 from bridge.store import questions
 from bridge.store.subagent_runs import AgentRun
@@ -47,6 +48,15 @@ def write_down(
             lambda c: c.host == run.host and c.tool_use_id == run.tool_use_id,
             asked,
         )
+
+
+def is_repeated(request: Request, words: str) -> bool:
+    """Whether an agent that goes on with the reply ends with that question again."""
+    told_of = request.exchanges[: request.claim.told if request.claim else 0]
+    if not told_of or KEY not in words:
+        return False
+    question = judge(request, words).question
+    return question is not None and question.words == told_of[-1].words
 
 
 def hold(hook: HookContext, request: Request) -> str | None:

@@ -239,9 +239,13 @@ def _said_now(
     continued = request.claim.continued if request.claim else None
     if continued is None or not run.continued_from or source == "SubagentHandback":
         return words
-    before = hook.store.find(RequestId(continued.after))
-    response = before.response if before else None
-    if response is None or response.raw_output != words:
+    if request.goes_on:
+        repeats = asking.is_repeated(request, words)
+    else:
+        before = hook.store.find(RequestId(continued.after))
+        response = before.response if before else None
+        repeats = response is not None and response.raw_output == words
+    if not repeats:
         return words
     asked = prompt_for(request)
     has_spoken = transcript.has_spoken_since(

@@ -34,6 +34,7 @@ from bridge.protocol.response import Response, failed
 from bridge.store import Verdict, idle_agents, subagent_runs
 from bridge.store.clock import uptime
 from bridge.store.idle_agents import IdleAgent
+from bridge.store.switch import is_off
 
 # The notice of an end mostly comes at once; without one nobody waits longer.
 _TOLD_WITHIN_MS = 10_000
@@ -143,6 +144,8 @@ def _own(hook: HookContext, request: Request) -> IdleAgent | None:
         own = idle_agents.find_after(state, request.request_id)
         if own is None or idle_agents.is_gone(state, own):
             return None
+    if own.session in request.declined_by or is_off(hook.store, own.session):
+        return None
     is_elsewhere = own.host != hook.session.host
     return own if is_elsewhere or _is_here(hook, own) else None
 

@@ -122,6 +122,9 @@ def take_reply(state: State, request: Request) -> Request:
         if is_young(state[FOLDER], file, state.now_ms()):
             return request
         wrong = f"not a reply: {exc}"
+    except OSError:
+        # A failing disk may read it the next time.
+        return request
     if wrong:
         state.put_aside(FOLDER, file, wrong)
         state.note("reply refused", request.request_id, question=asks.number, why=wrong)

@@ -104,6 +104,20 @@ def test_the_same_agent_goes_on_when_the_reply_comes_later(world):
     assert world.response(request).agent_id == agent
 
 
+def test_an_agent_that_goes_on_and_says_nothing_does_not_ask_again(world):
+    """The client repeats its last words then: the question was replied to."""
+    request, agent = ended_asking(world)
+    world.bridge.reply(request, "blue")
+    world.say("UserPromptSubmit", prompt="hello")
+    call, output = world.send(request, agent)
+    world.resume(call, agent, output)
+
+    said = world.stop(agent, asks())
+
+    assert "the last message was empty" in said["reason"]
+    assert world.bridge.questions() == []
+
+
 def test_an_agent_that_is_gone_is_asked_anew_with_question_and_reply(world):
     request, agent = ended_asking(world)
     world.bridge.reply(request, "blue")
