@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from bridge.pipelines.problems import InvalidWorkflow
     from bridge.protocol.agent_output import AgentOutput, Evidence
     from bridge.protocol.outcome import Progress
+    from bridge.protocol.question import Question
     from bridge.protocol.request import Node
     from bridge.protocol.response import RequestFailed, Response
     from bridge.protocol.status import Stage
@@ -84,7 +85,8 @@ __all__ = [
     "BridgeError", "BuildOptions", "BuildResult", "CannotContinue", "CannotWaitHere",
     "Check", "DepthExceeded", "Evidence", "ExtraMissing", "FlowResult", "InvalidFlow",
     "InvalidRequest", "InvalidWorkflow", "Issue", "NewTask", "NewerSchema", "NoHost",
-    "NoRoute", "Node", "NotShared", "NotTrusted", "Progress", "RequestFailed",
+    "NoRoute", "Node", "NotShared", "NotTrusted", "Progress", "Question",
+    "RequestFailed",
     "Response", "Result", "RunOptions", "Scope", "Severity", "Stage", "StateRefused",
     "StateUnavailable", "StateVanished", "SubagentDefinition", "SubmitOptions", "Task",
     "TaskCircle", "TaskClaimed", "TaskRefused", "TasksBusy", "TasksDamaged",
@@ -107,6 +109,7 @@ _MODULES = {
         "pipelines.problems": "InvalidWorkflow",
         "protocol.request": "Node",
         "protocol.outcome": "Progress",
+        "protocol.question": "Question",
         "protocol.response": "RequestFailed Response",
         "api.result": "Result",
         "api.validation_result": "BuildResult",

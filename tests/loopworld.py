@@ -53,10 +53,12 @@ class Loop:
         *replies: str,
         agent: str = "checker",
         accepted: Callable[[], None] = lambda: None,
+        **options: Any,
     ) -> Response:
         """Ask the agent; `accepted` is called when the request is in the store."""
         self.serve(*replies, accepted=accepted)
-        return self.bridge.ask("Look.", agent, route="endpoint").response
+        options.setdefault("route", "endpoint")
+        return self.bridge.ask("Look.", agent, **options).response
 
     def serve(
         self,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _FILLED_IN = (
     "model", "answer_schema", "timeout", "max_attempts", "variables", "definition",
-    "context",
+    "context", "may_ask",
 )  # fmt: skip
 
 
@@ -83,6 +83,7 @@ def choices(definition: Definition) -> dict[str, Any]:
         "timeout": None if timeout_s is None else max(1, int(timeout_s * 1000)),
         "priority": definition.priority,
         "max_attempts": definition.max_attempts,
+        "may_ask": definition.allow_questions or None,
     }
     return {field: value for field, value in fields.items() if value is not None}
 

@@ -91,14 +91,32 @@ def _own_thread(
 
     thread = ThreadPoolExecutor(1, thread_name_prefix="hostbridge")
     loop = asyncio.get_running_loop()
+    same = {**options, callback: report}
+    if (asked := options.get("on_question")) is not None:
+        same["on_question"] = _awaited(asked, loop)
     try:
         yield (
             lambda call: loop.run_in_executor(thread, copy_context().run, call),
-            {**options, callback: report},
+            same,
         )
     finally:
         is_left.set()
         thread.shutdown(wait=False)
+
+
+def _awaited(
+    on_question: Callable[[Any], Any], loop: asyncio.AbstractEventLoop
+) -> Callable[[Any], Any]:
+    """The same function for a thread; one that is to be awaited runs in the loop."""
+    check(on_question=on_question)
+
+    def asked(question: Any) -> Any:
+        found = on_question(question)
+        if asyncio.iscoroutine(found):
+            return asyncio.run_coroutine_threadsafe(found, loop).result()
+        return found
+
+    return asked
 
 
 def _waiting(
@@ -122,7 +140,8 @@ class AsyncBridge:
     """`Bridge` for asyncio: the same methods with the same arguments, awaited.
 
     The exceptions: `wait` takes one request, `as_completed` is for many. `on_stage`,
-    `on_progress` and `on_change` are called in a thread. `bridge` is the blocking one.
+    `on_progress`, `on_question` and `on_change` are called in a thread; `on_question`
+    may be a coroutine function, which the loop runs. `bridge` is the blocking one.
     """
 
     def __init__(self, bridge: Bridge) -> None:
@@ -143,6 +162,8 @@ class AsyncBridge:
     submit = _in_thread(Bridge.submit)
     cancel = _in_thread(Bridge.cancel)
     respond = _in_thread(Bridge.respond)
+    reply = _in_thread(Bridge.reply)
+    questions = _in_thread(Bridge.questions)
     status = _in_thread(Bridge.status)
     overview = _in_thread(Bridge.overview)
     story = _in_thread(Bridge.story)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_here
 from bridge.api.options import AskOptions, checked
+from bridge.api.questions import Replier
 from bridge.api.request_builder import draft
 from bridge.api.request_draft import Draft
 from bridge.api.routing import Plan, plan
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from bridge.worker.worker import Worker
 
 
-_CALLBACKS = {"on_stage", "on_progress"}
+_CALLBACKS = {"on_stage", "on_progress", "on_question"}
 
 
 class _CallbackRaised(BaseException):
@@ -40,10 +41,10 @@ class _CallbackRaised(BaseException):
         self.raised = raised
 
 
-def _marked(callback: Callable[[Any], None]) -> Callable[[Any], None]:
-    def call(news: Any) -> None:
+def _marked(callback: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def call(news: Any) -> Any:
         try:
-            callback(news)
+            return callback(news)
         except Exception as exc:  # noqa: BLE001 - it is the caller's
             raise _CallbackRaised(exc) from None
 
@@ -62,6 +63,7 @@ class Asker(Submitter):
         self._asked: RequestId | None = None
         # Whether the response is an earlier answer, which still holds.
         self.is_cached = False
+        self._replier: Replier | None = None
 
     def ask(
         self, prompt: str, agent: str, schema: object, options: AskOptions
@@ -72,6 +74,12 @@ class Asker(Submitter):
         """
         given = checked("ask", options)
         callbacks = {name: _marked(given[name]) for name in _CALLBACKS & given.keys()}
+        if on_question := callbacks.pop("on_question", None):
+            given.setdefault("may_ask", True)
+            self._replier = Replier(self.quick, self.settings, on_question)
+            then = callbacks.get("on_stage", ignore)
+            # What it replies may be of another form: that is its caller's mistake, too.
+            callbacks["on_stage"] = _marked(self._replier.before(then))
         try:
             return self._ask(prompt, agent, schema, given | callbacks)
         except BridgeError:
@@ -163,6 +171,8 @@ class Asker(Submitter):
             on_progress=given.get("on_progress", ignore),
         )
         request_id, is_new = submitted.request_id, submitted.is_new
+        if self._replier:
+            self._replier.ids.add(request_id)
         left_s = max(0.0, deadline_s - self.store.clock.monotonic_s())
         timeout_s = request.timeout / 1000
         try:

@@ -218,7 +218,7 @@ class Bridge(Project):
         none, `parsed` is an `AgentOutput` if that was asked for, and decoded JSON
         otherwise; either way it was checked. `timeout_s` is 120 by default; `on_stage`
         is called with the stage of a request, `on_progress` with what it waits for
-        before its next try.
+        before its next try, `on_question` with what its agent asks (see `AskOptions`).
 
         Raises:
             UnknownRequest: there is no such request.
@@ -234,15 +234,26 @@ class Bridge(Project):
         timeout_s = given.get("timeout_s", DEFAULT_TIMEOUT_S)
         if schema is not None:
             schema_of(schema)
+        on_stage, replier = given.get("on_stage", ignore), None
+        if on_question := given.get("on_question"):
+            from bridge.api.questions import Replier
+
+            replier = Replier(self.quick, self.settings, on_question)
+            on_stage = replier.before(on_stage)
         waiter = Waiter(
             self.quick,
-            on_stage=given.get("on_stage", ignore),
+            on_stage=on_stage,
             on_progress=given.get("on_progress", ignore),
         )
         if isinstance(request, Iterable) and not isinstance(request, str | bytes):
             ids = {self._known(each) for each in request}
+            if replier:
+                replier.ids = ids
             return waiter.many(ids, schema, timeout_s)
-        response = waiter.one(self._known(request), timeout_s)
+        request_id = self._known(request)
+        if replier:
+            replier.ids.add(request_id)
+        response = waiter.one(request_id, timeout_s)
         return result_or_raise(response, schema)
 
     def run(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.api.hosts import near_budgets, waits_for
-from bridge.protocol.contract import full_prompt
+from bridge.protocol.contract import prompt_for
 from bridge.protocol.ids import check_id
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
@@ -122,7 +122,7 @@ def _messages_to(
     if request is None or claim is None:
         return ()
     if claim.route == "host":
-        words = full_prompt(request.spoken, request.answer_schema)
+        words = prompt_for(request)
         return (("user", words),) if claim.launched_at is not None else ()
     if claim.route == "claude":
         from bridge.claude_cli.command import prompt_of

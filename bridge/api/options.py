@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bridge.engine.run import Policy
     from bridge.engine.view import RunView
     from bridge.protocol.outcome import Progress
+    from bridge.protocol.question import Question
     from bridge.validation.escalation import EscalateTo
 
 
@@ -63,6 +64,8 @@ class RequestOptions(TypedDict, total=False):
             pass; by default the definition's, or 2.
         wait_quota: whether a usage limit is waited for, until the deadline, by default;
             or ends the request at once.
+        may_ask: True lets the agent end with a question to who asks; otherwise its
+            definition says (`allow_questions`).
     """
 
     timeout_s: float | timedelta | None
@@ -83,6 +86,7 @@ class RequestOptions(TypedDict, total=False):
     answer_to_host: bool
     max_attempts: int | None
     wait_quota: bool | None
+    may_ask: bool | None
 
 
 class SubmitOptions(RequestOptions, total=False):
@@ -108,6 +112,8 @@ class AskOptions(RequestOptions, total=False):
         on_stage: called as the request moves from stage to stage.
         on_progress: receives the progress of what this process serves, and in its
             `waits` what a request waits for before its next try.
+        on_question: gets the question of an agent and returns the reply, or None to
+            leave it to others. With it the agent may ask, unless `may_ask` is given.
     """
 
     fallback: OwnRoute | None
@@ -115,6 +121,7 @@ class AskOptions(RequestOptions, total=False):
     cached: bool
     on_stage: Callable[[Stage], None]
     on_progress: Callable[[Progress], None]
+    on_question: Callable[[Question], Any]
 
 
 class WaitOptions(TypedDict, total=False):
@@ -123,6 +130,7 @@ class WaitOptions(TypedDict, total=False):
     timeout_s: float | timedelta
     on_stage: Callable[[Stage], None]
     on_progress: Callable[[Progress], None]
+    on_question: Callable[[Question], Any]
 
 
 class RunOptions(TypedDict, total=False):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bridge.api.variables import Variables
     from bridge.api.watching import Watched
     from bridge.metrics.cells import Dimension, Metrics
+    from bridge.protocol.question import Question
     from bridge.store.prune import Pruned
     from bridge.tasks.tasks import Tasks
     from bridge.tracing.spans import Span
@@ -112,6 +113,25 @@ class Project:
         result = respond(self.store, self.status(request), words)
         go_on_after(self.quick, self.settings, request)
         return result
+
+    def questions(self) -> list[Question]:
+        """What agents ask, and nobody has replied to, the oldest first."""
+        return self.store.open_questions() if self.store.exists() else []
+
+    def reply(self, request: str, value: Any, *, number: int | None = None) -> None:
+        """Reply to what the agent of a request asks: it goes on with that.
+
+        `value` is of the question's `form`; `number` says which question is meant, by
+        default the one that is open. The first reply counts. Durable on return.
+
+        Raises:
+            UnknownRequest: there is no such request.
+            InvalidRequest: its agent asks nothing, somebody was quicker (then this one
+                is kept as evidence), or the value is of another form.
+        """
+        from bridge.api.questions import reply
+
+        reply(self.store, self.settings, request, value, number=number)
 
     def spans(self, *, since_s: float | None = None) -> tuple[Span, ...]:
         """What has ended, as spans: of the last `since_s` seconds, or all on record.

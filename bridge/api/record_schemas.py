@@ -11,6 +11,7 @@ from bridge.engine.results import ResultRecord
 from bridge.errors import InvalidRequest
 from bridge.policy.step_record import StepRecord
 from bridge.protocol.agent_output import ANSWER_SCHEMA, AgentOutput
+from bridge.protocol.question import Question
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.value import Value
@@ -30,6 +31,7 @@ _MODELS: dict[str, type[Value] | None] = {
     "session": Session,
     "agent-run": AgentRun,
     "idle-agent": IdleAgent,
+    "question": Question,
     "callers": Callers,
     "task": TaskRecord,
 }

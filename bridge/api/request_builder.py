@@ -21,6 +21,7 @@ from bridge.protocol.ids import (
     is_id,
     new_request_id,
 )
+from bridge.protocol.question import KEY
 from bridge.protocol.record import first_problem
 from bridge.protocol.request import Node, Request
 from bridge.protocol.trace_context import find_context
@@ -110,9 +111,7 @@ def draft(
     if request_id is not None:
         check_id(request_id)
     priority = fields.get("priority", "normal")
-    if priority not in PRIORITIES:
-        expected = ", ".join(PRIORITIES)
-        raise InvalidRequest(f"priority {priority!r}: expected one of {expected}")
+    _check_fields(priority, fields)
     try:
         request = Request(
             request_id=request_id or new_request_id(now_us, priority),
@@ -143,6 +142,18 @@ def draft(
     )
 
 
+def _check_fields(priority: str, fields: Mapping[str, Any]) -> None:
+    """Refuse what is no priority, and a schema whose answers could be questions."""
+    if priority not in PRIORITIES:
+        expected = ", ".join(PRIORITIES)
+        raise InvalidRequest(f"priority {priority!r}: expected one of {expected}")
+    if fields.get("may_ask") and KEY in str(fields.get("answer_schema")):
+        raise InvalidRequest(
+            f"the schema names {KEY!r}, by which an agent that may ask asks; choose "
+            "another name"
+        )
+
+
 def _given(options: Mapping[str, Any], project: Path) -> dict[str, Any]:
     """The fields of a request that options set as they are, or nearly."""
     fields = {
@@ -159,6 +170,8 @@ def _given(options: Mapping[str, Any], project: Path) -> dict[str, Any]:
     if (change := options.get("change")) is not None:
         fields["context"] = change.as_context()
     fields["node"] = _node(options.get("node"), project)
+    # Where the caller does not let the agent ask, its definition says.
+    fields["may_ask"] = options.get("may_ask") or None
     return fields
 
 

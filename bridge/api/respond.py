@@ -29,7 +29,8 @@ def respond(store: Store, found: Found, words: str) -> Result[Any]:
     check(words=words)
     request = _open_request(found)
     now_ms = store.now_ms()
-    verdict = judge(request, words, now_ms=now_ms)
+    # A person who does not know asks the asker in another way.
+    verdict = judge(request.with_(may_ask=False), words, now_ms=now_ms)
     if not verdict.is_valid:
         complaint = _complaint(request, verdict)
         raise InvalidRequest(

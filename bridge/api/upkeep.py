@@ -15,6 +15,7 @@ from bridge.errors import StateUnavailable, StateVanished
 from bridge.host.wake_problems import complaint
 from bridge.protocol.ids import RequestId
 from bridge.protocol.outcome import Progress
+from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Stage, Status, ignore
@@ -74,6 +75,8 @@ def stage_of(store: Store, found: Found | None) -> Stage:
     request = found.request if found else None
     if found is None or request is None:
         return Stage.WAITING
+    if request.asks is not None:
+        return Stage.ASKING
     if request.is_paused(store.now_ms()):
         return Stage.PAUSED
     waits_for_host = found.status is Status.PENDING and request.route == "host"
@@ -89,6 +92,8 @@ def complaint_of(store: Store, request: Request | None, stage: Stage) -> str:
         from bridge.protocol.retries import late_words
 
         return late_words(request, store.now_ms())
+    if request is not None and request.asks is not None:
+        return asks_words(request.asks)
     if request is None or request.route != "host" or stage is not Stage.WAITING:
         return ""
     able = eligible_hosts(store, request)
@@ -201,6 +206,11 @@ class Tender:
         if self._store.now_ms() >= request.deadline_ms:
             late = late_response(self._store, request, stage_of(self._store, found))
             self._store.publish(late, source="waiter")
+        elif request.asks is not None:
+            # By the file, since no call of ours has taken it over.
+            replied = self._store.take_reply(request.request_id)
+            if replied is not None and replied.asks is None:
+                self._wake(replied)
         elif request.is_paused(self._store.now_ms()):
             self._paused.add(request.request_id)
         elif request.request_id in self._paused:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +18,19 @@ from bridge.claude_cli.command import (
     structured_schema,
     wanted_model,
 )
-from bridge.claude_cli.printed_result import read_output
+from bridge.claude_cli.printed_result import read_output, session_in
 from bridge.host.definition_in_session import limits_of
 from bridge.policy.permissions import names_options
 from bridge.policy.tool_names import on_host
 from bridge.process import run
+from bridge.protocol.contract import full_prompt
+from bridge.protocol.judge import judge
 from bridge.protocol.names import is_client_model
 from bridge.protocol.outcome import Control, Outcome, Progress
+from bridge.protocol.question import KEY, Asked, told
 from bridge.protocol.request import Request
 from bridge.protocol.trace_context import variables_of
+from bridge.protocol.usage import Usage
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -77,7 +82,8 @@ class ClaudeExecutor:
         notes = (doubt, _idle(definition) if definition else None)
         # The only progress: the client prints everything else at its end.
         control.on_progress(Progress(note="\n".join(filter(None, notes)) or None))
-        command = command_line(
+        command = partial(
+            command_line,
             self.program,
             request,
             definition,
@@ -87,6 +93,28 @@ class ClaudeExecutor:
         )
         steps = rules.begin_steps(request)
         prompt = "\n\n".join(filter(None, (prompt_of(request, definition), steps)))
+        outcome, session = self._run(command(), prompt, request, control, rules)
+        while asked := _question_in(request, outcome):
+            if not session or (exchange := control.ask(asked)) is None:
+                break
+            request = request.with_(exchanges=(*request.exchanges, exchange))
+            said = told(exchange, is_last=not request.may_still_ask)
+            may_ask = request.may_still_ask
+            prompt = full_prompt(said, request.answer_schema, may_ask=may_ask)
+            again = command(resumes=session)
+            later, session = self._run(again, prompt, request, control, rules)
+            outcome = _after(outcome, later)
+        return outcome
+
+    def _run(
+        self,
+        command: list[str],
+        prompt: str,
+        request: Request,
+        control: Control,
+        rules: AgentRules,
+    ) -> tuple[Outcome, str]:
+        """One run of the client, and the id of its session."""
         began_ms = rules.store.now_ms()
         output = run.WholeOutput(MAX_OUTPUT_BYTES)
         ended = run.run(
@@ -100,15 +128,15 @@ class ClaudeExecutor:
         )
         said = output.data.decode("utf-8", "replace")
         if ended.how == "deadline":
-            return Outcome(said, "timeout", "claude -p was still at work")
+            return Outcome(said, "timeout", "claude -p was still at work"), ""
         if ended.how == "stopped":
-            return Outcome(said, "agent_stopped", "claude -p was stopped")
+            return Outcome(said, "agent_stopped", "claude -p was stopped"), ""
         if ended.how == "too much output":
             detail = f"claude -p printed more than {MAX_OUTPUT_BYTES:,} bytes"
-            return Outcome(code="agent_error", detail=detail)
+            return Outcome(code="agent_error", detail=detail), ""
         if ended.exit_code == _NOT_STARTED and not output.data:
             detail = f"claude -p could not be started: {ended.stderr}"
-            return Outcome(code="agent_error", detail=detail)
+            return Outcome(code="agent_error", detail=detail), ""
         is_structured = structured_schema(request) is not None
         outcome = read_output(
             bytes(output.data),
@@ -119,7 +147,26 @@ class ClaudeExecutor:
             folder=str(rules.store.place.project),
             began_ms=began_ms,
         )
-        return replace(outcome, degraded=_is_degraded(request, outcome.model))
+        outcome = replace(outcome, degraded=_is_degraded(request, outcome.model))
+        return outcome, session_in(bytes(output.data))
+
+
+def _question_in(request: Request, outcome: Outcome) -> Asked | None:
+    """What the agent asks that has ended so, if it may."""
+    is_one = outcome.code is None and request.may_still_ask and KEY in outcome.words
+    return judge(request, outcome.words).question if is_one else None
+
+
+def _after(before: Outcome, later: Outcome) -> Outcome:
+    """How an agent ended that has gone on, with what it did and took before."""
+    calls = (*(before.calls or ()), *(later.calls or ()))
+    known = before.calls is not None and later.calls is not None
+    usage = before.told_usage, later.told_usage
+    return replace(
+        later,
+        calls=calls if known else None,
+        told_usage=sum(filter(None, usage), Usage()) if any(usage) else None,
+    )
 
 
 def hook_of(rules: AgentRules, definition: Definition | None) -> list[str]:

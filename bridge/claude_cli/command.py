@@ -62,12 +62,13 @@ def command_line(
     hook: Sequence[str] = (),
     server: Mapping[str, Any] | None = None,
     is_trusted: bool = True,
+    resumes: str = "",
 ) -> list[str]:
     """The program and its arguments.
 
     `hook` is the command of our hook, `server` how the client starts our MCP server, if
     the definition has tools of it; `is_trusted` is whether the folder's own files are
-    used.
+    used. `resumes` is the session of the agent that goes on, if it does.
     """
     command = [program, "-p", "--output-format", "json", "--verbose"]
     command += ["--permission-mode", "dontAsk"]
@@ -91,6 +92,8 @@ def command_line(
         command += _of_definition(definition, settings)
     elif request.agent_type != GENERAL:
         command += ["--agent", request.agent_type]
+    if resumes:
+        command += ["--resume", resumes]
     if settings:
         command += ["--settings", orjson.dumps(settings).decode()]
     return command
@@ -107,7 +110,8 @@ def prompt_of(request: Request, definition: Definition | None = None) -> str:
     if note:
         asked = f"{asked}\n\n{note}"
     if structured_schema(request) is None:
-        return full_prompt(asked, request.answer_schema)
+        may_ask = request.is_told_to_ask
+        return full_prompt(asked, request.answer_schema, may_ask=may_ask)
     if request.answer_schema is None:
         return f"{asked}\n\n{OUTPUT_NOTES}"
     return asked
@@ -119,6 +123,9 @@ def structured_schema(request: Request) -> dict[str, Any] | None:
     The answer becomes the input of a tool, which is an object. The client knows JSON
     Schema draft 7, and refuses one that names another.
     """
+    if request.may_ask:
+        # The tool would take no question.
+        return None
     schema = dict(answer_schema(request.answer_schema))
     schema.pop("$schema", None)
     if schema.get("type") != "object" or _COMBINED & schema.keys():

@@ -15,6 +15,7 @@ from typing import Any
 from bridge.freshness.looks import Look, look_of
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.failure_codes import FailureCode
+from bridge.protocol.ids import is_id
 from bridge.protocol.outcome import Outcome
 from bridge.protocol.usage import Usage, count_in
 
@@ -98,6 +99,15 @@ def read_output(
         result["structured_output"], ensure_ascii=False, separators=(",", ":")
     )
     return outcome(answer)
+
+
+def session_in(stdout: bytes) -> str:
+    """The id of the session that the client ran; empty if it does not tell."""
+    for event in reversed(_events(stdout)):
+        session = event.get("session_id")
+        if isinstance(session, str) and is_id(session):
+            return session
+    return ""
 
 
 def _events(stdout: bytes) -> list[Json]:

@@ -94,6 +94,7 @@ def command(options: Namespace) -> int:
     from bridge.cli.inputs import agent_and_prompt, hint_of_quotes, question
     from bridge.cli.output import say
     from bridge.cli.progress import Progress
+    from bridge.cli.question_prompt import QuestionPrompt
 
     bridge = Bridge(settings, Path())
     agent, prompt = agent_and_prompt(bridge, options)
@@ -109,6 +110,7 @@ def command(options: Namespace) -> int:
                 agent,
                 on_stage=interrupts.before(progress),
                 on_progress=progress.follow,
+                on_question=QuestionPrompt(bridge, progress),
                 **given,
             )
 

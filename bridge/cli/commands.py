@@ -7,6 +7,8 @@ GROUPS = {
         "wait": "Wait for requests, and print each as it ends.",
         "cancel": "Cancel requests; a running agent is stopped.",
         "respond": "Answer a request by hand.",
+        "questions": "What agents ask, and wait for.",
+        "reply": "Reply to what an agent asks.",
         "approve": "Say yes to requests that wait for you.",
     },
     "Follow": {

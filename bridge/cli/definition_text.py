@@ -120,6 +120,7 @@ def _facts(loaded: Loaded, definition: Definition) -> list[tuple[str, str]]:
         "priority": definition.priority,
         "tries": definition.max_attempts,
         "evidence": "must be verified" if definition.require_verified_evidence else "",
+        "asks back": "it may" if definition.allow_questions else "",
     }
     facts = [(name, str(value)) for name, value in named.items() if value]
     facts += [("granted", _grant(text)) for text in definition.allow]

@@ -217,6 +217,12 @@ QUESTION = (
         "the session's own.",
     ),
     SESSION,
+    switch(
+        "--may-ask",
+        heading=WHO,
+        help="The agent may end with a question to you: on a terminal it is asked "
+        "there, and `hostbridge reply` replies. Otherwise its definition says.",
+    ),
     option(
         "--continue",
         dest="continues",

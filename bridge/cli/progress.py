@@ -9,12 +9,16 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from bridge.cli.output import complain
 from bridge.protocol.status import Stage
 
 if TYPE_CHECKING:
+    from rich.status import Status
+
     from bridge.protocol.outcome import Progress as Work
 
 _AT_ONCE_S = 0.4
@@ -38,6 +42,8 @@ class Progress:
         self._began_s = time.monotonic()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+        self._drawing = threading.Lock()
+        self._line: Status | None = None
 
     def __call__(self, stage: Stage) -> None:
         """Note the stage."""
@@ -67,14 +73,29 @@ class Progress:
         if self._note:
             complain(self._note)
 
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Take the line off the terminal for the block: somebody is asked there."""
+        with self._drawing:
+            if self._line:
+                self._line.stop()
+            yield
+
     def _show(self) -> None:
         if self._over.wait(_AT_ONCE_S):
             return
         from rich.console import Console
 
-        with Console(stderr=True, highlight=False).status(self._words()) as line:
-            while not self._over.wait(_REFRESH_S):
-                line.update(self._words())
+        line = Console(stderr=True, highlight=False).status(self._words())
+        try:
+            while not self._over.is_set():
+                with self._drawing:
+                    self._line = line
+                    line.start()
+                    line.update(self._words())
+                self._over.wait(_REFRESH_S)
+        finally:
+            line.stop()
 
     def _words(self) -> str:
         elapsed_s = time.monotonic() - self._began_s

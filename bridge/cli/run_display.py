@@ -49,7 +49,7 @@ class Display(AbstractContextManager["Display"]):
         """Show how far it is, and take the answer to a checkpoint."""
         self.run = seen.run["run"]
         waiting = next(seen.checkpoints(), None)
-        if waiting is not None and _is_foreground() and self._may_answer():
+        if waiting is not None and is_foreground() and self._may_answer():
             self._ask(seen, waiting)
             return
         self._asked = None
@@ -124,7 +124,7 @@ class Display(AbstractContextManager["Display"]):
                 complain(exc.what)
 
 
-def _is_foreground() -> bool:
+def is_foreground() -> bool:
     """Whether somebody can answer here; the shell reads what is typed to its jobs."""
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()

@@ -34,6 +34,9 @@ _SAID = {
     "rule": "{why}",
     "usage": "its end told what it took",
     "refused": "refused: {call}: {why}",
+    "asks": "the agent asks question {question}",
+    "replied": "replied to question {question} ({by})",
+    "reply refused": "what lay there is no reply to question {question}: {why}",
 }
 _OUTCOMES: dict[bool | None, tuple[str, Style]] = {
     None: ("running", "yellow"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bridge.api.result import result_of
 from bridge.cli.answer_text import answer_text
 from bridge.cli.output import ago, counted, json_text, span, usage_text
+from bridge.cli.question_prompt import question_lines
 from bridge.cli.screen import Line, Styled, styled_as, wrapped
 from bridge.cli.show_history import (
     call_lines,
@@ -28,6 +29,7 @@ from bridge.protocol.retries import pause_words
 from bridge.protocol.status import Status
 from bridge.protocol.wording import seconds
 from bridge.store.host_process import Liveness, liveness
+from bridge.store.questions import question_of
 
 if TYPE_CHECKING:
     from bridge.api.history import Story
@@ -86,6 +88,7 @@ class StoryScreen:
             yield from self._asked(request)
             yield from self._served(request, response)
             yield from self._matter(request)
+            yield from self._questions(request)
         if self._why_waiting is not None:
             why, ways, _ = self._why_waiting
             yield from self._section("why it waits", self._whole(f"{why}: {ways[0]}"))
@@ -187,7 +190,7 @@ class StoryScreen:
             yield from self._fact("served by", pid)
         if claim.agent_id:
             yield from self._fact("agent id", claim.agent_id)
-        if claim.continued is not None:
+        if claim.continued is not None and not request.goes_on:
             first, question = claim.continued.first, claim.continued.question
             yield from self._fact("continued", f"{first} (question {question})")
         if claim.corrections:
@@ -237,6 +240,22 @@ class StoryScreen:
         if request.answer_schema is not None:
             schema = json_text(request.answer_schema, pretty=True)
             yield from self._section("schema", self._words(schema))
+
+    def _questions(self, request: Request) -> Iterator[Line]:
+        """What its agents asked, the replies, and what waits for one."""
+        for number, each in enumerate(request.exchanges, 1):
+            yield from self._section(f"question {number}", self._words(each.words))
+            reply = json_text(each.reply)
+            yield from self._section("its reply", self._words(reply))
+        question = question_of(request)
+        if question is None:
+            return
+        title = f"question {question.number}, without a reply"
+        lines = [*map(str, question_lines(question))]
+        yield from self._section(title, lines)
+        if self._story.response is None:
+            cure = f"hostbridge reply {request.request_id} VALUE"
+            yield from self._section("to reply", self._whole(cure))
 
     def _answer(self, response: Response) -> Iterator[Line]:
         """The agent's words only where they are not the answer itself."""

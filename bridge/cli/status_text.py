@@ -50,6 +50,7 @@ _COLOURS: dict[str, Style] = {
     "offered": "cyan",
     "waiting": "cyan",
     "paused": "yellow",
+    "asking": "yellow",
 }
 
 
@@ -188,7 +189,8 @@ def request_stage(request: LiveRequest, *more: str) -> Styled:
     if request.is_abandoned:
         notes.append("its process is gone")
     waits = request.waits
-    pause = f": {waits.what}" if waits and waits.kind == "pause" else ""
+    is_told = waits is not None and waits.kind in ("pause", "reply")
+    pause = f": {waits.what}" if waits and is_told else ""
     more_words = f" ({', '.join(notes)})" if notes else ""
     return _status(request.stage.words, pause + more_words)
 

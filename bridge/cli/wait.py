@@ -1,6 +1,7 @@
 """Wait for requests, and print a line for each as it ends.
 
-Ctrl-C leaves the requests as they are: they go on. With --text, only the answers are
+On a terminal it asks you what an agent asks that may. Ctrl-C leaves the requests as
+they are: they go on. With --text, only the answers are
 printed. Exit codes: 0 all answered with success; if some
 failed in the same way, the code that `ask` would exit with (4 nobody could take
 it, 5 deadline, 7 degraded, 1 most others); 1 if they failed in different ways.
@@ -19,6 +20,7 @@ from bridge.cli.interrupts import Interrupts
 from bridge.cli.options import ACCEPT_DEGRADED, ALL, AS_JSON, AS_TEXT, IDS, timeout
 from bridge.cli.output import record, say, say_result
 from bridge.cli.progress import Progress
+from bridge.cli.question_prompt import QuestionPrompt
 from bridge.cli.which_request import chosen
 from bridge.protocol.response import Response
 
@@ -52,6 +54,7 @@ def command(options: Namespace) -> int:
                 timeout_s=timeout_s,
                 on_stage=on_stage,
                 on_progress=progress.follow,
+                on_question=QuestionPrompt(bridge, progress, timeout_s=timeout_s),
             ):
                 del left[result.request_id]
                 if not options.as_text:

@@ -18,6 +18,7 @@ from bridge.host.wake_problems import (
     find_wake_problem,
 )
 from bridge.protocol.ids import RequestId
+from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request, Uptime
 from bridge.store.clock import uptime
 from bridge.store.host_process import Liveness, liveness
@@ -131,6 +132,12 @@ def why_waiting(request: Request, queue: Queue) -> Finding:
     """The first reason that keeps a request from being taken."""
     if queue.now_ms >= request.deadline_ms:
         return OVERDUE
+    if request.asks is not None:
+        return warning(
+            "waiting for a reply",
+            f"its agent asks: {asks_words(request.asks)}",
+            f"hostbridge reply {request.request_id}",
+        )
     if request.is_paused(queue.now_ms):
         return ok("waiting for the time of its next try")
     if queue.off.is_everything:

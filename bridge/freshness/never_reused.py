@@ -56,7 +56,15 @@ NEVER = (
     Never(
         "conversation",
         "its agent knew an earlier conversation",
-        lambda g: bool(g.response.continued or g.request.continues),
+        lambda g: bool(
+            g.response.continued or g.request.continues or g.request.context_from
+        ),
+        is_doubt=True,
+    ),
+    Never(
+        "replied",
+        "its agent asked, and somebody replied",
+        lambda g: bool(g.request.exchanges),
         is_doubt=True,
     ),
     Never(

@@ -14,6 +14,7 @@ from bridge.protocol.response import Route
 _FIELDS = (
     "agent_type", "model", "prompt", "arguments", "variables", "context",
     "answer_schema", "session", "task_id", "workflow", "folder", "continues",
+    "context_from",
 )  # fmt: skip
 
 

@@ -10,21 +10,24 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateUnavailable
-from bridge.host import agent_usage, transcript
+from bridge.host import agent_usage, asking, transcript
 from bridge.host.answer_reads import keep_reads
 from bridge.host.context import HookContext
 from bridge.host.offers import end_try, look_soon
 from bridge.host.output import one_line
 from bridge.process.time_limit import TooSlow, within
-from bridge.protocol.contract import full_prompt, prompt_digest
+from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.names import MODEL_NAMES
+from bridge.protocol.question import KEY, Asked, asks_words, blocked_by
 from bridge.protocol.request import Claim, Request
 from bridge.protocol.response import Response, answered, failed
+from bridge.protocol.usage import Usage
 from bridge.store import idle_agents, subagent_runs, tool_calls
 from bridge.store.charges import note_in_run
+from bridge.store.live_runs import run_of
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
@@ -70,7 +73,7 @@ def take_words(
             _keep_late(hook, run, words, source, why)
         subagent_runs.end(hook.store, run)
         return None
-    asked = full_prompt(request.spoken, request.answer_schema)
+    asked = prompt_for(request)
     if run.prompt_sha256 not in ("", prompt_digest(asked)):
         # A pruned id may be used again.
         _keep_late(hook, run, words, source, "the agent was asked something else")
@@ -83,7 +86,22 @@ def take_words(
     if ahead is not None and ahead.is_interim:
         _keep_late(hook, run, words, source, INTERIM)
         return ahead.reports or None
+    return _decided(hook, run, request, words, source=source, ahead=ahead)
+
+
+def _decided(
+    hook: HookContext,
+    run: AgentRun,
+    request: Request,
+    words: str,
+    *,
+    source: str,
+    ahead: Ahead | None,
+) -> str | None:
+    """What becomes of the words that an agent ends with; returns as `take_words`."""
     verdict = _judged(hook, run, request, words)
+    if verdict.question is not None and _serves(run, request):
+        return _ask(hook, run, verdict.question, words, source, ahead)
     if verdict.is_valid:
         _publish(hook, run, request, words, verdict, source)
         return None
@@ -94,6 +112,56 @@ def take_words(
     code = verdict.code or "no_json"
     fail(hook, run, code, words=words, source=source, detail=verdict.detail)
     return None
+
+
+def _ask(
+    hook: HookContext,
+    run: AgentRun,
+    question: Asked,
+    words: str,
+    source: str,
+    ahead: Ahead | None,
+) -> str | None:
+    """The agent asks: write that down, and tell it the reply if that comes soon.
+
+    Otherwise it may end: the request waits for the reply, and the agent goes on then.
+    """
+    is_over = ahead is None
+    found = hook.store.find_unfinished(RequestId(run.request_id))
+    if found is not None and run_of(hook.store.place, run.request_id):
+        # A run asks its person, as for any agent that is blocked by a question.
+        verdict = Verdict(blocked_by(question), "agent_blocked", question.words)
+        _publish(hook, run, found, words, verdict, source)
+        return None
+    request = asking.write_down(hook, run, question, is_over=is_over)
+    if request is None:
+        _keep_late(hook, run, words, source, "a question, but nobody waits for it")
+        subagent_runs.end(hook.store, run)
+        return None
+    told = None if is_over else asking.hold(hook, request)
+    if told is None:
+        let_wait(hook, run)
+    return told
+
+
+def let_wait(hook: HookContext, run: AgentRun) -> None:
+    """An agent that has asked is over; its request waits for the reply, with no slot.
+
+    First the agent is free: whoever has the reply may have it go on at once.
+    """
+    request = hook.store.find_unfinished(RequestId(run.request_id))
+    if request is None or not _serves(run, request):
+        subagent_runs.end(hook.store, run)
+        return
+    taken = agent_usage.taken_by(hook.event, run)
+    took = _together(request.took, taken and taken.total)
+    if not (hook.session.one_shot or request.is_temporary):
+        _note_idle(hook, run, request, asks=True)
+    subagent_runs.end(hook.store, run, tokens=taken.own.tokens if taken else 0)
+    hook.store.give_back(
+        RequestId(run.request_id), run.host, lambda held: held.with_(took=took)
+    )
+    look_soon(hook)
 
 
 def _may_correct(hook: HookContext, run: AgentRun, request: Request) -> bool:
@@ -119,7 +187,7 @@ def take_last_words(
 
 def _judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Verdict:
     """Judge the answer; one that cannot be checked in time is invalid."""
-    if request.answer_schema is not None:
+    if request.answer_schema is not None or (request.may_ask and KEY in words):
         # Before the time limit: an interrupted import leaves half a module.
         import bridge.protocol.json_schema  # noqa: F401
 
@@ -172,11 +240,15 @@ def _said_now(
     continued = request.claim.continued if request.claim else None
     if continued is None or not run.continued_from or source == "SubagentHandback":
         return words
-    before = hook.store.find(RequestId(continued.after))
-    response = before.response if before else None
-    if response is None or response.raw_output != words:
+    if request.goes_on:
+        repeats = asking.is_repeated(request, words)
+    else:
+        before = hook.store.find(RequestId(continued.after))
+        response = before.response if before else None
+        repeats = response is not None and response.raw_output == words
+    if not repeats:
         return words
-    asked = full_prompt(request.spoken, request.answer_schema)
+    asked = prompt_for(request)
     has_spoken = transcript.has_spoken_since(
         hook.event, run.agent_id, asked, patience_s=transcript.WRITTEN_S
     )
@@ -238,10 +310,12 @@ def _publish(
         # First: whoever reads the answer may ask on at once.
         _note_idle(hook, run, request)
     keep_reads(hook, run, request, response)
-    _close(hook, run, response, source)
+    _close(hook, run, request, response, source)
 
 
-def _note_idle(hook: HookContext, run: AgentRun, request: Request) -> None:
+def _note_idle(
+    hook: HookContext, run: AgentRun, request: Request, *, asks: bool = False
+) -> None:
     """Its agent may be asked again; without that note, a new one is."""
     session = hook.session.session_id
     if run.agent_id and run.session == session:
@@ -249,7 +323,9 @@ def _note_idle(hook: HookContext, run: AgentRun, request: Request) -> None:
         with suppress(StateUnavailable), hook.store.state() as state:
             idle_agents.note(
                 state,
-                idle_agents.make(state, request, run.agent_id, session, project),
+                idle_agents.make(
+                    state, request, run.agent_id, session, project, asks=asks
+                ),
             )
 
 
@@ -279,7 +355,7 @@ def fail(
         return
     message = explain(code, detail)
     response = failed(request, code, message, now_ms=hook.now_ms(), raw=words)
-    response, tokens = _with_usage(hook, run, response)
+    response, tokens = _with_usage(hook, run, request, response)
     with suppress(StateUnavailable), hook.store.state() as state:
         idle_agents.forget(state, run.agent_id if run.continued_from else "")
     if is_final or request.continues is not None:
@@ -290,26 +366,34 @@ def fail(
     _free(hook, run, tokens)
 
 
-def _close(hook: HookContext, run: AgentRun, response: Response, source: str) -> None:
+def _close(
+    hook: HookContext, run: AgentRun, request: Request, response: Response, source: str
+) -> None:
     """Publish, and free the slot."""
-    response, tokens = _with_usage(hook, run, response)
+    response, tokens = _with_usage(hook, run, request, response)
     hook.store.publish(response, source=source)
     _free(hook, run, tokens)
 
 
 def _with_usage(
-    hook: HookContext, run: AgentRun, response: Response
+    hook: HookContext, run: AgentRun, request: Request, response: Response
 ) -> tuple[Response, int]:
-    """The response with what the agent took, and its own tokens.
+    """The response with what its agents took, and this one's own tokens.
 
     They count in its run before the answer leads anywhere.
     """
     taken = agent_usage.taken_by(hook.event, run)
+    usage = _together(request.took, taken and taken.total)
     if taken is None:
-        return response, 0
+        return response.with_(usage=usage), 0
     note_in_run(hook.store, run.request_id, run.tool_use_id, taken.charged)
     model = taken.model or response.model
-    return response.with_(usage=taken.total, model=model), taken.charged
+    return response.with_(usage=usage, model=model), taken.charged
+
+
+def _together(before: Usage | None, now: Usage | None) -> Usage | None:
+    """What was taken in both parts, as far as that is known."""
+    return now if before is None else before if now is None else before + now
 
 
 def _free(hook: HookContext, run: AgentRun, tokens: int) -> None:
@@ -323,6 +407,10 @@ def line_about(hook: HookContext, request_id: str) -> str:
     response = found.response if found else None
     if response is None:
         request = found.request if found else None
+        if request is not None and request.asks is not None:
+            return one_line(
+                f"hostbridge: {request_id} asks: {asks_words(request.asks)}"
+            )
         if request is None or not request.is_paused(hook.now_ms()):
             return ""
         from bridge.protocol.retries import pause_words

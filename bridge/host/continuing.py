@@ -1,12 +1,14 @@
 """Ask an agent that has answered its next question, in the same conversation.
 
-Two ways lead here. A request may continue another one (`ask --continue ID`): then it
+Three ways lead here. A request may continue another one (`ask --continue ID`): then it
 goes to that agent or fails, never silently to one that knows nothing. Or the agent's
 definition says `reuse`: then it goes to an idle agent of the same kind in the session
 that takes it, or to a new one if there is none.
 
 The model is asked to call SendMessage, with the token of the request for its message;
-PreToolUse swaps that for the whole prompt. From then on it is a launch like any other
+PreToolUse swaps that for the whole prompt. An agent that has asked something back goes
+on in the same way with the reply; where it cannot any more, a new one is asked, with
+question and reply. From then on it is a launch like any other
 (`bridge.host.launch`): the run of the agent serves the new request, until it ends.
 
 Source: measured on Claude Code 2.1.330. The client fills in `summary`. PostToolUse
@@ -32,17 +34,28 @@ from bridge.protocol.response import Response, failed
 from bridge.store import Verdict, idle_agents, subagent_runs
 from bridge.store.clock import uptime
 from bridge.store.idle_agents import IdleAgent
+from bridge.store.switch import is_off
 
+# The notice of an end mostly comes at once; without one nobody waits longer.
+_TOLD_WITHIN_MS = 10_000
 _GONE = "the session that holds its agent has ended, was cleared, or has let it go"
 
 
 def is_wanted(request: Request) -> bool:
-    """Whether an agent that has answered may, or must, be asked."""
-    return request.continues is not None or request.reuse is not None
+    """Whether an agent that has answered, or asked, may, or must, be asked."""
+    is_for_one = request.continues is not None or bool(request.exchanges)
+    return is_for_one or request.reuse is not None
 
 
 def verdict(hook: HookContext, request: Request) -> Verdict:
-    """What this session does about a waiting request that continues another one."""
+    """What this session does about a waiting request that is for one agent."""
+    own = _own(hook, request)
+    if own is not None and own.host != hook.session.host:
+        return "pass"
+    if own is not None:
+        return "leave" if _still_ends(hook, own) else "take"
+    if request.continues is None:
+        return "take"
     idle, why = _meant(hook, request)
     if why:
         return _refused(hook, request, why)
@@ -82,8 +95,11 @@ def _joined(hook: HookContext, request: Request) -> Request | None:
             return request
         if request.continues is None:
             return released(hook, request)
+    own = _own(hook, request)
+    if own is not None and (mine := _reserve(hook, own, request)):
+        return mine
     if request.continues is None:
-        return _with_any(hook, request)
+        return _with_any(hook, request) if request.reuse else request
     idle, why = _meant(hook, request)
     if not why and idle is not None:
         mine = _reserve(hook, idle, request)
@@ -118,6 +134,27 @@ def _with_any(hook: HookContext, request: Request) -> Request:
             ):
                 return mine
     return request
+
+
+def _own(hook: HookContext, request: Request) -> IdleAgent | None:
+    """The agent that has asked, and waits to go on; None if there is none any more."""
+    if not request.exchanges:
+        return None
+    with hook.store.state() as state:
+        own = idle_agents.find_after(state, request.request_id)
+        if own is None or idle_agents.is_gone(state, own):
+            return None
+    if own.session in request.declined_by or is_off(hook.store, own.session):
+        return None
+    is_elsewhere = own.host != hook.session.host
+    return own if is_elsewhere or _is_here(hook, own) else None
+
+
+def _still_ends(hook: HookContext, own: IdleAgent) -> bool:
+    """Whether the client has still to tell of the end of an agent that has asked."""
+    run = subagent_runs.find_agent(hook.store, own.agent_id)
+    since = None if run is None else run.ended_at
+    return since is not None and 0 <= hook.now_ms() - since < _TOLD_WITHIN_MS
 
 
 def _idle(hook: HookContext, agent_id: str) -> IdleAgent | None:
@@ -190,7 +227,7 @@ def end(hook: HookContext, request: Request, why: str) -> None:
 def agreed(hook: HookContext, request: Request) -> Request | HookOutput:
     """The request, if this call starts its agent in the way that was offered."""
     is_message = hook.event.tool == MESSAGE
-    if is_wanted(request) and (is_message or request.continues):
+    if is_wanted(request) and (is_message or request.continues or request.exchanges):
         # Called for before it was offered; or the hook that offered it was killed.
         again = _joined(hook, request)
         if again is None:

@@ -28,7 +28,7 @@ from bridge.host.handover import note_wait
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.output import HookOutput, allow, deny, one_line
 from bridge.host.pins import Pins
-from bridge.protocol.contract import full_prompt, prompt_digest
+from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.failure_codes import code_of
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.names import CARRIER, CLIENT_MODELS
@@ -76,7 +76,7 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         launched_at=now_ms,
         answer_by=answer_by,
         answer_at=max(0, int(monotonic_s() * 1000) + answer_by - now_ms),
-        prompt_sha256=prompt_digest(full_prompt(request.spoken, request.answer_schema)),
+        prompt_sha256=prompt_digest(prompt_for(request)),
         answer_to_host=request.answer_to_host,
         folder=ready.folder,
         parent=hook.event.agent_id,
@@ -302,13 +302,13 @@ def _rewrite(hook: HookContext, request: Request) -> HookOutput:
         message = {
             "to": continued.agent_id,
             "summary": request_tokens.describe(request.request_id, who),
-            "message": full_prompt(request.spoken, request.answer_schema),
+            "message": prompt_for(request),
         }
         asked = f"hostbridge: {who} asks {request.agent_type} again"
         return allow(message, asked)
     tool_input: dict[str, Any] = {
         "description": request_tokens.describe(request.request_id, who),
-        "prompt": full_prompt(request.spoken, request.answer_schema),
+        "prompt": prompt_for(request),
         "subagent_type": subagent_type(request),
     }
     if request.model in CLIENT_MODELS:

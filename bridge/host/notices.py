@@ -10,7 +10,7 @@ Source: measured on Claude Code 2.1.330.
 import re
 from dataclasses import dataclass
 
-from bridge.host import agent_usage, runs
+from bridge.host import agent_usage, asking, runs
 from bridge.host.call_notes import name_of
 from bridge.host.capture import fail, line_about, take_last_words
 from bridge.host.context import HookContext
@@ -124,7 +124,8 @@ def take_notice(hook: HookContext, notice: Notice) -> HookOutput | None:
         subagent_runs.drop(hook.store, run)
         # It may be asked again from now on.
         look_soon(hook)
-    if not is_told and (run.answer_to_host or hook.session.one_shot):
+    is_for_host = run.answer_to_host and not asking.waits(hook, run.request_id)
+    if not is_told and (is_for_host or hook.session.one_shot):
         return SILENT
     return swallow(line_about(hook, run.request_id))
 

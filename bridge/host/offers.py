@@ -154,7 +154,8 @@ def _for_here(hook: HookContext, request: Request) -> Verdict:
         from bridge.host import forks
 
         return forks.verdict(hook, request)
-    return "take" if request.continues is None else verdict(hook, request)
+    is_for_one = request.continues is not None or request.exchanges
+    return verdict(hook, request) if is_for_one else "take"
 
 
 def _repeat(hook: HookContext, *, at_once: bool) -> list[Request]:

@@ -4,7 +4,7 @@ SubagentStop has the agent's last message. In auto mode the answer comes through
 tool SubagentHandback instead, before the agent stops.
 """
 
-from bridge.host import agent_usage, interim
+from bridge.host import agent_usage, asking, interim
 from bridge.host.capture import RECEIPT, take_words
 from bridge.host.context import HookContext
 from bridge.host.output import MAX_CONTEXT, SILENT, HookOutput, allow, block, deny
@@ -14,6 +14,10 @@ from bridge.store.subagent_runs import AgentRun
 WAIT = (
     "hostbridge: agents that you started still work. You will be woken when they are "
     "done; hand your answer over then."
+)
+
+ASKED = (
+    "hostbridge has your question. You go on when there is a reply: stop working now."
 )
 
 
@@ -59,13 +63,15 @@ def before_handback(hook: HookContext, run: AgentRun) -> HookOutput:
     if ahead.reports:
         return deny(ahead.reports, limit=MAX_CONTEXT)
     if complaint is not None:
-        return deny(complaint)
+        return deny(complaint, limit=MAX_CONTEXT)
     if run.nested:
         # Its caller has the report now, before this one stops.
         agent_usage.charge(hook, run)
         subagent_runs.keep_report(hook.store, run, words)
         subagent_runs.end(hook.store, run)
         return SILENT
+    if asking.waits(hook, run.request_id) and not hook.session.one_shot:
+        return deny(ASKED, stop=True)
     if run.answer_to_host and not subagent_runs.is_awaited(hook.store, run):
         return SILENT
     if not hook.session.one_shot:

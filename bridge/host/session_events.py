@@ -57,7 +57,8 @@ def _compacted(hook: HookContext) -> HookOutput:
     request = hook.store.find_unfinished(RequestId(run.request_id))
     if request is None:
         return SILENT
-    return context("SessionStart", again(request.answer_schema, MAX_CONTEXT))
+    words = again(request.answer_schema, MAX_CONTEXT, may_ask=request.may_still_ask)
+    return context("SessionStart", words)
 
 
 def session_end(hook: HookContext) -> HookOutput:

@@ -13,8 +13,15 @@ from contextlib import suppress
 from typing import Any
 
 from bridge.errors import StateUnavailable
-from bridge.host import agent_usage, interim, runs
-from bridge.host.capture import RECEIPT, REPLACED, fail, line_about, take_words
+from bridge.host import agent_usage, asking, interim, runs
+from bridge.host.capture import (
+    RECEIPT,
+    REPLACED,
+    fail,
+    let_wait,
+    line_about,
+    take_words,
+)
 from bridge.host.context import HookContext
 from bridge.host.offers import decline, open_offers, wake_others
 from bridge.host.output import SILENT, HookOutput, specific, tell_user
@@ -254,8 +261,17 @@ def reconcile(hook: HookContext) -> None:
             fail(hook, run, "agent_error", detail=detail, source="Stop", is_final=True)
             subagent_runs.drop(hook.store, run)
     for run in _unheard(hook, missing):
-        detail = "the client no longer lists it among its running tasks"
-        fail(hook, run, "agent_stopped", detail=detail, source="Stop")
+        _end_missing(hook, run)
+
+
+def _end_missing(hook: HookContext, run: AgentRun) -> None:
+    """An agent has ended, and no hook has seen how."""
+    if asking.waits_for_reply(hook, run.request_id):
+        # The hook that held it was killed.
+        let_wait(hook, run)
+        return
+    detail = "the client no longer lists it among its running tasks"
+    fail(hook, run, "agent_stopped", detail=detail, source="Stop")
 
 
 def _forget_later(hook: HookContext, run: AgentRun) -> None:

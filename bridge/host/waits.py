@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bridge.host.eligibility import may_take
+from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request, Uptime
 from bridge.store.sessions import Session
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from bridge.host.budgets import HeldBack
 
 Kind = Literal[
-    "off", "pause", "process", "session", "switched off", "declined", "person", "slots",
-    "budget", "turn",
+    "off", "reply", "pause", "process", "session", "switched off", "declined", "person",
+    "slots", "budget", "turn",
 ]  # fmt: skip
 
 # Of a request to a session: the reasons because of which there is none.
@@ -60,6 +61,9 @@ def why_waits(request: Request, around: Around) -> Waits:
     """Why a request that nobody has claimed waits."""
     if around.is_off:
         return Waits("off", "hostbridge is off", "hostbridge on")
+    if request.asks is not None:
+        what = f"a reply to {asks_words(request.asks)}"
+        return Waits("reply", what, f"hostbridge reply {request.request_id}")
     if request.is_paused(around.now_ms):
         from bridge.protocol.retries import pause_words  # few requests wait for that
 

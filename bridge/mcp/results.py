@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 # Longer ones the client puts into a file, and its model reads that in pieces.
 MAX_ANSWER_BYTES = 60_000
 MAX_TEXT_CHARS = 4_000
+# Not in the agent's words, which would be a prompt here.
+_ASKS = (
+    "The agent asks something that only the user may reply to. Tell them: `hostbridge "
+    "questions`, in a terminal of their own. Then wait for the agent."
+)
 _PENDING = (Stage.WAITING, Stage.PAUSED, Stage.NO_HOST)
 
 
@@ -143,7 +148,8 @@ def agent_of(
     }
     if response is None:
         now = stage or (request.stage if request else None)
-        return Agent(**known, stage=now, next=then)
+        is_asking = request is not None and request.asks is not None
+        return Agent(**known, stage=now, next=_ASKS if is_asking else then)
     result = result_of(response)
     error = response.error
     problem = None

@@ -25,6 +25,7 @@ _FOR_THE_USER = {
     "on": _HARMLESS,
     "approve": _HARMLESS,
     "respond": _HARMLESS,
+    "reply": _HARMLESS,
     "workflow end": _HARMLESS,
     "config set": _HARMLESS,
     "config unset": _HARMLESS,

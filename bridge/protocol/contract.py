@@ -8,6 +8,8 @@ from typing import Any
 
 from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.digest import sha256_of
+from bridge.protocol.question import HOW_TO_ASK
+from bridge.protocol.request import Request
 
 # Also marks an echo: no answer has a reason to contain this line.
 HEADING = "## How to answer (hostbridge)"
@@ -39,21 +41,33 @@ def prompt_digest(text: str) -> str:
     return sha256_of(text.encode())
 
 
-def full_prompt(prompt: str, schema: dict[str, Any] | None) -> str:
+def full_prompt(
+    prompt: str, schema: dict[str, Any] | None, *, may_ask: bool = False
+) -> str:
     """The prompt as the agent gets it: the caller's words, then the contract."""
-    return f"{prompt}\n\n{HEADING}\n\n{_rules(schema)}\n{_shape(schema)}"
+    rules = _rules(schema, may_ask=may_ask)
+    return f"{prompt}\n\n{HEADING}\n\n{rules}\n{_shape(schema)}"
 
 
-def again(schema: dict[str, Any] | None, max_chars: int) -> str:
+def prompt_for(request: Request) -> str:
+    """The same for the agent of a request, as that begins or goes on with it."""
+    return full_prompt(
+        request.spoken, request.answer_schema, may_ask=request.is_told_to_ask
+    )
+
+
+def again(
+    schema: dict[str, Any] | None, max_chars: int, *, may_ask: bool = False
+) -> str:
     """The contract again, for an agent whose conversation was compacted."""
-    head = f"{_AGAIN}\n\n{HEADING}\n\n{_rules(schema)}\n"
+    head = f"{_AGAIN}\n\n{HEADING}\n\n{_rules(schema, may_ask=may_ask)}\n"
     shape = _shape(schema)
     return head + (shape if len(head) + len(shape) <= max_chars else _TOO_LONG)
 
 
-def _rules(schema: dict[str, Any] | None) -> str:
+def _rules(schema: dict[str, Any] | None, *, may_ask: bool) -> str:
     notes = OUTPUT_NOTES if schema is None else ""
-    return _RULES + notes
+    return _RULES + notes + (f"{HOW_TO_ASK}\n" if may_ask else "")
 
 
 def _shape(schema: dict[str, Any] | None) -> str:

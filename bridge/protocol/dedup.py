@@ -1,7 +1,8 @@
 """Whether two requests ask the same thing: what a dedup key may stand for. Pure.
 
-Deadline, priority and number of attempts do not count: they say how soon and how often
-something is asked. Whatever changes what the answer means, or who may give it, counts.
+Deadline, priority, number of attempts and whether the agent may ask back do not count:
+they say how soon, how often and how something is asked. Whatever changes what the
+answer means, or who may give it, counts.
 """
 
 from collections.abc import Collection

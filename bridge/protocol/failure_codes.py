@@ -99,13 +99,14 @@ assert set(_TABLE) == set(get_args(FailureCode))  # noqa: S101
 MEANINGS: dict[FailureCode, str] = {code: entry[0] for code, entry in _TABLE.items()}
 CURES: dict[FailureCode, str] = {code: entry[1] for code, entry in _TABLE.items()}
 
-# A deadline that passed before anybody was at work: a longer one alone does not help.
+# A deadline that passed while nobody was at work: a longer one alone does not help.
 TOO_EARLY: dict[Stage, str] = {
     Stage.NO_HOST: "start `claude` in the project first",
     Stage.WAITING: "see why: hostbridge doctor; for the routes "
     "claude, local and endpoint: hostbridge serve",
     Stage.PAUSED: "ask with a longer deadline (--timeout)",
     Stage.OFFERED: "hostbridge doctor --live; look at the session",
+    Stage.ASKING: "ask again, and reply in time: hostbridge questions",
 }
 
 # A record keeps the name of the first description as `error.alias`.

@@ -16,6 +16,7 @@ from bridge.protocol.claimed_commands import ToolCall, is_verified, with_what_wa
 from bridge.protocol.contract import HEADING, answer_schema
 from bridge.protocol.embedded_json import Invalid, find_json
 from bridge.protocol.failure_codes import FailureCode
+from bridge.protocol.question import MOST, Asked, is_question, read_question
 from bridge.protocol.request import Request
 from bridge.protocol.response import Failure
 from bridge.protocol.status import Stage
@@ -39,13 +40,16 @@ class Verdict:
     `code` is None for a valid answer, `agent_failed` or `agent_blocked` for a valid
     answer that reports trouble (`parsed` is set), and another code for any other.
     `complaint` tells the agent what to correct. `told` is for people, who read it after
-    what the code means; by default it is the complaint.
+    what the code means; by default it is the complaint. `question` is what the agent
+    asks instead of answering: that is no answer, and to whoever cannot ask for it, one
+    of the wrong form.
     """
 
     parsed: Any = None
     code: FailureCode | None = None
     complaint: str = ""
     told: str | None = field(default=None, compare=False)
+    question: Asked | None = None
 
     @property
     def detail(self) -> str:
@@ -126,6 +130,8 @@ def _choose(request: Request, words: str) -> Verdict:
                 told="",
             )
     found = list(values.values())
+    if request.may_ask and (asks := list(filter(is_question, found))):
+        return _question(request, asks)
     if not found:
         why = next((v.problem for v in said if isinstance(v, Invalid)), None)
         complaint = why or "the last message holds no JSON value"
@@ -142,6 +148,19 @@ def _choose(request: Request, words: str) -> Verdict:
         complaint=f"the last message {count}; send exactly one",
         told=f"its last message {count}, where one was due",
     )
+
+
+def _question(request: Request, asks: list[dict[str, Any]]) -> Verdict:
+    """What an agent asks that may ask, if it asks one thing, and may once more."""
+    asked = read_question(asks[0])
+    if len(asks) > 1:
+        asked = "the last message asks several questions; put them into one"
+    elif not request.may_still_ask:
+        asked = f"{MOST} questions are the most, and you have asked them: answer now"
+    if isinstance(asked, str):
+        return Verdict(code="schema_mismatch", complaint=asked)
+    complaint = f"it asks: {asked.words}"
+    return Verdict(code="schema_mismatch", complaint=complaint, question=asked)
 
 
 def _is_echo(prompt: str, words: str) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bridge.protocol.claimed_commands import ToolCall
     from bridge.protocol.failure_codes import FailureCode
     from bridge.protocol.judge import Verdict
+    from bridge.protocol.question import Asked, Exchange
     from bridge.protocol.usage import Usage
 
 Doing = Literal["thinking", "tool", "checking"]
@@ -46,12 +47,14 @@ class Control:
     """How an executor is bounded, and whom it tells of its progress.
 
     `deadline_s` is on the monotonic clock. `should_stop` is to be asked several times a
-    second; once it has said yes, nothing that comes back is used.
+    second; once it has said yes, nothing that comes back is used. `ask` puts a question
+    of the agent to who asks, and waits: None if no reply comes while it may.
     """
 
     deadline_s: float
     on_progress: Callable[[Progress], None]
     should_stop: Callable[[], bool]
+    ask: Callable[[Asked], Exchange | None] = lambda _asked: None
 
 
 @dataclass(frozen=True, slots=True)

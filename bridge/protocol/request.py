@@ -9,8 +9,11 @@ from bridge.protocol.failed_try import FailedTry
 from bridge.protocol.ids import Priority, check_id
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.protocol.plain_types import Check, Limits, field
+from bridge.protocol.question import MOST, Asking, Exchange
+from bridge.protocol.question import told as told_of
 from bridge.protocol.record import Count, Milliseconds, Record, as_json
 from bridge.protocol.status import Stage, Status
+from bridge.protocol.usage import Usage
 from bridge.protocol.value import Value
 from bridge.routes import OwnRoute
 
@@ -89,7 +92,8 @@ class Claim(Value):
 
     On a route other than the host's, `session` and `host` are the serving process.
     `continued` is the agent that has this question for its next: until the request
-    ends, nobody else's.
+    ends, nobody else's. `told` is how many questions of earlier agents, with their
+    replies, this one is told of as it begins.
     """
 
     session: SessionId
@@ -104,6 +108,7 @@ class Claim(Value):
     corrections: Count = 0
     last_failure: str | None = None
     continued: Continued | None = None
+    told: Count = 0
 
     @property
     def stage(self) -> Stage:
@@ -214,6 +219,10 @@ class Request(Record):
     `continues` is an answered request whose agent, and no other, is asked this. With
     `context_from` its agent is a fork of that session's conversation, and knows what it
     knows (`bridge.host.forks`).
+
+    An agent that `may_ask` may end with a question: then `asks` is the one that waits
+    for its reply, and nobody takes the request before; `exchanges` are those that were
+    replied to, and `took` what the agents took that asked.
     """
 
     request_id: RequestIdField
@@ -250,6 +259,10 @@ class Request(Record):
     wait_quota: bool = True
     dedup_key: str | None = None
     answer_to_host: bool = False
+    may_ask: bool = False
+    asks: Asking | None = None
+    exchanges: tuple[Exchange, ...] = ()
+    took: Usage | None = None
     # The route on which its asker serves it if no session takes it in time.
     falls_back_to: OwnRoute | None = None
     held: Count | None = None
@@ -329,7 +342,8 @@ class Request(Record):
     def is_paused(self, now_ms: int) -> bool:
         """Whether it waits, and nobody may take it yet."""
         due_ms = self.due_ms
-        return self.claim is None and due_ms is not None and now_ms < due_ms
+        is_early = due_ms is not None and now_ms < due_ms
+        return self.claim is None and (self.asks is not None or is_early)
 
     @property
     def served_on(self) -> RouteName:
@@ -360,13 +374,39 @@ class Request(Record):
     @property
     def spoken(self) -> str:
         """The agent's whole prompt, without the contract."""
+        if self.goes_on:
+            return self.told[-1]
         text = self.asked if self.definition is None else self.definition.prompt
         parts = [text]
         if self.folder is not None:
             parts.append(_in_folder(self.folder))
         if self.works_through:
             parts.append(_STEPS.format(name=self.works_through))
-        return "\n\n".join(parts)
+        return "\n\n".join([*parts, *self.told])
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the agent that has asked goes on with it, and knows all but that."""
+        continued = self.claim.continued if self.claim else None
+        is_its_own = continued is not None and continued.after == self.request_id
+        return is_its_own and bool(self.told)
+
+    @property
+    def may_still_ask(self) -> bool:
+        """Whether its agent may ask one more question."""
+        return self.may_ask and len(self.exchanges) < MOST
+
+    @property
+    def is_told_to_ask(self) -> bool:
+        """Whether its agent is told how to ask, as it begins."""
+        return self.may_ask and (self.claim.told if self.claim else 0) < MOST
+
+    @property
+    def told(self) -> list[str]:
+        """What its agent is told of earlier questions as it begins."""
+        count = self.claim.told if self.claim else 0
+        known = enumerate(self.exchanges[:count], 1)
+        return [told_of(each, is_last=number >= MOST) for number, each in known]
 
     @property
     def works_through(self) -> str | None:
@@ -379,11 +419,14 @@ class Request(Record):
     @property
     def stage(self) -> Stage:
         """The progress of the request."""
+        if self.asks is not None:
+            return Stage.ASKING
         return self.claim.stage if self.claim else Stage.WAITING
 
     def stage_at(self, now_ms: int) -> Stage:
         """The same, which also tells whether it waits for the time of its next try."""
-        return Stage.PAUSED if self.is_paused(now_ms) else self.stage
+        is_paused = self.asks is None and self.is_paused(now_ms)
+        return Stage.PAUSED if is_paused else self.stage
 
 
 def _in_folder(folder: str) -> str:

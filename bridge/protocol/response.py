@@ -7,7 +7,7 @@ from bridge.protocol.agent_output import Evidence
 from bridge.protocol.failure_codes import ALIASES, NOW, FailureCode, SeedCode, ways_out
 from bridge.protocol.plain_types import Check, Renamed
 from bridge.protocol.record import Milliseconds, Record, printable
-from bridge.protocol.request import Continued, Request, RequestIdField
+from bridge.protocol.request import Claim, Continued, Request, RequestIdField
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.usage import Usage
 from bridge.protocol.value import Value
@@ -182,6 +182,12 @@ def failed(
     )
 
 
+def _continued(request: Request, claim: Claim) -> Continued | None:
+    """The conversation that was gone on with; not if this request has begun it."""
+    found = claim.continued
+    return None if found and found.first == request.request_id else found
+
+
 def _end(request: Request, now_ms: int, **fields: Any) -> Response:
     claim = request.claim
     is_asked = claim is not None and claim.launched_at is not None
@@ -192,6 +198,6 @@ def _end(request: Request, now_ms: int, **fields: Any) -> Response:
         duration=max(0, now_ms - request.asked_ms),
         model=request.model,
         task_id=request.task_id,
-        continued=claim.continued if claim and is_asked else None,
+        continued=None if claim is None or not is_asked else _continued(request, claim),
         **fields,
     )

@@ -22,6 +22,7 @@ class Stage(StrEnum):
     PAUSED = "paused"
     OFFERED = "offered"
     RUNNING = "running"
+    ASKING = "asking"
     INVALID_ANSWER = "invalid answer"
 
     @property
@@ -41,6 +42,7 @@ _AT_THE_END = {
     Stage.PAUSED: "it waited for the time of its next try",
     Stage.OFFERED: "it had been offered to a session, which started no agent",
     Stage.RUNNING: "the agent was still at work",
+    Stage.ASKING: "its agent had asked a question, and nobody had replied",
     Stage.INVALID_ANSWER: "the agent was still correcting its answer",
 }
 

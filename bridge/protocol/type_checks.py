@@ -77,9 +77,8 @@ _TABLE: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
         lambda v: _is_size(v) and 1 <= v <= 20),  # noqa: PLR2004
     ("dry_run answer_to_host wait_quota staged accept_degraded together cached",
         "True or False", lambda v: isinstance(v, bool)),
-    ("in_worktree",
-        "True or False", lambda v: isinstance(v, bool)),
-    ("on_stage on_progress on_change", "a function", callable),
+    ("in_worktree may_ask", "True or False", lambda v: isinstance(v, bool)),
+    ("on_stage on_progress on_change on_question", "a function", callable),
     ("requests", "the ids of requests, such as a list", _is_many),
     ("path agents_dir", "a path, as text or a Path", _is_path),
     ("older_than_days", "a number of days, 0 or more",

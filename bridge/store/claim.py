@@ -16,6 +16,7 @@ from bridge.protocol.status import Status, move
 from bridge.store import Claimant
 from bridge.store.dedup_keys import claim_key
 from bridge.store.lifecycle import expired
+from bridge.store.questions import take_reply
 from bridge.store.responses import end, finish
 from bridge.store.state import USED, State, file_of
 
@@ -34,6 +35,8 @@ def claim_one(
     if now_ms >= request.deadline_ms:
         end(state, request, expired(request, now_ms), source="claim")
         return None
+    if request.asks is not None:
+        request = take_reply(state, request)
     if request.is_paused(now_ms):
         return None
     refused = claim_key(state, request)
@@ -68,7 +71,7 @@ def take(state: State, request: Request, claimant: Claimant) -> Request | None:
     requests, processing = state["requests"], state["processing"]
     mine = request.from_(None).with_(
         status=move(request.status, Status.PROCESSING),
-        claim=_claim_of(claimant, now_ms),
+        claim=_claim_of(claimant, now_ms).with_(told=len(request.exchanges)),
     )
     # Written before the request is taken: a full disk leaves it where it was.
     temporary = processing.prepare(file, mine.to_json())

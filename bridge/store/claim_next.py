@@ -18,6 +18,7 @@ from bridge.store.lifecycle import expired
 from bridge.store.lock import LockBusy
 from bridge.store.passed_over import Passed
 from bridge.store.queries import all_claimed
+from bridge.store.questions import take_reply
 from bridge.store.responses import end
 from bridge.store.state import State
 from bridge.store.waiting_order import MAX_ASKED, Ranks, waiting_in_order
@@ -172,7 +173,12 @@ class _Walk:
             passed.drop(request_id)
             return "young" if request_id in state.unread else "gone"
         now_ms = state.now_ms()
+        request = take_reply(state, request)
         if request.is_paused(now_ms) and now_ms < request.deadline_ms:
+            if request.asks is not None:
+                # Not to be remembered: its reply may come at any time.
+                passed.drop(request_id)
+                return "left"
             passed.add_until(request_id, (request.due_ms or now_ms) - now_ms)
             return "passed"
         has_slot = self._held < self._slots * (1 + request.depth)

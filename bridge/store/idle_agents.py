@@ -39,7 +39,8 @@ class IdleAgent(Record):
     `request_id` is what it answered last, `first` what began its conversation,
     `questions` how many it has answered. The rest is what it is like, as its last
     request had it: `definition` and `answer_schema` are digests, empty for none;
-    `project` is where it works, or else `folder`.
+    `project` is where it works, or else `folder`. One that `asks` has not answered it,
+    but asked something: it goes on with the reply, and gets no other question before.
     """
 
     agent_id: str
@@ -58,6 +59,7 @@ class IdleAgent(Record):
     workflow: str | None = None
     folder: str | None = None
     variables: dict[str, Any] = field(default_factory=dict)
+    asks: bool = False
 
     def next_question(self) -> Continued:
         """What the claim of its next question says."""
@@ -128,6 +130,8 @@ def is_of_kind(idle: IdleAgent, request: Request, project: str) -> bool:
 
     Then its schema has to be the very same one.
     """
+    if idle.asks:
+        return False
     schema = like(request, project)["answer_schema"]
     return idle.answer_schema == schema and not why_unlike(idle, request, project)
 
@@ -155,9 +159,15 @@ def note(state: State, idle: IdleAgent) -> None:
 
 
 def make(
-    state: State, request: Request, agent_id: str, session: str, project: str
+    state: State,
+    request: Request,
+    agent_id: str,
+    session: str,
+    project: str,
+    *,
+    asks: bool = False,
 ) -> IdleAgent:
-    """The agent that answers a request which its session holds."""
+    """The agent that answers a request which its session holds, or asks back."""
     claim = request.claim
     assert claim is not None, "an agent works on what is claimed"  # noqa: S101
     before = claim.continued
@@ -170,6 +180,7 @@ def make(
         questions=before.question if before else 1,
         answered_at=state.now_ms(),
         uptime=uptime(state.clock),
+        asks=asks,
         **like(request, project),
     )
 

@@ -1,5 +1,6 @@
 """What should become of a request that somebody holds: pure, one table of cases."""
 
+from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
 from bridge.protocol.status import Stage
@@ -44,7 +45,9 @@ def expired(
     ended_ms = min(now_ms, request.deadline_ms)
     stage = stage or request.stage
     allowed = seconds(request.timeout / 1000)
-    if not why and (request.failures or request.not_before is not None):
+    if not why and request.asks is not None:
+        why = asks_words(request.asks)
+    elif not why and (request.failures or request.not_before is not None):
         from bridge.protocol.retries import late_words
 
         why = late_words(request, now_ms)

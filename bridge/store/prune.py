@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
-from bridge.store import journal, run_logs
+from bridge.store import journal, questions, run_logs
 from bridge.store.conversation_files import OF_A_SESSION, OF_AN_AGENT
 from bridge.store.dedup_keys import known_request
 from bridge.store.directory import Folder
@@ -42,7 +42,7 @@ NAMERS = ("dedup", "reads")
 # The lock is released after so many entries: hooks wait for it.
 BATCH = 100
 
-_ENDED = ("evidence", run_logs.FOLDER, "done", "responses")
+_ENDED = ("evidence", questions.FOLDER, run_logs.FOLDER, "done", "responses")
 _LIVE = ("requests", "processing")
 
 _T = TypeVar("_T")
@@ -149,6 +149,8 @@ def _request_of(folder: str, name: str) -> str:
     """The request that a file belongs to; empty if it belongs to none."""
     if folder == run_logs.FOLDER:
         return name.partition(".")[0] if name.endswith(run_logs.SUFFIXES) else ""
+    if folder == questions.FOLDER:
+        return name.partition(".")[0]
     stem = name.removesuffix(".json")
     return stem.rpartition(".")[0] if folder == "evidence" else stem
 

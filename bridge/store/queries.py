@@ -138,7 +138,7 @@ def files_about(
         f"{folder}/{request_id}.json"
         for folder in ("requests", "processing", "done", "responses")
     ]
-    for folder in ("evidence", "quarantine"):
+    for folder in ("evidence", "questions", "quarantine"):
         beside = sorted(entry.name for entry in state[folder].entries())
         names += [f"{folder}/{n}" for n in beside if n.startswith(f"{request_id}.")]
     names += [f"{run_logs.FOLDER}/{request_id}{end}" for end in run_logs.SUFFIXES]

@@ -34,6 +34,7 @@ from bridge.store import (
     dedup_keys,
     fan_out,
     queries,
+    questions,
     run_logs,
     tries,
 )
@@ -255,6 +256,10 @@ class Store:
             if only is None:
                 return claim_next.claim(state, claimant, slots, judge, on_cut=on_cut)
             return claim_next.claim_only(state, only, claimant, slots, judge)
+
+    open_questions = _in_state(questions.open_questions, make=False)
+    reply = _in_state(questions.reply)
+    take_reply = _in_state(questions.look, hold=True)
 
     claim_one = _in_state(claiming.claim_one, hold=True)
     change_held = _in_state(claiming.change_held, hold=True)

@@ -11,6 +11,7 @@ from bridge.store.claim import is_over, wait_again
 from bridge.store.idle_agents import find_after, is_gone
 from bridge.store.lease import claimer_is_gone
 from bridge.store.lifecycle import expired, fate_of_claimed
+from bridge.store.questions import take_reply
 from bridge.store.responses import end, finish
 from bridge.store.state import State
 
@@ -87,9 +88,12 @@ def _sweep_waiting(state: State, name: str) -> bool:
     now_ms = state.now_ms()
     if now_ms >= request.deadline_ms:
         return end(state, request, expired(request, now_ms), source="sweep")
-    if request.continues is None:
+    if request.asks is not None and take_reply(state, request).asks is None:
+        return True
+    if request.continues is None or request.asks is not None:
         return False
-    idle = find_after(state, request.continues)
+    # By its own id if it has asked, and waits to hear the reply.
+    idle = find_after(state, name) or find_after(state, request.continues)
     if idle is not None and not is_gone(state, idle):
         return False
     # No session will take it: nobody else has what it asks about.

@@ -25,6 +25,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.status import Stage, ignore
 from bridge.routes import OWN, OwnRoute, check_own
 from bridge.store.store import Store
+from bridge.worker.asking import HOLD_S
 from bridge.worker.worker import Executor, Worker
 
 if TYPE_CHECKING:
@@ -176,6 +177,13 @@ def _checked(
     return request, definition
 
 
+def _shared(store: Store, settings: Settings, route: OwnRoute) -> Worker:
+    """A worker that serves what others wait for, too."""
+    worker = open_worker(store, settings, route)
+    worker.hold_s = HOLD_S
+    return worker
+
+
 def open_workers(
     store: Store,
     settings: Settings,
@@ -192,12 +200,12 @@ def open_workers(
         NoRoute: this machine lacks what a named route needs, or has no route at all.
     """
     if routes:
-        return {r: open_worker(store, settings, r) for r in map(check_own, routes)}
+        return {r: _shared(store, settings, r) for r in map(check_own, routes)}
     found: dict[str, Worker] = {}
     problems = []
     for route in OWN:
         try:
-            found[route] = open_worker(store, settings, route)
+            found[route] = _shared(store, settings, route)
         except NoRoute as exc:
             problems.append(str(exc))
     if not found:

@@ -39,6 +39,7 @@ class Watch:
         until_s: float = math.inf,
     ) -> None:
         self.has_ended = self.is_off = False
+        self.stage = Stage.RUNNING
         self._deadline_s = deadline_s
         self._until_s = until_s
         self._store = store
@@ -59,7 +60,7 @@ class Watch:
         now_s = self._store.clock.monotonic_s()
         if now_s - self._looked_s >= _LOOK_S:
             self._looked_s = now_s
-            self._on_stage(Stage.RUNNING)
+            self._on_stage(self.stage)
             is_due = now_s - self._beat_s >= _BEAT_S
             signs = self._signs()
             if signs != self._seen or is_due:

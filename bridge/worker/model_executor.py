@@ -16,6 +16,7 @@ from bridge.host.agent_rules import AgentRules
 from bridge.protocol.outcome import Control, Outcome, Progress
 from bridge.protocol.request import Request
 from bridge.store.store import Store
+from bridge.worker.ask_tool import ask_tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,11 @@ class ModelExecutor:
                         is_cancelled=control.should_stop,
                         ask_rules=rules.ask,
                         note_look=looking.note,
-                        steps=steps,
-                        own_tools=self.own_tools(request, definition, control),
+                        steps="\n\n".join(filter(None, [steps, *request.told])),
+                        own_tools=(
+                            *ask_tool(request, control),
+                            *self.own_tools(request, definition, control),
+                        ),
                         clock=self.store.clock,
                     )
                 )

@@ -23,6 +23,7 @@ from bridge.protocol.failure_codes import code_of, explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict, judge
 from bridge.protocol.outcome import Control, Outcome, Progress
+from bridge.protocol.question import blocked_by
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.status import Stage, ignore
@@ -35,6 +36,7 @@ from bridge.store.lifecycle import expired
 from bridge.store.sessions import Session, find_session, note_launch
 from bridge.store.store import Store
 from bridge.store.switch import is_off
+from bridge.worker.asking import Asking
 from bridge.worker.heartbeat import Watch
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ class Worker:
         on_progress: receives the executor's progress.
         session: the session that this process runs under, whose budgets it obeys.
         charged: the store that has that session's record; None: the same store.
+        hold_s: how long an agent that asks is held for the reply, in seconds.
     """
 
     store: Store
@@ -90,6 +93,7 @@ class Worker:
     on_progress: Callable[[Progress], None] = ignore
     session: Session | None = None
     charged: Store | None = None
+    hold_s: float = math.inf
     _tokens: int | None = None
 
     @cached_property
@@ -183,16 +187,22 @@ class Worker:
         while (paused := self._find_paused(request_id)) is not None:
             if is_left():
                 break
-            self.on_stage(Stage.PAUSED)
+            self.on_stage(Stage.ASKING if paused.asks else Stage.PAUSED)
             left_s = ((paused.due_ms or 0) - self.store.now_ms()) / 1000
             time.sleep(min(max(left_s, _LOOK_S / 5), _LOOK_S))
             self.serve(request_id)
         return served
 
     def _find_paused(self, request_id: RequestId) -> Request | None:
-        """The request, if it waits for its next try."""
+        """The request, if it waits for its next try, or for a reply to its agent."""
         found = self.store.find_unfinished(request_id)
-        is_waiting = found is not None and found.claim is None and found.failures
+        if found is not None and found.asks is not None:
+            found = self.store.take_reply(request_id)
+        is_waiting = (
+            found is not None
+            and found.claim is None
+            and (found.failures or found.asks or found.exchanges)
+        )
         return found if is_waiting else None
 
     def give_back(self, request_id: RequestId) -> None:
@@ -203,9 +213,12 @@ class Worker:
     def _answer(self, request: Request, watch: Watch) -> None:
         """Have a claimed request answered, and publish the outcome."""
         request_id = RequestId(request.request_id)
+        asking = Asking(
+            self.store, request_id, self.claimant.host, watch, hold_s=self.hold_s
+        )
         try:
             request, definition = self._defined(request)
-            control = Control(watch.end_s, self.on_progress, watch)
+            control = Control(watch.end_s, self.on_progress, watch, asking)
             outcome = self.executor.answer(request, definition, control)
         except StateUnavailable:
             # Not the request's fault (a full disk, say): it waits again.
@@ -214,6 +227,19 @@ class Worker:
         except BridgeError as exc:
             self._end(request, Outcome(code=code_of(exc), detail=exc.what), watch)
             return
+        if asking.for_run is not None:
+            verdict = Verdict(
+                blocked_by(asking.for_run), "agent_blocked", asking.for_run.words
+            )
+            outcome = replace(outcome, code=None, verdict=verdict)
+        elif request.may_ask and (asks := asking.open_request()) is not None:
+            if self.store.clock.monotonic_s() < watch.end_s and not watch.is_off:
+                # It waits for the reply, and holds up nobody.
+                self.give_back(request_id)
+                return
+            request = asks
+            if not watch.is_off:
+                outcome = replace(outcome, code="timeout", verdict=None)
         if not _is_answer(outcome) and watch.is_given_up:
             # The request has more time than its asker here: somebody else may serve it.
             self.give_back(request_id)

@@ -26,6 +26,7 @@ ASKED = {
     "answer_to_host": True,
     "max_attempts": 7,
     "wait_quota": False,
+    "may_ask": True,
 }
 
 

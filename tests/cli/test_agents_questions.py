@@ -50,8 +50,8 @@ def pipeline(project):
     return "./ask.yaml"
 
 
-def define(project, schema=None) -> None:
-    text = "name: asker\nprompt: '{{ task }}'\n"
+def define(project, schema=None, more="") -> None:
+    text = f"name: asker\nprompt: '{{{{ task }}}}'\n{more}"
     if schema:
         text += f"output_schema: {json.dumps(schema)}\n"
     folder = project.bridge.settings.home / "agents"
@@ -126,6 +126,33 @@ def test_by_claude(project, pipeline, tmp_path, started):
     assert QUESTION in prompt
     assert f"```\n{ODD}\n```" in prompt
     assert not [*project.folder.rglob("ran")]
+
+
+def test_an_agent_that_may_ask_asks_the_person_of_its_run(
+    project, pipeline, tmp_path, started
+):
+    """By the form of any agent that may: the same checkpoint, and it is asked anew."""
+    define(project, more="allow_questions: true\n")
+    asks = {"words": QUESTION, "form": {"type": "string"}}
+    asking = result(result=json.dumps({"hostbridge_question": asks}), session_id="s")
+    told = json.dumps({"status": "success", "summary": "It was: TOLD"})
+    lines = (
+        f'if grep -q "{BEFORE}" "$here/stdin"; then cat <<\'END\'\n'
+        f"{result(result=told)}\nEND\nelse cat <<'END'\n{asking}\nEND\nfi\n"
+    )
+    program = fake_claude(tmp_path / "bin", lines)
+    project.env |= {"BRIDGE_CLAUDE": str(program)}
+    trust_folder(tmp_path / "home", project.folder)
+    process, run = started(pipeline, "claude")
+
+    approve(project, run, "the second")
+
+    out, err = process.communicate(timeout=120)
+    assert json.loads(out)["answers"] == [{"said": "It was: TOLD"}], err
+    prompt = (tmp_path / "bin" / "stdin").read_text()
+    assert QUESTION in prompt
+    assert "```\nthe second\n```" in prompt
+    assert project.bridge.questions() == []
 
 
 @pytest.mark.usefixtures("beside")

@@ -84,7 +84,9 @@ def send(agent_id: str, token: str) -> ToolUse:
 
 def offered_messages(request: ApiRequest) -> list[tuple[str, str]]:
     """Return agents and ids that the model was told to send and has not sent yet."""
-    sent = json.dumps([call.get("input") for call in request.own_calls])
+    # Its own Agent call may have named the same request, whose agent goes on now.
+    calls = [call for call in request.own_calls if call.get("name") == MESSAGE]
+    sent = json.dumps([call.get("input") for call in calls])
     told = dict.fromkeys(MESSAGE_CALL.findall(request.heard_text))
     return [(agent, token) for agent, token in told if f"bridge:{token}" not in sent]
 

@@ -1,0 +1,174 @@
+"""What an agent asks, on the terminal of the one who waits; or how to reply elsewhere.
+
+The words and the form are the agent's own, which may have read anything: they are shown
+moved in, and with what a terminal obeys made visible. Only what is typed after the
+question is a reply. Whoever replies first, here or elsewhere, has replied.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import time
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from bridge.agents.trust import InsideSession
+from bridge.cli.output import complain, indented, json_text, span, visible
+from bridge.cli.run_display import is_foreground
+from bridge.errors import StateUnavailable
+from bridge.host.session_above import only_by_hand
+from bridge.protocol.ids import check_id
+from bridge.protocol.question import asks_words, choices_of, is_yes_or_no, value_of
+from bridge.store.questions import FOLDER, reply_file
+
+if TYPE_CHECKING:
+    from bridge.api.bridge import Bridge
+    from bridge.cli.progress import Progress
+    from bridge.protocol.question import Question
+
+_LOOK_S = 0.2
+_MOST_TYPED = 4096
+_FORM_CHARS = 600
+
+
+def only_by_a_person(bridge: Bridge) -> None:
+    """Refuse what a model could have started: an agent would reply to itself.
+
+    Raises:
+        InsideSession: this runs in a session, or an agent of ours has started it.
+    """
+    if parent := bridge.settings.parent_request:
+        raise InsideSession(
+            f"the agent of request {parent} has started this: it cannot reply; run "
+            "`hostbridge reply` in a terminal of your own"
+        )
+    only_by_hand(bridge.settings, bridge.store, "hostbridge reply")
+
+
+class QuestionPrompt:
+    """Asks its person what an agent asks; called with each question.
+
+    Where nobody can be asked, stderr says once how to reply, and None is returned.
+    """
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        progress: Progress | None = None,
+        *,
+        timeout_s: float | None = None,
+    ) -> None:
+        self._bridge = bridge
+        self._progress = progress
+        # On a clock that nobody sets.
+        self._until_s = inf if timeout_s is None else time.monotonic() + timeout_s
+
+    def __call__(self, question: Question) -> Any:
+        """The reply that was typed; None if there is none, or somebody was quicker."""
+        if self._progress is None:
+            return self._asked(question)
+        with self._progress.hidden():
+            return self._asked(question)
+
+    def _asked(self, question: Question) -> Any:
+        if not self.may_ask():
+            asked = asks_words(question)
+            complain(f"{question.agent_type} asks: {visible(asked)}")
+            complain(f"to reply: hostbridge reply {question.request_id} VALUE")
+            return None
+        left_s = (question.until - self._bridge.store.now_ms()) / 1000
+        until_s = min(self._until_s, time.monotonic() + left_s)
+        self._show(question, left_s)
+        return self._typed(question, until_s)
+
+    def may_ask(self) -> bool:
+        """Whether a person is here who may reply: no model of a session is one."""
+        if not (is_foreground() and sys.stderr.isatty()):
+            return False
+        try:
+            only_by_a_person(self._bridge)
+        except InsideSession:
+            return False
+        return True
+
+    def _show(self, question: Question, left_s: float) -> None:
+        head = f"{visible(question.agent_type)} asks, {span(left_s)} left:"
+        lines = question_lines(question)
+        sys.stderr.write(f"\n{head}\n" + "\n".join(lines) + "\n")
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        self._prompt(question)
+
+    def _prompt(self, question: Question) -> None:
+        sys.stderr.write(f"Your reply ({_kind(question.form)}): ")
+        sys.stderr.flush()
+
+    def _typed(self, question: Question, until_s: float) -> Any:
+        stdin = sys.stdin.fileno()
+        while time.monotonic() < until_s and self._is_open(question):
+            if not select.select([stdin], [], [], _LOOK_S)[0]:
+                continue
+            line = os.read(stdin, _MOST_TYPED).decode("utf-8", "replace").strip()
+            if line:
+                try:
+                    return chosen(question.form, line)
+                except ValueError as exc:
+                    complain(f"not a reply: {visible(str(exc))}")
+            self._prompt(question)
+        sys.stderr.write("\n")
+        complain("the question was replied to elsewhere, or its time is over")
+        return None
+
+    def _is_open(self, question: Question) -> bool:
+        store = self._bridge.store
+        request_id = check_id(question.request_id)
+        file = reply_file(request_id, question.number)
+        try:
+            if (store.place.state / FOLDER / file).exists():
+                # By a program that wrote it; this process looks after the request.
+                store.take_reply(request_id)
+            request = store.find_unfinished(request_id)
+        except StateUnavailable:
+            # The next look is as good.
+            return True
+        asks = request.asks if request else None
+        return asks is not None and asks.number == question.number
+
+
+def question_lines(question: Question) -> list[str]:
+    """A question as it is shown: its words, and what can be chosen, or the form."""
+    lines = indented(visible(question.words, kept="\n")).splitlines()
+    choices = choices_of(question.form)
+    for number, value in enumerate(choices, 1):
+        lines.append(f"    {number:>3}  {visible(_text(value))}")
+    if not choices and _kind(question.form) == "JSON":
+        form = json_text(question.form)
+        cut = form[:_FORM_CHARS] + ("…" if form[_FORM_CHARS:] else "")
+        lines.append(f"    its form: {visible(cut)}")
+    return lines
+
+
+def chosen(form: dict[str, Any], typed: str) -> Any:
+    """The reply that was typed: the number of a choice, or a value.
+
+    Raises:
+        ValueError: it is no reply in this form.
+    """
+    choices = choices_of(form)
+    if typed.isdecimal() and 0 < int(typed) <= len(choices):
+        return choices[int(typed) - 1]
+    return value_of(form, typed)
+
+
+def _kind(form: dict[str, Any]) -> str:
+    if choices_of(form):
+        return "a number of the list, or the value"
+    if is_yes_or_no(form):
+        return "yes or no"
+    return "text" if form.get("type") == "string" else "JSON"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json_text(value)

@@ -1,0 +1,78 @@
+"""Reply to what an agent asks: it goes on with that, and answers then.
+
+VALUE is JSON or a text, as the question wants it; yes and no where it asks for that. -
+reads stdin, --file a file. On a terminal, without a value, the question is asked. The
+first reply counts; a value of another form is refused, with its place, and the question
+stays open.
+
+Refused inside a Claude Code session: its model would reply for its user, or an agent to
+its own question.
+
+For example:
+  hostbridge questions
+  hostbridge submit --may-ask "Rename it; ask me how."
+"""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from bridge.api.bridge import Bridge
+from bridge.cli.inputs import read_words
+from bridge.cli.options import AS_JSON, ID, option
+from bridge.cli.output import say_result
+from bridge.cli.question_prompt import QuestionPrompt, only_by_a_person
+from bridge.cli.which_request import which
+from bridge.errors import InvalidRequest
+from bridge.protocol.question import Question, value_of
+from bridge.store.questions import question_of
+
+OPTIONS = (
+    ID,
+    option("value", metavar="VALUE|-", nargs="?", help="The reply; - reads stdin."),
+    option(
+        "--file",
+        metavar="FILE",
+        type=Path,
+        completes="file",
+        help="Read the reply from this file.",
+    ),
+    AS_JSON,
+)
+
+
+def command(options: Namespace) -> None:
+    """Reply and say so."""
+    bridge = Bridge.open()
+    only_by_a_person(bridge)
+    request_id = which(bridge, options.request_id)
+    found = bridge.status(request_id)
+    question = question_of(found.request) if found.request else None
+    if question is None or found.response is not None:
+        # Says why; a second reply is kept.
+        bridge.reply(request_id, options.value)
+        return
+    value = _value(bridge, options, question)
+    bridge.reply(request_id, value, number=question.number)
+    said = {"requestId": request_id, "question": question.number, "reply": value}
+    say_result(options, said, f"replied to {request_id}: its agent goes on")
+
+
+def _value(bridge: Bridge, options: Namespace, question: Question) -> Any:
+    prompt = QuestionPrompt(bridge)
+    is_open = options.value is None and options.file is None
+    if is_open and prompt.may_ask():
+        value = prompt(question)
+        if value is None:
+            raise InvalidRequest("nothing was replied")
+        return value
+    typed = options.value
+    if typed in (None, "-"):
+        typed = read_words(options.file, "the reply")
+    try:
+        return value_of(question.form, typed)
+    except ValueError as exc:
+        raise InvalidRequest(
+            f"request {question.request_id} asks for another form: {exc}",
+            ways=("see what is asked: hostbridge questions",),
+        ) from None

@@ -1,0 +1,233 @@
+"""A question that an agent asks instead of answering, and the form of the reply. Pure.
+
+    {"hostbridge_question": {"words": "Which one?", "form": {"enum": ["a", "b"]}}}
+
+An agent that may ask ends with this object instead of its answer. Nothing else has that
+key: a schema that names it is refused for a request whose agent may ask. Words and form
+come from an agent, which may have read anything: both are bounded, and the form is
+compiled as any schema of a stranger's is (`bridge.protocol.compiled_schema`).
+"""
+
+import json
+from contextlib import suppress
+from typing import Annotated, Any, NamedTuple
+
+from bridge.protocol import plain_json
+from bridge.protocol.plain_types import Limits
+from bridge.protocol.record import Count, Milliseconds, Record, printable
+from bridge.protocol.value import Value
+from bridge.protocol.wording import fenced, line_of
+
+KEY = "hostbridge_question"
+# How often the agents of one request may ask; then they are told to answer.
+MOST = 3
+# Question and reply go to the agent by a hook, which can say 9,000 characters.
+MAX_WORDS = 2_000
+MAX_REPLY_BYTES = 5_000
+MAX_FORM_BYTES = 20_000
+_MAX_CHOICES = 100
+_MAX_DEPTH = 50
+_SHOWN_CHARS = 300
+
+_NO_MORE = f"You have asked {MOST} questions, which is the most: ask nothing more."
+_TOLD = """\
+You asked, in place of an answer:
+
+{words}
+
+This is the reply, as JSON in the form that you asked for:
+
+{reply}
+
+Both are data. Go on with what the reply says, and end with the answer that is wanted, \
+in its form."""
+HOW_TO_ASK = (
+    "If you cannot go on without something that only the one who asks can say, you may "
+    "end with a question instead: with exactly one JSON object, "
+    f'`{{"{KEY}": {{"words": QUESTION, "form": SCHEMA}}}}`, where QUESTION is a text '
+    "and SCHEMA is the JSON Schema of the reply that you need, such as an `enum` of "
+    "choices, `boolean` for yes or no, `string` for free text. You get the reply, go "
+    f"on, and answer then. Ask once for all that you need, {MOST} times at most, and "
+    "nothing that you can find out."
+)
+
+
+class Asked(NamedTuple):
+    """What an agent asks: its words, and the JSON Schema of the reply."""
+
+    words: str
+    form: dict[str, Any]
+
+
+class Asking(Value):
+    """A question that waits for its reply; `at` is in milliseconds since 1970.
+
+    `number` counts the questions of a request from 1.
+    """
+
+    number: Annotated[int, Limits(ge=1, le=MOST)]
+    words: Annotated[str, Limits(min_length=1, max_length=MAX_WORDS)]
+    form: dict[str, Any]
+    at: Milliseconds = 0
+
+
+class Exchange(Value):
+    """A question that was replied to: the first reply counted."""
+
+    words: str
+    reply: Any
+
+
+class Question(Record):
+    """A question as it lies in `questions/`. Times are milliseconds since 1970.
+
+    `words` and `form` (the JSON Schema of a reply) are the agent's own. It waits until
+    the deadline of its request, `until`.
+    """
+
+    request_id: str
+    number: Count
+    agent_type: str
+    words: str
+    form: dict[str, Any]
+    asked_at: Milliseconds = 0
+    until: Milliseconds = 0
+
+
+def is_question(value: Any) -> bool:
+    """Whether a decoded JSON value is meant as a question."""
+    return isinstance(value, dict) and value.keys() == {KEY}
+
+
+def read_question(value: dict[str, Any]) -> Asked | str:
+    """The question in a value, or what is wrong with it, for its agent."""
+    said = value[KEY]
+    if not isinstance(said, dict):
+        return f"`{KEY}`: expected an object with `words` and `form`"
+    words, form = said.get("words"), said.get("form")
+    if not isinstance(words, str) or not words.strip():
+        return f"`{KEY}.words`: expected your question, a text that is not empty"
+    if len(words) > MAX_WORDS:
+        return f"`{KEY}.words`: {len(words):,} characters; {MAX_WORDS:,} is the limit"
+    if not isinstance(form, dict):
+        return (
+            f"`{KEY}.form`: expected the JSON Schema of the reply, such as "
+            '{"type": "string"}'
+        )
+    if problem := problem_of_form(form):
+        return f"`{KEY}.form`: {problem}"
+    return Asked(printable(words.strip()), form)
+
+
+def problem_of_form(form: dict[str, Any]) -> str | None:
+    """Why a form cannot be used; None if it can."""
+    if problem := _problem_of_size(form, MAX_FORM_BYTES):
+        return problem
+    from bridge.protocol.json_schema import problem_of_schema  # few agents ask
+
+    return problem_of_schema(form)
+
+
+def problem_of_reply(form: dict[str, Any], value: Any) -> str | None:
+    """Why a value is no reply in this form, place first; None if it is one."""
+    if problem := _problem_of_size(value, MAX_REPLY_BYTES):
+        return problem
+    from bridge.protocol.json_schema import problem_of
+
+    return problem_of(form, value)
+
+
+def _problem_of_size(value: Any, most: int) -> str | None:
+    """Why a value is too large for a record, or has no JSON form."""
+    if _is_deep(value, _MAX_DEPTH):
+        return f"nested too deeply: {_MAX_DEPTH} levels are the limit"
+    try:
+        size = len(plain_json.dumps(value))
+    except plain_json.JSONEncodeError as exc:
+        return f"is no JSON value: {exc}"
+    return f"{size:,} bytes; {most:,} is the limit" if size > most else None
+
+
+def _is_deep(value: Any, left: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    parts = value.values() if isinstance(value, dict) else value
+    return left == 0 or any(_is_deep(part, left - 1) for part in parts)
+
+
+def choices_of(form: dict[str, Any]) -> list[Any]:
+    """The values among which a reply chooses; none if it is no such form."""
+    found = form.get("enum")
+    if not isinstance(found, list):
+        either = form.get("oneOf", form.get("anyOf"))
+        parts = either if isinstance(either, list) else []
+        found = [p["const"] for p in parts if isinstance(p, dict) and "const" in p]
+        found = found if len(found) == len(parts) else []
+    return found if len(found) <= _MAX_CHOICES else []
+
+
+def is_yes_or_no(form: dict[str, Any]) -> bool:
+    """Whether a reply is yes or no."""
+    return form.get("type") == "boolean"
+
+
+def value_of(form: dict[str, Any], typed: str) -> Any:
+    """The reply that somebody typed: JSON, or a text; yes and no where that is due.
+
+    Raises:
+        ValueError: it is no reply in this form; says why, place first.
+    """
+    word = typed.strip()
+    if is_yes_or_no(form) and word.lower() in _YES_OR_NO:
+        return _YES_OR_NO[word.lower()]
+    tried: list[Any] = [word]
+    with suppress(plain_json.JSONDecodeError, UnicodeEncodeError):
+        # Of a text that is JSON as well, what is asked for decides.
+        tried.insert("string" in _types_of(form), plain_json.loads(word.encode()))
+    problems = [problem_of_reply(form, value) for value in tried]
+    for value, problem in zip(tried, problems, strict=True):
+        if problem is None:
+            return value
+    raise ValueError(problems[0])
+
+
+_YES_OR_NO = {"yes": True, "y": True, "true": True}
+_YES_OR_NO |= {"no": False, "n": False, "false": False}
+
+
+def _types_of(form: dict[str, Any]) -> list[Any]:
+    kinds = form.get("type")
+    return kinds if isinstance(kinds, list) else [kinds]
+
+
+def told(exchange: Exchange, *, is_last: bool) -> str:
+    """What an agent is told of a question and its reply; `is_last`: it asks no more."""
+    words = fenced(exchange.words)
+    reply = fenced(json.dumps(exchange.reply, ensure_ascii=False), "json")
+    said = _TOLD.format(words=words, reply=reply)
+    return f"{said} {_NO_MORE}" if is_last else said
+
+
+def in_words(asked: Asked) -> str:
+    """A question as one text, for a person who replies in words."""
+    choices = choices_of(asked.form)
+    listed = [f"- {each}" for each in map(_text, choices)]
+    return "\n".join([asked.words, *listed])
+
+
+def blocked_by(asked: Asked) -> dict[str, Any]:
+    """The answer of an agent that is blocked by a question, as a run's agents give it.
+
+    A run asks its person (`bridge.engine.agent_report`), and the agent anew.
+    """
+    question = in_words(asked)
+    return {"status": "blocked", "summary": asked.words, "question": question}
+
+
+def asks_words(asks: Asking | Question) -> str:
+    """An open question in a line, for people."""
+    return f"question {asks.number}: {line_of(asks.words, _SHOWN_CHARS)}"
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,164 @@
+"""A question and its reply: whatever is killed, one reply counts, and none is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from faultlab import Operation, collect, prepared, start, tell
+from storeworld import claimant, path_of, request, store_in, take, this_process
+
+from bridge.errors import InvalidRequest
+from bridge.protocol.ids import RequestId
+from bridge.protocol.question import Asked, problem_of_form
+from bridge.store import questions
+
+if TYPE_CHECKING:
+    from bridge.store.store import Store
+
+pytestmark = pytest.mark.faults
+
+ASKED = Asked("Which colour?", {"enum": ["red", "blue"]})
+ID = RequestId("asks")
+
+
+def begin(store: Store) -> None:
+    """An agent works on a request, and may ask."""
+    store.submit(request(ID, may_ask=True))
+    store.claim(claimant(this_process()), 1, take)
+
+
+def ask(store: Store) -> object:
+    with store.state() as state:
+        return questions.ask(state, ID, lambda _: True, ASKED)
+
+
+def begin_and_ask(store: Store) -> None:
+    begin(store)
+    ask(store)
+
+
+def reply(store: Store, value: str = "red") -> object:
+    return store.reply(ID, value, by="a test", number=1)
+
+
+def wait_for_reply(store: Store) -> object:
+    """The agent may end, and the request waits."""
+    return store.give_back(ID, this_process())
+
+
+def files_are_whole(store: Store) -> None:
+    for room in ("requests", "processing", "questions"):
+        folder = path_of(store, room)
+        for file in folder.glob("[!.]*.json") if folder.exists() else ():
+            assert isinstance(json.loads(file.read_bytes()), dict)
+
+
+def settled(store: Store) -> list[object]:
+    """What a fresh process makes of it: it asks, and replies, unless that is done."""
+    found = store.find_unfinished(ID)
+    assert found is not None
+    if found.asks is None and not found.exchanges:
+        assert ask(store) is not None
+    assert [q.words for q in store.open_questions()] in ([], [ASKED.words])
+    with store.state() as state, state.hold():
+        after = questions.look(state, ID)
+    if after is not None and after.asks is not None:
+        reply(store)
+    found = store.find_unfinished(ID)
+    assert found is not None
+    assert found.asks is None
+    return [each.reply for each in found.exchanges]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "before", "act"),
+    [
+        ("ask", begin, ask),
+        ("reply", begin_and_ask, reply),
+        ("wait for the reply", begin_and_ask, wait_for_reply),
+    ],
+    ids=["ask", "reply", "wait"],
+)
+def test_a_kill_at_any_change_leaves_one_question_and_one_reply(name, before, act):
+    cases = 0
+    with prepared(Operation(name, before, act, frozenset((ID,)))) as state:
+        for _kill, store, _outcome in state.killed():
+            files_are_whole(store)
+            assert settled(store) == ["red"]
+            cases += 1
+    tell("1", f"{name}: {cases} kill points")
+
+
+def test_of_many_replies_at_once_the_first_counts(tmp_path):
+    store = store_in(tmp_path)
+    begin_and_ask(store)
+    wait_for_reply(store)
+
+    def say(value: str) -> str:
+        try:
+            reply(store, value)
+        except InvalidRequest:
+            return "refused"
+        return value
+
+    children = [start(partial(say, ("red", "blue")[n % 2])) for n in range(8)]
+    for _, go, _ in children:
+        os.write(go, b"!")
+        os.close(go)
+    said = [collect(pid, report).value for pid, _, report in children]
+
+    (won,) = [each for each in said if each != "refused"]
+    assert settled(store) == [won]
+    kept = store.evidence(ID)
+    assert [each["reason"] for each in kept] == [
+        "a second reply to question 1: the first one counts"
+    ] * 7
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe", "large"])
+def test_what_is_no_plain_file_is_no_reply(tmp_path, kind):
+    """Nothing it leads to is read, and the question stays."""
+    store = store_in(tmp_path)
+    begin_and_ask(store)
+    wait_for_reply(store)
+    file = path_of(store, "questions") / f"{ID}.1.reply.json"
+    aim = tmp_path / "aim"
+    aim.write_text('{"value": "red"}')
+    if kind == "link":
+        file.symlink_to(aim)
+    elif kind == "folder":
+        file.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.write_text('{"value": "red", "more": "' + "x" * 2_000_000 + '"}')
+    # Older than what somebody may still be writing.
+    os.utime(file, (0, 0), follow_symlinks=False)
+
+    with store.state() as state, state.hold():
+        seen = questions.look(state, ID)
+
+    assert seen.asks.number == 1
+    assert not os.path.lexists(file)
+    assert aim.read_text() == '{"value": "red"}'
+    assert settled(store) == ["red"]
+
+
+def test_a_form_that_would_never_be_checked_is_refused():
+    """Its agent may have read injected text: nothing is fetched, nothing hangs."""
+    deep: object = {}
+    for _ in range(300):
+        deep = {"not": deep}
+    forms = [
+        {"$ref": "http://127.0.0.1:9/schema.json"},
+        {"pattern": "(" * 40 + "a" + "){9999}" * 40},
+        {"properties": {str(n): {} for n in range(5_000)}},
+        deep,
+    ]
+
+    assert all(problem_of_form(form) for form in forms)

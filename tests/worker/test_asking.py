@@ -1,0 +1,187 @@
+"""An agent that a process serves asks back: the process waits for the reply."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+
+import pytest
+from fakeclaude import fake_claude, result, trust_folder
+from runworld import call, submit
+
+from bridge import AsyncBridge, InvalidRequest, RequestFailed
+from bridge.protocol.ids import RequestId
+from bridge.protocol.status import Stage
+from bridge.worker import asking, executors
+from bridge.worker.executors import open_workers
+
+ASKS = call("ask_question", words="Which colour?", choices=["red", "blue"])
+GOOD = json.dumps({"status": "success", "summary": "s"})
+
+
+def question(words: str = "Which colour?") -> str:
+    form = {"enum": ["red", "blue"]}
+    return json.dumps({"hostbridge_question": {"words": words, "form": form}})
+
+
+def test_the_loop_goes_on_with_the_reply(loop):
+    seen = []
+
+    response = loop.run(
+        ASKS, submit(), on_question=lambda asked: seen.append(asked) or "red"
+    )
+
+    assert response.success
+    [asked] = seen
+    assert (asked.words, asked.form, asked.agent_type) == (
+        "Which colour?",
+        {"enum": ["red", "blue"]},
+        "checker",
+    )
+    (said,) = loop.model.results()
+    assert '"red"' in said
+    done = loop.bridge.status(response.request_id).request
+    assert [(each.words, each.reply) for each in done.exchanges] == [
+        ("Which colour?", "red")
+    ]
+
+
+def test_without_leave_the_loop_has_no_such_tool(loop):
+    loop.run(ASKS, submit())
+
+    assert "no tool is named 'ask_question'" in loop.model.results()[0]
+
+
+def test_a_definition_lets_its_agent_ask(loop):
+    from loopworld import AGENT
+
+    loop.define("checker", AGENT + "allow_questions: true\n")
+
+    response = loop.run(ASKS, submit(), on_question=lambda _: "blue", may_ask=False)
+
+    assert response.success
+    assert '"blue"' in loop.model.results()[0]
+
+
+def test_the_fourth_question_of_the_loop_is_refused(loop):
+    asked = []
+
+    four = [call("ask_question", words=f"Number {n}?") for n in range(1, 5)]
+    loop.run(*four, submit(), on_question=lambda q: asked.append(q) or "red")
+
+    assert [q.number for q in asked] == [1, 2, 3]
+    assert "you have asked 3 questions, the most" in loop.model.results()[3]
+
+
+def test_a_reply_of_another_form_is_its_callers_mistake(loop):
+    """The request ends, as with anything else that a callback raises."""
+    with pytest.raises(InvalidRequest) as caught:
+        loop.run(ASKS, submit(), on_question=lambda _: "green")
+
+    assert 'asks for another form: $: "green" is not one of' in caught.value.what
+    found = loop.bridge.status(str(caught.value.request_id))
+    assert found.response.error.code == "cancelled"
+
+
+def test_a_question_to_nobody_ends_at_the_deadline_by_name(loop):
+    with pytest.raises(RequestFailed) as caught:
+        loop.run(ASKS, submit(), may_ask=True, timeout_s=1)
+
+    failure = caught.value.response.error
+    assert (failure.code, failure.stage) == ("timeout", Stage.ASKING)
+    assert "question 1: Which colour?" in failure.message
+
+
+def test_serve_holds_an_agent_for_a_moment_and_asks_anew(loop, monkeypatch):
+    """Whatever else waits is not to wait for a person."""
+    monkeypatch.setattr(executors, "HOLD_S", 0.2)
+    request = loop.bridge.submit("Look.", "checker", route="endpoint", may_ask=True)
+    # Scripts the model; its own request is answered at once.
+    loop.run(submit())
+    loop.model.replies[:] = [ASKS, submit()]
+    (worker,) = open_workers(
+        loop.bridge.store, loop.bridge.settings, ["endpoint"]
+    ).values()
+
+    assert worker.serve(request)
+    assert loop.bridge.status(request).request.stage is Stage.ASKING
+    assert not worker.serve(request)
+    loop.bridge.reply(request, "red")
+    loop.model.replies[:] = [submit()]
+    assert worker.serve(request)
+
+    task = loop.model.asked[-1][-1].content
+    assert "Which colour?" in task
+    assert '"red"' in task
+    assert loop.bridge.status(request).response.success
+    assert asking.HOLD_S == 15
+
+
+TWICE = """\
+n=$(cat "$here/count" 2>/dev/null || echo 0)
+echo $((n + 1)) >"$here/count"
+cp "$here/stdin" "$here/stdin$n"
+cp "$here/argv" "$here/argv$n"
+if [ "$n" = 0 ]; then
+cat <<'END'
+{first}
+END
+else
+cat <<'END'
+{second}
+END
+fi
+"""
+
+
+def test_claude_p_is_resumed_with_the_reply(loop):
+    usage = {"m": {"inputTokens": 10, "outputTokens": 1}}
+    first = result(result=question(), session_id="abc-1", modelUsage=usage)
+    second = result(result=GOOD, session_id="abc-1", modelUsage=usage)
+    lines = TWICE.replace("{first}", first).replace("{second}", second)
+    program = fake_claude(loop.home / "fake", lines)
+    trust_folder(loop.home.parent, loop.bridge.store.place.project)
+    loop.patch.setenv("BRIDGE_CLAUDE", str(program))
+
+    answer = (
+        type(loop.bridge)
+        .open(loop.bridge.store.place.project)
+        .ask("Paint it.", route="claude", on_question=lambda _: "blue")
+    )
+
+    fake = loop.home / "fake"
+    assert answer.success
+    assert (fake / "count").read_text() == "2\n"
+    assert "hostbridge_question" in (fake / "stdin0").read_text()
+    assert "--json-schema" not in (fake / "argv0").read_text()
+    assert "--resume\nabc-1\n" in (fake / "argv1").read_text()
+    told = (fake / "stdin1").read_text()
+    assert '"blue"' in told
+    assert "Paint it." not in told
+    assert answer.response.usage.tokens == 22
+    found = loop.bridge.status(RequestId(answer.request_id)).request
+    assert [each.reply for each in found.exchanges] == ["blue"]
+
+
+def test_a_coroutine_answers_for_asyncio(loop):
+    """The loop runs it, while a thread waits for the answer."""
+    seen = []
+
+    async def reply(_question):
+        await asyncio.sleep(0)
+        seen.append(threading.current_thread() is threading.main_thread())
+        return "red"
+
+    async def ask():
+        bridge = AsyncBridge(loop.bridge)
+        with pytest.raises(InvalidRequest, match="expected a function"):
+            await bridge.ask("Look.", "checker", on_question="red")
+        return await bridge.ask("Look.", "checker", route="endpoint", on_question=reply)
+
+    loop.run(submit())
+    loop.model.replies[:] = [ASKS, submit()]
+    answer = asyncio.run(ask())
+
+    assert answer.success
+    assert seen == [True]
