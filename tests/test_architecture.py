@@ -41,7 +41,7 @@ PURE = (
         "cells", "end_counter", "histogram", "lines", "names", "wording",
     )),
     *(f"freshness/{name}.py" for name in (
-        "looks", "reads", "question", "never_reused", "noted",
+        "looks", "reads", "files", "question", "never_reused", "noted",
     )),
     *(f"validation/{name}.py" for name in (
         "report", "answers", "aggregate", "complexity", "kinds", "look", "rights",

@@ -14,10 +14,8 @@ from bridge.api.request_builder import draft
 from bridge.api.request_draft import Draft
 from bridge.api.routing import Plan, plan
 from bridge.api.submission import Submitter
-from bridge.api.wait import Waiter, cancel
 from bridge.config import Settings
 from bridge.errors import BridgeError, CannotWaitHere, StateUnavailable, WaitTimeout
-from bridge.llama.preload import end_ahead
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
@@ -89,6 +87,8 @@ class Asker(Submitter):
             ended = exc.raised if isinstance(exc, _CallbackRaised) else exc
             # With `--json` the command line says which request it was.
             vars(ended)["request_id"] = self._asked
+            from bridge.api.wait import cancel
+
             if self._asked is not None and cancel(self.quick, self._asked):
                 ended.add_note(f"cancelled {self._asked}")
             if ended is exc:
@@ -145,6 +145,8 @@ class Asker(Submitter):
             )
             is_stuck = worker is None and hosts.would_wait_for_itself(request)
         if planned.own != "local" or not submitted.is_new:
+            from bridge.llama.preload import end_ahead
+
             end_ahead()
         if is_stuck:
             raise CannotWaitHere(
@@ -165,6 +167,8 @@ class Asker(Submitter):
         given: dict[str, Any],
     ) -> Response:
         """Wait for the end of the request, and serve it if nobody else does."""
+        from bridge.api.wait import Waiter
+
         waiter = Waiter(
             self.quick,
             on_stage=given.get("on_stage", ignore),

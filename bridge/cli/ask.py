@@ -22,6 +22,7 @@ from __future__ import annotations
 import sys
 import time
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,18 +118,18 @@ def command(options: Namespace) -> int:
     if options.watch:
         from bridge.cli.ask_watched import watch
 
-        watch(bridge, options, ask, interrupts)
+        watch(bridge, options, ask, partial(_show, options), interrupts)
     try:
         result = ask()
     except CannotWaitHere as exc:
         if not options.as_json:
             say(str(exc.request_id))
         raise
-    show(options, result)
+    _show(options, result)
     return of_result(result, accept_degraded=options.accept_degraded)
 
 
-def show(options: Namespace, result: Result[Any]) -> None:
+def _show(options: Namespace, result: Result[Any]) -> None:
     """Print an answer, and say who gave it."""
     from bridge.cli.answer_text import answer_lines, bare_text, by_whom
     from bridge.cli.output import ago, complain, record, say, say_json

@@ -21,6 +21,7 @@ def watch(
     bridge: Bridge,
     options: Namespace,
     ask: Callable[[], Result[Any]],
+    show: Callable[[Result[Any]], None],
     interrupts: Interrupts,
 ) -> NoReturn:
     """Ask, show the answer, and again, until an interrupt.
@@ -29,8 +30,6 @@ def watch(
     first, ends it. What changes while nobody knows what an answer rests on is not seen:
     it may be the agent's own doing.
     """
-    from bridge.cli.ask import show
-
     words = ["--json"] if options.as_json else []
     is_first = True
     while True:
@@ -44,7 +43,7 @@ def watch(
             report(exc, words)
         else:
             watched = bridge.watch(result.request_id)
-            show(options, result)
+            show(result)
         if watched.why_all:
             complain(f"{watched.why_all}; watching all of the project")
         is_first = False

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from bridge.errors import NewerSchema
 from bridge.freshness import never_reused
-from bridge.freshness.completing import complete
-from bridge.freshness.disk import Disk
-from bridge.freshness.looks import Look
 from bridge.freshness.never_reused import Given
 from bridge.freshness.question import digest_of
 from bridge.freshness.reads import VERSION, Reads, reads_of
@@ -28,6 +26,9 @@ from bridge.store.directory import NotAPlainFile
 from bridge.store.queries import look
 from bridge.store.seal import has_seal, with_seal
 from bridge.store.state import State
+
+if TYPE_CHECKING:
+    from bridge.freshness.looks import Look
 
 FOLDER = "reads"
 # How long a hook may read at the end of its agent.
@@ -50,6 +51,10 @@ def keep(
     """
     if not response.success:
         return
+    # Who only looks for an answer completes none.
+    from bridge.freshness.completing import complete
+    from bridge.freshness.disk import Disk
+
     found = complete(looks, Disk(time.monotonic() + read_s))
     reads = Reads(
         request_id=request.request_id,

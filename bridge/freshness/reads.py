@@ -6,10 +6,12 @@ reads/<question>.json    of the newest answer to a question (`kept_reads`)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.freshness.looks import Kind
+if TYPE_CHECKING:
+    from bridge.freshness.files import Files, SeenNow
+    from bridge.freshness.looks import Kind
 
 VERSION = 1
 
@@ -22,8 +24,7 @@ class Entry(NamedTuple):
     facts: str
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(NamedTuple):
     """What lies below a folder: the names, and of all but Glob's the bytes.
 
     `root` is absolute; entries are by their path from there, None for a name alone.
@@ -32,11 +33,10 @@ class Tree:
     kind: Kind
     root: str
     patterns: tuple[str, ...] = ()
-    entries: Mapping[str, Entry | None] = field(default_factory=dict)
+    entries: Mapping[str, Entry | None] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
+class Reads(NamedTuple):
     """What one answer rests on.
 
     Attributes:
@@ -56,13 +56,8 @@ class Reads:
     at_ms: int
     doubt: str = ""
     detail: str = ""
-    files: Mapping[str, Entry] = field(default_factory=dict)
+    files: Mapping[str, Entry] = MappingProxyType({})
     trees: tuple[Tree, ...] = ()
-
-    @property
-    def count(self) -> int:
-        """How many files and names it has."""
-        return len(self.files) + sum(len(tree.entries) for tree in self.trees)
 
     def to_data(self) -> dict[str, Any]:
         """As JSON."""
@@ -115,39 +110,6 @@ class Difference(NamedTuple):
 
     what: str
     path: str
-
-
-class SeenNow(Protocol):
-    """What a path is now."""
-
-    @property
-    def kind(self) -> str:
-        """What is there: `disk.Seen`."""
-
-    @property
-    def facts(self) -> str:
-        """What changes with its bytes."""
-
-
-class WalkedNow(Protocol):
-    """What lies below a folder now."""
-
-    @property
-    def found(self) -> Mapping[str, SeenNow]:
-        """By path from the folder."""
-
-
-class Files(Protocol):
-    """The files as they are now (`disk.Disk`)."""
-
-    def see(self, path: str) -> SeenNow:
-        """What is at a path."""
-
-    def walk(self, root: str, patterns: tuple[str, ...], *, is_all: bool) -> WalkedNow:
-        """What lies below a folder."""
-
-    def digest(self, path: str, kind: str) -> str:
-        """The SHA-256 of what is at a path."""
 
 
 def differences(reads: Reads, files: Files) -> Iterator[Difference]:
