@@ -71,7 +71,9 @@ def test_a_call_is_noted_and_its_end(fire, agents):
         "command": "pytest",
     }
     assert not (agents / "t1.bash").exists()
-    assert [{k: v for k, v in note.items() if k != "at"} for note in notes] == [
+    assert [
+        {k: v for k, v in note.items() if k not in ("at", "up")} for note in notes
+    ] == [
         {"id": "t1", "tool": "Bash", "command": "pytest"},
         {"id": "t1", "tool": "Bash", "ok": True},
     ]
