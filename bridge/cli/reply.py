@@ -10,7 +10,7 @@ its own question.
 
 For example:
   hostbridge questions
-  hostbridge submit --may-ask "Rename it; ask me how."
+  hostbridge reply --help
 """
 
 from argparse import Namespace

@@ -220,7 +220,7 @@ def test_error_unknown_schema(project):
         2,
         "no record is named 'reply'; expected one of request, "
         "response, agent-answer, agent-output, session, agent-run, idle-agent, "
-        "callers, task, step-workflow, step-result",
+        "question, callers, task, step-workflow, step-result",
     )
 
 
