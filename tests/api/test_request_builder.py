@@ -40,6 +40,7 @@ def test_every_option_is_tested_here():
         "workflow",
         "change",
         "continues",
+        "context",
     }
 
     assert RequestOptions.__optional_keys__ == {*ASKED, *elsewhere}

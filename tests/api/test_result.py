@@ -120,7 +120,8 @@ def test_a_repr_shows_what_counts():
 
     assert repr(result) == (
         "Result(request_id='a', success=True, parsed=Page(title='a'), route='claude', "
-        "model=None, degraded=False, duration_s=0.001, error=None)"
+        "model=None, degraded=False, duration_s=0.001, error=None, "
+        "cached=False)"
     )
     sealed = result.response.with_(seal="s" * 64, request_digest="d" * 64)
     assert repr(sealed) == (
