@@ -107,6 +107,7 @@ def written(annotation: str) -> str:
         "Mode": '`"terminal"`, `"headless"`, `"self"`',
         "OwnRoute": '`"claude"`, `"local"`, `"endpoint"`',
         "Policy": '`"abort"`, `"skip"`, `"ask"`',
+        "ContextFrom": '`"session"`',
         "EscalateTo": '`"human"`, `"architect"`, `"coordinator"`, `"none"`',
     }
     return ", ".join(named.get(part, f"`{part}`") for part in parts)
