@@ -16,7 +16,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import find, settings
+from hypothesis import Phase, find, settings
 from hypothesis import strategies as st
 
 from bridge.api.result import schema_of
@@ -79,7 +79,14 @@ def smallest(form: object = None) -> Any:
 
 @lru_cache(maxsize=256)
 def _smallest(text: str) -> str:
-    quick = settings(max_examples=50, database=None, deadline=None, derandomize=True)
+    # Not the phase that explains: it draws a hundred larger ones.
+    quick = settings(
+        max_examples=50,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate, Phase.shrink],
+    )
     return json.dumps(find(_values(text), lambda _: True, settings=quick))
 
 
@@ -144,10 +151,12 @@ class _Drawing:
         return draw(st.nothing())
 
     def _branch(self, draw: DrawFn, branches: list[Schema], depth: int) -> Schema:
-        if depth >= _DEEP:
-            plain = [b for b in branches if "$ref" not in json.dumps(b)]
-            branches = plain or branches
-        return draw(st.sampled_from(branches))
+        """One of them; those that may lead back to the whole are the larger."""
+        plain = [each for each in branches if "$ref" not in json.dumps(each)]
+        others = [each for each in branches if each not in plain]
+        if depth >= _DEEP and plain:
+            others = []
+        return draw(st.sampled_from(plain + others))
 
     def _found(self, ref: str) -> Schema:
         """What a `$ref` names within the schema."""

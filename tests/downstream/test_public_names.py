@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import bridge
+import bridge.testing
 from bridge import errors
 from bridge.api import options
 from bridge.cli.exit_codes import of_kind
@@ -62,6 +63,16 @@ def test_the_page_tells_every_error():
         name: [f"`{kinds[name].code}`", f"{of_kind(kinds[name])}"] for name in told
     }
     assert {name: cells[:2] for name, cells in told.items()} == expected
+
+
+def test_the_page_of_tests_tells_every_name():
+    """docs/testing.md is all that says what `bridge.testing` has."""
+    page = (Path(__file__).parents[2] / "docs" / "testing.md").read_text()
+    said = {*re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", page)))}
+    said |= {*re.findall(r"^from bridge.testing import (.*)$", page, re.M)}
+
+    kinds = {"Answering", "Outcome", "Replay", "Unscripted", "CODES"}
+    assert {*bridge.testing.__all__} - kinds - said == set()
 
 
 def test_a_traceback_names_what_to_import():

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 from bridge.api.result import schema_of
 from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import ANSWER_SCHEMA
-from bridge.testing import values
+from bridge.testing import schema_values, values
 
 
 class Colour(Enum):
@@ -112,7 +112,7 @@ SMALLEST = {
         {"c": None},
     ),
     "recursive": (NESTED, {"next": None}),
-    "not": ({"not": {"type": "object"}}, None),
+    "not": ({"not": {"type": "object"}}, []),
     "multiples": (
         {"type": "number", "multipleOf": 0.5, "minimum": 1, "maximum": 4},
         1.0,
@@ -126,7 +126,7 @@ SMALLEST = {
         },
         0,
     ),
-    "anything": ({"$defs": {}}, None),
+    "anything": ({"$defs": {}}, {}),
 }
 QUICK = settings(
     max_examples=25,
@@ -135,6 +135,7 @@ QUICK = settings(
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
 )
+FIND = settings(database=None, deadline=None, phases=[Phase.generate, Phase.shrink])
 
 
 @pytest.mark.parametrize(("form", "smallest"), SMALLEST.values(), ids=SMALLEST)
@@ -152,7 +153,7 @@ def test_whatever_is_drawn_is_valid_and_the_smallest_is_small(form, smallest):
     draw()
 
     assert drawn
-    assert find(values(form), lambda _: True) == smallest
+    assert schema_values.smallest(form) == smallest
 
 
 def test_a_model_gets_every_kind_of_object():
@@ -174,7 +175,7 @@ def test_a_model_gets_every_kind_of_object():
 
 @pytest.mark.parametrize("status", ["success", "partial", "failed", "blocked"])
 def test_every_status_can_be_drawn(status):
-    smallest = find(values(), lambda value: value["status"] == status)
+    smallest = find(values(), lambda value: value["status"] == status, settings=FIND)
 
     assert smallest == {"status": status, "summary": "0"}
 
@@ -183,7 +184,9 @@ def test_keys_that_the_schema_does_not_name_are_drawn():
     """It allows them, so an agent may write them."""
     form = {"type": "object", "properties": {"a": {"type": "integer"}}}
 
-    assert find(values(form), lambda value: value.keys() - {"a"}) == {"": None}
+    more = find(values(form), lambda value: value.keys() - {"a"}, settings=FIND)
+
+    assert more == {"": None}
 
 
 def test_error_a_schema_refers_to_another():
