@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import threading
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -71,9 +70,14 @@ class Answerer:
 
     def _run(self) -> None:
         while not self._over.wait(_PAUSE_S):
-            with suppress(StateVanished):
+            try:
                 for request in self._waiting():
                     self._answer(request)
+            except StateVanished:
+                # The program has removed it; so it will see.
+                continue
+            except Exception as exc:  # noqa: BLE001 - as in `_answer`
+                self.raised = self.raised or exc
 
     def _waiting(self) -> list[Request]:
         """What waits, in an order that the program's own threads do not change."""
