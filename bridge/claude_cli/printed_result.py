@@ -58,7 +58,7 @@ def read_output(
     *,
     is_structured: bool,
     is_fork: bool = False,
-    folder: str = "/",
+    folder: str = "",
     began_ms: int = 0,
 ) -> Outcome:
     """The outcome of a client that ended by itself.
@@ -83,9 +83,7 @@ def read_output(
         model=_model(events, result),
         calls=tuple(_calls(events)) if len(events) > len(results) else None,
         told_usage=_usage(events, results, is_fork=is_fork),
-        looks=tuple(_looks(events, folder, began_ms))
-        if len(events) > len(results)
-        else (Look("everything", folder, "", began_ms),),
+        looks=_looked(events, results, folder, began_ms),
     )
     words = _text(result.get("result"))
     if result.get("is_error") or exit_code:
@@ -211,6 +209,17 @@ def _calls(events: list[Json]) -> Iterator[ToolCall]:
             command=_text(arguments.get("command")) or None,
             ok=ends.get(call_id) if ended else None,
         )
+
+
+def _looked(
+    events: list[Json], results: list[Json], folder: str, began_ms: int
+) -> tuple[Look, ...] | None:
+    """What the agent looked at: anything, where no calls were printed."""
+    if not folder:
+        return None
+    if len(events) > len(results):
+        return tuple(_looks(events, folder, began_ms))
+    return (Look("everything", folder, "", began_ms),)
 
 
 def _looks(events: list[Json], folder: str, began_ms: int) -> Iterator[Look]:

@@ -119,6 +119,8 @@ def _why_unfit(request: Request, *, is_applied: bool) -> str:
         return f"a fork works through no workflow ({request.works_through!r})"
     if request.reuse is not None:
         return f"agent {agent!r} is asked again (reuse), and a fork is asked only once"
+    if request.may_ask:
+        return "a fork is asked only once, and so asks nothing back (may_ask)"
     return ""
 
 

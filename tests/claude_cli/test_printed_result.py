@@ -10,7 +10,6 @@ from fakeclaude import result
 from storeworld import request
 
 from bridge.claude_cli.printed_result import read_output
-from bridge.freshness.looks import Look
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.judge import judge
 from bridge.protocol.outcome import Outcome
@@ -36,21 +35,17 @@ def said(role: str, *blocks: Any) -> dict[str, Any]:
 
 INIT = {"type": "system", "subtype": "init", "model": "claude-opus-5-5"}
 RESULT = json.loads(result(structured_output=ANSWER))
-# It may have looked at anything below the folder.
-UNSEEN = (Look("everything", "/", "", 0),)
 
 
 def test_structured_output_is_the_answer():
     assert read(array(INIT, RESULT)) == Outcome(
-        '{"modules":["billing"]}', model="claude-opus-5-5", calls=(), looks=()
+        '{"modules":["billing"]}', model="claude-opus-5-5", calls=()
     )
 
 
 def test_a_result_alone_tells_of_no_calls():
     """What nobody could have seen must not count as not having happened."""
-    assert read(result(structured_output=ANSWER)) == Outcome(
-        '{"modules":["billing"]}', looks=UNSEEN
-    )
+    assert read(result(structured_output=ANSWER)) == Outcome('{"modules":["billing"]}')
 
 
 def test_half_a_character_in_a_tool_result_loses_no_answer():
@@ -70,7 +65,7 @@ def test_of_several_results_the_last_with_an_answer_counts():
 def test_without_a_schema_the_words_are_the_answer():
     told = read(result(result='Here: {"a": 1}'), structured=False)
 
-    assert told == Outcome('Here: {"a": 1}', looks=UNSEEN)
+    assert told == Outcome('Here: {"a": 1}')
 
 
 def test_tool_calls_and_their_ends():

@@ -74,6 +74,10 @@ UNFIT = {
         {"continues": "earlier"},
         "what an agent has answered is continued without it; leave one of them",
     ),
+    "asks back": (
+        {"mayAsk": True},
+        "a fork is asked only once, and so asks nothing back (may_ask)",
+    ),
 }
 
 
@@ -93,6 +97,8 @@ OF_DEFINITIONS = {
     "so as no fork",
     "reuse: true\n": "agent 'worker' is asked again (reuse), and a fork is asked only "
     "once",
+    "allow_questions: true\n": "a fork is asked only once, and so asks nothing back "
+    "(may_ask)",
     "model: opus\n": f"{NO_MODEL.format('opus')}, or have agent 'worker' say inherit",
 }
 
