@@ -15,10 +15,10 @@ from bridge.host import transcript
 from bridge.host.budget_news import session_now
 from bridge.host.budgets import find_spent
 from bridge.host.call_notes import before_tool, forget_call, has_turns
-from bridge.host.capture import fail
 from bridge.host.context import HookContext
 from bridge.host.forks import OF_THE_MAIN_THREAD
 from bridge.host.output import MAX_NOTE, HookOutput, deny, one_line
+from bridge.host.run_ends import fail
 from bridge.policy.tool_lists import permits
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import RequestId

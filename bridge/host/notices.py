@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from bridge.host import agent_usage, asking, runs
 from bridge.host.call_notes import name_of
-from bridge.host.capture import fail, line_about, take_last_words
+from bridge.host.capture import take_last_words
 from bridge.host.context import HookContext
 from bridge.host.offers import look_soon
 from bridge.host.output import SILENT, HookOutput, swallow
 from bridge.host.request_tokens import described_ids
+from bridge.host.run_ends import fail, line_about
 from bridge.host.unseen_ends import code_of
 from bridge.store import subagent_runs
 from bridge.store.charges import note_tokens

@@ -14,17 +14,11 @@ from typing import Any
 
 from bridge.errors import StateUnavailable
 from bridge.host import agent_usage, asking, interim, runs
-from bridge.host.capture import (
-    RECEIPT,
-    REPLACED,
-    fail,
-    let_wait,
-    line_about,
-    take_words,
-)
+from bridge.host.capture import RECEIPT, REPLACED, let_wait, take_words
 from bridge.host.context import HookContext
 from bridge.host.offers import decline, open_offers, wake_others
 from bridge.host.output import SILENT, HookOutput, specific, tell_user
+from bridge.host.run_ends import fail, line_about
 from bridge.protocol.contract import prompt_digest
 from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId

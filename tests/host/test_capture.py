@@ -7,7 +7,7 @@ import json
 import pytest
 from hookworld import GOOD
 
-from bridge.host import capture
+from bridge.host import last_words
 
 
 def test_a_second_stop_changes_nothing(world):
@@ -117,7 +117,7 @@ def test_the_longest_time_that_a_record_can_name(world):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_error_an_answer_that_cannot_be_checked_in_time(world, monkeypatch):
     """Left to the hook's own limit, the words were lost and the agent called silent."""
-    monkeypatch.setattr(capture, "JUDGE_S", 0.001)
+    monkeypatch.setattr(last_words, "JUDGE_S", 0.001)
     world.drop("slow", prompt="?", schema={"items": {"type": "object"}})
     world.say("UserPromptSubmit", prompt="hello")
     agent = world.start(world.launch("slow"))
