@@ -177,10 +177,17 @@ class Life:
         assert "lack tests" in str(rewritten)
         self._start(agent, call, rewritten["prompt"])
         first = self.world.hook("tool-start", "PreToolUse", **BASH, **ours)
-        call_2 = {**BASH, "tool_use_id": "toolu_2", "tool_name": "Read"}
-        allowed = self.world.hook("tool-start", "PreToolUse", **call_2, **ours)
+        plain = {**BASH, "tool_use_id": "toolu_2", "tool_name": "TodoWrite"}
+        allowed = self.world.hook("tool-start", "PreToolUse", **plain, **ours)
+        read = {
+            "tool_use_id": "toolu_3",
+            "tool_name": "Read",
+            "tool_input": {"file_path": __file__},
+        }
+        looks = self.world.hook("tool-start", "PreToolUse", **read, **ours)
         seen = (self.world.folder("agents") / f"{agent}.calls").read_text()
         assert "toolu_2" in seen
+        assert __file__ in seen
         ended = self.world.hook("tool-end", "PostToolUse", **ENDED, **ours)
         answer = {"status": "success", "summary": "two of them", "evidence": []}
         words = json.dumps(answer)
@@ -194,6 +201,7 @@ class Life:
             "launch": launch.ms,
             "first call": quiet(first),
             "allowed": quiet(allowed),
+            "looks": quiet(looks),
             "bash ended": quiet(ended),
             "capture": quiet(captured),
         }
@@ -241,6 +249,7 @@ def compare(found: dict[str, Series], files: int) -> list[Row]:
         Row("  our agents run", found["agents run"], shell, 1.5),
         Row(f"  {many} waiting, none for us", found["closed"], shell, 1.5),
         Row("call in our subagent, allowed", found["allowed"], python, 1.5),
+        Row("  which reads: its look is noted", found["looks"], found["allowed"], 1.05),
         Row("call inside an active step, allowed", found["step allows"], python, 1.25),
         Row("  its end, which moves nothing", found["step stays"], python, 1.5),
         Row("claims and instructs", found["offer"], python, 5),
