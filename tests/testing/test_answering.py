@@ -207,7 +207,7 @@ def test_error_asked_more_often_than_answered():
         [ask(word) for word in ("one", "two")]
 
     assert str(caught.value) == (
-        "general-purpose was asked 'two', and only 1 outcomes were given"
+        "general-purpose was asked 'two', and only 1 outcome was given"
     )
 
 
@@ -301,3 +301,12 @@ def test_an_outcome_prints_the_call_that_makes_it():
 def test_error_no_such_code():
     with pytest.raises(ValueError, match="code 'quotas': expected one of no_host, "):
         failure("quotas")
+
+
+def test_a_program_may_ask_what_the_session_knows():
+    """Nobody's conversation is shown, so nobody has to say yes."""
+    with answering(echo) as block:
+        known = ask("What did we decide?", context="session")
+
+    assert known.parsed.summary == "What did we decide?"
+    assert [each.context_from for each in block.requests] == ["session"]
