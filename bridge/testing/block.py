@@ -138,9 +138,7 @@ def _in_turn(outcomes: Sequence[Outcome]) -> Answers:
         for outcome in left:
             return outcome
         were = "outcome was" if len(outcomes) == 1 else "outcomes were"
-        raise Unscripted(
-            f"{question(request)}, and only {len(outcomes)} {were} given"
-        )
+        raise Unscripted(f"{question(request)}, and only {len(outcomes)} {were} given")
 
     return answers
 
