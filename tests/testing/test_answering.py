@@ -14,9 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from bridge import AsyncBridge, Bridge, BridgeError, NoHost, NoRoute, RequestFailed, ask
+from bridge import (
+    AsyncBridge,
+    Bridge,
+    BridgeError,
+    InvalidRequest,
+    NoHost,
+    NoRoute,
+    RequestFailed,
+    ask,
+)
 from bridge.protocol.failure_codes import ANSWERED
-from bridge.testing import CODES, Unscripted, answer, answering, failure, says
+from bridge.testing import CODES, Unscripted, answer, answering, asks, failure, says
 
 MODULES = {"type": "object", "required": ["modules"]}
 
@@ -310,3 +319,28 @@ def test_a_program_may_ask_what_the_session_knows():
 
     assert known.parsed.summary == "What did we decide?"
     assert [each.context_from for each in block.requests] == ["session"]
+
+
+def test_an_agent_asks_back_and_goes_on_with_the_reply():
+    """The program's own function is called, and a reply of another form refused."""
+    which = asks("Which currency?", {"enum": ["euros", "dollars"]})
+    heard = []
+
+    def told(request):
+        if not request.exchanges:
+            return which
+        heard.extend(request.exchanges)
+        return answer()
+
+    with answering(told):
+        done = ask("Print the prices.", on_question=lambda _: "euros")
+    with answering([which, answer()]), pytest.raises(InvalidRequest, match="pounds"):
+        ask("Print the prices.", on_question=lambda _: "pounds")
+    with answering(which), pytest.raises(RequestFailed) as caught:
+        ask("Print the prices.")
+
+    assert done.success
+    assert [(each.words, each.reply) for each in heard] == [
+        ("Which currency?", "euros")
+    ]
+    assert caught.value.code == "schema_mismatch"
