@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CODES", "Answering", "Outcome", "Replay", "Unscripted", "answer", "answering",
-    "asks", "every_answer", "failure", "outcomes", "replay", "says", "scripts", "values",
+    "asks", "every_answer", "failure", "outcomes", "replay", "says", "scripts",
+    "values",
 ]  # fmt: skip
 
 _MODULES = {
