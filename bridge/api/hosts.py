@@ -25,6 +25,8 @@ HERE = (
     "have it answered here: `--route local` (a local model), `--route claude` "
     "(claude -p) or `--route endpoint`, or BRIDGE_CLI_FALLBACK for every ask"
 )
+# The other routes have no conversation that is open.
+_CLOSED = "ask a closed one: `--route claude --session ID`"
 _OPEN_ALREADY = (
     "if it is open already, answer its question about trust, or type something into it"
 )
@@ -230,7 +232,8 @@ def why_no_host(
     start = f"start `claude` in {project}"
     if not has_hooks:
         start = f"`hostbridge install` first (it was never run here), then {start}"
+    here = _CLOSED if request.context_from else HERE
     return NoHostReason(
         f"no Claude Code session with hostbridge is open in {project}",
-        (start, _OPEN_ALREADY, _LATER, HERE, _DIAGNOSE),
+        (start, _OPEN_ALREADY, _LATER, here, _DIAGNOSE),
     )

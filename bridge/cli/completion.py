@@ -49,6 +49,11 @@ def _ids(bridge: Bridge) -> Iterator[str]:
     yield from sorted(all_ids(bridge), reverse=True)[:_IDS_SHOWN]
 
 
+def _questions(bridge: Bridge) -> Iterator[str]:
+    """The ids of requests whose agents wait for a reply."""
+    yield from (question.request_id for question in bridge.questions())
+
+
 def _settings(_: Bridge, /) -> Iterator[str]:
     """The words of `hostbridge config`, and what can be set."""
     from bridge.config import TABLE
@@ -101,6 +106,7 @@ _NAMES: dict[str, Callable[[Bridge], Iterator[str]]] = {
     "downloads": _downloads,
     "ids": _ids,
     "models": _models,
+    "questions": _questions,
     "records": _records,
     "sessions": _sessions,
     "settings": _settings,

@@ -21,7 +21,7 @@ from bridge.cli.run_display import is_foreground
 from bridge.errors import StateUnavailable
 from bridge.host.session_above import only_by_hand
 from bridge.protocol.ids import check_id
-from bridge.protocol.question import asks_words, choices_of, is_yes_or_no, value_of
+from bridge.protocol.question import choices_of, is_yes_or_no, value_of
 from bridge.store.questions import FOLDER, reply_file
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class QuestionPrompt:
 
     def _asked(self, question: Question) -> Any:
         if not self.may_ask():
-            asked = asks_words(question)
-            complain(f"{question.agent_type} asks: {visible(asked)}")
+            head = f"{visible(question.agent_type)} asks:"
+            complain("\n".join([head, *question_lines(question)]))
             complain(f"to reply: hostbridge reply {question.request_id} VALUE")
             return None
         left_s = (question.until - self._bridge.store.now_ms()) / 1000
@@ -116,6 +116,8 @@ class QuestionPrompt:
                     return chosen(question.form, line)
                 except ValueError as exc:
                     complain(f"not a reply: {visible(str(exc))}")
+            else:
+                sys.stderr.write("\n")
             self._prompt(question)
         sys.stderr.write("\n")
         complain("the question was replied to elsewhere, or its time is over")
@@ -151,15 +153,18 @@ def question_lines(question: Question) -> list[str]:
 
 
 def chosen(form: dict[str, Any], typed: str) -> Any:
-    """The reply that was typed: the number of a choice, or a value.
+    """The reply that was typed: a value, or the number of a choice that is none.
 
     Raises:
         ValueError: it is no reply in this form.
     """
     choices = choices_of(form)
-    if typed.isdecimal() and 0 < int(typed) <= len(choices):
-        return choices[int(typed) - 1]
-    return value_of(form, typed)
+    try:
+        return value_of(form, typed)
+    except ValueError:
+        if typed.isdecimal() and 0 < int(typed) <= len(choices):
+            return choices[int(typed) - 1]
+        raise
 
 
 def _kind(form: dict[str, Any]) -> str:

@@ -1,9 +1,9 @@
 """Reply to what an agent asks: it goes on with that, and answers then.
 
-VALUE is JSON or a text, as the question wants it; yes and no where it asks for that. -
-reads stdin, --file a file. On a terminal, without a value, the question is asked. The
-first reply counts; a value of another form is refused, with its place, and the question
-stays open.
+VALUE is JSON or a text, as the question wants it; yes and no where it asks for that; a
+choice, or its number in the list. - reads stdin, --file a file. On a terminal, without
+a value, the question is asked. The first reply counts; a value of another form is
+refused, with its place, and the question stays open.
 
 Refused inside a Claude Code session: its model would reply for its user, or an agent to
 its own question.
@@ -19,16 +19,21 @@ from typing import Any
 
 from bridge.api.bridge import Bridge
 from bridge.cli.inputs import read_words
-from bridge.cli.options import AS_JSON, ID, option
+from bridge.cli.options import AS_JSON, option
 from bridge.cli.output import say_result
-from bridge.cli.question_prompt import QuestionPrompt, only_by_a_person
+from bridge.cli.question_prompt import QuestionPrompt, chosen, only_by_a_person
 from bridge.cli.which_request import which
 from bridge.errors import InvalidRequest
-from bridge.protocol.question import Question, value_of
+from bridge.protocol.question import Question
 from bridge.store.questions import question_of
 
 OPTIONS = (
-    ID,
+    option(
+        "request_id",
+        metavar="ID",
+        completes="questions",
+        help="The id that `hostbridge questions` shows.",
+    ),
     option("value", metavar="VALUE|-", nargs="?", help="The reply; - reads stdin."),
     option(
         "--file",
@@ -69,8 +74,12 @@ def _value(bridge: Bridge, options: Namespace, question: Question) -> Any:
     typed = options.value
     if typed in (None, "-"):
         typed = read_words(options.file, "the reply")
+        if is_open and not typed.strip():
+            raise InvalidRequest(
+                f"no reply; try: hostbridge reply {question.request_id} VALUE"
+            )
     try:
-        return value_of(question.form, typed)
+        return chosen(question.form, typed)
     except ValueError as exc:
         raise InvalidRequest(
             f"request {question.request_id} asks for another form: {exc}",

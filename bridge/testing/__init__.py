@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
     from bridge.testing.block import Answering, Unscripted, answering
     from bridge.testing.every import every_answer
-    from bridge.testing.outcome import CODES, Outcome, answer, failure, says
+    from bridge.testing.outcome import CODES, Outcome, answer, asks, failure, says
     from bridge.testing.recorded import Replay, replay
     from bridge.testing.schema_values import values
     from bridge.testing.strategies import outcomes, scripts
 
 __all__ = [
     "CODES", "Answering", "Outcome", "Replay", "Unscripted", "answer", "answering",
-    "every_answer", "failure", "outcomes", "replay", "says", "scripts", "values",
+    "asks", "every_answer", "failure", "outcomes", "replay", "says", "scripts",
+    "values",
 ]  # fmt: skip
 
 _MODULES = {
@@ -35,7 +36,7 @@ _MODULES = {
     for module, names in {
         "block": "Answering Unscripted answering",
         "every": "every_answer",
-        "outcome": "CODES Outcome answer failure says",
+        "outcome": "CODES Outcome answer asks failure says",
         "strategies": "outcomes scripts",
         "recorded": "Replay replay",
         "schema_values": "values",

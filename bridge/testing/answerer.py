@@ -20,7 +20,8 @@ from bridge.protocol.ids import RequestId, check_id
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
 from bridge.store.lifecycle import expired
-from bridge.testing.outcome import Outcome, response_to
+from bridge.store.questions import ask
+from bridge.testing.outcome import Outcome, question_in, response_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,12 +134,23 @@ class Answerer:
             live = self._claimed(request, host)
             if live is None:
                 return
-        if live is None:
+        if live is None or self._asks(live, outcome, host):
             return
         self._store.publish(response_to(live, outcome), source="test")
         if outcome.then is not None:
             second = replace(outcome, words=outcome.then, code=None, after_s=0.0)
             self._store.publish(response_to(live, second), source=_LATE)
+
+    def _asks(self, live: Request, outcome: Outcome, host: StandIn) -> bool:
+        """Whether its agent asks back; with the reply it waits here once more."""
+        is_words = live.may_ask and outcome.code is None
+        asked = question_in(live, outcome.words) if is_words else None
+        if asked is None:
+            return False
+        with self._store.state() as state:
+            ask(state, _id(live), lambda claim: claim.host == host.host, asked)
+        self._store.give_back(_id(live), host.host)
+        return True
 
     def _end(self, request: Request, why: str) -> None:
         live = self._store.find_unfinished(_id(request))

@@ -71,6 +71,7 @@ class Answering:
                 prefix="hostbridge-", dir=_QUICK if _QUICK.is_dir() else None
             )
             made.callback(shutil.rmtree, root, ignore_errors=True)
+            _share(Path(root))
             before = change_environment(_environment(Path(root)))
             made.callback(change_environment, before)
             settings = Settings.from_environment()
@@ -136,9 +137,8 @@ def _in_turn(outcomes: Sequence[Outcome]) -> Answers:
     def answers(request: Request) -> Outcome:
         for outcome in left:
             return outcome
-        raise Unscripted(
-            f"{question(request)}, and only {len(outcomes)} outcomes were given"
-        )
+        were = "outcome was" if len(outcomes) == 1 else "outcomes were"
+        raise Unscripted(f"{question(request)}, and only {len(outcomes)} {were} given")
 
     return answers
 
@@ -160,6 +160,13 @@ def _hosting(store: Store) -> Iterator[StandIn]:
         yield host
     finally:
         host.close()
+
+
+def _share(root: Path) -> None:
+    """Say yes to `context="session"`: here it is the conversation of nobody."""
+    home = root / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("share_conversation = true\n")
 
 
 def _environment(root: Path) -> dict[str, str | None]:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from bridge.protocol.failure_codes import ANSWERED, MEANINGS, FailureCode, explain
 from bridge.protocol.judge import judge
+from bridge.protocol.question import KEY
 from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.status import Stage
 from bridge.store.lifecycle import expired
 
 if TYPE_CHECKING:
+    from bridge.protocol.question import Asked
     from bridge.protocol.request import Request
 
 CODES: tuple[FailureCode, ...] = get_args(FailureCode)
@@ -98,6 +100,14 @@ def says(words: str, **more: Any) -> Outcome:
     return Outcome(words, **more)
 
 
+def asks(words: str, form: dict[str, Any], **more: Any) -> Outcome:
+    """An agent that asks back; with the reply, its request has the next outcome.
+
+    `form` is the JSON Schema of the reply. Where it may not ask, it is no answer.
+    """
+    return Outcome(_dumped({KEY: {"words": words, "form": form}}), **more)
+
+
 def failure(
     code: FailureCode, *, message: str = "", words: str = "", **more: Any
 ) -> Outcome:
@@ -128,6 +138,11 @@ def response_to(request: Request, outcome: Outcome) -> Response:
     else:
         end = _judged(request, outcome.words, now_ms)
     return end.with_(degraded=outcome.degraded)
+
+
+def question_in(request: Request, words: str) -> Asked | None:
+    """What an agent asks by its last words; None if they are no question."""
+    return judge(request, words, now_ms=request.asked_ms).question
 
 
 def _judged(request: Request, words: str, now_ms: int) -> Response:

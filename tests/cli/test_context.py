@@ -54,6 +54,9 @@ def test_error_without_a_session(project):
     assert (ran.code, ran.out) == (4, "")
     assert "no Claude Code session with hostbridge is open" in ran.err
     assert "submit" not in ran.err
+    # No way out that refuses the same words.
+    assert "--route local" not in ran.err
+    assert "ask a closed one: `--route claude --session ID`" in ran.err
 
 
 @pytest.mark.usefixtures("host")

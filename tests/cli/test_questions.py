@@ -11,6 +11,8 @@ from fakeclaude import fake_claude, printing, result, trust_folder
 from polling import wait_until
 from trustworld import Terminal
 
+from bridge.cli import reply
+from bridge.cli.question_prompt import chosen
 from bridge.protocol.question import Asked
 from bridge.protocol.status import Stage
 from bridge.store import Claimant, questions
@@ -133,7 +135,10 @@ def test_without_a_terminal_it_says_how_to_reply(project, asking):
 
     assert json.loads(out)["success"]
     assert err.decode() == (
-        "hostbridge: general-purpose asks: question 1: Which colour?\n"
+        "hostbridge: general-purpose asks:\n"
+        "    Which colour?\n"
+        "      1  red\n"
+        "      2  blue\n"
         f"hostbridge: to reply: hostbridge reply {asked.request_id} VALUE\n"
     )
     assert "    Which colour?\n      1  red\n      2  blue\n" in listed.out
@@ -145,14 +150,14 @@ def test_without_a_terminal_it_says_how_to_reply(project, asking):
     }
 
 
-def submitted(project):
+def submitted(project, form=COLOURS):
     """A request whose agent has asked, and that nobody holds."""
     bridge = project.bridge
     request = bridge.submit("Paint.", may_ask=True)
     host = identify(os.getpid())
     bridge.store.claim_one(request, Claimant("s", host))
     with bridge.store.state() as state:
-        questions.ask(state, request, lambda _: True, Asked("Which colour?", COLOURS))
+        questions.ask(state, request, lambda _: True, Asked("Which colour?", form))
     bridge.store.give_back(request, host)
     return request
 
@@ -168,6 +173,39 @@ def test_a_reply_of_another_form_is_refused_with_its_place(project):
         '$: "green" is not one of "red" or "blue"'
     )
     assert len(project.bridge.questions()) == 1
+
+
+def test_a_reply_may_be_the_number_of_a_choice(project):
+    """`questions` shows the list with its numbers, on a terminal or not."""
+    request = submitted(project)
+
+    ran = project.run("reply", request, "2", "--json")
+
+    assert (ran.code, ran.json["reply"]) == (0, "blue")
+
+
+def test_a_number_that_is_a_choice_is_that_choice():
+    assert chosen({"enum": [2, 1]}, "1") == 1
+    assert chosen({"enum": [30, 60]}, "2") == 60
+
+
+def test_error_nothing_on_stdin_is_no_reply(project):
+    """Even where any text would do: a job without a stdin has said nothing."""
+    request = submitted(project, {"type": "string"})
+
+    ran = project.run("reply", request)
+
+    ran.fails(2, f"no reply; try: hostbridge reply {request} VALUE")
+    assert len(project.bridge.questions()) == 1
+
+
+def test_the_tab_key_offers_what_can_be_replied_to(project):
+    """Not all that was ever asked."""
+    project.submit()
+    request = submitted(project)
+
+    project.run("completion", "questions").prints(0, f"{request}\n")
+    assert reply.OPTIONS[0].completes == "questions"
 
 
 def test_a_reply_may_come_from_a_file(project, tmp_path):

@@ -14,9 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from bridge import AsyncBridge, Bridge, BridgeError, NoHost, NoRoute, RequestFailed, ask
+from bridge import (
+    AsyncBridge,
+    Bridge,
+    BridgeError,
+    InvalidRequest,
+    NoHost,
+    NoRoute,
+    RequestFailed,
+    ask,
+)
 from bridge.protocol.failure_codes import ANSWERED
-from bridge.testing import CODES, Unscripted, answer, answering, failure, says
+from bridge.testing import CODES, Unscripted, answer, answering, asks, failure, says
 
 MODULES = {"type": "object", "required": ["modules"]}
 
@@ -207,7 +216,7 @@ def test_error_asked_more_often_than_answered():
         [ask(word) for word in ("one", "two")]
 
     assert str(caught.value) == (
-        "general-purpose was asked 'two', and only 1 outcomes were given"
+        "general-purpose was asked 'two', and only 1 outcome was given"
     )
 
 
@@ -301,3 +310,37 @@ def test_an_outcome_prints_the_call_that_makes_it():
 def test_error_no_such_code():
     with pytest.raises(ValueError, match="code 'quotas': expected one of no_host, "):
         failure("quotas")
+
+
+def test_a_program_may_ask_what_the_session_knows():
+    """Nobody's conversation is shown, so nobody has to say yes."""
+    with answering(echo) as block:
+        known = ask("What did we decide?", context="session")
+
+    assert known.parsed.summary == "What did we decide?"
+    assert [each.context_from for each in block.requests] == ["session"]
+
+
+def test_an_agent_asks_back_and_goes_on_with_the_reply():
+    """The program's own function is called, and a reply of another form refused."""
+    which = asks("Which currency?", {"enum": ["euros", "dollars"]})
+    heard = []
+
+    def told(request):
+        if not request.exchanges:
+            return which
+        heard.extend(request.exchanges)
+        return answer()
+
+    with answering(told):
+        done = ask("Print the prices.", on_question=lambda _: "euros")
+    with answering([which, answer()]), pytest.raises(InvalidRequest, match="pounds"):
+        ask("Print the prices.", on_question=lambda _: "pounds")
+    with answering(which), pytest.raises(RequestFailed) as caught:
+        ask("Print the prices.")
+
+    assert done.success
+    assert [(each.words, each.reply) for each in heard] == [
+        ("Which currency?", "euros")
+    ]
+    assert caught.value.code == "schema_mismatch"
