@@ -185,6 +185,21 @@ def test_what_the_client_puts_into_every_prompt_counts(session, file):
     assert reasons(session) == [f"added: {file}"]
 
 
+def test_the_clients_agent_that_a_definition_runs_as_counts(session):
+    """The project may define it, and hostbridge's definition says only its name."""
+    define = session.home / ".hostbridge/agents/terse.yaml"
+    define.parent.mkdir(mode=0o700, exist_ok=True)
+    define.write_text("name: terse\nprompt: '{{ task }}'\nsubagent_type: keen\n")
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.", agent="terse")
+    session.stop(agent)
+    assert reasons(session) == []
+
+    write(session, ".claude/agents/keen.md", "---\nname: keen\n---\nBe keen.\n")
+
+    assert reasons(session) == ["added: .claude/agents/keen.md"]
+
+
 def test_the_commit_counts_for_a_command_and_for_nobody_else(session):
     """`git log` tells of it; reading a file does not."""
     write(session, ".git/HEAD", "ref: refs/heads/main\n")
