@@ -59,6 +59,8 @@ def complete(looks: Iterable[Look], disk: Disk) -> ReadSet:
 def _file(look: Look, disk: Disk) -> Entry:
     seen = disk.see(look.path)
     _check_there(look, seen)
+    if seen.kind == "other":
+        raise Unknowable(f"{look.path}: it is no plain file")
     if look.facts not in (None, seen.facts):
         raise _Changed(look.path)
     return _entry(look, look.path, seen, disk)
@@ -66,7 +68,11 @@ def _file(look: Look, disk: Disk) -> Entry:
 
 def _tree(look: Look, disk: Disk) -> Tree:
     patterns, is_all = patterns_of(look.pattern), look.kind == "everything"
-    _check_there(look, disk.see(look.path))
+    top = disk.see(look.path)
+    _check_there(look, top)
+    if look.facts not in (None, top.facts):
+        # A link on the way may lead elsewhere by now.
+        raise _Changed(look.path)
     walked = disk.walk(look.path, patterns, is_all=is_all)
     if _is_later(walked.changed_ns, look):
         raise _Changed(look.path)

@@ -121,6 +121,7 @@ class Disk:
         return digest.hexdigest()
 
     def _parts(self, path: str) -> Iterator[bytes]:
+        count = 0
         try:
             fd = os.open(path, _READ)
             try:
@@ -128,7 +129,11 @@ class Disk:
                     raise Unknowable(f"{path}: it was replaced while it was read")
                 while part := os.read(fd, _CHUNK):
                     self._go_on()
+                    count += len(part)
                     yield part
+                # As in /proc: its status does not change with its bytes.
+                if count != os.fstat(fd).st_size:
+                    raise Unknowable(f"{path}: it has not as many bytes as it says")
             finally:
                 os.close(fd)
         except OSError as exc:

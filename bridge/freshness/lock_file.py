@@ -119,6 +119,7 @@ class _Reader:
     def __init__(self, file: str) -> None:
         self._file = file
         self._at = 0
+        self._known: set[str] = set()
 
     def answers(self, text: str) -> Iterator[LockedAnswer]:
         lines = text.split("\n")
@@ -140,6 +141,7 @@ class _Reader:
                 self._fail("expected `answer` and the SHA-256 of a question")
             else:
                 found.append(self._item(line))
+                self._check_once(found)
         if question:
             yield self._answer(question, found)
 
@@ -147,7 +149,15 @@ class _Reader:
         digest = line.removeprefix("answer ")
         if not _DIGEST.fullmatch(digest):
             self._fail("expected the SHA-256 of a question after `answer`")
+        if digest in self._known:
+            self._fail("this question has an answer above")
+        self._known.add(digest)
         return digest
+
+    def _check_once(self, found: list[Item]) -> None:
+        kind = found[-1].kind
+        if kind in _ABOUT and any(each.kind == kind for each in found[:-1]):
+            self._fail(f"`{kind}` stands there twice")
 
     def _item(self, line: str) -> Item:
         shape = _ITEM.fullmatch(line)

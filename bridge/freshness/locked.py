@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from bridge.errors import InvalidRequest
-from bridge.freshness.disk import PROGRAM
+from bridge.freshness.disk import MAX_DEPTH, PROGRAM
 from bridge.freshness.lock_file import Item, LockedAnswer, digest_of_names
 from bridge.freshness.looks import is_found
 from bridge.freshness.reads import Difference, Reads, Tree
@@ -85,6 +85,10 @@ class Checkout:
             count = 0
             for where, folders, names, _fd in os.fwalk(dir_fd=fd):
                 folders[:] = [n for n in folders if n not in MADE and n != ".git"]
+                if where.count("/") > MAX_DEPTH:
+                    raise InvalidRequest(
+                        f"{folder} is more than {MAX_DEPTH} folders deep"
+                    )
                 count += len(folders) + len(names)
                 if count > MAX_FILES:
                     raise InvalidRequest(f"{folder} has more than {MAX_FILES:,} files")

@@ -31,6 +31,13 @@ def looks_of(
         if look.kind == "everything":
             look = look._replace(path=folder)
         if facts is not None:
-            seen = facts if look.kind == "file" else None
+            # A pattern that is absolute has another root than what was looked at.
+            is_root = look.kind == "file" or not _is_absolute(note["input"])
+            seen = facts if is_root else None
             look = look._replace(facts=seen, was_there=bool(facts))
         yield look
+
+
+def _is_absolute(tool_input: Mapping[str, Any]) -> bool:
+    narrowed_by = (tool_input.get("pattern"), tool_input.get("glob"))
+    return any(isinstance(each, str) and each[:1] == "/" for each in narrowed_by)

@@ -29,7 +29,9 @@ def of_client(request: Request, project: str, since_ms: int) -> Iterator[Look]:
     for name in _MEMORY:
         yield Look("file", f"{project}/{name}", "", since_ms)
     yield Look("contents", f"{project}/{_RULES}", _ALL_MARKDOWN, since_ms)
-    if request.definition is None and request.agent_type != GENERAL:
+    applied = request.definition
+    named = applied.subagent_type if applied else request.agent_type
+    if named not in (None, GENERAL):
         yield Look("contents", f"{project}/{_AGENTS}", _ALL_MARKDOWN, since_ms)
 
 

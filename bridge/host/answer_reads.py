@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from bridge.errors import BridgeError
+from bridge.host import transcript
+from bridge.host.call_notes import name_of
 from bridge.host.context import HookContext
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.store import tool_calls
 from bridge.store.subagent_runs import AgentRun
+
+if TYPE_CHECKING:
+    from bridge.freshness.looks import Look
 
 
 def keep_reads(
@@ -32,6 +39,22 @@ def keep_reads(
         )
         # The session may have read its memory files when it began.
         since_ms = min(hook.session.registered_at, run.launched_at)
-        looks = chain(of_client(request, project, since_ms), with_repository(noted))
+        looks = chain(
+            _unseen(hook, run, tool_calls.noted_ids(store, run.agent_id)),
+            of_client(request, project, since_ms),
+            with_repository(noted),
+        )
         with store.state() as state:
             kept_reads.keep(state, request, response, looks)
+
+
+def _unseen(hook: HookContext, run: AgentRun, noted: frozenset[str]) -> Iterator[Look]:
+    """The calls of an agent that no hook has noted: nobody knows what they saw.
+
+    The disk was full, or the client had stopped the hook.
+    """
+    from bridge.freshness.looks import Look, look_of
+
+    for call_id, tool in transcript.calls(hook.event, run.agent_id):
+        if name_of(call_id) not in noted and look_of(tool, {}, "/", 0) is not None:
+            yield Look("outside", f"a call of {tool} that was not noted")

@@ -63,12 +63,14 @@ def _looked_at(fields: Json, tool: str) -> Json:
     given = {}
     for name in names:
         value = tool_input.get(name)
-        if isinstance(value, str) and len(value) <= MAX_PATH:
-            given[name] = value
+        if value is not None:
+            # One that is no path says that nobody knows where the call looks.
+            is_path = isinstance(value, str) and len(value) <= MAX_PATH
+            given[name] = is_path and value
     cwd = fields.get("cwd")
     folder = cwd if isinstance(cwd, str) else "/"
     try:
-        found = os.stat(os.path.join(folder, given.get(names[0], "")))
+        found = os.stat(os.path.join(folder, given.get(names[0]) or ""))
         facts = (
             f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
         )
@@ -117,6 +119,13 @@ def forget_call(agents: str, agent_id: str, call_id: str) -> None:
     write(f"{agents}{agent_id}.calls", line + "\n", os.O_APPEND)
     if os.path.lexists(f"{agents}{call_id}.bash"):
         os.unlink(f"{agents}{call_id}.bash")
+
+
+def note_denied(agents: str, agent_id: str, call_id: object) -> None:
+    """Note that a call was refused before it was noted: a hook saw it, nothing ran."""
+    if name := name_of(call_id):
+        line = json.dumps({"id": name, "denied": True})
+        write(f"{agents}{agent_id}.calls", line + "\n", os.O_APPEND)
 
 
 def after_bash(agents: str, fields: Json, agent_id: str, *, ok: bool) -> None:

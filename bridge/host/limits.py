@@ -14,7 +14,7 @@ from bridge.errors import StateUnavailable
 from bridge.host import transcript
 from bridge.host.budget_news import session_now
 from bridge.host.budgets import find_spent
-from bridge.host.call_notes import before_tool, forget_call, has_turns
+from bridge.host.call_notes import before_tool, forget_call, has_turns, note_denied
 from bridge.host.context import HookContext
 from bridge.host.forks import OF_THE_MAIN_THREAD
 from bridge.host.output import MAX_NOTE, HookOutput, deny, one_line
@@ -94,6 +94,8 @@ def note_refusal(hook: HookContext, run: AgentRun, why: str, *, is_turn: bool) -
     """
     command = hook.event.command or hook.event.tool
     call = one_line(command, _MAX_CALL)
+    if is_turn:
+        note_denied(hook.agents_folder, run.agent_id, hook.event.tool_use_id)
     with suppress(StateUnavailable):
         if is_turn:
             subagent_runs.change(
@@ -143,6 +145,7 @@ def _hurry(
     """
     call_id = hook.event.text("tool_use_id")
     message = transcript.message_of(hook.event, run.agent_id, call_id) or call_id
+    note_denied(hook.agents_folder, run.agent_id, call_id)
     if message in run.warned_in or len(run.warned_in) < MAX_WARNINGS:
         with suppress(StateUnavailable):
             subagent_runs.change(hook.store, run, lambda r: _warned(r, message))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -102,6 +102,22 @@ def _message_with(file: Path, call: bytes) -> str | None:
             if isinstance(message, dict) and message.get("role") == "assistant":
                 return str(message.get("id"))
     return None
+
+
+def calls(event: HookEvent, agent_id: str) -> Iterator[tuple[str, str]]:
+    """The id and the tool of each call that a subagent has made, as far as written."""
+    file = event.subagent_file(agent_id, ".jsonl")
+    for line in (_whole(file) or b"").splitlines() if file else ():
+        if b'"tool_use"' not in line or _REQUEST in line:
+            continue
+        record = json_object(line)
+        message = record.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        if record.get("type") != "assistant" or not isinstance(content, list):
+            continue
+        for block in content:
+            if isinstance(block, dict) and block.get("type") == "tool_use":
+                yield str(block.get("id")), str(block.get("name"))
 
 
 def unreported(

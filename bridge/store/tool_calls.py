@@ -12,6 +12,7 @@ Source: the client starts its shell by `bash -c "… && eval 'COMMAND' && …"`,
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -131,10 +132,23 @@ def seen_calls(store: Store, agent_id: str) -> list[ToolCall]:
 
 
 def notes_on(store: Store, agent_id: str) -> list[dict[str, Any]]:
-    """What was written down of a subagent's calls that ran, oldest first."""
+    """What was written down of a subagent's calls that ran, oldest first.
+
+    Of calls that share an id nobody knows which was refused: they count as run.
+    """
     notes = _notes(store, agent_id)
-    refused = {note.get("id") for note in notes if note.get("refused") is True}
-    return [note for note in notes if note.get("id") not in refused]
+    begun = Counter(str(note.get("id")) for note in notes if "at" in note)
+    refused = {
+        call
+        for note in notes
+        if note.get("refused") is True and begun[call := str(note.get("id"))] == 1
+    }
+    return [note for note in notes if str(note.get("id")) not in refused]
+
+
+def noted_ids(store: Store, agent_id: str) -> frozenset[str]:
+    """The ids of all calls that a hook has noted, those that were refused too."""
+    return frozenset(str(note.get("id")) for note in _notes(store, agent_id))
 
 
 def background_commands(store: Store, agent_id: str) -> frozenset[str]:

@@ -12,6 +12,7 @@ from cachedworld import TICK_S
 from hookworld import HookWorld, hook_world
 
 from bridge import CannotWaitHere
+from bridge.host import call_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,6 +185,21 @@ def test_what_the_client_puts_into_every_prompt_counts(session, file):
     assert reasons(session) == [f"added: {file}"]
 
 
+def test_the_clients_agent_that_a_definition_runs_as_counts(session):
+    """The project may define it, and hostbridge's definition says only its name."""
+    define = session.home / ".hostbridge/agents/terse.yaml"
+    define.parent.mkdir(mode=0o700, exist_ok=True)
+    define.write_text("name: terse\nprompt: '{{ task }}'\nsubagent_type: keen\n")
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.", agent="terse")
+    session.stop(agent)
+    assert reasons(session) == []
+
+    write(session, ".claude/agents/keen.md", "---\nname: keen\n---\nBe keen.\n")
+
+    assert reasons(session) == ["added: .claude/agents/keen.md"]
+
+
 def test_the_commit_counts_for_a_command_and_for_nobody_else(session):
     """`git log` tells of it; reading a file does not."""
     write(session, ".git/HEAD", "ref: refs/heads/main\n")
@@ -241,3 +257,100 @@ def test_the_second_answer_of_an_agent_is_not_reused(session):
         "its agent knew an earlier conversation"
     ]
     assert session.bridge.stale([first])[0].state == "fresh"
+
+
+def test_a_call_of_which_there_is_no_note_is_never_relied_on(session):
+    """The disk was full, or the client stopped the hook: who knows what it read."""
+    time.sleep(TICK_S)
+    request, _call, agent = session.begin(prompt="Look.")
+    tool, arguments = reads(session, "src/a.py")
+    use = {"type": "tool_use", "id": "toolu_lost", "name": tool, "input": arguments}
+    session.writes(agent, use)
+    session.stop(agent)
+
+    assert session.code(request) == "success"
+    assert reasons(session) == [
+        (
+            "unknown: it rests on something that cannot be checked: a call of Read "
+            "that was not noted"
+        )
+    ]
+    assert not is_reused(session)
+
+
+def test_calls_that_were_noted_or_refused_are_known_by_their_ids(session):
+    define = session.home / ".hostbridge/agents/terse.yaml"
+    define.parent.mkdir(mode=0o700, exist_ok=True)
+    define.write_text("name: terse\nprompt: '{{ task }}'\ntools: [Read]\n")
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.", agent="terse")
+    for number, tool in enumerate(["Read", "WebFetch", "SubagentHandback"]):
+        # As models behind a gateway name them.
+        call = f"functions.{tool}:{number}"
+        arguments = {"file_path": str(session.project / "src/a.py")}
+        if tool != "SubagentHandback":
+            session.use(agent, tool, tool_input=arguments, tool_use_id=call)
+        session.writes(agent, {"type": "tool_use", "id": call, "name": tool})
+    session.stop(agent)
+
+    assert reasons(session) == []
+
+
+def test_a_call_that_was_refused_hides_no_other_of_its_id(session):
+    """Models behind a gateway may give several calls one id."""
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    tool, arguments = reads(session, "src/a.py")
+    for _ in range(2):
+        session.use(agent, tool, tool_input=arguments, tool_use_id="call_0")
+    # As for the second, by a rule.
+    call_notes.forget_call(f"{session.store.place.state}/agents/", agent, "call_0")
+    session.stop(agent)
+    write(session, "src/a.py", "two\n")
+
+    assert reasons(session) == ["changed: src/a.py"]
+
+
+def test_a_folder_that_was_replaced_by_a_link_while_the_agent_worked_is_noticed(
+    session,
+):
+    """What the link leads to now is older than the agent's look."""
+    write(session, "v1/a.py")
+    write(session, "v2/a.py", "two\n")
+    (session.project / "now").symlink_to("v1")
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    session.use(agent, "Grep", tool_input={"pattern": "one", "path": "now"})
+    (session.project / "now").unlink()
+    (session.project / "now").symlink_to("v2")
+    session.stop(agent)
+
+    (reason,) = reasons(session)
+    assert reason.startswith("unknown: something that it rests on changed while")
+
+
+def test_a_file_that_the_kernel_makes_up_is_never_relied_on(session):
+    """Its status stays, whatever its bytes."""
+    answered(session, ("Read", {"file_path": "/proc/uptime"}))
+
+    assert reasons(session) == [
+        (
+            "unknown: what it rests on could not be read: /proc/uptime: it has not as "
+            "many bytes as it says"
+        )
+    ]
+
+
+def test_a_pipe_that_an_agent_read_is_never_relied_on(session):
+    os.mkfifo(session.project / "pipe")
+    answered(session, reads(session, "pipe"))
+
+    (reason,) = reasons(session)
+    assert reason.startswith("unknown: what it rests on could not be read: ")
+
+
+def test_a_search_whose_place_is_too_long_to_note_is_never_relied_on(session):
+    answered(session, ("Glob", {"pattern": "/" + "x" * 5000}))
+
+    (reason,) = reasons(session)
+    assert reason == ("unknown: it rests on something that cannot be checked: Glob")

@@ -17,6 +17,7 @@ from runworld import call
 from bridge import InvalidRequest
 from bridge.agents import trust
 from bridge.agents.load import load
+from bridge.api.answer_lock import check_lock
 from bridge.api.bridge import Bridge
 from bridge.freshness.lock_file import HEAD, Item, LockedAnswer, parsed, written
 
@@ -184,6 +185,8 @@ ERRORS = {
         GOOD + f'  names {DIGEST} "."' + ' "x"' * 30 + "\n", 7, "`names`: expected 17",
     ),
     "tab": (GOOD + f'\tfile {DIGEST} "x"\n', 7, "`file`: expected a SHA-256"),
+    "two agents": (GOOD + '  agent "y"\n', 7, "`agent` stands there twice"),
+    "two answers": (f"{GOOD}answer {DIGEST}\n", 7, "has an answer above"),
     "nobody": (f"{HEAD}\nanswer {DIGEST}\n", 3, "the answer above has no `agent`"),
 }  # fmt: skip
 
@@ -233,6 +236,21 @@ def test_a_lock_that_is_a_link_or_a_pipe_is_not_followed(locked, tmp_path):
 
     with pytest.raises(InvalidRequest, match=r"answers\.lock: "):
         locked.bridge.check_lock(lock(locked))
+
+
+def test_a_project_that_is_too_deep_for_a_lock_is_an_error(tmp_path):
+    """As one from an archive may be; never a traceback."""
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(80):
+        os.mkdir("d", dir_fd=folder)
+        above, folder = folder, os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.close(above)
+    os.close(folder)
+    file = tmp_path / "answers.lock"
+    file.write_text(GOOD + f'  names {DIGEST} "."\n')
+
+    with pytest.raises(InvalidRequest, match="folders deep"):
+        check_lock(tmp_path, file)
 
 
 def test_a_link_in_a_clone_does_not_lead_out_of_it(locked, tmp_path):

@@ -250,6 +250,14 @@ class HookWorld:
             line = {"type": "user", "isMeta": True, "message": said}
             file.write(json.dumps(line) + "\n")
 
+    def writes(self, agent: str, *content: dict[str, Any]) -> None:
+        """Have the client write down what an agent's model says."""
+        message = {"role": "assistant", "content": list(content)}
+        folder = self.transcripts / self.session / "subagents"
+        with (folder / f"agent-{agent}.jsonl").open("a") as file:
+            line = {"type": "assistant", "message": message}
+            file.write(json.dumps(line) + "\n")
+
     def answered(self, **fields: Any) -> tuple[RequestId, str]:
         """Ask, and have an agent answer; the client has told of its end."""
         request, call, agent = self.begin(**fields)
