@@ -14,7 +14,6 @@ from bridge.store.host_process import identify
 from bridge.store.sessions import Session, remove, save
 
 if TYPE_CHECKING:
-    from bridge.protocol.request import RouteName
     from bridge.store.store import Store
 
 SESSION = "scripted"
@@ -45,9 +44,9 @@ class StandIn:
         self._session = Session(session_id=SESSION, host=found, registered_at=now_ms)
         save(self._store, self._session)
 
-    def claimant(self, route: RouteName) -> Claimant:
+    def claimant(self) -> Claimant:
         """Who claims, in the name of this process."""
-        return Claimant(SESSION, self.host, route)
+        return Claimant(SESSION, self.host)
 
     def crash(self) -> None:
         """Kill the process; its session stays on record, as after a crash."""

@@ -104,7 +104,7 @@ def test_threads_are_answered_in_one_order():
 def test_what_was_submitted_is_answered():
     with answering(answer()):
         bridge = Bridge.open()
-        ids = [bridge.submit("?"), bridge.submit("?", route="local")]
+        ids = [bridge.submit("?"), bridge.submit("Which?")]
 
         assert [each.success for each in bridge.wait(ids)] == [True, True]
 
