@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from polling import wait_until
 
 from bridge import (
     AsyncBridge,
@@ -198,7 +199,7 @@ def test_the_first_of_two_answers_counts():
     with answering(answer({"modules": []}, then='{"modules": ["late"]}')):
         bridge = Bridge.open()
         got = bridge.ask("?", schema=MODULES)
-        evidence = bridge.story(got.request_id).evidence
+        evidence = wait_until(lambda: bridge.story(got.request_id).evidence)
 
     assert got.parsed == {"modules": []}
     assert [(e["source"], e["rawOutput"]) for e in evidence] == [
