@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
+from bridge.change.project_files import stat_at
 from bridge.errors import InvalidRequest
 from bridge.freshness.disk import MAX_DEPTH, PROGRAM
 from bridge.freshness.lock_file import Item, LockedAnswer, digest_of_names
@@ -98,17 +99,7 @@ class Checkout:
             os.close(fd)
 
     def _facts(self, path: str) -> os.stat_result | None:
-        *folders, name = path.split("/")
-        try:
-            fd = open_beneath(self.root, folders, is_folder=True)
-        except OSError:
-            return None
-        try:
-            return os.stat(name, dir_fd=fd, follow_symlinks=False)
-        except OSError:
-            return None
-        finally:
-            os.close(fd)
+        return stat_at(self.root, os.fsencode(path))
 
     def _kind(self, path: str) -> str:
         facts = self._facts(path)
