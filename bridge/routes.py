@@ -1,7 +1,6 @@
-"""The routes that a process of ours can serve, by name: here and nowhere else.
+"""The routes by name, here and nowhere else: a session's, and those we can serve.
 
-The route `host`, an open session's, is not among them. Messages list them in this
-order.
+Messages list them in this order.
 """
 
 from typing import Literal, get_args
@@ -10,6 +9,8 @@ from bridge.errors import InvalidRequest
 
 OwnRoute = Literal["claude", "local", "endpoint"]
 OWN: tuple[OwnRoute, ...] = get_args(OwnRoute)
+# Who may answer: an open session, or a process that the asker starts.
+RouteName = Literal["host", OwnRoute]
 
 
 def check_own(route: str, option: str = "route") -> OwnRoute:

@@ -22,10 +22,11 @@ from bridge.api.record_schemas import schema_for, schema_names
 from bridge.cli import exit_codes
 from bridge.config import Settings
 from bridge.errors import BridgeError
+from bridge.protocol.claim import HostProcess
 from bridge.protocol.failure_codes import ALIASES, CURES, MEANINGS
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
-from bridge.protocol.request import HostProcess, Request
+from bridge.protocol.request import Request
 from bridge.protocol.response import answered
 from bridge.store import Claimant
 from bridge.store.location import locate

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.protocol.request import HostProcess, Request
+from bridge.protocol.claim import HostProcess
+from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered
 from bridge.store import Claimant
 from bridge.store.host_process import identify

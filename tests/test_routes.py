@@ -10,9 +10,8 @@ from bridge.api.model_support import check_model
 from bridge.api.routing import ROUTES, check_route
 from bridge.config import Settings
 from bridge.errors import BadSetting, InvalidRequest
-from bridge.protocol.request import RouteName
 from bridge.protocol.response import Route
-from bridge.routes import OWN, check_own
+from bridge.routes import OWN, RouteName, check_own
 from bridge.worker.executors import _EXECUTORS
 
 

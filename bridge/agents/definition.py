@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from bridge.agents.agent_names import CLIENT_LAYERS, MAX_NAME, NAME, Layer
 from bridge.protocol.ids import Priority
-from bridge.protocol.request import RouteName
+from bridge.routes import RouteName
 
 # For our own loop, if the definition sets no limit.
 DEFAULT_MAX_TURNS = 20

@@ -25,7 +25,7 @@ from bridge.errors import (
     UnknownAgent,
 )
 from bridge.protocol.names import GENERAL, MODEL_NAMES
-from bridge.protocol.request import RouteName
+from bridge.routes import RouteName
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition

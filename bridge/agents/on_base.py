@@ -15,7 +15,7 @@ from bridge.protocol.names import GENERAL
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition, Source
-    from bridge.protocol.request import RouteName
+    from bridge.routes import RouteName
 
 
 def on_base(

@@ -14,7 +14,7 @@ from bridge.agents.validate import check
 from bridge.agents.yaml_source import Tree
 from bridge.policy.tool_names import rule_on_host
 from bridge.protocol.json_schema import problem_of
-from bridge.protocol.request import RouteName
+from bridge.routes import RouteName
 
 Routes = Annotated[tuple[RouteName, ...], Field(min_length=1, strict=False)]
 

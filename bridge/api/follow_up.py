@@ -20,7 +20,8 @@ from bridge.store.idle_agents import IdleAgent
 from bridge.store.store import Store
 
 if TYPE_CHECKING:
-    from bridge.protocol.request import Request, RouteName
+    from bridge.protocol.request import Request
+    from bridge.routes import RouteName
 
 _ANEW = "ask anew, without --continue"
 

@@ -13,7 +13,7 @@ from bridge.store.lease import is_abandoned
 
 if TYPE_CHECKING:
     from bridge.host.budgets import HeldBack
-    from bridge.protocol.request import Claim
+    from bridge.protocol.claim import Claim
     from bridge.store.state import State
     from bridge.store.store import Store
 

@@ -18,7 +18,8 @@ from bridge.protocol.names import (
     OF_SERVER,
     is_client_model,
 )
-from bridge.protocol.request import Request, RouteName
+from bridge.protocol.request import Request
+from bridge.routes import RouteName
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition

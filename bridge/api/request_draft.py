@@ -13,8 +13,8 @@ from bridge.api.routing import RouteChoice, check_route, on_route
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.host import forks
-from bridge.protocol.request import Request, RouteName
-from bridge.routes import OWN, OwnRoute
+from bridge.protocol.request import Request
+from bridge.routes import OWN, OwnRoute, RouteName
 from bridge.store.store import Store
 
 if TYPE_CHECKING:

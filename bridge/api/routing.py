@@ -4,8 +4,8 @@ from typing import Literal, NamedTuple, get_args
 
 from bridge.api.model_support import check_model
 from bridge.errors import InvalidRequest
-from bridge.protocol.request import Request, RouteName
-from bridge.routes import OWN, OwnRoute, check_own
+from bridge.protocol.request import Request
+from bridge.routes import OWN, OwnRoute, RouteName, check_own
 
 RouteChoice = Literal["auto", RouteName]
 ROUTES: tuple[RouteChoice, ...] = get_args(RouteChoice)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.flow.plan import Plan
     from bridge.host.calling_agent import Asking
-    from bridge.protocol.request import RouteName
+    from bridge.routes import RouteName
     from bridge.store.sessions import Session
     from bridge.store.store import Store
 

@@ -11,7 +11,8 @@ from bridge.host.session_above import only_by_hand
 
 if TYPE_CHECKING:
     from bridge.config import Settings
-    from bridge.protocol.request import Request, RouteName
+    from bridge.protocol.request import Request
+    from bridge.routes import RouteName
     from bridge.store.store import Store
 
 COMMAND = "hostbridge ask --context session"

@@ -16,8 +16,9 @@ from bridge.freshness.never_reused import Given, is_about, why_never
 from bridge.freshness.question import digest_of
 from bridge.freshness.reads import Difference, differences
 from bridge.protocol.ids import check_id
-from bridge.protocol.request import Node, Request, RouteName
-from bridge.routes import OWN
+from bridge.protocol.node import Node
+from bridge.protocol.request import Request
+from bridge.routes import OWN, RouteName
 from bridge.store.nofollow import open_beneath
 from bridge.store.store import Store
 

@@ -10,7 +10,8 @@ from bridge.api.request_builder import draft
 from bridge.api.routing import plan
 from bridge.config import Settings
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import Request, RouteName
+from bridge.protocol.request import Request
+from bridge.routes import RouteName
 from bridge.store import Submitted
 from bridge.store.lock import LockBusy
 from bridge.store.store import Store

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bridge.agents.definition import Definition
     from bridge.config import Settings
-    from bridge.protocol.request import RouteName
+    from bridge.routes import RouteName
 
 # What a session has of agents, and what every other route has.
 _ROUTES: tuple[RouteName, ...] = ("host", "claude")

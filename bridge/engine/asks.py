@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from bridge.engine.answers import Answers
     from bridge.engine.run import Details, Linked, Run
     from bridge.flow.plan import Part, Template
-    from bridge.protocol.request import RouteName
-    from bridge.routes import OwnRoute
+    from bridge.routes import OwnRoute, RouteName
     from bridge.store.directory import Folder
     from bridge.store.location import Place
     from bridge.store.store import Store

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from bridge.engine.asks import Definitions
     from bridge.engine.facts import Fact
     from bridge.engine.run import Command, Details, Entry, Linked, Run
-    from bridge.protocol.request import RouteName
+    from bridge.routes import RouteName
     from bridge.store.directory import Folder
     from bridge.store.state import State
     from bridge.store.store import Store

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.engine.answers import Answers
     from bridge.engine.run import Details, Run
-    from bridge.protocol.request import RouteName
+    from bridge.routes import RouteName
     from bridge.store.state import State
     from bridge.store.store import Store
 

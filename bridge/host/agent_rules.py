@@ -32,8 +32,9 @@ from bridge.policy.rule_decision import Decision, Spawn
 from bridge.policy.rule_set import Whose
 from bridge.protocol import plain_json
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import Request, RouteName
+from bridge.protocol.request import Request
 from bridge.protocol.status import ignore
+from bridge.routes import RouteName
 from bridge.store import subagent_runs
 from bridge.store.handovers import forget_handovers, untold
 from bridge.store.store import Store

@@ -27,7 +27,8 @@ from bridge.workflows.conversation import Conversation
 
 if TYPE_CHECKING:
     from bridge.config import Settings
-    from bridge.protocol.request import Request, RouteName
+    from bridge.protocol.request import Request
+    from bridge.routes import RouteName
     from bridge.store.store import Store
 
     Json = dict[str, Any]

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from bridge.config import Settings
     from bridge.policy.step_record import CompiledWorkflow
-    from bridge.protocol.request import Request, WorkflowOf
+    from bridge.protocol.applied import WorkflowOf
+    from bridge.protocol.request import Request
     from bridge.store.sessions import Session
     from bridge.store.store import Store
     from bridge.store.subagent_runs import AgentRun

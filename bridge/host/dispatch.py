@@ -16,8 +16,8 @@ from bridge.host.hook_log import log_answer, log_failure, log_settings
 from bridge.host.output import SILENT, HookOutput, specific
 from bridge.host.pins import Pins
 from bridge.host.told_later import with_notes
+from bridge.protocol.claim import HostProcess
 from bridge.protocol.ids import is_id
-from bridge.protocol.request import HostProcess
 from bridge.rules.freshness import FOLDER, is_fresh
 from bridge.store import sessions
 from bridge.store.config_file import files_of, in_files

@@ -38,7 +38,7 @@ from bridge.store.store import Store
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.config import Settings
-    from bridge.protocol.request import RouteName
+    from bridge.routes import RouteName
 
 # Called before an agent is started; raises if none may be.
 Begin = Callable[[Request], None]

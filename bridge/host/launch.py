@@ -28,12 +28,13 @@ from bridge.host.handover import note_wait
 from bridge.host.offers import judge_for, note_taken_up
 from bridge.host.output import HookOutput, allow, deny, one_line
 from bridge.host.pins import Pins
+from bridge.protocol.claim import Continued
 from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.failure_codes import code_of
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.names import CARRIER, CLIENT_MODELS
 from bridge.protocol.record import LATEST_MS
-from bridge.protocol.request import Continued, Request
+from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
 from bridge.store import idle_agents, sessions, subagent_runs

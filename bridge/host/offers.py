@@ -15,9 +15,10 @@ from bridge.host.context import HookContext
 from bridge.host.continuing import joined, verdict
 from bridge.host.eligibility import eligible, may_take
 from bridge.host.request_tokens import instruction
+from bridge.protocol.claim import Claim
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import Claim, Request
+from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
 from bridge.store import Verdict, sessions, subagent_runs, switch, wakeups
 from bridge.store.clock import uptime

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from bridge.config import Settings
 from bridge.errors import StateUnavailable
 from bridge.protocol import plain_json
-from bridge.protocol.request import HostProcess
+from bridge.protocol.claim import HostProcess
 from bridge.store.host_process import Liveness, identify, liveness
 from bridge.store.location import Place
 from bridge.store.store import Store

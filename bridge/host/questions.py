@@ -40,9 +40,9 @@ from bridge.host.output import (
 from bridge.host.registration import is_terminal
 from bridge.host.request_tokens import PREFIX, find_all
 from bridge.protocol import plain_json
+from bridge.protocol.claim import HostProcess
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
-from bridge.protocol.request import HostProcess
 from bridge.store import switch
 from bridge.store.host_process import Liveness, arguments_of, liveness
 from bridge.store.live_runs import FILE, LOCK, RUNS, live_runs

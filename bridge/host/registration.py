@@ -7,7 +7,7 @@ import re
 
 from bridge.host.events import HookEvent
 from bridge.host.pins import Pins
-from bridge.protocol.request import HostProcess
+from bridge.protocol.claim import HostProcess
 from bridge.store import idle_agents, sessions, switch
 from bridge.store.host_process import arguments_of
 from bridge.store.sessions import Session, SessionLimits

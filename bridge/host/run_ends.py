@@ -13,12 +13,13 @@ from bridge.host.answer_reads import keep_reads
 from bridge.host.context import HookContext
 from bridge.host.offers import end_try, look_soon
 from bridge.host.output import one_line
+from bridge.protocol.claim import Claim
 from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import Verdict
 from bridge.protocol.names import MODEL_NAMES
 from bridge.protocol.question import asks_words
-from bridge.protocol.request import Claim, Request
+from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.usage import Usage
 from bridge.store import idle_agents, subagent_runs

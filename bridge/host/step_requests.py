@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from bridge.agents.definition import Definition
     from bridge.host.context import HookContext
     from bridge.policy.step_record import Action
-    from bridge.protocol.request import Request, RouteName
+    from bridge.protocol.request import Request
+    from bridge.routes import RouteName
     from bridge.store.subagent_runs import AgentRun
 
     Json = dict[str, Any]

@@ -26,8 +26,9 @@ from bridge.host.rule_request import NotPossible
 from bridge.mcp.caller import Caller, check_variables
 from bridge.mcp.serving import Serving
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import Request, RouteName
+from bridge.protocol.request import Request
 from bridge.protocol.status import Stage
+from bridge.routes import RouteName
 from bridge.store import Found
 from bridge.store.handovers import callers
 from bridge.store.store import Store

@@ -14,7 +14,8 @@ from bridge.mcp.caller import Caller, check_variables
 from bridge.mcp.results import Agent
 from bridge.mcp.starting import Wanted
 from bridge.policy.step_record import CompiledWorkflow
-from bridge.protocol.request import Request, WorkflowOf
+from bridge.protocol.applied import WorkflowOf
+from bridge.protocol.request import Request
 from bridge.workflows import progress
 
 

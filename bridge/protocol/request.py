@@ -1,21 +1,23 @@
-"""What is asked, by whom, until when, and who is working on it."""
+"""What is asked, by whom and until when, and how it went so far."""
 
 from typing import Annotated, Any, Literal, Self
 
-from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
+from bridge.protocol.applied import AgentName, Applied, Reuse
+from bridge.protocol.claim import Claim, RequestIdField, SessionId
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.failed_try import FailedTry
-from bridge.protocol.ids import Priority, check_id
+from bridge.protocol.ids import Priority
 from bridge.protocol.names import GENERAL, TEMPORARY
-from bridge.protocol.plain_types import Check, Limits, field
+from bridge.protocol.node import Node
+from bridge.protocol.plain_types import Limits, field
 from bridge.protocol.question import MOST, Asking, Exchange
 from bridge.protocol.question import told as told_of
 from bridge.protocol.record import Count, Milliseconds, Record, as_json
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.usage import Usage
 from bridge.protocol.value import Value
-from bridge.routes import OwnRoute
+from bridge.routes import OwnRoute, RouteName
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_PROMPT_CHARS = 10_000_000
@@ -27,122 +29,8 @@ you its step: what is to be done there, which tools it allows, and how it goes o
 call that the step refuses says so."""
 _ASKED = ("request_id", "agent_type", "prompt", "arguments", "node", "task_id")
 
-
-def _check(value: str) -> str:
-    try:
-        return check_id(value)
-    except InvalidRequest as exc:
-        raise ValueError(str(exc)) from None
-
-
-RequestIdField = Annotated[str, Check(_check)]
-
-
-def _check_printable(name: str) -> str:
-    if not name.isprintable():
-        raise ValueError("an agent's name cannot contain invisible characters")
-    return name
-
-
-# `plugin:name`, a Markdown agent's name, in any script, or `$name`, a flow's own agent.
-# As it appears in sentences, it has no quotes, no markup, nothing invisible.
-AgentName = Annotated[
-    str,
-    Limits(
-        pattern=r"^\$?([A-Za-z0-9]|[^\x00-\x7f])[^\x00-\x1f\x7f\"`\\<>{}\[\]|*?]{0,127}$"
-    ),
-    Check(_check_printable),
-]
-SessionId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
-ToolUseId = Annotated[str, Limits(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
-
 # Whose conversation an agent begins with, where it is not its own: a session's.
 ContextFrom = Literal["session"]
-# Who may answer: an open session, or a process that the asker starts.
-RouteName = Literal["host", OwnRoute]
-
-
-class HostProcess(Value):
-    """One running Claude Code client, different from any other that ever ran.
-
-    `start_time` is only compared: clock ticks since boot on Linux, a date on macOS.
-    """
-
-    pid: Annotated[int, Limits(gt=0, lt=2**31)]
-    start_time: str
-    boot: str
-    pid_namespace: str = ""
-
-
-class Continued(Value):
-    """The conversation that an agent goes on with, instead of beginning one.
-
-    `first` is the request that began it, `after` the one that it answered last, and
-    `question` which of its questions this is, from 2 on.
-    """
-
-    agent_id: str
-    first: RequestIdField
-    after: RequestIdField
-    question: Annotated[int, Limits(ge=2)]
-
-
-class Claim(Value):
-    """Who works on a request, and its progress. Times are in milliseconds.
-
-    On a route other than the host's, `session` and `host` are the serving process.
-    `continued` is the agent that has this question for its next: until the request
-    ends, nobody else's. `told` is how many questions of earlier agents, with their
-    replies, this one is told of as it begins.
-    """
-
-    session: SessionId
-    host: HostProcess
-    at: Milliseconds
-    route: RouteName = "host"
-    offers: tuple[Milliseconds, ...] = ()
-    tool_use_id: ToolUseId | None = None
-    launched_at: Milliseconds | None = None
-    agent_id: str | None = None
-    background: bool | None = None
-    corrections: Count = 0
-    last_failure: str | None = None
-    continued: Continued | None = None
-    told: Count = 0
-
-    @property
-    def stage(self) -> Stage:
-        """The progress of this claim."""
-        if self.corrections:
-            return Stage.INVALID_ANSWER
-        return Stage.OFFERED if self.launched_at is None else Stage.RUNNING
-
-
-class Node(Value):
-    """A piece of source that a request is about, as it was when it was made.
-
-    `file` is relative to the project; `line` counts from 1.
-    """
-
-    file: str
-    name: str
-    type: str
-    line: Annotated[int, Limits(ge=1)]
-    text: str
-
-    @property
-    def node_type(self) -> str:
-        """`type`, as templates call it."""
-        return self.type
-
-    @property
-    def file_path(self) -> str:
-        """`file`, as templates call it."""
-        return self.file
-
-    def __str__(self) -> str:
-        """What an agent reads if no template of its definition uses the node."""
-        return f"{self.file}, line {self.line}, {self.type} {self.name}:\n\n{self.text}"
 
 
 class Uptime(Value):
@@ -160,46 +48,6 @@ class Uptime(Value):
             return 0
         set_ms = (now_ms - at_ms) - (now.ms - self.ms)
         return set_ms if abs(set_ms) >= _MIN_CHANGE_MS else 0
-
-
-class WorkflowOf(Value):
-    """The step workflow that an agent works through: its name, and whose it is.
-
-    It is the one of this layer, or else of a layer below it. One that is `in_agent`
-    stands in the file of the agent of that name, of this layer.
-    """
-
-    name: str
-    layer: Literal["built-in", "user", "project"]
-    in_agent: bool = False
-
-
-class Reuse(Value):
-    """How long one agent may be given the next question of its kind.
-
-    At most so many `questions`, and at most `age` milliseconds after its last answer;
-    None for what the settings say.
-    """
-
-    questions: Annotated[int, Limits(ge=2)] | None = None
-    age: Milliseconds | None = None
-
-
-class Applied(Value):
-    """The agent definition that filled in what the asker left open.
-
-    `digest` is the SHA-256 of the definition, `prompt` the whole prompt without the
-    contract, `subagent_type` the client's agent that runs it, `base` the agent that a
-    temporary one stands on, `workflow` what its conversation works through, `reuse`
-    whether an agent that has answered may be given the next question.
-    """
-
-    digest: str
-    prompt: str
-    subagent_type: AgentName | None = None
-    base: AgentName | None = None
-    workflow: WorkflowOf | None = None
-    reuse: Reuse | None = None
 
 
 class Request(Record):

@@ -4,10 +4,11 @@ from typing import Annotated, Any, Literal
 
 from bridge.errors import BridgeError
 from bridge.protocol.agent_output import Evidence
+from bridge.protocol.claim import Claim, Continued, RequestIdField
 from bridge.protocol.failure_codes import ALIASES, NOW, FailureCode, SeedCode, ways_out
 from bridge.protocol.plain_types import Check, Renamed
 from bridge.protocol.record import Milliseconds, Record, printable
-from bridge.protocol.request import Claim, Continued, Request, RequestIdField
+from bridge.protocol.request import Request
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.usage import Usage
 from bridge.protocol.value import Value

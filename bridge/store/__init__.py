@@ -5,10 +5,12 @@
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from bridge.protocol.claim import HostProcess
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import HostProcess, Request, RouteName
+from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.status import Status
+from bridge.routes import RouteName
 
 # What a claimer decides about a request: take it, leave it for another time, pass it
 # over for good (it is not for this claimer), or end it with this response.

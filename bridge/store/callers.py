@@ -10,9 +10,9 @@ Source: measured on Claude Code 2.1.330, `_meta` of tools/call.
 
 from typing import NamedTuple
 
+from bridge.protocol.claim import SessionId
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Record
-from bridge.protocol.request import SessionId
 from bridge.protocol.value import Value
 from bridge.store.records import read_quietly
 from bridge.store.store import Store

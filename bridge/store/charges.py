@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from bridge.errors import StateUnavailable
-from bridge.protocol.request import HostProcess
+from bridge.protocol.claim import HostProcess
 from bridge.store import live_runs
 from bridge.store.clock import uptime
 from bridge.store.sessions import change_spending

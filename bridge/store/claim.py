@@ -10,8 +10,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from bridge.errors import NewerSchema
+from bridge.protocol.claim import Claim, HostProcess
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import Claim, HostProcess, Request
+from bridge.protocol.request import Request
 from bridge.protocol.status import Status, move
 from bridge.store import Claimant
 from bridge.store.dedup_keys import claim_key

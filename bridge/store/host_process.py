@@ -15,7 +15,7 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
-from bridge.protocol.request import HostProcess
+from bridge.protocol.claim import HostProcess
 
 _PROC = Path("/proc")
 

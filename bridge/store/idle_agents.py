@@ -15,11 +15,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from bridge.protocol import plain_json
+from bridge.protocol.claim import Continued, HostProcess
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
-from bridge.protocol.request import Continued, HostProcess, Request, Uptime
+from bridge.protocol.request import Request, Uptime
 from bridge.protocol.wording import seconds
 from bridge.store.clock import uptime
 from bridge.store.directory import Folder

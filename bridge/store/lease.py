@@ -9,8 +9,8 @@ ends it late.
 
 from contextlib import suppress
 
+from bridge.protocol.claim import Claim, HostProcess
 from bridge.protocol.record import json_object
-from bridge.protocol.request import Claim, HostProcess
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.state import State

@@ -18,6 +18,7 @@ from typing import Any
 
 from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
+from bridge.protocol.claim import Claim
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.question import (
     Asked,
@@ -26,7 +27,7 @@ from bridge.protocol.question import (
     Question,
     problem_of_reply,
 )
-from bridge.protocol.request import Claim, Request
+from bridge.protocol.request import Request
 from bridge.protocol.wording import line_of
 from bridge.store.directory import NotAPlainFile
 from bridge.store.quarantine import is_young

@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from bridge.errors import InvalidRequest
+from bridge.protocol.claim import HostProcess, SessionId
 from bridge.protocol.ids import is_id
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
-from bridge.protocol.request import HostProcess, SessionId
 from bridge.protocol.value import Value
 from bridge.store.clock import uptime
 from bridge.store.directory import Folder

@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from bridge.errors import StateRefused, StateUnavailable, StateVanished, UnknownRequest
+from bridge.protocol.claim import HostProcess
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import HostProcess, Request
+from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.store import (
     Claimant,

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Literal
 
+from bridge.protocol.claim import HostProcess
 from bridge.protocol.ids import is_id
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
-from bridge.protocol.request import HostProcess
 from bridge.protocol.usage import Usage
 from bridge.store import tool_calls
 from bridge.store.charges import note_end

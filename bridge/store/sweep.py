@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from math import inf
 
 from bridge.errors import NewerSchema
+from bridge.protocol.claim import HostProcess
 from bridge.protocol.failure_codes import explain
-from bridge.protocol.request import HostProcess
 from bridge.protocol.response import Response, failed
 from bridge.store.claim import is_over, wait_again
 from bridge.store.idle_agents import find_after, is_gone

@@ -16,8 +16,8 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.protocol.claim import HostProcess
 from bridge.protocol.record import json_lines, json_object
-from bridge.protocol.request import HostProcess
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.host_process import identify
 from bridge.store.store import Store

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from bridge.protocol.request import Claim, Request
+from bridge.protocol.claim import Claim
+from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.store.claim import wait_again
 from bridge.store.lock import LockBusy

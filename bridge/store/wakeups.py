@@ -24,9 +24,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from bridge.errors import StateRefused, StateUnavailable
+from bridge.protocol.claim import HostProcess
 from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import HostProcess
 from bridge.store.directory import Folder
 from bridge.store.host_process import identify
 from bridge.store.location import Place

@@ -10,8 +10,8 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
+from bridge.protocol.claim import HostProcess
 from bridge.protocol.ids import RequestId
-from bridge.protocol.request import HostProcess
 from bridge.store.lease import host_is_gone
 from bridge.store.live_runs import is_marked, run_of
 from bridge.store.queries import find_unfinished

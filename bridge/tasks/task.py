@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 from bridge.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from bridge.protocol.request import HostProcess
+    from bridge.protocol.claim import HostProcess
 
 
 class Status(StrEnum):

@@ -20,7 +20,8 @@ from bridge.store import questions
 from bridge.store.live_runs import run_of
 
 if TYPE_CHECKING:
-    from bridge.protocol.request import HostProcess, Request
+    from bridge.protocol.claim import HostProcess
+    from bridge.protocol.request import Request
     from bridge.store.store import Store
     from bridge.worker.heartbeat import Watch
 

@@ -12,7 +12,7 @@ from storeworld import store_in
 from bridge.agents.apply import applied, resolve, with_context
 from bridge.agents.prompt import TASK_FOLLOWS, instructions_of, render_request
 from bridge.errors import InvalidRequest
-from bridge.protocol.request import Node
+from bridge.protocol.node import Node
 
 if TYPE_CHECKING:
     from agentworld import World

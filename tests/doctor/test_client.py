@@ -13,7 +13,7 @@ from bridge.doctor.client import judge_sessions
 from bridge.doctor.finding import Verdict, ok, warning
 from bridge.doctor.subject import Subject
 from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
-from bridge.protocol.request import HostProcess
+from bridge.protocol.claim import HostProcess
 from bridge.store.sessions import Session, SessionLimits
 from bridge.store.switch import Off
 

@@ -23,7 +23,7 @@ from storeworld import (
 )
 from test_kill_points import check_promises
 
-from bridge.protocol.request import Applied, Reuse
+from bridge.protocol.applied import Applied, Reuse
 from bridge.store import idle_agents
 
 if TYPE_CHECKING:

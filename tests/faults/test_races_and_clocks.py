@@ -29,7 +29,7 @@ from storeworld import (
 from bridge.protocol.ids import RequestId, new_request_id
 
 if TYPE_CHECKING:
-    from bridge.protocol.request import HostProcess
+    from bridge.protocol.claim import HostProcess
     from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults

@@ -8,7 +8,8 @@ import pytest
 from spent import MINUTE_MS, UP, spent
 
 from bridge.host.budgets import HeldBack, find_limit, find_spent, held_back, news_of
-from bridge.protocol.request import Claim, HostProcess, Request
+from bridge.protocol.claim import Claim, HostProcess
+from bridge.protocol.request import Request
 from bridge.setting import MOST
 from bridge.store.sessions import Session, SessionLimits
 from bridge.store.spending import HOUR_MS, Spending

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bridge.protocol.request import Claim, HostProcess
+from bridge.protocol.claim import Claim, HostProcess
 
 DAMAGED = (
     b"\xff", b"\xff\xfe{", b"[" * 100_000, b"7", b"null", b"{}",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hookworld import GOOD
 
-from bridge.protocol.request import HostProcess
+from bridge.protocol.claim import HostProcess
 
 if TYPE_CHECKING:
     from hookworld import HookWorld

@@ -6,7 +6,8 @@ import pytest
 from spent import UP, spent
 
 from bridge.host.waits import Around, why_waits
-from bridge.protocol.request import Claim, HostProcess, Request
+from bridge.protocol.claim import Claim, HostProcess
+from bridge.protocol.request import Request
 from bridge.store.sessions import Session, SessionLimits
 
 NOW = 1_800_000_000_000

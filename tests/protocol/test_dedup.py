@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from storeworld import request, this_process
 
+from bridge.protocol.applied import Applied
+from bridge.protocol.claim import Claim
 from bridge.protocol.dedup import differences
-from bridge.protocol.request import Applied, Claim, Node, Request
+from bridge.protocol.node import Node
+from bridge.protocol.request import Request
 
 if TYPE_CHECKING:
     from bridge.protocol.response import Route

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from storeworld import START_US, request, this_process
 
+from bridge.protocol.claim import Claim
 from bridge.protocol.end_facts import facts_of_end
-from bridge.protocol.request import Claim
 from bridge.protocol.response import RunSummary, answered, failed
 from bridge.protocol.usage import Usage
 

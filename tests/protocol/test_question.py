@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from bridge.protocol.claim import Claim, Continued, HostProcess
 from bridge.protocol.contract import HEADING, full_prompt, prompt_for
 from bridge.protocol.judge import judge
 from bridge.protocol.question import (
@@ -23,7 +24,7 @@ from bridge.protocol.question import (
     told,
     value_of,
 )
-from bridge.protocol.request import Claim, Continued, HostProcess, Request
+from bridge.protocol.request import Request
 
 TEXT = {"type": "string"}
 HOST = HostProcess(pid=1, start_time="1", boot="b")

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from bridge.protocol.request import Applied, Claim, HostProcess, Node, Request, Uptime
+from bridge.protocol.applied import Applied
+from bridge.protocol.claim import Claim, HostProcess
+from bridge.protocol.node import Node
+from bridge.protocol.request import Request, Uptime
 from bridge.protocol.status import Stage
 
 HOST = HostProcess(pid=1, start_time="1", boot="b")

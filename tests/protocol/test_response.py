@@ -6,9 +6,10 @@ from typing import get_args
 
 import pytest
 
+from bridge.protocol.claim import Claim, HostProcess
 from bridge.protocol.failure_codes import SeedCode
 from bridge.protocol.record import as_json, parse
-from bridge.protocol.request import Claim, HostProcess, Request
+from bridge.protocol.request import Request
 from bridge.protocol.response import Failure, RequestFailed, Response, answered, failed
 from bridge.protocol.status import Stage, Status
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from storeworld import START_US, request, this_process
 
+from bridge.protocol.claim import Claim
 from bridge.protocol.failed_try import MAX_KEPT, MAX_MESSAGE, FailedTry
 from bridge.protocol.failure_codes import FailureCode
-from bridge.protocol.request import Claim, Request
+from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
 from bridge.protocol.retries import (
     LIMIT_PAUSES_S,

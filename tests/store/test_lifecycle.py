@@ -8,8 +8,8 @@ from storeworld import (
     this_process,
 )
 
+from bridge.protocol.claim import Claim
 from bridge.protocol.failed_try import FailedTry
-from bridge.protocol.request import Claim
 from bridge.store.lifecycle import fate_of_claimed
 
 

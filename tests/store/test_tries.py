@@ -18,8 +18,9 @@ from storeworld import (
     take,
 )
 
+from bridge.protocol.claim import Claim
 from bridge.protocol.ids import RequestId, new_request_id
-from bridge.protocol.request import Claim, Request
+from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
 from bridge.store.lock import LockBusy

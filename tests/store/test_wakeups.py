@@ -15,7 +15,7 @@ from bridge.store.sessions import Session
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from bridge.protocol.request import HostProcess
+    from bridge.protocol.claim import HostProcess
     from bridge.store.store import Store
 
 LEASE_S = 900
