@@ -6,8 +6,10 @@ import math
 import random
 from datetime import date, timedelta
 
-from bridge.metrics.cells import Cell, FlowCell, Metrics, Tally, TaskCell, Tokens
+from bridge.metrics.cells import Cell, FlowCell, TaskCell
 from bridge.metrics.histogram import histogram_of
+from bridge.metrics.metrics import Metrics
+from bridge.metrics.tally import Tally, Tokens
 
 TODAY = date(2026, 11, 27)
 NOON_MS = 1_795_780_800_000

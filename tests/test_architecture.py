@@ -38,7 +38,8 @@ PURE = (
     "change/diffs.py", "change/secrets.py", "change/scope.py", "change/change.py",
     "report/page_data.py", "tracing/spans.py",
     *(f"metrics/{name}.py" for name in (
-        "cells", "end_counter", "histogram", "lines", "names", "wording",
+        "cells", "end_counter", "histogram", "lines", "metrics", "names", "tally",
+        "wording",
     )),
     *(f"freshness/{name}.py" for name in (
         "looks", "reads", "files", "question", "never_reused", "noted",

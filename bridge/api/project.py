@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bridge.api.stale import Standing
     from bridge.api.variables import Variables
     from bridge.api.watching import Watched
-    from bridge.metrics.cells import Dimension, Metrics
+    from bridge.metrics.metrics import Dimension, Metrics
     from bridge.protocol.question import Question
     from bridge.store.prune import Pruned
     from bridge.tasks.tasks import Tasks
@@ -266,8 +266,8 @@ class Project:
         Raises:
             InvalidRequest: `since` or `by` is something else.
         """
-        from bridge.metrics.cells import dimensions_of
         from bridge.metrics.days import since_ms
+        from bridge.metrics.metrics import dimensions_of
         from bridge.metrics.reader import read
 
         begins_ms, names = since_ms(since, self.store.now_ms()), dimensions_of(by)

@@ -13,7 +13,8 @@ from bridge.metrics.wording import moment, number, percent, took
 
 if TYPE_CHECKING:
     from bridge.cli.screen import Line
-    from bridge.metrics.cells import Metrics, Tally
+    from bridge.metrics.metrics import Metrics
+    from bridge.metrics.tally import Tally
 
 _TOTAL = "(all)"
 _UNKNOWN = "(unknown)"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from bridge.metrics.cells import Tally
 from bridge.metrics.histogram import histogram_of
 from bridge.metrics.lines import End, Later, Reader
 from bridge.metrics.names import Names
+from bridge.metrics.tally import Tally
 
 Key = tuple[str, str, str, str]
 # Where in a line the digits of its time stand that say of which day it is.

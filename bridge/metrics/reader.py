@@ -10,16 +10,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.metrics.cells import Cell, FlowCell, Metrics, TaskCell
+from bridge.metrics.cells import Cell, FlowCell, TaskCell
 from bridge.metrics.days import Days
 from bridge.metrics.end_counter import PART, EndCounter
 from bridge.metrics.histogram import histogram_of
 from bridge.metrics.lines import Later, Reader, RunEnd
+from bridge.metrics.metrics import Metrics
 from bridge.metrics.names import Names
 from bridge.store import journal
 
 if TYPE_CHECKING:
-    from bridge.metrics.cells import Dimension
+    from bridge.metrics.metrics import Dimension
     from bridge.store.store import Store
 
 # The beginning of every line of the journal. Inside of a line it cannot stand: there

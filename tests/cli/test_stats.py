@@ -16,7 +16,7 @@ from scripted_server import say
 from bridge.api.aio import AsyncBridge
 from bridge.cli.screen import cells
 from bridge.cli.stats_text import stats_lines
-from bridge.metrics.cells import DIMENSIONS
+from bridge.metrics.metrics import DIMENSIONS
 
 if TYPE_CHECKING:
     from bridge.protocol.response import Response

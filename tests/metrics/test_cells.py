@@ -9,18 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.errors import InvalidRequest
-from bridge.metrics.cells import (
-    DIMENSIONS,
-    Cell,
-    FlowCell,
-    Metrics,
-    Tally,
-    TaskCell,
-    Tokens,
-    dimensions_of,
-    grouped,
-)
+from bridge.metrics.cells import Cell, FlowCell, TaskCell
 from bridge.metrics.histogram import PRECISION, add_to, histogram_of, quantile_ms
+from bridge.metrics.metrics import DIMENSIONS, Metrics, dimensions_of, grouped
+from bridge.metrics.tally import Tally, Tokens
 
 TIMES = st.lists(st.integers(1, 10**9), min_size=1)
 COUNTS = st.integers(0, 50)

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from storeworld import FakeClock, path_of, place_in, store_in
 
-from bridge.metrics.cells import Metrics, Tally, Tokens
 from bridge.metrics.histogram import histogram_of
+from bridge.metrics.metrics import Metrics
 from bridge.metrics.names import MOST, OTHERS
 from bridge.metrics.reader import read
+from bridge.metrics.tally import Tally, Tokens
 from bridge.store import journal
 from bridge.store.location import open_state
 from bridge.store.store import Store

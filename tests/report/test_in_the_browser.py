@@ -11,8 +11,10 @@ import pytest
 import reportworld
 from browser import Browser
 
-from bridge.metrics.cells import Cell, FlowCell, Metrics, Tally, TaskCell, Tokens
+from bridge.metrics.cells import Cell, FlowCell, TaskCell
 from bridge.metrics.histogram import histogram_of
+from bridge.metrics.metrics import Metrics
+from bridge.metrics.tally import Tally, Tokens
 from bridge.report.page import page
 
 NOTHING = "\u2013"

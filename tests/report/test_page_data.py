@@ -7,8 +7,10 @@ from datetime import timedelta
 
 import reportworld
 
-from bridge.metrics.cells import Cell, Metrics, Tally, TaskCell
+from bridge.metrics.cells import Cell, TaskCell
+from bridge.metrics.metrics import Metrics
 from bridge.metrics.names import OTHERS
+from bridge.metrics.tally import Tally
 from bridge.report.page_data import DAYS, NAME_CHARS, page_data, script_json
 
 PLENTY = 10_000_000
