@@ -14,37 +14,35 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bridge.agents.apply import filled_in
 from bridge.errors import BridgeError, StateUnavailable, StateVanished
 from bridge.host.budgets import find_spent
-from bridge.protocol.failure_codes import code_of, explain
+from bridge.protocol.failure_codes import code_of
 from bridge.protocol.ids import RequestId
-from bridge.protocol.judge import Verdict, judge
+from bridge.protocol.judge import Verdict
 from bridge.protocol.outcome import Control, Outcome, Progress
 from bridge.protocol.question import blocked_by
 from bridge.protocol.request import Request
-from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.status import Stage, ignore
 from bridge.routes import OwnRoute
 from bridge.store import Claimant
 from bridge.store.charges import note_in_run, settle
 from bridge.store.clock import uptime
 from bridge.store.host_process import identify
-from bridge.store.lifecycle import expired
 from bridge.store.sessions import Session, find_session, note_launch
 from bridge.store.store import Store
 from bridge.store.switch import is_off
 from bridge.worker.asking import Asking
 from bridge.worker.heartbeat import Watch
+from bridge.worker.publisher import Publisher, response_of
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
 
     Define = Callable[[Request], tuple[Request, Definition | None]]
 
-_RETRY_WRITE_S = 0.5
 # Between two tries: how often to look whether the request is still wanted.
 _LOOK_S = 0.25
 _OFF = Outcome(code="agent_stopped", detail="hostbridge was switched off")
@@ -273,83 +271,20 @@ class Worker:
         must_verify: bool = False,
         is_final: bool = False,
     ) -> None:
-        """Publish the outcome; a failure only while the request is ours.
-
-        After one that may pass, the request waits again, unless it `is_final`.
-
-        If the state cannot be written, try again until the deadline, or until the asker
-        stops waiting: only this process has the answer, and its claim keeps everybody
-        else away.
-        """
+        """Publish the outcome, and count what it took; as `Publisher.publish`."""
         self._tokens = outcome.usage.tokens if outcome.usage else None
         call = f"{request.request_id}.{len(request.failures)}"
         note_in_run(self.store, request.request_id, call, self._tokens)
-        now_ms = self.store.now_ms()
-        response = response_of(request, outcome, now_ms=now_ms, must_verify=must_verify)
-        self._keep_reads(request, response, outcome)
-        is_first = True
-        while True:
-            try:
-                if is_first or not self._was_written(response):
-                    self._write(request, response, is_final=is_final)
-            except StateVanished:
-                raise
-            except StateUnavailable:
-                if self.store.clock.monotonic_s() >= watch.end_s:
-                    self.give_back(RequestId(request.request_id))
-                    raise
-            else:
-                return
-            is_first = False
-            # Keep up the heartbeat, and notice when the asker has left.
-            watch()
-            time.sleep(_RETRY_WRITE_S)
-
-    def _keep_reads(
-        self, request: Request, response: Response, outcome: Outcome
-    ) -> None:
-        """Keep what an answer rests on; if that fails, it is never reused."""
-        if not response.success or outcome.looks is None:
-            return
-        from bridge.freshness import kept_reads
-        from bridge.freshness.surroundings import of_client, with_repository
-
-        project = str(self.store.place.project)
-        looks = list(with_repository(outcome.looks))
-        if self.route == "claude" and request.claim is not None:
-            looks += of_client(request, project, request.claim.at)
-        with suppress(BridgeError, OSError), self.store.state() as state:
-            kept_reads.keep(state, request, response, looks)
-
-    def _write(self, request: Request, response: Response, *, is_final: bool) -> None:
-        """Publish the response, or end the try if the request is ours."""
-        if response.parsed_output is not None or (is_final and self._is_ours(request)):
-            self.store.publish(response, source=self.route)
-        elif not is_final:
-            self.store.end_try(
-                response,
-                is_mine=lambda claim: claim == request.claim,
-                source=self.route,
+        publisher = Publisher(self.store, self.route, watch)
+        try:
+            publisher.publish(
+                request, outcome, must_verify=must_verify, is_final=is_final
             )
-
-    def _was_written(self, response: Response) -> bool:
-        """Whether an attempt that failed had written it after all; finish it then."""
-        found = self.store.find(RequestId(response.request_id))
-        written = found.response if found else None
-        if written is None or (written.completed_at, written.raw_output) != (
-            response.completed_at,
-            response.raw_output,
-        ):
-            return False
-        self.store.sync_responses()
-        with suppress(StateUnavailable):
-            self.store.sweep()
-        return True
-
-    def _is_ours(self, request: Request) -> bool:
-        found = self.store.find(RequestId(request.request_id))
-        claim = found.request.claim if found and found.request else None
-        return claim is not None and claim == request.claim
+        except StateVanished:
+            raise
+        except StateUnavailable:
+            self.give_back(RequestId(request.request_id))
+            raise
 
 
 def _call(request: Request) -> str:
@@ -362,42 +297,3 @@ def _is_answer(outcome: Outcome) -> bool:
     return outcome.code is None and (
         outcome.verdict is None or outcome.verdict.is_valid
     )
-
-
-def response_of(
-    request: Request, outcome: Outcome, *, now_ms: int, must_verify: bool = False
-) -> Response:
-    """The response that this outcome makes of a claimed request. Pure.
-
-    With `must_verify` a success counts only if it rests on verified evidence.
-    """
-    model = outcome.model or request.model
-    details: dict[str, Any] = {"model": model, "degraded": outcome.degraded}
-    details |= {"run": outcome.run, "usage": outcome.usage}
-    verdict = outcome.verdict
-    if outcome.code is not None:
-        verdict = Verdict(code=outcome.code, complaint=outcome.detail)
-    elif verdict is None:
-        verdict = judge(
-            request,
-            outcome.words,
-            calls=outcome.calls,
-            now_ms=now_ms,
-            must_verify=must_verify,
-        )
-    code = verdict.code
-    if code == "timeout":
-        late = expired(request, now_ms)
-        return late.with_(raw_output=outcome.words, **details)
-    if code is not None and not verdict.is_valid:
-        message = explain(code, verdict.detail)
-        response = failed(request, code, message, now_ms=now_ms, raw=outcome.words)
-        return response.with_(**details)
-    return answered(
-        request,
-        raw=outcome.words,
-        parsed=verdict.parsed,
-        now_ms=now_ms,
-        route=request.claim.route if request.claim else "none",
-        failure=verdict.failure_at(request.stage),
-    ).with_(**details)

@@ -36,7 +36,7 @@ from bridge.protocol.response import failed
 from bridge.protocol.status import Stage, ignore
 from bridge.store.host_process import identify
 from bridge.store.switch import switch_off
-from bridge.worker import worker
+from bridge.worker import publisher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -306,7 +306,7 @@ def test_a_bug_ends_the_request_and_is_not_hidden(store, monkeypatch, place):
     """Otherwise the claim of a live process would stay, with nobody at work."""
     executor = saying(GOOD)
     if place == "judge":
-        monkeypatch.setattr(worker, "judge", failing(ZeroDivisionError()))
+        monkeypatch.setattr(publisher, "judge", failing(ZeroDivisionError()))
     else:
         executor = Scripted(failing(ZeroDivisionError()))
 

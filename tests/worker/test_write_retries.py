@@ -13,7 +13,7 @@ from storeworld import FakeClock, folders_of, path_of, request, store_in
 from bridge.api.upkeep import Abandoned
 from bridge.errors import StateUnavailable
 from bridge.protocol.outcome import Outcome
-from bridge.worker import worker
+from bridge.worker import publisher
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ def beat(store: Store) -> Path:
 @pytest.fixture
 def pauses(clock: FakeClock, beat: Path, monkeypatch: pytest.MonkeyPatch) -> Pauses:
     made = Pauses(clock, beat)
-    monkeypatch.setattr(worker.time, "sleep", made.sleep)
+    monkeypatch.setattr(publisher.time, "sleep", made.sleep)
     return made
 
 
