@@ -16,7 +16,7 @@ from collections.abc import Container
 from contextlib import suppress
 
 from bridge.api.bridge import Bridge
-from bridge.api.project import go_on_after
+from bridge.api.project_requests import go_on_after
 from bridge.api.result import result_of
 from bridge.claude_cli.folder_trust import note_of
 from bridge.cli.answer_text import result_line
