@@ -6,13 +6,14 @@ only use files in its own folder, and no link leads out of it.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from bridge.protocol.digest import sha256_of
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -53,6 +54,8 @@ def digest_of_model(path: Path) -> str:
     Raises:
         Unreadable: it is not a plain file, or too large to be read at each use.
     """
+    import hashlib
+
     with open_plain(path) as file:
         if os.fstat(file.fileno()).st_size > MAX_MODEL_BYTES:
             raise Unreadable(
@@ -131,7 +134,7 @@ class Reader:
         Raises:
             Unreadable: `is_strict`, and it is not UTF-8.
         """
-        self.digests[path] = hashlib.sha256(data).hexdigest()
+        self.digests[path] = sha256_of(data)
         try:
             text = data.decode("utf-8", "strict" if is_strict else "replace")
         except UnicodeDecodeError as exc:
@@ -155,11 +158,11 @@ class Reader:
     @property
     def digest(self) -> str:
         """One digest over all files that were read, and their names."""
-        whole = hashlib.sha256()
-        for path, digest in sorted(self.digests.items()):
-            name = os.path.relpath(path, self.folder)
-            whole.update(f"{digest} {name}\n".encode("utf-8", "surrogateescape"))
-        return whole.hexdigest()
+        whole = "".join(
+            f"{digest} {os.path.relpath(path, self.folder)}\n"
+            for path, digest in sorted(self.digests.items())
+        )
+        return sha256_of(whole.encode("utf-8", "surrogateescape"))
 
 
 def model_places(named: str, beside: Path, models: Path) -> list[Path]:

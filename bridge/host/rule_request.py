@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +10,7 @@ from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.policy.rule_decision import Decision, Spawn
 from bridge.policy.rule_set import label_of, place_of
+from bridge.protocol.digest import sha256_of
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import new_request_id
 from bridge.protocol.request import Request
@@ -132,7 +132,7 @@ class Caller(NamedTuple):
     def key_of(self, spawn: Spawn) -> str:
         """Stands for the rule, who makes the call, and what it says."""
         said = [place_of(spawn.rule), self.agent_id, spawn.agent, spawn.prompt]
-        return hashlib.sha256(json.dumps(said).encode("utf-8", "replace")).hexdigest()
+        return sha256_of(json.dumps(said).encode("utf-8", "replace"))
 
 
 def give_up(store: Store, request: Request, code: FailureCode, why: str) -> None:

@@ -8,7 +8,6 @@ whose answer the model may wait.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from bridge.host.request_tokens import instruction
 from bridge.host.rule_request import Caller, NotPossible
 from bridge.policy.rule_decision import Spawn
 from bridge.policy.step_change import Said
+from bridge.protocol.digest import sha256_of
 from bridge.store.handovers import find_handover
 
 if TYPE_CHECKING:
@@ -190,4 +190,4 @@ def _spawn_of(agent: str, given: Json, prompt: str) -> Spawn:
 
 def _id_of(dedup_key: str) -> str:
     """The id of what is asked once for a key."""
-    return f"a-{hashlib.sha256(dedup_key.encode()).hexdigest()[:32]}"
+    return f"a-{sha256_of(dedup_key.encode())[:32]}"

@@ -14,7 +14,6 @@ its event has happened: the event has to come again.
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 
 from bridge.policy.condition import MAY, NO_SHELL, ConditionError, decide, evaluate
@@ -29,6 +28,7 @@ from bridge.policy.step_workflow import (
     step_of,
 )
 from bridge.policy.value_length import check_length
+from bridge.protocol.digest import sha256_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ class _Event:
     def key(self, place: str, given: Json) -> str:
         """What a deed is known by: where it stands, and what it is given."""
         text = json.dumps([place, given], sort_keys=True)
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        digest = sha256_of(text.encode())[:16]
         return f"{self.record['run']}-{self.record.get('visit', 0)}-{digest}"
 
     def act(self, action: Action, place: str) -> None:
