@@ -229,6 +229,8 @@ def test_commands_load_no_definitions(command, tmp_path):
     assert not loaded & {"rich", "shutil", "difflib", "textwrap", "tomllib", "sqlite3"}
     # Each takes as long as all that is read and written.
     assert not loaded & {"orjson", "dataclasses", "inspect", "datetime", "uuid"}
+    # What argparse says is not translated.
+    assert "locale" not in loaded
     # OpenSSL is for what was answered.
     assert not loaded & {"hashlib", "hmac"}
     # Nobody waits for a session, since none is open.

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.known_agents import Agents
-from bridge.agents.workflow_choice import choose
 from bridge.api.model_support import own_route_of
 from bridge.api.routing import RouteChoice, check_route, on_route
 from bridge.config import Settings
@@ -74,8 +73,7 @@ class Draft(Checked):
         if is_of_session and route == "auto" and mode is None:
             # Only there can it be answered; any other one is refused by name.
             return "host"
-        choice = self.definition and choose(self.definition, self.request.workflow)
-        by_workflow = choice.mode if choice and choice.mode != "self" else None
+        by_workflow = self._mode_of_workflow()
         # With routes of its own a definition may still prefer a process of its own.
         own = self.definition.mode if self.definition else None
         wanted = mode or by_workflow or ("headless" if own == "headless" else None)
@@ -93,6 +91,14 @@ class Draft(Checked):
                 f"route {route} is not mode {wanted}; name one of them"
             )
         return route
+
+    def _mode_of_workflow(self) -> Mode | None:
+        if self.definition is None:
+            return None
+        from bridge.agents.workflow_choice import choose
+
+        choice = choose(self.definition, self.request.workflow)
+        return choice.mode if choice and choice.mode != "self" else None
 
     def own_route(self, usual: OwnRoute | None) -> OwnRoute:
         """The route on which a process of its own answers.

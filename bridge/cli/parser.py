@@ -13,6 +13,10 @@ from typing import Any, NoReturn
 from bridge.cli.options import COMMON, Option
 from bridge.errors import InvalidRequest
 
+# What argparse says is matched below: it must be English. It would also load the tables
+# of all locales, and look for translations on the disk, several times a command.
+argparse._ = str  # type: ignore[attr-defined]
+
 # Nothing on a command line can begin with this: every word is an argument.
 _NO_PREFIX = "\0"
 # What argparse says, and what we say instead.

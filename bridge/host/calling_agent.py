@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.config import Settings
 from bridge.host.pins import Pins
 from bridge.protocol.ids import RequestId, is_id
-from bridge.store import tool_calls
 from bridge.store.host_process import Environments, arguments_of, environments_above
 from bridge.store.sessions import all_sessions
 from bridge.store.store import Store
-from bridge.store.tool_calls import RunningCall
-from bridge.store.variables import Holder, values_of, variables_of
 
 if TYPE_CHECKING:
     from bridge.store.subagent_runs import AgentRun
+    from bridge.store.tool_calls import RunningCall
 
 
 class Caller(NamedTuple):
@@ -93,14 +91,19 @@ def find_caller(
     seen = [
         _caller(state, call)
         for pid, state in states
-        if state.exists()
-        and (call := tool_calls.running_bash(state, pid, _shell(pid, [*above])))
+        if state.exists() and (call := _running_call(state, pid, [*above]))
     ]
     return max(seen, key=lambda caller: caller.depth, default=inherited)
 
 
+def _running_call(store: Store, client: int, above: list[int]) -> RunningCall | None:
+    # Late, like all that follows: who asks from a shell of their own is in no session.
+    from bridge.store.tool_calls import running_bash
+
+    return running_bash(store, client, _shell(client, above))
+
+
 def _caller(store: Store, call: RunningCall) -> Caller:
-    # Late: most who ask are no agents.
     from bridge.store.subagent_runs import find_agent
 
     run = find_agent(store, call.agent_id)
@@ -114,14 +117,16 @@ def inherited_variables(
 
     `client` is the session's process, whose model or user asks if no agent does.
     """
+    if caller is None and (client is None or not store.exists()):
+        return {}
+    from bridge.store.variables import Holder, values_of, variables_of
+
     if caller is not None:
         if caller.run is not None and caller.store is not None:
             return variables_of(caller.store, caller.run)
         found = store.find(RequestId(caller.request_id))
         begun = found.request.variables if found and found.request else {}
         return begun | values_of(store, Holder.agent(caller.request_id))
-    if client is None or not store.exists():
-        return {}
     known: dict[str, Any] = {}
     for session in all_sessions(store):
         if session.host.pid == client:
