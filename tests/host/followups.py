@@ -1,0 +1,57 @@
+"""Follow-ups in a world of hooks: asked, offered, and sent to the agent that is idle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bridge.store.idle_agents import IdleAgent, all_idle
+
+if TYPE_CHECKING:
+    from hookworld import HookWorld
+
+    from bridge.protocol.ids import RequestId
+
+# What it answers next; of the same words again there is a test of its own.
+AGAIN = '{"status": "success", "summary": "again"}'
+REUSING = "description: d\nprompt: Be short. {{ task }}\n"
+
+
+def idle(world: HookWorld) -> list[IdleAgent]:
+    """The agents that may be asked again."""
+    with world.store.state() as state:
+        return sorted(all_idle(state), key=lambda each: each.agent_id)
+
+
+def offered(world: HookWorld, text: str = "hi") -> str:
+    """What a prompt of the user's has the model told."""
+    said = world.say("UserPromptSubmit", prompt=text)
+    output: dict[str, str] = said.get("hookSpecificOutput", {})
+    return output.get("additionalContext", "")
+
+
+def followed(
+    world: HookWorld, earlier: str, prompt: str = "And why?", **fields: Any
+) -> tuple[RequestId, str]:
+    """Ask on, and have it offered; the request and the offer."""
+    request = world.submit(prompt, continues=earlier, **fields)
+    return request, offered(world)
+
+
+def asked_again(
+    world: HookWorld, earlier: str, agent: str, words: str = AGAIN
+) -> RequestId:
+    """Ask on, and have the agent answer; the request."""
+    request, _ = followed(world, earlier)
+    call, output = world.send(request, agent)
+    world.resume(call, agent, output)
+    world.stop(agent, words)
+    world.notice(agent, **{"tool-use-id": call})
+    return request
+
+
+def define(world: HookWorld, name: str, text: str) -> None:
+    """Write a definition of the user's own."""
+    folder = world.home / ".hostbridge" / "agents"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (world.home / ".hostbridge").chmod(0o700)
+    (folder / f"{name}.yaml").write_text(f"name: {name}\n{text}")
