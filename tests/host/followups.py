@@ -1,4 +1,4 @@
-"""Follow-ups in a world of hooks: asked, offered, and sent to the agent that is idle."""
+"""Follow-ups in a world of hooks: asked, offered, and sent to an idle agent."""
 
 from __future__ import annotations
 
