@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cli.conftest import Host, Project
+    from cli.conftest import Host, Project, Ran
 
     from bridge.protocol.request import Request
 
@@ -47,6 +47,12 @@ def make_epic(project: Project, *titles: str) -> None:
     whole = project.bridge.tasks.create("A shop that adds up")
     for title in titles:
         project.bridge.tasks.create(title, parent=whole.ref)
+
+
+def run(project: Project, host: Host, agents: Agents) -> Ran:
+    """Run the coordinator on the task #1, with these agents in the session."""
+    with host.serving(agents):
+        return project.run("run", "coordinator", "--param", "task=#1", "--json")
 
 
 def statuses(project: Project) -> dict[str, str]:

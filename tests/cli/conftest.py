@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from coordinatorworld import make_epic
 from fakeclaude import fake_claude, repeating_claude, trust_folder
 from hubserver import Hub
 from polling import wait_until
@@ -268,3 +269,9 @@ def claude(project, tmp_path: Path):
 def echo(project, tmp_path):
     """A `claude` that says what it was asked."""
     return repeating_claude(project, tmp_path)
+
+
+@pytest.fixture
+def epic(project: Project) -> None:
+    """A repository, and a task with two subtasks."""
+    make_epic(project, "Round prices", "Add a discount")
