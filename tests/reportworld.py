@@ -1,10 +1,11 @@
-"""Metrics of projects that were never there, for pages of reports."""
+"""Metrics of projects that were never there, and how a page of them is read."""
 
 from __future__ import annotations
 
 import math
 import random
 from datetime import date, timedelta
+from typing import Any
 
 from bridge.metrics.cells import Cell, FlowCell, TaskCell
 from bridge.metrics.histogram import histogram_of
@@ -39,6 +40,18 @@ HOSTILE = (
     " ",
     "\ud800 alone",
 )
+
+# What a table shows, as lists of texts; of one below a heading.
+ROWS = """(title) => {
+  const card = [...document.querySelectorAll('.card')]
+    .filter((card) => card.querySelector('h3')?.textContent === title)
+    .find((card) => card.querySelector('table'));
+  return [...card.querySelectorAll('tr')].map((row) =>
+    [...row.children].map((cell) => cell.textContent));
+}"""
+TILES = """Object.fromEntries([...document.querySelectorAll('.tile')].map((tile) =>
+  [tile.querySelector('dt').textContent,
+   [...tile.querySelectorAll('dd p')].map((p) => p.textContent)]))"""
 
 
 def metrics(
@@ -91,6 +104,43 @@ def single() -> Metrics:
     )
     cell = Cell(TODAY.isoformat(), "Explore", "host", "sonnet", tally)
     return Metrics("/home/emma/app", NOON_MS, NOON_MS, NOON_MS, 3, (cell,), (), ())
+
+
+def tally(
+    ended: int, succeeded: int, ms: float, *, wait_ms: float = 500, **more: Any
+) -> Tally:
+    """What so many requests come to that took `ms` each."""
+    failed = ended - succeeded
+    usual: dict[str, Any] = {
+        "failures": {"timeout": failed} if failed else {},
+        "durations": histogram_of([ms] * ended),
+        "waits": histogram_of([wait_ms] * ended),
+        "usage": Tokens(input=1_000 * ended, cache_read=7 * ended, output=10 * ended),
+    }
+    return Tally(ended=ended, succeeded=succeeded, **usual | more)
+
+
+def small() -> Metrics:
+    """Two weeks, of which every number can be worked out by hand."""
+    cells = (
+        Cell("2026-11-14", "Explore", "host", "opus", tally(4, 4, 5_000)),
+        Cell("2026-11-25", "Explore", "host", "sonnet", tally(8, 6, 5_000, retries=1)),
+        Cell(
+            "2026-11-27",
+            "developer",
+            "local",
+            "",
+            tally(2, 2, 60_000, corrections=3, verifiable=2, verified=1, degraded=2),
+        ),
+    )
+    flows = (
+        FlowCell(
+            "2026-11-26", "review", {"completed": 2}, histogram_of([9_000] * 2), 4, 50
+        ),
+        FlowCell("2026-11-27", "review", {"failed": 1}, histogram_of([9_000]), 1, 10),
+    )
+    tasks = (TaskCell("2026-11-27", created=3, closed=2, passed=2, failed=1),)
+    return Metrics("/home/emma/app", 0, NOON_MS, 0, 30, cells, flows, tasks)
 
 
 def _request(dice: random.Random, progress: float, codes: tuple[str, ...]) -> Tally:
