@@ -16,7 +16,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from hookworld import ROOT, HookWorld, copy_plugin, hook_world, run_hook
+from hookprocesses import ROOT, copy_plugin, run_hook
+from hookworld import HookWorld, hook_world
 from polling import wait_until
 
 from bridge.host.hook_table import HOOKS, Form, Hook, form_of

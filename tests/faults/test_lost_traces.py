@@ -12,7 +12,8 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hookworld import GOOD, HookWorld, hook_world, run_hook
+from hookprocesses import run_hook
+from hookworld import GOOD, HookWorld, hook_world
 
 from bridge.host.hook_table import HOOKS
 

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hookworld import GOOD, ROOT, HookWorld, copy_plugin, hook_world, run_hook
+from hookprocesses import ROOT, copy_plugin, run_hook
+from hookworld import GOOD, HookWorld, hook_world
 
 from bridge.host.hook_table import HOOKS, Hook
 from bridge.host.settings_edit import ours

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fakeclaude import fake_claude, printing, result, trust_folder
-from hookworld import INSTALLED, hook_world
+from hookprocesses import INSTALLED
+from hookworld import hook_world
 from rulehooks import put_in_force
 
 from bridge.host.hook_table import HOOKS

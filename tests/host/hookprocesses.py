@@ -1,19 +1,24 @@
-"""Every hook there is as a process, all at once, as the client starts them."""
+"""Hooks as processes, as the client starts them: one, or every one at once."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
-from typing import TYPE_CHECKING
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from hookworld import INSTALLED, run_hook
-
-from bridge.host.hook_table import HOOKS, Hook
+import bridge
+from bridge.host.hook_table import HOOKS, Form, Hook, form_of
 from bridge.policy.tool_classes import MESSAGE
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
 
+ROOT = Path(bridge.__file__).parents[1]
+INSTALLED = form_of("local", ROOT / "hooks", sys.executable)
 TABLE = [(hook.event, ["/bin/sh", *INSTALLED.arguments(hook)]) for hook in HOOKS]
 
 
@@ -28,6 +33,40 @@ def _id(hook: Hook) -> str:
 IDS = [_id(hook) for hook in HOOKS]
 # After this a hook counts as one that hangs.
 TIMEOUT_S = 120
+
+
+def copy_plugin(folder: Path, acts_for: HookWorld | None = None) -> Form:
+    """Make a copy of hooks and package, as a plugin, which may act for a session."""
+    for name in ("agents", "bridge", "hooks"):
+        shutil.copytree(ROOT / name, folder / name)
+    if acts_for is not None:
+        (pin,) = (acts_for.home / ".hostbridge/pins").iterdir()
+        (pin / "by-local").rename(pin / "by-plugin")
+    form = form_of("local", folder / "hooks", sys.executable)
+    return replace(form, kind="plugin")
+
+
+def run_hook(
+    hook: Hook,
+    event: dict[str, Any],
+    form: Form = INSTALLED,
+    *,
+    below: tuple[str, ...] = (),
+    **how: Any,
+) -> tuple[int, bytes, bytes]:
+    """Run a hook as the client does; its exit code, stdout and stderr.
+
+    `below` is a program that runs the hook, with its arguments.
+    """
+    done = subprocess.run(
+        [*below, "/bin/sh", *form.arguments(hook)],
+        input=json.dumps(event).encode(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+        **how,
+    )
+    return done.returncode, done.stdout, done.stderr
 
 
 def examples(world: HookWorld, **fields: object) -> dict[str, bytes]:

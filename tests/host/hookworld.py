@@ -13,22 +13,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from clienttranscripts import Transcripts, numbers
 
-import bridge
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host import after_hook, dispatch
-from bridge.host.hook_table import form_of
 from bridge.protocol.ids import check_id
 from bridge.store.clock import SystemClock
 from bridge.store.sessions import live_sessions
@@ -39,7 +34,6 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from bridge.host.hook_table import Form, Hook
     from bridge.host.output import HookOutput
     from bridge.protocol.ids import RequestId
     from bridge.protocol.response import Response
@@ -47,29 +41,22 @@ if TYPE_CHECKING:
     from bridge.store.sessions import Session
     from bridge.store.subagent_runs import AgentRun
 
-ROOT = Path(bridge.__file__).parents[1]
-INSTALLED = form_of("local", ROOT / "hooks", sys.executable)
 GOOD = '{"status": "success", "summary": "s"}'
-_numbers = count(1)
 
 
-class HookWorld:
+class HookWorld(Transcripts):
     """One project and one session, whose client is this process."""
 
     def __init__(
         self, root: Path, monkeypatch: pytest.MonkeyPatch, client_pid: int
     ) -> None:
+        super().__init__(root / "transcripts")
         self._patch = monkeypatch
         self.home = root / "home"
         self.project = root / "project"
         self.project.mkdir()
-        self.transcripts = root / "transcripts"
-        self.session = "session-1"
         # The install that registered the hooks; without one, none is asked for.
         self.kind = ""
-        # By call: what its agent is asked, and how the call is described.
-        self.prompts: dict[str, str] = {}
-        self.descriptions: dict[str, str] = {}
         for name in list(os.environ):
             if name.startswith(("BRIDGE_", "CLAUDE")):
                 monkeypatch.delenv(name)
@@ -164,7 +151,7 @@ class HookWorld:
 
     def launch(self, request: str, **fields: Any) -> str:
         """Have the model make the call; returns the call's id."""
-        call = f"toolu_{next(_numbers)}"
+        call = f"toolu_{next(numbers)}"
         output = self.call_agent(f"bridge:{request}", tool_use_id=call, **fields)
         assert output["permissionDecision"] == "allow", output
         self.prompts[call] = output["updatedInput"]["prompt"]
@@ -176,14 +163,14 @@ class HookWorld:
     ) -> dict[str, Any]:
         """Have the model call Agent; the decision, empty if the call is untouched."""
         call = {"description": description, "prompt": prompt}
-        fields.setdefault("tool_use_id", f"toolu_{next(_numbers)}")
+        fields.setdefault("tool_use_id", f"toolu_{next(numbers)}")
         said = self.say("PreToolUse", tool_name="Agent", tool_input=call, **fields)
         output: dict[str, Any] = said.get("hookSpecificOutput", {})
         return output
 
     def use(self, agent: str, tool: str = "Read", **fields: Any) -> dict[str, Any]:
         """Have an agent call a tool; what the hook says."""
-        fields.setdefault("tool_use_id", f"toolu_{next(_numbers)}")
+        fields.setdefault("tool_use_id", f"toolu_{next(numbers)}")
         return self.say("PreToolUse", agent_id=agent, tool_name=tool, **fields)
 
     def permission(
@@ -195,24 +182,6 @@ class HookWorld:
         decision: dict[str, Any] = said["hookSpecificOutput"]["decision"]
         return decision
 
-    def start(self, call: str, *, below: str | None = None) -> str:
-        """Have the client start the agent of a call; returns the agent's id.
-
-        Its prompt is what the call was rewritten to, or what `prompts` says by now.
-        """
-        agent = f"agent{next(_numbers)}"
-        folder = self.transcripts / self.session / "subagents"
-        folder.mkdir(parents=True, exist_ok=True)
-        meta = {"description": self.descriptions.get(call, "d"), "toolUseId": call}
-        if below is not None:
-            meta["parentAgentId"] = below
-        (folder / f"agent-{agent}.meta.json").write_text(json.dumps(meta))
-        if call in self.prompts:
-            message = {"role": "user", "content": self.prompts[call]}
-            first = json.dumps({"type": "user", "message": message})
-            (folder / f"agent-{agent}.jsonl").write_text(f"{first}\n")
-        return agent
-
     def send(
         self, request: str, agent: str = "", **fields: Any
     ) -> tuple[str, dict[str, Any]]:
@@ -220,7 +189,7 @@ class HookWorld:
 
         Returns the call's id, and the decision about it.
         """
-        call = fields.setdefault("tool_use_id", f"toolu_{next(_numbers)}")
+        call = fields.setdefault("tool_use_id", f"toolu_{next(numbers)}")
         message = {"to": agent, "message": f"bridge:{request}", "summary": "s"}
         said = self.say(
             "PreToolUse", tool_name="SendMessage", tool_input=message, **fields
@@ -241,22 +210,6 @@ class HookWorld:
             tool_input=sent,
             tool_response=response,
         )
-
-    def hears(self, agent: str, message: str) -> None:
-        """Have the client write down a message to an agent that is asked again."""
-        said = {"role": "user", "content": f"A message:\n{message}\n\nEnd."}
-        folder = self.transcripts / self.session / "subagents"
-        with (folder / f"agent-{agent}.jsonl").open("a") as file:
-            line = {"type": "user", "isMeta": True, "message": said}
-            file.write(json.dumps(line) + "\n")
-
-    def writes(self, agent: str, *content: dict[str, Any]) -> None:
-        """Have the client write down what an agent's model says."""
-        message = {"role": "assistant", "content": list(content)}
-        folder = self.transcripts / self.session / "subagents"
-        with (folder / f"agent-{agent}.jsonl").open("a") as file:
-            line = {"type": "assistant", "message": message}
-            file.write(json.dumps(line) + "\n")
 
     def answered(self, **fields: Any) -> tuple[RequestId, str]:
         """Ask, and have an agent answer; the client has told of its end."""
@@ -287,7 +240,7 @@ class HookWorld:
 
     def nest(self, agent: str, **fields: Any) -> str:
         """Have an agent start one of its own in the background; returns its id."""
-        call = f"toolu_{next(_numbers)}"
+        call = f"toolu_{next(numbers)}"
         arguments = {"prompt": "inner", "description": "n"}
         fields |= {"agent_id": agent, "tool_name": "Agent", "tool_use_id": call}
         self.say("PreToolUse", tool_input=arguments, **fields)
@@ -296,38 +249,6 @@ class HookWorld:
         launched = {"isAsync": True, "status": "async_launched", "agentId": nested}
         self.say("PostToolUse", tool_input=arguments, tool_response=launched, **fields)
         return nested
-
-    def notify(self, agent: str, ended: str) -> None:
-        """Have the client wake an agent with the end of one of its own."""
-        words = f"<task-notification>\n<task-id>{ended}</task-id>\n</task-notification>"
-        message = {"role": "user", "content": words}
-        notice = {"type": "user", "message": message, "isMeta": True, "origin": {}}
-        sent = {"type": "api-request-blob", "message": message}
-        folder = self.transcripts / self.session / "subagents"
-        with (folder / f"agent-{agent}.jsonl").open("a") as file:
-            for each in (notice, sent):
-                file.write(json.dumps(each, separators=(",", ":")) + "\n")
-
-    def says(
-        self, agent: str, message: str, *calls: str, text: str = "", **fields: Any
-    ) -> None:
-        """Have the client write down a message of an agent that makes these calls."""
-        content = [{"type": "tool_use", "id": call, "name": "Read"} for call in calls]
-        content += [{"type": "text", "text": text}] if text else []
-        said = {"role": "assistant", "id": message, "content": content, **fields}
-        folder = self.transcripts / self.session / "subagents"
-        with (folder / f"agent-{agent}.jsonl").open("a") as file:
-            line = {"type": "assistant", "message": said}
-            file.write(json.dumps(line, separators=(",", ":")) + "\n")
-
-    def took(self, agent: str, message: str, tokens: int, **fields: Any) -> None:
-        """Have the client write down a message of an agent, and what it took."""
-        usage = {"input_tokens": tokens, "output_tokens": 1}
-        self.says(agent, message, **{"model": "claude-m-1", "usage": usage, **fields})
-
-    def transcript(self, agent: str) -> Path:
-        """Where the client writes down what an agent says."""
-        return self.transcripts / self.session / "subagents" / f"agent-{agent}.jsonl"
 
     def stop(self, agent: str, words: str | None = GOOD, **fields: Any) -> Any:
         """Have an agent stop with some last words."""
@@ -354,40 +275,6 @@ class HookWorld:
 def running(*agents: str) -> list[dict[str, str]]:
     """Background tasks as the client lists them."""
     return [{"id": each, "type": "subagent", "status": "running"} for each in agents]
-
-
-def copy_plugin(folder: Path, acts_for: HookWorld | None = None) -> Form:
-    """Make a copy of hooks and package, as a plugin, which may act for a session."""
-    for name in ("agents", "bridge", "hooks"):
-        shutil.copytree(ROOT / name, folder / name)
-    if acts_for is not None:
-        (pin,) = (acts_for.home / ".hostbridge/pins").iterdir()
-        (pin / "by-local").rename(pin / "by-plugin")
-    form = form_of("local", folder / "hooks", sys.executable)
-    return replace(form, kind="plugin")
-
-
-def run_hook(
-    hook: Hook,
-    event: dict[str, Any],
-    form: Form = INSTALLED,
-    *,
-    below: tuple[str, ...] = (),
-    **how: Any,
-) -> tuple[int, bytes, bytes]:
-    """Run a hook as the client does; its exit code, stdout and stderr.
-
-    `below` is a program that runs the hook, with its arguments.
-    """
-    done = subprocess.run(
-        [*below, "/bin/sh", *form.arguments(hook)],
-        input=json.dumps(event).encode(),
-        capture_output=True,
-        timeout=60,
-        check=False,
-        **how,
-    )
-    return done.returncode, done.stdout, done.stderr
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hookworld import run_hook
+from hookprocesses import run_hook
 from polling import wait_until
 from storeworld import dead_process
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from followups import AGAIN, followed, idle, offered
-from hookworld import GOOD, INSTALLED, run_hook
+from hookprocesses import INSTALLED, run_hook
+from hookworld import GOOD
 
 from bridge import CannotContinue
 from bridge.host.hook_table import HOOKS

@@ -6,7 +6,7 @@ import json
 from shutil import rmtree
 
 import pytest
-from hookworld import ROOT, run_hook
+from hookprocesses import ROOT, run_hook
 from test_rule_gate import PUSH, START, call, write
 
 from bridge.agents import trust

@@ -9,14 +9,15 @@ import sys
 
 import pytest
 from hookprocesses import (
+    ROOT,
     TABLE,
     TIMEOUT_S,
     assert_harmless,
     examples,
     run_all,
     run_all_harmlessly,
+    run_hook,
 )
-from hookworld import ROOT, run_hook
 
 from bridge.host.hook_table import Hook
 

@@ -9,8 +9,8 @@ import shutil
 import needs
 import pytest
 from faultlab import scratch
-from hookprocesses import examples, register, run_all, run_all_harmlessly
-from hookworld import hook_world, run_hook
+from hookprocesses import examples, register, run_all, run_all_harmlessly, run_hook
+from hookworld import hook_world
 
 from bridge.host.hook_table import Hook
 

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hookworld import INSTALLED
+from hookprocesses import INSTALLED
 
 from bridge.host.hook_table import HOOKS, entries
 from bridge.policy.tool_classes import is_own

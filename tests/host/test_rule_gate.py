@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from hookworld import INSTALLED, copy_plugin, run_hook
+from hookprocesses import INSTALLED, copy_plugin, run_hook
 
 from bridge.host import rule_gate
 from bridge.host.hook_table import HOOKS

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hookworld import run_hook
+from hookprocesses import run_hook
 from trustworld import agree
 
 from bridge.host.hook_table import HOOKS

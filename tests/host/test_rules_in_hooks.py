@@ -7,7 +7,7 @@ import os
 from subprocess import PIPE, Popen
 
 import pytest
-from hookworld import INSTALLED
+from hookprocesses import INSTALLED
 from rulehooks import bash, put_in_force
 from seedwords import RULE as SEED
 
