@@ -9,7 +9,6 @@ and writes to file 4, each message ended by a zero byte.
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -142,11 +141,6 @@ class Browser:
             deviceScaleFactor=1,
             mobile=False,
         )
-
-    def picture(self, file: Path) -> None:
-        """Write a PNG of the whole page."""
-        shot = self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        file.write_bytes(base64.b64decode(shot["data"]))
 
     def _next(self) -> dict[str, Any]:
         message = bytearray()

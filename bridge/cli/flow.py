@@ -15,7 +15,6 @@ For example:
 """
 
 import gc
-import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -24,16 +23,13 @@ from bridge.api.flow_files import Flows
 from bridge.api.flow_issues import without_issues
 from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
-from bridge.cli.flow_drawing import fitting
+from bridge.cli.flow_drawing import say_graph
 from bridge.cli.inputs import read_words
 from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, QUESTION, option, switch
-from bridge.cli.output import counted, say, say_json, say_result, visible
-from bridge.cli.screen import screen_of
+from bridge.cli.output import counted, say, say_result, visible
 from bridge.errors import InvalidRequest
 from bridge.flow.checks import check_flow
 from bridge.flow.compiler import compile_flow
-from bridge.flow.drawing import mermaid_of
-from bridge.flow.graph import graph_of
 from bridge.flow.library import text_of
 from bridge.flow.parser import parse_flow
 from bridge.flow.problems import InvalidFlow, diagnostics
@@ -143,12 +139,7 @@ def _draw(flows: Flows, word: str, options: Namespace) -> None:
     if errors := check_flow(flow).errors:
         raise InvalidFlow(_name(file), flow.source, errors)
     plan = compile_flow(flow)
-    if options.as_json:
-        say_json(graph_of(plan))
-    elif options.mermaid:
-        say(*mermaid_of(plan))
-    else:
-        say(*fitting(plan, screen_of(sys.stdout).width))
+    say_graph(plan, options)
 
 
 def _file(flows: Flows, word: str) -> Path:

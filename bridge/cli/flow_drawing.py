@@ -1,13 +1,17 @@
-"""A drawing of a flow, in as many columns as there are."""
+"""The graph of a plan: drawn in as many columns as there are, Mermaid, or JSON."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
-from bridge.cli.screen import cells, cut
-from bridge.flow.drawing import drawing_of
+from bridge.cli.output import say, say_json
+from bridge.cli.screen import cells, cut, screen_of
+from bridge.flow.drawing import drawing_of, mermaid_of
+from bridge.flow.graph import graph_of
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Iterator
 
     from bridge.flow.drawing import Drawn
@@ -15,6 +19,16 @@ if TYPE_CHECKING:
 
 # A pipe has no width.
 _PAGE = 80
+
+
+def say_graph(plan: Plan, options: Namespace) -> None:
+    """Print the graph in the form that `--json` or `--mermaid` asks for, or drawn."""
+    if options.as_json:
+        say_json(graph_of(plan))
+    elif options.mermaid:
+        say(*mermaid_of(plan))
+    else:
+        say(*fitting(plan, screen_of(sys.stdout).width))
 
 
 def fitting(plan: Plan, width: int | None) -> Iterator[str]:

@@ -15,7 +15,6 @@ For example:
   hostbridge workflow status
 """
 
-import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -23,14 +22,11 @@ from bridge.api.bridge import Bridge
 from bridge.api.workflow_checks import Workflow, Workflows
 from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
-from bridge.cli.flow_drawing import fitting
+from bridge.cli.flow_drawing import say_graph
 from bridge.cli.options import AS_JSON, option, switch
-from bridge.cli.output import counted, say, say_json, say_result, visible
-from bridge.cli.screen import screen_of
+from bridge.cli.output import counted, say, say_result, visible
 from bridge.cli.workflow_text import list_workflows, show_workflow
 from bridge.errors import InvalidRequest
-from bridge.flow.drawing import mermaid_of
-from bridge.flow.graph import graph_of
 from bridge.pipelines.compiler import compile_pipeline
 from bridge.pipelines.problems import InvalidWorkflow
 
@@ -166,9 +162,4 @@ def _draw(found: Workflow, options: Namespace) -> None:
     if pipeline.errors:
         raise InvalidWorkflow(pipeline.errors)
     plan = compile_pipeline(pipeline)
-    if options.as_json:
-        say_json(graph_of(plan))
-    elif options.mermaid:
-        say(*mermaid_of(plan))
-    else:
-        say(*fitting(plan, screen_of(sys.stdout).width))
+    say_graph(plan, options)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import orjson
 
-from bridge.errors import InvalidRequest, NewerSchema
+from bridge.errors import InvalidRequest
+from bridge.protocol.record import refuse_newer
 from bridge.store.directory import NotAPlainFile
 from bridge.store.live_runs import RUNS
 from bridge.store.seal import has_seal, with_seal
@@ -107,12 +108,7 @@ def _read(folder: Folder, asked: str, key: bytes) -> Result | None:
     if data is None or not has_seal(data, key, _KIND):
         return None
     value = orjson.loads(data)
-    if value["schemaVersion"] > _VERSION:
-        raise NewerSchema(
-            f"{folder.path}/{asked}.json: schemaVersion {value['schemaVersion']} is "
-            f"newer than {_VERSION}, the newest this hostbridge reads; update "
-            "hostbridge"
-        )
+    refuse_newer(value["schemaVersion"], _VERSION, file=f"{folder.path}/{asked}.json")
     if value["asked"] != asked:
         return None
     return {"how": value["how"], "why": value["why"], "output": value["output"]}

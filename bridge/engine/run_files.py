@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NewType
 import orjson
 
 from bridge.engine.run_ids import VERSION
-from bridge.errors import BridgeError, InvalidRequest, NewerSchema
+from bridge.errors import BridgeError, InvalidRequest
 from bridge.protocol.ids import is_id
+from bridge.protocol.record import refuse_newer
 from bridge.store.directory import NotAPlainFile
 from bridge.store.live_runs import FILE, RUNS
 from bridge.store.seal import has_seal, with_seal
@@ -112,11 +113,8 @@ def read(folder: Folder, run_id: str, key: bytes) -> Run:
         version, name = run["schemaVersion"], run["run"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         version = name = None
-    if type(version) is int and version > VERSION:
-        raise NewerSchema(
-            f"{path}: schemaVersion {version} is newer than {VERSION}, the newest this "
-            "hostbridge reads; update hostbridge"
-        )
+    if type(version) is int:
+        refuse_newer(version, VERSION, file=path)
     if not has_seal(data, key, "run"):
         raise BadRun(path, "not written by hostbridge: the seal is missing or wrong")
     if version != VERSION or not run.keys() >= KEYS:

@@ -10,7 +10,6 @@ from bridge.protocol.durations import parse_duration
 from bridge.protocol.wording import quoted
 
 ALL = "all"
-WEEK = "7d"
 # Every time zone begins its days at a multiple of this, and of so many hundreds.
 _QUARTER_S, _PARTS = 900, 9
 

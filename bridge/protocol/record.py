@@ -61,6 +61,20 @@ class Unparsable(Exception):
     """The bytes are not a record of this kind; `str()` says why, in one line."""
 
 
+def refuse_newer(version: int, newest: int, *, file: str = "") -> None:
+    """Refuse what a later hostbridge wrote: it may mean something else there.
+
+    Raises:
+        NewerSchema: `version` is later than the `newest` that is read here.
+    """
+    if version > newest:
+        where = f"{file}: " if file else ""
+        raise NewerSchema(
+            f"{where}schemaVersion {version} is newer than {newest}, the newest this "
+            "hostbridge reads; update hostbridge"
+        )
+
+
 def parse(kind: type[R], data: bytes) -> R:
     """Read one record.
 
@@ -86,11 +100,7 @@ def from_value(kind: type[R], value: Any) -> R:
     version = value.get("schemaVersion", SCHEMA_VERSION)
     if type(version) is not int:
         raise Unparsable("schemaVersion: expected an integer")
-    if version > SCHEMA_VERSION:
-        raise NewerSchema(
-            f"schemaVersion {version} is newer than {SCHEMA_VERSION}, the newest this "
-            "hostbridge reads; update hostbridge"
-        )
+    refuse_newer(version, SCHEMA_VERSION)
     try:
         plain_json.dumps(value)
         return kind.model_validate(value)

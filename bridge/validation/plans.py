@@ -315,9 +315,3 @@ def _value(path: str) -> Code:
 
 def _code(condition: str) -> Code:
     return compile_condition(condition).code
-
-
-def tool_of(details: Mapping[str, Detail], node: str) -> str:
-    """The tool that a node calls; empty if none."""
-    detail = details.get(node, {})
-    return detail["tool"]["name"] if "tool" in detail else ""
