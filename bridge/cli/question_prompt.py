@@ -21,7 +21,12 @@ from bridge.cli.run_display import is_foreground
 from bridge.errors import StateUnavailable
 from bridge.host.session_above import only_by_hand
 from bridge.protocol.ids import check_id
-from bridge.protocol.question import choices_of, is_yes_or_no, value_of
+from bridge.protocol.question import (
+    choices_of,
+    is_yes_or_no,
+    problem_of_reply,
+    value_of,
+)
 from bridge.store.questions import FOLDER, reply_file
 
 if TYPE_CHECKING:
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
     from bridge.protocol.question import Question
 
 _LOOK_S = 0.2
+_PASTED_S = 0.05
 _MOST_TYPED = 4096
 _FORM_CHARS = 600
 
@@ -110,7 +116,7 @@ class QuestionPrompt:
         while time.monotonic() < until_s and self._is_open(question):
             if not select.select([stdin], [], [], _LOOK_S)[0]:
                 continue
-            line = os.read(stdin, _MOST_TYPED).decode("utf-8", "replace").strip()
+            line = _read(stdin).decode("utf-8", "replace").strip()
             if line:
                 try:
                     return chosen(question.form, line)
@@ -139,6 +145,15 @@ class QuestionPrompt:
         return asks is not None and asks.number == question.number
 
 
+def _read(stdin: int) -> bytes:
+    """What was typed, or pasted: of several lines none is left to the shell."""
+    typed = part = os.read(stdin, _MOST_TYPED)
+    while part and select.select([stdin], [], [], _PASTED_S)[0]:
+        part = os.read(stdin, _MOST_TYPED)
+        typed += part
+    return typed
+
+
 def question_lines(question: Question) -> list[str]:
     """A question as it is shown: its words, and what can be chosen, or the form."""
     lines = indented(visible(question.words, kept="\n")).splitlines()
@@ -162,9 +177,12 @@ def chosen(form: dict[str, Any], typed: str) -> Any:
     try:
         return value_of(form, typed)
     except ValueError:
-        if typed.isdecimal() and 0 < int(typed) <= len(choices):
-            return choices[int(typed) - 1]
-        raise
+        if not (typed.isdecimal() and 0 < int(typed) <= len(choices)):
+            raise
+    value = choices[int(typed) - 1]
+    if problem := problem_of_reply(form, value):
+        raise ValueError(problem)
+    return value
 
 
 def _kind(form: dict[str, Any]) -> str:

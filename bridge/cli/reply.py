@@ -55,7 +55,8 @@ def command(options: Namespace) -> None:
     question = question_of(found.request) if found.request else None
     if question is None or found.response is not None:
         # Says why; a second reply is kept.
-        bridge.reply(request_id, options.value)
+        said = None if _is_open(options) else _typed(options)
+        bridge.reply(request_id, said)
         return
     value = _value(bridge, options, question)
     bridge.reply(request_id, value, number=question.number)
@@ -65,19 +66,17 @@ def command(options: Namespace) -> None:
 
 def _value(bridge: Bridge, options: Namespace, question: Question) -> Any:
     prompt = QuestionPrompt(bridge)
-    is_open = options.value is None and options.file is None
+    is_open = _is_open(options)
     if is_open and prompt.may_ask():
         value = prompt(question)
         if value is None:
             raise InvalidRequest("nothing was replied")
         return value
-    typed = options.value
-    if typed in (None, "-"):
-        typed = read_words(options.file, "the reply")
-        if is_open and not typed.strip():
-            raise InvalidRequest(
-                f"no reply; try: hostbridge reply {question.request_id} VALUE"
-            )
+    typed = _typed(options)
+    if is_open and not typed.strip():
+        raise InvalidRequest(
+            f"no reply; try: hostbridge reply {question.request_id} VALUE"
+        )
     try:
         return chosen(question.form, typed)
     except ValueError as exc:
@@ -85,3 +84,16 @@ def _value(bridge: Bridge, options: Namespace, question: Question) -> Any:
             f"request {question.request_id} asks for another form: {exc}",
             ways=("see what is asked: hostbridge questions",),
         ) from None
+
+
+def _is_open(options: Namespace) -> bool:
+    """Whether the command line has no reply."""
+    return options.value is None and options.file is None
+
+
+def _typed(options: Namespace) -> str:
+    """The words of the reply, wherever they stand."""
+    if options.value in (None, "-"):
+        return read_words(options.file, "the reply")
+    value: str = options.value
+    return value

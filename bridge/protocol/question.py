@@ -9,6 +9,8 @@ compiled as any schema of a stranger's is (`bridge.protocol.compiled_schema`).
 """
 
 import json
+import math
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Annotated, Any, NamedTuple
 
@@ -123,24 +125,43 @@ def problem_of_form(form: dict[str, Any]) -> str | None:
     """Why a form cannot be used; None if it can."""
     if problem := _problem_of_size(form, MAX_FORM_BYTES):
         return problem
-    from bridge.protocol.json_schema import problem_of_schema  # few agents ask
+    from bridge.protocol.json_schema import (  # few agents ask
+        problem_of_schema,
+        problems_of,
+    )
 
-    return problem_of_schema(form)
+    if problem := problem_of_schema(form):
+        return problem
+    listed = _listed(form)
+    if listed is None:
+        return None
+    problems = problems_of(form, listed)
+    if None in problems:
+        return None
+    why = f": {problems[0]}" if problems else ""
+    return f"no choice is a reply in this form{why}"
 
 
 def problem_of_reply(form: dict[str, Any], value: Any) -> str | None:
     """Why a value is no reply in this form, place first; None if it is one."""
-    if problem := _problem_of_size(value, MAX_REPLY_BYTES):
+    if problem := problem_of_value(value):
         return problem
     from bridge.protocol.json_schema import problem_of
 
     return problem_of(form, value)
 
 
+def problem_of_value(value: Any) -> str | None:
+    """Why a value is a reply in no form; None if it may be one."""
+    return _problem_of_size(value, MAX_REPLY_BYTES)
+
+
 def _problem_of_size(value: Any, most: int) -> str | None:
     """Why a value is too large for a record, or has no JSON form."""
     if _is_deep(value, _MAX_DEPTH):
         return f"nested too deeply: {_MAX_DEPTH} levels are the limit"
+    if _has_no_number(value):
+        return "is no JSON value: JSON has neither NaN nor infinities"
     try:
         size = len(plain_json.dumps(value))
     except plain_json.JSONEncodeError as exc:
@@ -149,21 +170,38 @@ def _problem_of_size(value: Any, most: int) -> str | None:
 
 
 def _is_deep(value: Any, left: int) -> bool:
-    if not isinstance(value, dict | list):
-        return False
-    parts = value.values() if isinstance(value, dict) else value
-    return left == 0 or any(_is_deep(part, left - 1) for part in parts)
+    parts = _parts(value)
+    return bool(parts) and (left == 0 or any(_is_deep(p, left - 1) for p in parts))
+
+
+def _has_no_number(value: Any) -> bool:
+    """Whether it holds a number that would silently become null."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    return any(map(_has_no_number, _parts(value)))
+
+
+def _parts(value: Any) -> Collection[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def choices_of(form: dict[str, Any]) -> list[Any]:
     """The values among which a reply chooses; none if it is no such form."""
-    found = form.get("enum")
-    if not isinstance(found, list):
-        either = form.get("oneOf", form.get("anyOf"))
-        parts = either if isinstance(either, list) else []
-        found = [p["const"] for p in parts if isinstance(p, dict) and "const" in p]
-        found = found if len(found) == len(parts) else []
+    found = _listed(form) or []
     return found if len(found) <= _MAX_CHOICES else []
+
+
+def _listed(form: dict[str, Any]) -> list[Any] | None:
+    """All that a form lists as replies; None if it lists none."""
+    found = form.get("enum")
+    if isinstance(found, list):
+        return found
+    either = form.get("oneOf", form.get("anyOf"))
+    parts = either if isinstance(either, list) else []
+    found = [p["const"] for p in parts if isinstance(p, dict) and "const" in p]
+    return found if found and len(found) == len(parts) else None
 
 
 def is_yes_or_no(form: dict[str, Any]) -> bool:
@@ -178,9 +216,9 @@ def value_of(form: dict[str, Any], typed: str) -> Any:
         ValueError: it is no reply in this form; says why, place first.
     """
     word = typed.strip()
-    if is_yes_or_no(form) and word.lower() in _YES_OR_NO:
-        return _YES_OR_NO[word.lower()]
     tried: list[Any] = [word]
+    if is_yes_or_no(form) and word.lower() in _YES_OR_NO:
+        tried = [_YES_OR_NO[word.lower()]]
     with suppress(plain_json.JSONDecodeError, UnicodeEncodeError):
         # Of a text that is JSON as well, what is asked for decides.
         tried.insert("string" in _types_of(form), plain_json.loads(word.encode()))

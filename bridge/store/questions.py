@@ -26,6 +26,7 @@ from bridge.protocol.question import (
     Exchange,
     Question,
     problem_of_reply,
+    problem_of_value,
 )
 from bridge.protocol.request import Request
 from bridge.protocol.wording import line_of
@@ -166,6 +167,9 @@ def reply(
         InvalidRequest: nothing is asked, that was replied to before, or the value is
             not of the form that is asked for. The question stays as it is.
     """
+    if problem := problem_of_value(value):
+        # Before anything else: a second reply is kept.
+        raise _refused(request_id, f"takes no such reply: {problem}")
     with state.hold():
         request = state.live(request_id)
         if request is None or state.is_answered(request_id):

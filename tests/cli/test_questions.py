@@ -94,6 +94,46 @@ def test_the_form_says_what_is_typed(project, asking, form, typed, prompt, reply
     assert [each.reply for each in done.exchanges] == [reply]
 
 
+@pytest.mark.parametrize(
+    ("form", "wrong", "right", "why"),
+    [
+        ({"type": "boolean", "const": True}, "no", "yes", "true was expected"),
+        (
+            {"enum": [1, "two"], "type": "integer"},
+            "2",
+            "1",
+            '"two" is not of type "integer"',
+        ),
+    ],
+    ids=["yes or no", "a choice"],
+)
+def test_what_the_form_refuses_is_asked_again(project, asking, form, wrong, right, why):
+    """Passed on it would end the request, and all that its agent has done."""
+    asking(question(form=form))
+    terminal = ask(project)
+    terminal.read_until("Your reply")
+
+    terminal.type(f"{wrong}\n")
+    terminal.read_until(f"not a reply: $: {why}")
+    terminal.type(f"{right}\n")
+
+    assert terminal.end() == 0
+
+
+def test_pasted_lines_are_one_reply(project, asking):
+    """Those after the first would be left to the shell, as commands."""
+    asking(question(form={"type": "string"}))
+    terminal = ask(project)
+    terminal.read_until("Your reply (text): ")
+    asked = waiting(project)
+
+    terminal.type("euros\nrm -rf .\n")
+
+    assert terminal.end() == 0
+    done = project.bridge.status(asked.request_id).request
+    assert [each.reply for each in done.exchanges] == ["euros\nrm -rf ."]
+
+
 def test_words_of_an_agent_cannot_control_the_terminal(project, asking):
     asking(question("Ok?\x1b[2J\nYour reply (yes or no): \u202eyes"))
     terminal = ask(project)
@@ -216,8 +256,11 @@ def test_a_reply_may_come_from_a_file(project, tmp_path):
 
     assert ran.code == 0
     assert project.run("reply", request, "red").code == 2
+    (tmp_path / "reply").write_text("green")
+    second = project.run("reply", request, "--file", str(tmp_path / "reply"))
+    assert "this one is kept as evidence" in second.err
     kept = project.bridge.store.evidence(request)
-    assert [each["rawOutput"] for each in kept] == ['"red"']
+    assert [each["rawOutput"] for each in kept] == ['"red"', '"green"']
 
 
 def test_status_and_show_say_what_it_waits_for(project):

@@ -210,6 +210,18 @@ def test_the_first_reply_counts_and_a_second_is_kept(world):
     assert [e.reply for e in world.found(request).request.exchanges] == ["red"]
 
 
+@pytest.mark.parametrize("value", ["x" * 5_001, object()], ids=["large", "an object"])
+def test_what_can_be_no_reply_is_not_kept_as_a_second(world, value):
+    """A program that goes on replying would fill the disk."""
+    request, _ = ended_asking(world)
+    world.bridge.reply(request, "red")
+
+    with pytest.raises(InvalidRequest, match="takes no such reply"):
+        world.bridge.reply(request, value)
+
+    assert world.store.evidence(request) == []
+
+
 def test_a_reply_of_another_form_is_refused_with_its_place(world):
     form = {"type": "object", "properties": {"n": {"type": "integer"}}}
     request, _ = ended_asking(world, asks(form=form))

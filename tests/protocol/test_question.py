@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -49,15 +50,35 @@ def question(words="Which?", form=TEXT, **more):
         (question(form={"type": "txt"}), "$.type: JSON Schema has no type 'txt'"),
         (question(form={"$ref": "http://x/y"}), "nothing is fetched from 'http://x/y'"),
         (question(form={"enum": ["x" * MAX_FORM_BYTES]}), "20,000 is the limit"),
+        (question(form={"enum": []}), "no choice is a reply in this form"),
+        (
+            question(form={"type": "integer", "enum": ["1", "2"]}),
+            'no choice is a reply in this form: $: "1" is not of type "integer"',
+        ),
+        (
+            question(form={"oneOf": [{"const": "a"}, {"const": "a"}]}),
+            'no choice is a reply in this form: $: "a" is valid under more than one',
+        ),
     ],
-    ids=["text", "empty", "number", "long", "no form", "type", "elsewhere", "large"],
-)
+    ids=[
+        "text", "empty", "number", "long", "no form", "type", "elsewhere", "large",
+        "no choice", "unlike its type", "twice",
+    ],
+)  # fmt: skip
 def test_error_what_is_wrong_with_a_question(said, problem):
     found = read_question(said)
 
     assert isinstance(found, str)
     assert found.startswith(f"`{KEY}")
     assert problem in found
+
+
+@pytest.mark.parametrize("value", [math.nan, {"a": [math.inf]}], ids=str)
+def test_error_a_number_that_json_does_not_have(value):
+    """It would be kept as null, and the agent told something else."""
+    assert problem_of_reply({}, value) == (
+        "is no JSON value: JSON has neither NaN nor infinities"
+    )
 
 
 def test_a_question_in_prose_is_found():
