@@ -11,6 +11,7 @@ from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from hostworld import HostWorld
 
@@ -39,12 +40,15 @@ def runs(command: str) -> Answer:
 
 
 def ask(
-    world: HostWorld, *words: str, env: dict[str, str] | None = None
+    world: HostWorld,
+    *words: str,
+    env: dict[str, str] | None = None,
+    folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command in the project, as a shell of the user would."""
+    """Run the command in the project, as a shell of the user would; or in a folder."""
     return subprocess.run(
         [sys.executable, "-m", "bridge", "ask", "--route", "claude", "--json", *words],
-        cwd=world.stage.project,
+        cwd=folder or world.stage.project,
         env={
             **world.stage.environment(),
             "BRIDGE_CLAUDE": str(world.stage.program),

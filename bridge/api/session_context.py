@@ -27,14 +27,17 @@ def checked(
         InsideSession: a model of a session could be the one that asks.
         NotShared: the user has not said yes.
         NoHost: no session that could take it is open.
-        InvalidRequest: several are, and none is named; its conversation was cleared;
-            or the route has none; or the request wants what no fork has.
+        InvalidRequest: several are, and none is named; its conversation was cleared, or
+            is of another project; or the route has none; or the request wants what no
+            fork has.
     """
+    named = request.with_(route=route)
     if route != "host":
-        forks.check_closed(request.with_(route=route))
+        forks.check_route(named)
     only_by_hand(settings, store, COMMAND)
     forks.check(request, settings, store.place)
     if route != "host":
+        forks.check_closed(named, settings, store.place)
         return request
     hosts = Hosts(store, settings)
     able = hosts.of(request)

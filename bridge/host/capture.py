@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bridge.host import agent_usage, asking
 from bridge.host.context import HookContext
+from bridge.host.forks import is_shared
 from bridge.host.last_words import had_another_prompt, judged, said_now
 from bridge.host.offers import look_soon
 from bridge.host.run_ends import fail, keep_late, note_idle, publish, serves, together
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 MAX_CORRECTIONS = 2
 REPLACED = "see `hostbridge doctor` for hooks that rewrite Agent calls"
 RECEIPT = "hostbridge delivered this answer to the program that asked."
+WITHDRAWN = "the yes was taken back before its agent had answered (share_conversation)"
 INTERIM = "interim: agents that it started had not ended"
 UNHEARD = (
     "it was not woken when the agents ended that it had started; what it said before "
@@ -89,6 +91,10 @@ def _decided(
     ahead: Ahead | None,
 ) -> str | None:
     """What becomes of the words that an agent ends with; returns as `take_words`."""
+    if run.is_fork and not is_shared(hook.settings, hook.store.place):
+        # Its words, right or wrong, would go to whoever asked.
+        fail(hook, run, "not_shared", source=source, detail=WITHDRAWN)
+        return None
     verdict = judged(hook, run, request, words)
     if verdict.question is not None and serves(run, request):
         return _ask(hook, run, verdict.question, words, source, ahead)

@@ -3,8 +3,9 @@
 The client's agent `fork` begins with the conversation as it is at that moment, and with
 the session's own system prompt, model and tools. So whoever asks can learn all that was
 said in it, and nobody does before the user has said yes: the setting
-`share_conversation` counts as the files of settings have it when it is needed. No
-variable, definition or file of a project's is one of them, and no model changes them.
+`share_conversation` counts as the files of settings have it when it is needed, which is
+as the request is made, as the agent is started, and as it answers. No variable,
+definition or file of a project's is one of them, and no model changes them.
 
 No model gets a conversation by hostbridge: not an agent of ours, whose prompt may hold
 the words of a stranger, nor anything that a session has started. What a record says of
@@ -22,6 +23,7 @@ from unicodedata import normalize
 
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest, NotShared
+from bridge.host.closed_conversation import check_begun_in
 from bridge.host.definition_in_session import FORK, subagent_type
 from bridge.host.eligibility import eligible
 from bridge.protocol.failure_codes import code_of
@@ -69,7 +71,7 @@ def check(
             "an agent asks, or what a session has started: it gets no conversation of "
             "a session; ask in a terminal of your own, or by a program started there"
         )
-    if not _is_shared(settings, place):
+    if not is_shared(settings, place):
         raise NotShared(
             f"no program may see the conversation of a session in {place.project} "
             "(share_conversation)",
@@ -91,7 +93,7 @@ def _is_fork(name: str) -> bool:
     return "".join(filter(str.isalnum, plain)) == FORK
 
 
-def _is_shared(settings: Settings, place: Place) -> bool:
+def is_shared(settings: Settings, place: Place) -> bool:
     """Whether the user has said yes, as the files say by now."""
     return in_files(Settings(settings.home), place.state)[0].share_conversation
 
@@ -153,7 +155,7 @@ def check_one(ids: Iterable[str]) -> None:
         )
 
 
-def check_closed(request: Request) -> None:
+def check_route(request: Request) -> None:
     """Check a request that no session is to answer: `claude -p` can fork a closed one.
 
     Raises:
@@ -175,6 +177,16 @@ def check_closed(request: Request) -> None:
             "route claude forks the conversation of a closed session; name it by its "
             f"whole id: --session ID{named}"
         )
+
+
+def check_closed(request: Request, settings: Settings, place: Place) -> None:
+    """Check that the closed session of a request is one of this project.
+
+    Raises:
+        InvalidRequest: it is none; or as `check_route`.
+    """
+    check_route(request)
+    check_begun_in(place, settings, request.session or "")
 
 
 def check_same(hook: HookContext, request: Request) -> None:

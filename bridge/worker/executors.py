@@ -173,7 +173,7 @@ def _checked(
     request, definition = define(held)
     forks.check(request, settings, store.place)
     if request.context_from is not None:
-        forks.check_closed(request)
+        forks.check_closed(request, settings, store.place)
     return request, definition
 
 

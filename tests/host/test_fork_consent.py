@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 from defining import define
 from forkworld import ASKED, another_session, dropped, ended, outside, share
+from hookworld import GOOD
 
 from bridge import Bridge, CannotContinue, InvalidRequest, NoHost, NotShared
 from bridge.agents.trust import InsideSession
@@ -118,6 +121,25 @@ def test_a_yes_that_is_taken_back_before_the_call(world):
     assert ended(world, request)[0] == "not_shared"
 
 
+@pytest.mark.parametrize("words", [GOOD, "QUAGGA, in prose"], ids=["valid", "invalid"])
+def test_a_yes_that_is_taken_back_before_the_answer(world, words):
+    """Whoever takes it back while an agent works wants nothing more to be told."""
+    share(world)
+    request = dropped(world, maxAttempts=1)
+    agent = world.start(world.launch(request))
+    share(world, yes=False)
+
+    assert world.stop(agent, words) == {}
+
+    code, message = ended(world, request)
+    assert (code, message.split(": ", 1)[1]) == (
+        "not_shared",
+        "the yes was taken back before its agent had answered (share_conversation)",
+    )
+    assert world.response(request).raw_output == ""
+    assert world.store.evidence(request) == []
+
+
 CLOSED = "2a7e1085-53c1-4e35-b1f6-ba690b56d53d"
 
 
@@ -126,6 +148,7 @@ def test_whoever_serves_the_route_claude_obeys_too(world, program, yes):
     """Also where a program has written the request by itself."""
     share(world, yes=yes)
     settings = program.settings.with_(claude="/bin/false")
+    kept(world, world.project)
     for name, session in (("by-id", CLOSED), ("by-title", "my-plans")):
         world.drop(name, **ASKED, route="claude", session=session, maxAttempts=1)
         open_worker(world.store, settings, "claude").serve(check_id(name))
@@ -133,6 +156,59 @@ def test_whoever_serves_the_route_claude_obeys_too(world, program, yes):
     codes = [ended(world, name)[0] for name in ("by-id", "by-title")]
     # The program that stands for the client was started for one of them, if at all.
     assert codes == (["agent_error", "bad_request"] if yes else ["not_shared"] * 2)
+
+
+def kept(world, folder, session=CLOSED):
+    """Have the client keep a closed session that was begun in a folder."""
+    file = world.home / f".claude/projects/{folder.name}/{session}.jsonl"
+    file.parent.mkdir(parents=True)
+    lines = ({"type": "queue-operation"}, {"type": "user", "cwd": str(folder)})
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+ELSEWHERE = {
+    "other": "did not begin in {project} but in {project.parent}/other: ask there",
+    "project/inner": "did not begin in {project} but in {project}/inner: ask there",
+    "": "No conversation found with session ID",
+}
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_a_yes_is_for_the_sessions_of_one_project(world, program, where):
+    """The client finds a session by its id, whatever the project it is of."""
+    share(world)
+    settings = program.settings.with_(claude="/bin/false")
+    if where:
+        folder = world.project.parent / where
+        (folder / ".git").mkdir(parents=True)
+        kept(world, folder)
+    why = ELSEWHERE[where].format(project=world.project)
+
+    with pytest.raises(InvalidRequest, match=re.escape(why)):
+        Bridge(settings, world.project).submit(
+            "Well?", context="session", route="claude", session=CLOSED
+        )
+    world.drop("dropped", **ASKED, route="claude", session=CLOSED, maxAttempts=1)
+    open_worker(world.store, settings, "claude").serve(check_id("dropped"))
+
+    code, message = ended(world, "dropped")
+    assert code == "bad_request"
+    assert why in message
+
+
+def test_a_session_of_a_folder_of_the_project_is_one_of_it(world, program):
+    share(world)
+    folder = world.project / "src"
+    (world.project / ".git").mkdir(exist_ok=True)
+    folder.mkdir()
+    kept(world, folder)
+    settings = program.settings.with_(claude="/bin/false")
+
+    request = Bridge(settings, world.project).submit(
+        "Well?", context="session", route="claude", session=CLOSED
+    )
+
+    assert world.found(request).request.session == CLOSED
 
 
 # Who may ask

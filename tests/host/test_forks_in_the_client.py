@@ -21,6 +21,7 @@ from bridge.testing.stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from bridge.protocol.response import Response
     from bridge.testing.stage.replies import Answer
@@ -44,11 +45,11 @@ EVENTS = (
 )  # fmt: skip
 
 
-def share(world: HostWorld) -> None:
-    """Have the user say yes for this project."""
+def share(world: HostWorld, project: Path | None = None) -> None:
+    """Have the user say yes for a project, by default the session's."""
     said = subprocess.run(
         [*COMMAND, "config", "set", "--project", "share_conversation", "true"],
-        cwd=world.stage.project,
+        cwd=project or world.stage.project,
         env=world.stage.environment(),
         capture_output=True,
         text=True,
@@ -302,6 +303,11 @@ def test_a_closed_session(tmp_path):
         before = transcripts(world)
         found = answered(ask(world, *asked, "--session", sid))
         unknown = ask(world, *asked, "--session", sid[:-4] + "0000")
+        # The client itself would find it from there.
+        inner = world.stage.project / "inner"
+        (inner / ".git").mkdir(parents=True)
+        share(world, inner)
+        elsewhere = ask(world, *asked, "--session", sid, folder=inner)
         after = transcripts(world)
 
     assert answered(refused)["error"]["code"] == "not_shared"
@@ -309,6 +315,8 @@ def test_a_closed_session(tmp_path):
     assert (found["usage"]["inputTokens"], found["usage"]["requests"]) == (5, 1)
     assert answered(unknown)["error"]["code"] == "bad_request"
     assert "No conversation found" in unknown.stderr
+    assert answered(elsewhere)["error"]["code"] == "bad_request"
+    assert f"did not begin in {inner} but in" in elsewhere.stderr
     assert before == after
 
 
