@@ -108,4 +108,5 @@ class Replier:
         """Whether nobody else has replied meanwhile, and its time is not over."""
         request = self._store.find_unfinished(RequestId(question.request_id))
         asks = request.asks if request else None
-        return asks is not None and asks.number == question.number
+        is_late = self._store.now_ms() >= question.until
+        return asks is not None and asks.number == question.number and not is_late

@@ -108,10 +108,11 @@ def _write(state: State, request: Request) -> None:
 def take_reply(state: State, request: Request) -> Request:
     """The request with the reply to its open question, if that is there.
 
-    The lock is held. What is no reply is put aside, with the reason.
+    The lock is held. What is no reply is put aside, with the reason. One that has come
+    after the deadline changes nothing any more.
     """
     asks = request.asks
-    if asks is None:
+    if asks is None or state.now_ms() >= request.deadline_ms:
         return request
     file = reply_file(request.request_id, asks.number)
     try:
@@ -174,6 +175,8 @@ def reply(
         request = state.live(request_id)
         if request is None or state.is_answered(request_id):
             raise _refused(request_id, "has ended: its agent asks nothing")
+        if state.now_ms() >= request.deadline_ms:
+            raise _refused(request_id, "is past its deadline: no reply helps it now")
         # A program may have written one.
         request = take_reply(state, request)
         asks = request.asks

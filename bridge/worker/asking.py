@@ -34,7 +34,8 @@ _LOOK_S = 0.1
 class Asking:
     """What the agent of one request asks; called with each question.
 
-    `for_run` is the question with which a request of a run ends.
+    `for_run` is the question with which a request of a run ends; `is_untold` says that
+    the agent has ended without the reply to its question.
     """
 
     store: Store
@@ -43,6 +44,7 @@ class Asking:
     watch: Watch
     hold_s: float = math.inf
     for_run: Asked | None = None
+    is_untold: bool = False
 
     def __call__(self, asked: Asked) -> Exchange | None:
         """The question with its reply; None if none comes while the agent is held."""
@@ -56,9 +58,11 @@ class Asking:
         number = known.asks.number if known and known.asks else 0
         self.watch.stage = Stage.ASKING
         try:
-            return self._reply(number) if number else None
+            exchange = self._reply(number) if number else None
         finally:
             self.watch.stage = Stage.RUNNING
+        self.is_untold = bool(number) and exchange is None
+        return exchange
 
     def _reply(self, number: int) -> Exchange | None:
         store, clock = self.store, self.store.clock
@@ -74,6 +78,8 @@ class Asking:
         return None
 
     def open_request(self) -> Request | None:
-        """The request, if its agent has asked, and nobody has replied yet."""
-        request = self.store.find_unfinished(self.request_id)
-        return request if request is not None and request.asks is not None else None
+        """The request, if its agent has asked, and has had no reply.
+
+        One may have come as the agent ended: whoever serves next has it.
+        """
+        return self.store.find_unfinished(self.request_id) if self.is_untold else None

@@ -292,6 +292,24 @@ def test_a_deadline_names_the_question(world):
     )
 
 
+@pytest.mark.parametrize("how", ["reply", "file"])
+def test_a_reply_after_the_deadline_is_none(world, how):
+    """Nobody may have noticed yet that the time is over."""
+    request, _ = ended_asking(world, timeout_s=60)
+    world.set_clock(61)
+    world.pass_time(61)
+
+    if how == "file":
+        folder = world.store.place.state / "questions"
+        (folder / f"{request}.1.reply.json").write_text('{"value": "red"}')
+    else:
+        with pytest.raises(InvalidRequest, match="is past its deadline"):
+            world.bridge.reply(request, "red")
+
+    assert world.response(request).error.code == "timeout"
+    assert "Which colour?" in world.response(request).error.message
+
+
 def test_a_hook_that_is_killed_while_it_holds_loses_nothing(world, monkeypatch):
     """The client lets the agent end then; its notice comes as always."""
     request, call, agent = asked(world)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import threading
+import time
 
 import pytest
 from fakeclaude import fake_claude, result, trust_folder
@@ -12,9 +14,13 @@ from runworld import call, submit
 
 from bridge import AsyncBridge, InvalidRequest, RequestFailed
 from bridge.protocol.ids import RequestId
+from bridge.protocol.question import Asked
 from bridge.protocol.status import Stage
+from bridge.store import Claimant
+from bridge.store.host_process import identify
 from bridge.worker import asking, executors
 from bridge.worker.executors import open_workers
+from bridge.worker.heartbeat import Watch
 
 ASKS = call("ask_question", words="Which colour?", choices=["red", "blue"])
 GOOD = json.dumps({"status": "success", "summary": "s"})
@@ -91,6 +97,35 @@ def test_a_question_to_nobody_ends_at_the_deadline_by_name(loop):
     failure = caught.value.response.error
     assert (failure.code, failure.stage) == ("timeout", Stage.ASKING)
     assert "question 1: Which colour?" in failure.message
+
+
+def test_a_reply_after_the_deadline_changes_nothing(loop):
+    """The caller's function took too long: that is what the response says."""
+
+    def slow(_question):
+        time.sleep(2.5)
+        return "red"
+
+    with pytest.raises(RequestFailed) as caught:
+        loop.run(ASKS, submit(), on_question=slow, timeout_s=1)
+
+    failure = caught.value.response.error
+    assert (failure.code, failure.stage) == ("timeout", Stage.ASKING)
+    assert "question 1: Which colour?" in failure.message
+
+
+def test_a_reply_that_comes_as_its_agent_ends_is_told_to_the_next(loop):
+    """Its question is not taken for the answer."""
+    store = loop.bridge.store
+    request = loop.bridge.submit("Look.", "checker", route="endpoint", may_ask=True)
+    me = identify(os.getpid())
+    watch = Watch(store, store.claim_one(request, Claimant("s", me)), lambda _: None)
+    ask = asking.Asking(store, request, me, watch, hold_s=0)
+
+    assert ask(Asked("Which colour?", {"enum": ["red"]})) is None
+    loop.bridge.reply(request, "red")
+
+    assert [each.reply for each in ask.open_request().exchanges] == ["red"]
 
 
 def test_serve_holds_an_agent_for_a_moment_and_asks_anew(loop, monkeypatch):
