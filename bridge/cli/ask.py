@@ -15,6 +15,9 @@ from another model than you asked for, without verified evidence; 130 interrupte
 For example:
   hostbridge ask "Which modules lack tests?"
   git diff | hostbridge ask Explore - --timeout 5m --text
+  hostbridge ask --cached "Which modules lack tests?"
+  hostbridge ask --may-ask --timeout 1h "Print the prices"
+  hostbridge ask --context session "What did we decide?"
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ its own question.
 
 For example:
   hostbridge questions
-  hostbridge reply --help
+  hostbridge reply 1k1a5b5we99-n-1f5gf4 euros
+  hostbridge reply 1k1a5b5we99-n-1f5gf4 --file reply.json
 """
 
 from argparse import Namespace

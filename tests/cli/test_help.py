@@ -14,9 +14,9 @@ from bridge.cli.commands import COMMANDS
 from bridge.cli.main import run
 
 # What other exit codes are right where nobody is at a terminal, a session is open that
-# is no client, and Claude Code is not installed.
+# is no client, no agent asks anything, and Claude Code is not installed.
 CODES = {
-    "build": {1}, "doctor": {1}, "install": {1}, "models": {0, 1},
+    "build": {1}, "doctor": {1}, "install": {1}, "models": {0, 1}, "reply": {1},
     "serve": {124, 130}, "status": {2},
 }  # fmt: skip
 SECONDS = {"serve": "3"}
