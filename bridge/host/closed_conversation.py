@@ -17,8 +17,8 @@ from bridge.host.plain_file import open_plain
 from bridge.protocol.record import json_object
 from bridge.store.location import Place, find_owner
 
-# The first records are short: the second of a new session had it within 2 kB.
-_MAX_BYTES = 1 << 20
+# A first prompt may have images; without one the record is within 2 kB.
+_MAX_BYTES = 64 << 20
 
 
 def check_begun_in(place: Place, settings: Settings, session: str) -> None:
@@ -35,10 +35,10 @@ def check_begun_in(place: Place, settings: Settings, session: str) -> None:
         )
     for folder in folders:
         if not folder or find_owner(Path(folder)) != place.owner:
-            where = f" but in {folder}" if folder else ", as far as its client tells"
+            where = f"but in {folder}: ask there" if folder else "as far as is known"
             raise InvalidRequest(
                 f"the conversation of session {session} did not begin in "
-                f"{place.owner}{where}: ask there"
+                f"{place.owner}, {where}"
             )
 
 
@@ -56,5 +56,5 @@ def _first_folder(file: Path) -> str:
             left -= len(line)
             folder = json_object(line).get("cwd")
             if isinstance(folder, str) and folder.startswith("/"):
-                return folder
+                return "" if "\0" in folder else folder
     return ""

@@ -167,8 +167,8 @@ def kept(world, folder, session=CLOSED):
 
 
 ELSEWHERE = {
-    "other": "did not begin in {project} but in {project.parent}/other: ask there",
-    "project/inner": "did not begin in {project} but in {project}/inner: ask there",
+    "other": "did not begin in {project}, but in {project.parent}/other: ask there",
+    "project/inner": "did not begin in {project}, but in {project}/inner: ask there",
     "": "No conversation found with session ID",
 }
 
@@ -194,6 +194,22 @@ def test_a_yes_is_for_the_sessions_of_one_project(world, program, where):
     code, message = ended(world, "dropped")
     assert code == "bad_request"
     assert why in message
+
+
+@pytest.mark.parametrize(
+    "first", ["", '{"cwd": "."}', '{"cwd": "/a\\u0000b"}', "[" * 999]
+)
+def test_a_session_of_which_nothing_is_known_is_of_no_project(world, program, first):
+    share(world)
+    kept(world, world.project)
+    [file] = (world.home / ".claude/projects").glob("*/*.jsonl")
+    file.write_text(f"{first}\n")
+    settings = program.settings.with_(claude="/bin/false")
+
+    with pytest.raises(InvalidRequest, match="as far as is known"):
+        Bridge(settings, world.project).submit(
+            "Well?", context="session", route="claude", session=CLOSED
+        )
 
 
 def test_a_session_of_a_folder_of_the_project_is_one_of_it(world, program):

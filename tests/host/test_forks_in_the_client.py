@@ -316,7 +316,7 @@ def test_a_closed_session(tmp_path):
     assert answered(unknown)["error"]["code"] == "bad_request"
     assert "No conversation found" in unknown.stderr
     assert answered(elsewhere)["error"]["code"] == "bad_request"
-    assert f"did not begin in {inner} but in" in elsewhere.stderr
+    assert f"did not begin in {inner}, but in" in elsewhere.stderr
     assert before == after
 
 
