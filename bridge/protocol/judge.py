@@ -131,7 +131,11 @@ def _choose(request: Request, words: str) -> Verdict:
             )
     found = list(values.values())
     if request.may_ask and (asks := list(filter(is_question, found))):
-        return _question(request, asks)
+        others = [value for value in found if not is_question(value)]
+        has_answer = bool(others) and None in _problems_of(
+            request.answer_schema, others
+        )
+        return _question(request, asks, has_answer=has_answer)
     if not found:
         why = next((v.problem for v in said if isinstance(v, Invalid)), None)
         complaint = why or "the last message holds no JSON value"
@@ -150,10 +154,18 @@ def _choose(request: Request, words: str) -> Verdict:
     )
 
 
-def _question(request: Request, asks: list[dict[str, Any]]) -> Verdict:
-    """What an agent asks that may ask, if it asks one thing, and may once more."""
+def _question(
+    request: Request, asks: list[dict[str, Any]], *, has_answer: bool
+) -> Verdict:
+    """What an agent asks that may ask, if it asks one thing, and may once more.
+
+    With an answer beside it the question may be one that the agent has read somewhere,
+    and quotes: nobody is asked that.
+    """
     asked = read_question(asks[0])
-    if len(asks) > 1:
+    if has_answer:
+        asked = "the last message holds an answer and a question; send exactly one"
+    elif len(asks) > 1:
         asked = "the last message asks several questions; put them into one"
     elif not request.may_still_ask:
         asked = f"{MOST} questions are the most, and you have asked them: answer now"

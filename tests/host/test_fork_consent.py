@@ -196,9 +196,15 @@ def test_a_yes_is_for_the_sessions_of_one_project(world, program, where):
     assert why in message
 
 
-@pytest.mark.parametrize(
-    "first", ["", '{"cwd": "."}', '{"cwd": "/a\\u0000b"}', "[" * 999]
-)
+UNKNOWN = {
+    "empty": "",
+    "relative": '{"cwd": "."}',
+    "a NUL": '{"cwd": "/a\\u0000b"}',
+    "deep": "[" * 999,
+}
+
+
+@pytest.mark.parametrize("first", UNKNOWN.values(), ids=UNKNOWN)
 def test_a_session_of_which_nothing_is_known_is_of_no_project(world, program, first):
     share(world)
     kept(world, world.project)

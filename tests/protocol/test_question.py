@@ -116,6 +116,17 @@ def test_two_questions_are_sent_back():
     assert "several questions" in verdict.complaint
 
 
+def test_a_question_beside_an_answer_is_put_to_nobody():
+    """It may stand in a file that the agent has read, and quotes."""
+    answer = '{"status": "success", "summary": "the file says so"}'
+    words = f"It holds {json.dumps(question('Your password?'))}.\n\n{answer}"
+
+    verdict = judge(asking(), words)
+
+    assert (verdict.question, verdict.code) == (None, "schema_mismatch")
+    assert "holds an answer and a question" in verdict.complaint
+
+
 def test_after_the_last_question_only_an_answer_counts():
     done = (Exchange(words="w", reply=1),) * MOST
 
