@@ -56,8 +56,7 @@ def command(options: Namespace) -> None:
     question = question_of(found.request) if found.request else None
     if question is None or found.response is not None:
         # Says why; a second reply is kept.
-        said = None if _is_open(options) else _typed(options)
-        bridge.reply(request_id, said)
+        bridge.reply(request_id, None if _is_open(options) else _typed(options))
         return
     value = _value(bridge, options, question)
     bridge.reply(request_id, value, number=question.number)
