@@ -214,10 +214,9 @@ class Worker:
         asking = Asking(
             self.store, request_id, self.claimant.host, watch, hold_s=self.hold_s
         )
+        control = Control(watch.end_s, self.on_progress, watch, asking)
         try:
-            request, definition = self._defined(request)
-            control = Control(watch.end_s, self.on_progress, watch, asking)
-            outcome = self.executor.answer(request, definition, control)
+            request, definition, outcome = self._executed(request, control)
         except StateUnavailable:
             # Not the request's fault (a full disk, say): it waits again.
             self.give_back(request_id)
@@ -249,6 +248,17 @@ class Worker:
                 definition is not None and definition.require_verified_evidence
             )
             self._end(request, outcome, watch, must_verify=must_verify)
+
+    def _executed(
+        self, waiting: Request, control: Control
+    ) -> tuple[Request, Definition | None, Outcome]:
+        """The request with its definition, which is returned too, and the outcome."""
+        request, definition = self._defined(waiting)
+        outcome = self.executor.answer(request, definition, control)
+        if request.context_from is not None:
+            # The user's yes may have been taken back meanwhile.
+            self.define(waiting)
+        return request, definition, outcome
 
     def _defined(self, request: Request) -> tuple[Request, Definition | None]:
         """Apply the definition as it is now, and write that into the record."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from defining import define
+from fakeclaude import SUCCESS, fake_claude, printing, result
 from forkworld import ASKED, another_session, dropped, ended, outside, share
 from hookworld import GOOD
 
@@ -194,6 +195,23 @@ def test_a_yes_is_for_the_sessions_of_one_project(world, program, where):
     code, message = ended(world, "dropped")
     assert code == "bad_request"
     assert why in message
+
+
+def test_a_yes_that_is_taken_back_while_claude_p_answers(world, program, tmp_path):
+    """Who waits for the fork of a closed session gets no answer either."""
+    file = share(world)
+    kept(world, world.project)
+    words = printing(result(structured_output=SUCCESS))
+    client = fake_claude(
+        tmp_path / "bin", f"echo share_conversation = false >{file}\n{words}"
+    )
+    settings = program.settings.with_(claude=str(client))
+    world.drop("dropped", **ASKED, route="claude", session=CLOSED, maxAttempts=1)
+
+    open_worker(world.store, settings, "claude").serve(check_id("dropped"))
+
+    assert ended(world, "dropped")[0] == "not_shared"
+    assert world.response("dropped").raw_output == ""
 
 
 UNKNOWN = {
