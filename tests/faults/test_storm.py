@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow, pytest.mark.timeout(900)]
 
-CLAIMS = int(os.environ.get("BRIDGE_STORM_CLAIMS", "20000"))
+CLAIMS = int(os.environ.get("BRIDGE_STORM_CLAIMS", "10000"))
 CLAIMERS, SLOTS, REQUESTS = 4, 48, 400
 CHANCE = random.Random(5)  # noqa: S311 - which to kill, no secret
 _LINE = struct.Struct("<qqq")  # request, from, until (0: to the end)

@@ -1,6 +1,7 @@
-"""A hundred thousand flows and spoilt flows; scripts/fuzz_flows.py says what holds.
+"""Twenty thousand flows and spoilt flows; scripts/fuzz_flows.py says what holds.
 
-What it has found has a test of its own, where it belongs.
+The script tries any number of others. What it has found has a test of its own, where it
+belongs.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from fuzz_flows import try_out
 
 SLOW = [
     pytest.param(range(start, start + 1_000), marks=pytest.mark.slow)
-    for start in range(1_000, 101_000, 1_000)
+    for start in range(1_000, 20_000, 1_000)
 ]
 
 

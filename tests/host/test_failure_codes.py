@@ -172,7 +172,11 @@ def test_an_agent_answers_when_its_time_is_nearly_up(tmp_path):
 
     with host_world(tmp_path, obedient_model(answers)) as world:
         world.allow("Bash")
-        response = world.serve("stream", timeout_s=12)
+        request = world.submit(timeout_s=60)
+        with world.stream():
+            run = world.wait_for_run(request)
+            subagent_runs.change(world.store, run, lambda r: r.with_(answer_at=1))
+            response = world.ended(request)
 
     assert response.success
 
