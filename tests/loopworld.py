@@ -12,6 +12,7 @@ from runworld import ScriptedModel, call
 from bridge.host.agent_rules import AgentRules
 from bridge.worker import executors
 from bridge.worker.model_executor import ModelExecutor, OpenModel
+from bridge.worker.model_keys import key_of_served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pytest
 
     from bridge.api.bridge import Bridge
+    from bridge.protocol.request import Request
     from bridge.protocol.response import Response
 
 AGENT = """\
@@ -70,8 +72,10 @@ class Loop:
         self.model = ScriptedModel(list(replies))
 
         @contextmanager
-        def opened(*_: object) -> Iterator[OpenModel]:
-            yield OpenModel(self.model, degraded=degraded)
+        def opened(request: Request, *_: object) -> Iterator[OpenModel]:
+            name = request.model or settings.openai_model or ""
+            key = key_of_served(name, settings)
+            yield OpenModel(self.model, degraded=degraded, key=key)
 
         store, settings = self.bridge.store, self.bridge.settings
         bound = partial(AgentRules.of, settings, store)

@@ -51,7 +51,7 @@ def write_lock(
     from bridge.report.report_file import write
 
     ids = list(ids)
-    checkout = Checkout(freshness.project, file)
+    checkout = Checkout(freshness.project, file, freshness.yours)
     answers: list[LockedAnswer] = []
     left_out: list[Standing] = []
     for given in freshness.given(ids):

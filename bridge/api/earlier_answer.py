@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bridge.api.model_now import why_another
 from bridge.api.request_draft import Draft
 from bridge.api.routing import Plan
 from bridge.freshness import kept_reads
@@ -23,7 +24,10 @@ def find_answer(store: Store, begun: Draft, planned: Plan) -> Response | None:
     with store.state(make=False) as state:
         for route in routes:
             given = kept_reads.find(state, begun.on(route), route)
-            if given is not None and holds(given):
+            if given is None or not holds(given):
+                continue
+            definition = begun.definition_on(route)
+            if not why_another(store, begun.settings, given, definition):
                 return given.response
     return None
 

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from bridge.api.model_now import why_another
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.freshness import kept_reads
@@ -17,7 +18,6 @@ from bridge.freshness.question import digest_of
 from bridge.freshness.reads import Difference, differences
 from bridge.protocol.ids import check_id
 from bridge.protocol.node import Node
-from bridge.protocol.request import Request
 from bridge.routes import OWN, RouteName
 from bridge.store.nofollow import open_beneath
 from bridge.store.store import Store
@@ -34,8 +34,8 @@ _MAX_NODE_FILE = 4 * 1024 * 1024
 class Reason(NamedTuple):
     """Why an answer does not hold, or why nobody can tell.
 
-    `what`: changed, added, removed, names (others are there), definition, node, change,
-    superseded, or unknown. `about` is a path, or says more.
+    `what`: changed, added, removed, names (others are there), definition, model, node,
+    change, superseded, or unknown. `about` is a path, or says more.
     """
 
     what: str
@@ -77,6 +77,11 @@ class Freshness:
     def project(self) -> Path:
         """Where the files are."""
         return self._project
+
+    @property
+    def yours(self) -> tuple[Path, Path]:
+        """Where the user's own rules, agents and memory are."""
+        return self._settings.home, self._settings.claude_dir
 
     def standings(self, ids: Iterable[str] = ()) -> list[Standing]:
         """How answers stand: these, or the newest to each question, oldest first.
@@ -154,7 +159,7 @@ class Freshness:
                 yield self._reason(each)
         except Unknowable as exc:
             yield Reason("unknown", str(exc))
-        yield from self._of_definition(request, given.response.route)
+        yield from self._of_definition(given)
         if request.node is not None and not _has_node(self._project, request.node):
             yield Reason("node", f"{request.node.file}::{request.node.name}")
         if "change" in request.context and request.context != self._change_now():
@@ -167,18 +172,21 @@ class Freshness:
         """A path relative to the project, if it is in it."""
         return path.removeprefix(f"{self._project}/")
 
-    def _of_definition(self, request: Request, route: str) -> Iterator[Reason]:
-        if request.is_temporary:
-            # It belongs to the run of its flow, and is never changed.
-            return
-        try:
-            now = self.definition(request.agent_type, route)
-        except BridgeError as exc:
-            yield Reason("definition", exc.what.partition("\n")[0])
-            return
-        then = request.definition
-        if (now and now.source.digest) != (then and then.digest):
-            yield Reason("definition", f"that of {request.agent_type} has changed")
+    def _of_definition(self, given: Given) -> Iterator[Reason]:
+        """Whether the definition, and the model that it runs on, are still those."""
+        request, now = given.request, None
+        # One of a flow's run belongs to that, and is never changed.
+        if not request.is_temporary:
+            try:
+                now = self.definition(request.agent_type, given.response.route)
+            except BridgeError as exc:
+                yield Reason("definition", exc.what.partition("\n")[0])
+                return
+            then = request.definition
+            if (now and now.source.digest) != (then and then.digest):
+                yield Reason("definition", f"that of {request.agent_type} has changed")
+        if why := why_another(self._store, self._settings, given, now):
+            yield Reason("model", why)
 
     def definition(self, name: str, route: str) -> Definition | None:
         """The definition of an agent as it is now; raises as `Agents.find`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,10 @@ from bridge.claude_cli.command import (
     structured_schema,
     wanted_model,
 )
+from bridge.claude_cli.model_key import key_of_client
 from bridge.claude_cli.printed_result import read_output, session_in
+from bridge.freshness.looks import Look
+from bridge.freshness.memory_files import of_client
 from bridge.host.definition_in_session import limits_of
 from bridge.policy.permissions import names_options
 from bridge.policy.tool_names import on_host
@@ -31,6 +34,7 @@ from bridge.protocol.question import KEY, Asked, told
 from bridge.protocol.request import Request
 from bridge.protocol.trace_context import variables_of
 from bridge.protocol.usage import Usage
+from bridge.rules.rests_on import looks_of
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -93,6 +97,7 @@ class ClaudeExecutor:
         )
         steps = rules.begin_steps(request)
         prompt = "\n\n".join(filter(None, (prompt_of(request, definition), steps)))
+        began_ms = rules.store.now_ms()
         outcome, session = self._run(command(), prompt, request, control, rules)
         while asked := _question_in(request, outcome):
             if not session or (exchange := control.ask(asked)) is None:
@@ -104,7 +109,11 @@ class ClaudeExecutor:
             again = command(resumes=session)
             later, session = self._run(again, prompt, request, control, rules)
             outcome = _after(outcome, later)
-        return outcome
+        if outcome.looks is None:
+            return outcome
+        looks = (*outcome.looks, *_unasked(outcome.looks, rules, began_ms))
+        key = key_of_client(rules.settings, rules.store.place.project)
+        return replace(outcome, looks=looks, model_key=key)
 
     def _run(
         self,
@@ -149,6 +158,16 @@ class ClaudeExecutor:
         )
         outcome = replace(outcome, degraded=_is_degraded(request, outcome.model))
         return outcome, session_in(bytes(output.data))
+
+
+def _unasked(
+    looks: tuple[Look, ...], rules: AgentRules, since_ms: int
+) -> Iterator[Look]:
+    """What an agent was shown that it did not ask for."""
+    settings, place = rules.settings, rules.store.place
+    read = [look.path for look in looks if look.kind == "file"]
+    yield from of_client(str(place.project), str(settings.claude_dir), read, since_ms)
+    yield from looks_of(settings, place, since_ms)
 
 
 def _question_in(request: Request, outcome: Outcome) -> Asked | None:

@@ -43,11 +43,12 @@ def keep(
     response: Response,
     looks: Iterable[Look],
     *,
+    model: str = "",
     read_s: float = READ_S,
 ) -> None:
     """Write down what an answer rests on, before it is published.
 
-    Of an answer that is no success nothing is kept.
+    Of an answer that is no success nothing is kept. `model` is the key of the model.
     """
     if not response.success:
         return
@@ -63,6 +64,7 @@ def keep(
         at_ms=state.now_ms(),
         doubt=found.doubt,
         detail=printable(found.detail),
+        model=model,
         files=found.files,
         trees=found.trees,
     )

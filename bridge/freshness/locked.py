@@ -10,21 +10,39 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bridge.change.project_files import stat_at
 from bridge.errors import InvalidRequest
-from bridge.freshness.disk import MAX_DEPTH, PROGRAM
+from bridge.freshness.disk import ABSENT, MAX_DEPTH, PROGRAM
 from bridge.freshness.lock_file import Item, LockedAnswer, digest_of_names
 from bridge.freshness.looks import is_found
+from bridge.freshness.memory_files import is_of_client
 from bridge.freshness.reads import Difference, Reads, Tree
 from bridge.policy.made_folders import LOCK, MADE
 from bridge.store.nofollow import open_beneath
 
+if TYPE_CHECKING:
+    from bridge.change.project_files import Ignored
+
 MAX_FILE_BYTES = 1 << 30
 MAX_FILES = 20_000
+# For all that is in a lock, together.
+MAX_WALKED = 10 * MAX_FILES
+MAX_BYTES = 8 << 30
+# Characters of names that are compared with patterns: a minute or so.
+_MAX_STEPS = 1_000_000_000
+_TOO_MUCH = {
+    "files": f"the folders in this lock have more than {MAX_WALKED:,} files",
+    "bytes": f"the files in this lock have more than {MAX_BYTES:,} bytes",
+    "steps": "the patterns in this lock take too long to compare with the files",
+}
 _CHUNK = 1 << 20
 
 
@@ -33,17 +51,38 @@ class Cannot(Exception):
 
 
 class Checkout:
-    """The files of a project that a clone of it has, too; but for the lock itself."""
+    """The files of a project that a clone of it has, too; but for the lock itself.
 
-    def __init__(self, project: Path, lock: Path) -> None:
+    `yours` are folders outside of it that no clone has, and no lock tells of. Each file
+    and folder is looked at once, and the work is bounded, whatever a lock asks for.
+    """
+
+    def __init__(self, project: Path, lock: Path, yours: Iterable[Path] = ()) -> None:
         self.root = Path(os.path.realpath(project))
+        self.yours = tuple(os.path.realpath(folder) for folder in yours)
         self._lock = os.path.relpath(os.path.realpath(lock), self.root)
         self._known = _in_index(self.root)
+        self._sorted = None if self._known is None else sorted(self._known)
+        self._walked_in: dict[str, list[str]] = {}
         self._digests: dict[str, tuple[str, str]] = {}
+        self._names: dict[tuple[str, tuple[str, ...], bool], list[str]] = {}
+        self._all_facts: dict[str, os.stat_result | None] = {}
+        self._left = {"files": MAX_WALKED, "bytes": MAX_BYTES, "steps": _MAX_STEPS}
 
     def has(self, path: str) -> bool:
         """Whether a clone has a file."""
         return self._known is None or path in self._known
+
+    def lacks(self, path: str) -> bool:
+        """Whether a clone has not got a file, though git does not ignore it."""
+        return not self.has(path) and not self._ignored.is_ignored(path)
+
+    @cached_property
+    def _ignored(self) -> Ignored:
+        from bridge.change.project_files import ignored_in
+        from bridge.change.repository import Repository
+
+        return ignored_in(self.root, Repository(self.root).exclude)
 
     def state_of(self, path: str) -> tuple[str, str]:
         """What is at a path, and its digest: `file`, `link`, `absent` or `other`."""
@@ -54,26 +93,57 @@ class Checkout:
     def names(
         self, folder: str, patterns: tuple[str, ...], *, is_all: bool
     ) -> list[str]:
-        """The names of files and links below a folder, relative to it."""
+        """The names of files and links below a folder, relative to it.
+
+        Raises:
+            InvalidRequest: there are too many, or it takes too long to compare them.
+        """
+        key = (folder, patterns, is_all)
+        if key not in self._names:
+            self._names[key] = list(self._found(folder, patterns, is_all=is_all))
+        return self._names[key]
+
+    def _found(
+        self, folder: str, patterns: tuple[str, ...], *, is_all: bool
+    ) -> Iterator[str]:
         prefix = "" if folder == "." else f"{folder}/"
-        found = []
+        wild = 1 + sum(each.count(sign) for each in patterns for sign in "*?[")
         for path in self._paths(folder):
             name = path.removeprefix(prefix)
+            self._spend("steps", wild * len(name))
             if is_all or is_found(patterns, name):
-                found.append(name + PROGRAM * (is_all and self._is_program(path)))
-        return found
+                yield name + PROGRAM * (is_all and self._is_program(path))
+
+    def _spend(self, what: str, count: int) -> None:
+        self._left[what] -= count
+        if self._left[what] < 0:
+            raise InvalidRequest(_TOO_MUCH[what])
 
     def _paths(self, folder: str) -> Iterator[str]:
         """Paths of files and links that are there, below a folder."""
         prefix = "" if folder == "." else f"{folder}/"
-        known = self._walked(folder) if self._known is None else self._known
-        for path in sorted(known):
+        known = self._sorted if self._sorted is not None else self._below(folder)
+        for path in islice(known, bisect_left(known, prefix), None):
+            if not path.startswith(prefix):
+                break
             *folders, name = path.removeprefix(prefix).split("/")
             is_ours = name == LOCK or path == self._lock
-            if is_ours or not path.startswith(prefix) or not MADE.isdisjoint(folders):
+            if is_ours or not MADE.isdisjoint(folders):
                 continue
             if self._kind(path) in ("file", "link"):
                 yield path
+
+    def _below(self, folder: str) -> list[str]:
+        """Sorted paths, among them all that lie below a folder."""
+        above = folder
+        while above not in self._walked_in:
+            upper, _, name = above.rpartition("/")
+            # What tools make is left out of a walk that begins above it.
+            if above == "." or name in MADE:
+                self._walked_in[folder] = sorted(self._walked(folder))
+                return self._walked_in[folder]
+            above = upper or "."
+        return self._walked_in[above]
 
     def _walked(self, folder: str) -> Iterator[str]:
         """Paths of what lies below a folder; none if it is none, or a link."""
@@ -90,6 +160,7 @@ class Checkout:
                     raise InvalidRequest(
                         f"{folder} is more than {MAX_DEPTH} folders deep"
                     )
+                self._spend("files", len(folders) + len(names))
                 count += len(folders) + len(names)
                 if count > MAX_FILES:
                     raise InvalidRequest(f"{folder} has more than {MAX_FILES:,} files")
@@ -99,7 +170,9 @@ class Checkout:
             os.close(fd)
 
     def _facts(self, path: str) -> os.stat_result | None:
-        return stat_at(self.root, os.fsencode(path))
+        if path not in self._all_facts:
+            self._all_facts[path] = stat_at(self.root, os.fsencode(path))
+        return self._all_facts[path]
 
     def _kind(self, path: str) -> str:
         facts = self._facts(path)
@@ -141,6 +214,7 @@ class Checkout:
                 raise InvalidRequest(
                     f"{path} has {facts.st_size:,} bytes, too many for a lock"
                 )
+            self._spend("bytes", facts.st_size)
             while part := file.read(_CHUNK):
                 digest.update(part)
         return digest.hexdigest()
@@ -168,11 +242,13 @@ def items_of(reads: Reads, checkout: Checkout) -> Iterator[Item]:
     Raises:
         Cannot: it rests on something that a clone has not.
     """
-    for path in reads.files:
-        if (inside := _inside(path, checkout)) is not None:
+    for path, entry in reads.files.items():
+        inside = _inside(path, checkout, is_there=entry.kind != ABSENT)
+        if inside is not None:
             yield file_item(inside, checkout)
     for tree in reads.trees:
-        if (inside := _inside(tree.root, checkout)) is not None:
+        inside = _inside(tree.root, checkout, is_there=bool(tree.entries))
+        if inside is not None:
             yield from _tree_items(inside, tree, checkout)
 
 
@@ -186,7 +262,7 @@ def file_item(path: str, checkout: Checkout) -> Item:
     if kind == "other":
         raise Cannot(f"it rests on {path}, which is no plain file")
     if kind != "absent" and not checkout.has(path):
-        raise Cannot(f"it rests on {path}, which git does not know: a clone lacks it")
+        raise Cannot(_not_known(path))
     return Item(kind, path, digest)
 
 
@@ -195,26 +271,41 @@ def _tree_items(root: str, tree: Tree, checkout: Checkout) -> Iterator[Item]:
     if checkout.state_of(root)[0] in ("file", "link"):
         yield file_item(root, checkout)
         return
+    prefix = "" if root == "." else f"{root}/"
+    for name, entry in tree.entries.items():
+        path = prefix + name.removesuffix(PROGRAM)
+        is_folder = entry is not None and entry.kind == "folder"
+        if not is_folder and checkout.lacks(path):
+            raise Cannot(_not_known(path))
     names = checkout.names(root, tree.patterns, is_all=is_all)
     kind = "tree" if is_all else "names"
     yield Item(kind, root, digest_of_names(names), tree.patterns)
     if tree.kind != "names":
-        prefix = "" if root == "." else f"{root}/"
         for name in names:
             yield file_item(prefix + name.removesuffix(PROGRAM), checkout)
 
 
-def _inside(path: str, checkout: Checkout) -> str | None:
-    """A path relative to the project; None for what git has of it.
+def _not_known(path: str) -> str:
+    return f"it rests on {path}, which git does not know: a clone lacks it"
 
-    Which commit it is no lock can say: it is part of one.
+
+def _inside(path: str, checkout: Checkout, *, is_there: bool) -> str | None:
+    """A path relative to the project; None for what no lock tells of.
+
+    That is what git has of it: which commit it is no lock can say, since it is part of
+    one. And what is the user's own, and where the client found no memory of a project.
     """
     inside = os.path.relpath(path, checkout.root)
     if inside.split("/")[0] == ".git":
         return None
-    if inside.split("/")[0] == "..":
-        raise Cannot(f"it rests on {path}, which is not in the project")
-    return inside
+    if inside.split("/")[0] != "..":
+        return inside
+    is_yours = any(
+        path == each or path.startswith(f"{each}/") for each in checkout.yours
+    )
+    if is_yours or (is_of_client(path) and not is_there):
+        return None
+    raise Cannot(f"it rests on {path}, which is not in the project")
 
 
 def differences_of(answer: LockedAnswer, checkout: Checkout) -> Iterator[Difference]:

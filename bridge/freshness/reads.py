@@ -46,6 +46,8 @@ class Reads(NamedTuple):
         at_ms: when the set was complete, in milliseconds since 1970.
         doubt: why nobody can tell whether the answer still holds; empty if one can.
         detail: what that is about: a tool, a file.
+        model: which model answered, where the question names none, by a key that
+            another has not; empty if that is unknown.
         files: by absolute path.
         trees: folders that were searched.
     """
@@ -56,6 +58,7 @@ class Reads(NamedTuple):
     at_ms: int
     doubt: str = ""
     detail: str = ""
+    model: str = ""
     files: Mapping[str, Entry] = MappingProxyType({})
     trees: tuple[Tree, ...] = ()
 
@@ -78,6 +81,7 @@ class Reads(NamedTuple):
             "at": self.at_ms,
             "doubt": self.doubt,
             "detail": self.detail,
+            "model": self.model,
             "files": {path: list(each) for path, each in self.files.items()},
             "trees": trees,
         }
@@ -92,6 +96,8 @@ def reads_of(data: Mapping[str, Any]) -> Reads:
         at_ms=data["at"],
         doubt=data["doubt"],
         detail=data["detail"],
+        # An earlier hostbridge did not write it.
+        model=data.get("model", ""),
         files={path: Entry(*each) for path, each in data["files"].items()},
         trees=tuple(
             Tree(

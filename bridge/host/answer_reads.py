@@ -26,26 +26,32 @@ def keep_reads(
 ) -> None:
     """Keep it; if that fails, the answer is never reused."""
     from bridge.freshness import kept_reads
+    from bridge.freshness.memory_files import of_client
     from bridge.freshness.noted import looks_of
-    from bridge.freshness.surroundings import of_client, with_repository
+    from bridge.freshness.repository import with_repository
+    from bridge.rules import rests_on
 
-    project = str(hook.store.place.project)
+    place, settings = hook.store.place, hook.settings
+    project = str(place.project)
     with suppress(BridgeError, OSError), hook.store.open() as store:
-        noted = looks_of(
+        seen = looks_of(
             tool_calls.notes_on(store, run.agent_id),
             project,
             now_ms=hook.now_ms(),
             up_ms=int(time.monotonic() * 1000),
         )
+        noted = list(with_repository(seen))
+        read = [look.path for look in noted if look.kind == "file"]
         # The session may have read its memory files when it began.
         since_ms = min(hook.session.registered_at, run.launched_at)
         looks = chain(
             _unseen(hook, run, tool_calls.noted_ids(store, run.agent_id)),
-            of_client(request, project, since_ms),
-            with_repository(noted),
+            of_client(project, str(settings.claude_dir), read, since_ms),
+            rests_on.looks_of(settings, place, run.launched_at),
+            noted,
         )
         with store.state() as state:
-            kept_reads.keep(state, request, response, looks)
+            kept_reads.keep(state, request, response, looks, model=run.model)
 
 
 def _unseen(hook: HookContext, run: AgentRun, noted: frozenset[str]) -> Iterator[Look]:

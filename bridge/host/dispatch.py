@@ -31,7 +31,13 @@ LOCK_WAIT_S = 0.2
 # Everything but `is_decided_once` can wait for the next event.
 PATIENT_LOCK_WAIT_S = 2.0
 # Events that end nothing, but for an agent's own report; SessionStart must not wait.
-_NO_END = ("PreToolUse", "PermissionRequest", "SessionStart", "CwdChanged")
+_NO_END = (
+    "PreToolUse",
+    "PermissionRequest",
+    "SessionStart",
+    "CwdChanged",
+    "PostModelSwitch",
+)
 
 
 def answer(data: bytes, event_name: str, kind: str = "", state: str = "") -> HookOutput:
@@ -222,7 +228,9 @@ def _handler_of(event_name: str) -> Callable[[HookContext], HookOutput]:
     """The function that answers an event; imports only what it needs."""
     if event_name in ("FileChanged", "PostToolUse"):
         from bridge.host.offer_events import HANDLERS
-    elif event_name in ("SessionStart", "CwdChanged", "SessionEnd"):
+    elif event_name in (
+        "SessionStart", "CwdChanged", "PostModelSwitch", "SessionEnd",
+    ):  # fmt: skip
         from bridge.host.session_events import HANDLERS
     elif event_name in ("UserPromptSubmit", "Stop", "StopFailure"):
         from bridge.host.turn_events import HANDLERS

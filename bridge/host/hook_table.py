@@ -92,6 +92,7 @@ HOOKS = (
     Hook("SessionEnd", "always"),
     Hook("FileChanged", "bell", matcher="wake", wakes=True),
     Hook("CwdChanged", "moved"),
+    Hook("PostModelSwitch", "always"),
     Hook("UserPromptSubmit", "turn"),
     Hook("Stop", "turn"),
     *_by_class("PreToolUse", "tool-start", OWN, QUESTION, MESSAGE),

@@ -85,6 +85,7 @@ def launch(hook: HookContext, request: Request, status: Status) -> HookOutput:
         above=agents_above(hook.store, request),
         workflow=ready.workflow,
         is_fork=request.context_from is not None,
+        model=hook.session.model,
         **_limits_of(request, definition),
         **_continuing(hook, continued),
     )

@@ -49,6 +49,7 @@ def register(
             wakes=event.name in WATCHING or (before is not None and before.wakes),
             # The process knows what it knew when it started.
             carrier=before.carrier if before else carrier,
+            model=event.text("model") or (before.model if before else ""),
             limits=limits,
         )
         off = switch.switched_off(store).since

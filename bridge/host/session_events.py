@@ -1,4 +1,4 @@
-"""A session begins, changes its folder, or ends."""
+"""A session begins, changes its folder or its model, or ends."""
 
 from contextlib import suppress
 
@@ -49,6 +49,13 @@ def cwd_changed(hook: HookContext) -> HookOutput:
     return output.then(after_hook.wake_until_answered)
 
 
+def model_switched(hook: HookContext) -> HookOutput:
+    """Agents that name no model run on another one from now on."""
+    with suppress(StateUnavailable):
+        sessions.note_model(hook.store, hook.session, hook.event.text("to_model"))
+    return SILENT
+
+
 def _compacted(hook: HookContext) -> HookOutput:
     """The conversation of a subagent was compacted: tell it again how to answer."""
     run = runs.find_run(hook.store, hook.event)
@@ -74,5 +81,6 @@ def session_end(hook: HookContext) -> HookOutput:
 HANDLERS = {
     "SessionStart": session_start,
     "CwdChanged": cwd_changed,
+    "PostModelSwitch": model_switched,
     "SessionEnd": session_end,
 }

@@ -87,6 +87,8 @@ class Session(Record):
     wakes: bool = False
     # The client's name for our own read-only agent, if it knows one.
     carrier: str | None = None
+    # What its agents run on that name no model; empty if that is unknown.
+    model: str = ""
     # As they were when it began, or last looked at the queue.
     limits: SessionLimits | None = None
 
@@ -246,6 +248,12 @@ def note_watch(store: Store, session: Session) -> None:
     """Write down that its client watches for our signal from now on."""
     if not session.wakes:
         _change(store, session, lambda s: s.with_(wakes=True))
+
+
+def note_model(store: Store, session: Session, model: str) -> None:
+    """Write down which model it has from now on; empty if that is unknown."""
+    if session.model != model:
+        _change(store, session, lambda s: s.with_(model=model))
 
 
 def note_stop_offers(store: Store, session: Session, count: int) -> None:

@@ -63,7 +63,7 @@ class AgentRun(Record):
     that sends that. `continued_from` is the request that began its conversation, by
     which the client's own notes describe it; `took_before` is what it had taken by
     then, and `took_below_before` what it and those below it had. One that `is_fork`
-    began with the session's conversation.
+    began with the session's conversation. `model` is the one that the session had.
     """
 
     request_id: str
@@ -99,6 +99,7 @@ class AgentRun(Record):
     workflow: str | None = None
     continued_from: str = ""
     is_fork: bool = False
+    model: str = ""
     took_before: Usage | None = None
     took_below_before: Usage | None = None
 

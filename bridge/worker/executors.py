@@ -26,6 +26,7 @@ from bridge.protocol.status import Stage, ignore
 from bridge.routes import OWN, OwnRoute, check_own
 from bridge.store.store import Store
 from bridge.worker.asking import HOLD_S
+from bridge.worker.model_keys import key_of_file, key_of_served
 from bridge.worker.worker import Executor, Worker
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def local(settings: Settings, store: Store) -> Executor:
         digest = definition.model_digest if definition and is_its_own else None
         file = find_model(request.model, settings, beside=beside)
         with LlamaModel(replace(file, digest=digest), settings) as model:
-            yield OpenModel(model, model.file.is_degraded)
+            yield OpenModel(model, model.file.is_degraded, key_of_file(file.path))
 
     return _model_executor(settings, store, opened)
 
@@ -99,7 +100,8 @@ def endpoint(settings: Settings, store: Store) -> Executor:
         name = named or model_in_use(settings, control.deadline_s, control.should_stop)
         model = open_endpoint(name, settings)
         try:
-            yield OpenModel(model, not named and wanted not in (None, INHERIT))
+            is_other = not named and wanted not in (None, INHERIT)
+            yield OpenModel(model, is_other, key_of_served(name, settings))
         finally:
             model.close()
 

@@ -15,16 +15,21 @@ from bridge.freshness.looking import Looking
 from bridge.host.agent_rules import AgentRules
 from bridge.protocol.outcome import Control, Outcome, Progress
 from bridge.protocol.request import Request
+from bridge.rules.rests_on import looks_of
 from bridge.store.store import Store
 from bridge.worker.ask_tool import ask_tool
 
 
 @dataclass(frozen=True, slots=True)
 class OpenModel:
-    """A model for one request; `degraded` if it is not the one that was wanted."""
+    """A model for one request; `degraded` if it is not the one that was wanted.
+
+    `key` tells it from others (`models_in_use`).
+    """
 
     model: ChatModel
     degraded: bool
+    key: str = ""
 
 
 OpenFor = Callable[
@@ -61,6 +66,7 @@ class ModelExecutor:
             on_note=lambda note: control.on_progress(Progress(note=note)),
         )
         looking = Looking(self.store.place.project, self.store.clock)
+        began_ms = self.store.now_ms()
         try:
             with (
                 self.open_model(request, definition, control) as opened,
@@ -99,4 +105,10 @@ class ModelExecutor:
         finally:
             rules.forget()
         degraded = opened.degraded or outcome.degraded
-        return replace(outcome, degraded=degraded, looks=looking.looks())
+        by_rules = looks_of(rules.settings, rules.store.place, began_ms)
+        return replace(
+            outcome,
+            degraded=degraded,
+            looks=(*looking.looks(), *by_rules),
+            model_key=opened.key,
+        )

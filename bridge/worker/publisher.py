@@ -80,14 +80,11 @@ class Publisher:
         if not response.success or outcome.looks is None:
             return
         from bridge.freshness import kept_reads
-        from bridge.freshness.surroundings import of_client, with_repository
+        from bridge.freshness.repository import with_repository
 
-        project = str(self.store.place.project)
-        looks = list(with_repository(outcome.looks))
-        if self.route == "claude" and request.claim is not None:
-            looks += of_client(request, project, request.claim.at)
+        looks, model = with_repository(outcome.looks), outcome.model_key
         with suppress(BridgeError, OSError), self.store.state() as state:
-            kept_reads.keep(state, request, response, looks)
+            kept_reads.keep(state, request, response, looks, model=model)
 
     def _write(self, request: Request, response: Response, *, is_final: bool) -> None:
         """Publish the response, or end the try if the request is ours."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CachedWorld:
-    bridge = bridge_in(tmp_path)
+    bridge = bridge_in(tmp_path, openai_model="scripted")
     monkeypatch.setenv("HOME", str(bridge.settings.home.parent))
     monkeypatch.setenv("BRIDGE_HOME", str(bridge.settings.home))
     return CachedWorld(bridge, monkeypatch)

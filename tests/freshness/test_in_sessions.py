@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -172,7 +173,10 @@ def test_a_clock_that_is_set_while_the_agent_works_hides_no_change(session, seco
     assert reason.startswith("unknown: something that it rests on changed while")
 
 
-MEMORY = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/x/y.md"]
+MEMORY = [
+    "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/x/y.md",
+    ".claude/skills/s/SKILL.md", ".claude/agent-memory/a/MEMORY.md",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("file", MEMORY)
@@ -183,6 +187,121 @@ def test_what_the_client_puts_into_every_prompt_counts(session, file):
     write(session, file)
 
     assert reasons(session) == [f"added: {file}"]
+
+
+USERS = {
+    "the user's": "home/.claude/CLAUDE.md",
+    "a rule of the user's": "home/.claude/rules/x.md",
+    "a folder above": "CLAUDE.md",
+    "the client's own": "home/.claude/projects/{}/memory/MEMORY.md",
+    "a rule of hostbridge": "home/.hostbridge/rules.yaml",
+    "a rule set": "home/.hostbridge/rules/strict.yaml",
+}
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_what_the_client_is_told_outside_of_the_project_counts(session, name):
+    """It is in the agent's prompt, whoever wrote it, and where."""
+    answered(session)
+    assert is_reused(session)
+
+    slug = re.sub(r"[^A-Za-z0-9]", "-", str(session.project))
+    write(session, f"../{USERS[name].format(slug)}", "PreToolUse: []\n")
+
+    (reason,) = reasons(session)
+    assert reason.startswith("added: /")
+    assert not is_reused(session)
+
+
+def test_what_memory_imports_counts(session):
+    """As the client reads it, without a call of the agent's."""
+    write(session, "CLAUDE.md", "See @docs/style.md, and @me in the chat.\n")
+    write(session, "docs/style.md", "@deep.md\n")
+    write(session, "docs/deep.md")
+    session.start_again()
+    answered(session)
+    assert is_reused(session)
+
+    write(session, "docs/deep.md", "two\n")
+
+    assert reasons(session) == ["changed: docs/deep.md"]
+    assert not is_reused(session)
+
+
+def test_memory_beside_a_file_that_was_read_counts(session):
+    answered(session, reads(session, "src/a.py"))
+    assert is_reused(session)
+
+    write(session, "src/CLAUDE.md")
+
+    assert reasons(session) == ["added: src/CLAUDE.md"]
+
+
+def test_a_projects_rules_count_and_whether_they_are_trusted(session):
+    write(session, ".bridge/rules.yaml", "PreToolUse: []\n")
+    answered(session)
+    assert is_reused(session)
+
+    (session.home / ".hostbridge/trust.json").write_text("{}\n")
+
+    (reason,) = reasons(session)
+    assert reason.endswith("/.hostbridge/trust.json")
+    write(session, ".bridge/rules.yaml", "PreToolUse: []\n\n")
+    assert reasons(session)[0] == "changed: .bridge/rules.yaml"
+
+
+def test_an_answer_of_the_model_that_the_session_had_is_not_reused(session):
+    """After `/model`, which starts no turn and asks nobody."""
+    answered(session)
+    assert is_reused(session)
+
+    session.say("PostModelSwitch", from_model="claude-m-1", to_model="claude-m-2")
+
+    assert reasons(session) == [
+        "model: claude-m-1 gave it, and the session has claude-m-2"
+    ]
+    assert not is_reused(session)
+    session.say("PostModelSwitch", from_model="claude-m-2", to_model="claude-m-1")
+    assert reasons(session) == []
+
+
+def test_an_answer_of_a_model_that_was_named_holds_whatever_the_session_has(session):
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.", model="haiku")
+    session.stop(agent)
+
+    session.say("PostModelSwitch", from_model="claude-m-1", to_model="claude-m-2")
+
+    assert reasons(session) == []
+
+
+def test_a_model_that_was_switched_while_the_agent_worked_gave_no_answer_yet(session):
+    """The agent began with the other one."""
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    session.say("PostModelSwitch", from_model="claude-m-1", to_model="claude-m-2")
+    session.stop(agent)
+
+    assert reasons(session) == [
+        "model: claude-m-1 gave it, and the session has claude-m-2"
+    ]
+
+
+def test_an_answer_of_a_model_that_nobody_knows_is_not_reused(session):
+    """A client that does not say which model it has, or did not then."""
+    session.say("PostModelSwitch", from_model="claude-m-1")
+    answered(session)
+
+    assert reasons(session) == ["model: which model gave it is not known"]
+    assert not is_reused(session)
+
+
+def test_where_no_session_is_open_no_other_model_could_answer(session):
+    request = answered(session)
+    session.say("PostModelSwitch", from_model="claude-m-1", to_model="claude-m-2")
+    session.say("SessionEnd", reason="other")
+
+    assert session.bridge.ask("Look.", cached=True).request_id == request
 
 
 def test_the_clients_agent_that_a_definition_runs_as_counts(session):

@@ -113,7 +113,11 @@ def test_the_text_is_sorted_and_the_same_whenever_it_is_written(locked):
     assert text.splitlines()[0] == HEAD
     (answer,) = parsed(text, "answers.lock")
     assert answer.asked == "R"
-    assert [item.kind for item in answer.items] == ["file"]
+    assert [(item.kind, item.path) for item in answer.items] == [
+        ("absent", ".bridge/rules.yaml"),
+        ("file", "src/a.py"),
+        ("names", ".bridge/rules"),
+    ]
     assert written([answer], "answers.lock") == text
 
 

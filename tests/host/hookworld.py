@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -115,6 +116,14 @@ class HookWorld(Transcripts):
         """Answer one event; the JSON on stdout, empty for none."""
         stdout = self.fire(name, **fields).stdout
         return json.loads(stdout) if stdout else {}
+
+    def start_again(self) -> None:
+        """Have the same client begin another session, as by `/clear`."""
+        self.say("SessionEnd", reason="clear")
+        self.session = f"session-{next(numbers)}-again"
+        self._patch.setenv("CLAUDE_CODE_SESSION_ID", self.session)
+        time.sleep(0.05)
+        self.say("SessionStart", source="clear")
 
     def submit(self, prompt: str = "Say hello.", **fields: Any) -> RequestId:
         """Ask without waiting."""
@@ -283,7 +292,7 @@ def hook_world(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorl
     client = subprocess.Popen(["sleep", "600"])
     try:
         world = HookWorld(root, monkeypatch, client.pid)
-        world.fire("SessionStart", source="startup")
+        world.fire("SessionStart", source="startup", model="claude-m-1")
         yield world
     finally:
         client.kill()

@@ -32,7 +32,7 @@ def test_install_is_for_the_user_in_this_project(world):
     code, out, err = world.run("install")
 
     said = (
-        f"installed for you, in this project: 31 hooks in {world.local}\n{RUN}"
+        f"installed for you, in this project: 32 hooks in {world.local}\n{RUN}"
         "  Claude Code keeps that file out of git from the next session on\n"
         f"{world.wrote}"
     )
@@ -56,7 +56,7 @@ def test_install_where_no_repository_is(world):
 def test_install_for_every_project(world):
     code, out, err = world.run("install", "--user")
 
-    said = f"installed for you, in every project: 31 hooks in {world.user}\n{RUN}"
+    said = f"installed for you, in every project: 32 hooks in {world.user}\n{RUN}"
     said += world.wrote
     assert (code, out, err) == (0, said + NEXT, "")
     assert json.loads(world.user.read_text()) == expected("user")
@@ -68,7 +68,7 @@ def test_install_for_the_project_names_no_path(world):
 
     said = (
         "installed for everyone who works on this project and has hostbridge: "
-        f"31 hooks in {world.shared}\n{RUN}"
+        f"32 hooks in {world.shared}\n{RUN}"
         "  commit that file; it does nothing on a machine without hostbridge\n"
         "  it counts for sessions that are started in the project's top folder\n"
         f"{world.wrote}"
@@ -284,7 +284,7 @@ def test_dry_run_shows_the_change_and_makes_none(world):
     assert out.splitlines()[:9] == [
         f"--- {world.local}",
         f"+++ {world.local}",
-        "@@ -1,3 +1,601 @@",
+        "@@ -1,3 +1,620 @@",
         " {",
         '-  "model": "opus"',
         '+  "model": "opus",',

@@ -146,15 +146,18 @@ def test_dry_run_of_uninstall(world):
 
     done = world.run("uninstall", "--dry-run")
 
-    before_it = "SessionStart, SessionEnd, FileChanged, CwdChanged, UserPromptSubmit"
+    before_it = (
+        "SessionStart, SessionEnd, FileChanged, CwdChanged, PostModelSwitch, "
+        "UserPromptSubmit"
+    )
     behind_it = (
         "PreToolUse 9, PostToolUse 8, PostToolUseFailure 4, PermissionRequest, "
         "SubagentStart, SubagentStop, StopFailure"
     )
     said = (
-        f"would remove {world.local}, which holds 31 hooks and nothing else: "
+        f"would remove {world.local}, which holds 32 hooks and nothing else: "
         f"{before_it}, Stop, {behind_it}\n"
-        f"would take 31 hooks out of {world.user}: Stop, {before_it}, {behind_it}\n"
+        f"would take 32 hooks out of {world.user}: Stop, {before_it}, {behind_it}\n"
         f"{world.shared}: nothing would change\n"
     )
     assert done == (0, said, "")
