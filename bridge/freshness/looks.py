@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Literal, NamedTuple
+from unicodedata import is_normalized
 
 from bridge.policy.globs import finds, fixed_part, stays_below
 from bridge.policy.made_folders import MADE
@@ -48,6 +49,8 @@ _MAX_PATTERN_CHARS = 1000
 _MAX_WILD = 16
 # What a search pattern may hold and `finds` does not know.
 _ODD = frozenset(" ,!\\(){}|")
+# What a tool may take for the folder itself, and `finds` takes for a name.
+_ODD_NAMES = frozenset({"", ".", ".."})
 _ALL = frozenset({"*", "**", "**/*"})
 
 
@@ -83,15 +86,26 @@ def look_of(
         return Look("change", tool, "", at_ms)
     if tool in _FILES:
         path = tool_input.get(_FILES[tool])
-        if isinstance(path, str) and path:
+        if isinstance(path, str) and path and _is_plain(path):
             return Look("file", _joined(folder, path), "", at_ms)
     if tool in _TREES:
         kind, narrowed_by = _TREES[tool]
         path, pattern = tool_input.get("path"), tool_input.get(narrowed_by)
         given = isinstance(path, str | None) and isinstance(pattern, str | None)
-        if given and (root := _rooted(_joined(folder, path or "."), pattern or "")):
+        if (
+            given
+            and _is_plain(path or ".")
+            and (root := _rooted(_joined(folder, path or "."), pattern or ""))
+        ):
             return Look(kind, *root, at_ms)
     return Look("outside", tool, "", at_ms)
+
+
+def _is_plain(path: str) -> bool:
+    """Whether the client looks at this very path: it trims, expands and composes."""
+    if path[:1] == "~" or path != path.strip():
+        return False
+    return path.isascii() or is_normalized("NFC", path)
 
 
 def _joined(folder: str, path: str) -> str:
@@ -109,10 +123,18 @@ def _rooted(root: str, pattern: str) -> tuple[str, str] | None:
 
 
 def stays_in(pattern: str) -> bool:
-    """Whether a pattern finds only what is below its root, as far as it can be read."""
-    return stays_below(pattern) or (
-        pattern[:1] not in "/~" and ".." not in pattern and "\\" not in pattern
-    )
+    """Whether a pattern finds only what is below its root, as far as it can be read.
+
+    One with many odd alternatives could be anything.
+    """
+    found = _alternatives(pattern)
+    if not found:
+        return stays_below(pattern) and "~" not in pattern
+    return not any(map(_may_leave, found))
+
+
+def _may_leave(pattern: str) -> bool:
+    return pattern[:1] in ("/", "~") or ".." in pattern or "\\" in pattern
 
 
 def patterns_of(pattern: str) -> tuple[str, ...]:
@@ -120,18 +142,26 @@ def patterns_of(pattern: str) -> tuple[str, ...]:
 
     What is not understood, or would take long, stands for every file, too.
     """
-    found = [pattern]
-    while any("{" in each for each in found):
-        found = [one for each in found for one in _expanded(each)]
-        if len(found) > MAX_PATTERNS:
-            return ()
+    found = _alternatives(pattern)
     if not pattern or _ALL & set(found) or not all(map(is_quick, found)):
         return ()
     return tuple(sorted(set(found)))
 
 
+def _alternatives(pattern: str) -> list[str]:
+    """The patterns without braces that one stands for; none if they are too many."""
+    found = [pattern]
+    while any("{" in each for each in found):
+        found = [one for each in found for one in _expanded(each)]
+        if len(found) > MAX_PATTERNS:
+            return []
+    return found
+
+
 def is_quick(pattern: str) -> bool:
     """Whether a pattern is understood, and compared in little time."""
+    if not _ODD_NAMES.isdisjoint(pattern.split("/")):
+        return False
     wild = sum(map(pattern.count, "*?["))
     is_short = len(pattern) <= _MAX_PATTERN_CHARS and wild <= _MAX_WILD
     return is_short and not _ODD & set(pattern)

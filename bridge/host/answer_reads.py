@@ -15,6 +15,7 @@ from bridge.host.context import HookContext
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.store import tool_calls
+from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def keep_reads(
         # The session may have read its memory files when it began.
         since_ms = min(hook.session.registered_at, run.launched_at)
         looks = chain(
-            _unseen(hook, run, tool_calls.noted_ids(store, run.agent_id)),
+            _unseen(hook, run, store),
             of_client(project, str(settings.claude_dir), read, since_ms),
             rests_on.looks_of(settings, place, run.launched_at),
             noted,
@@ -54,13 +55,17 @@ def keep_reads(
             kept_reads.keep(state, request, response, looks, model=run.model)
 
 
-def _unseen(hook: HookContext, run: AgentRun, noted: frozenset[str]) -> Iterator[Look]:
+def _unseen(hook: HookContext, run: AgentRun, store: Store) -> Iterator[Look]:
     """The calls of an agent that no hook has noted: nobody knows what they saw.
 
-    The disk was full, or the client had stopped the hook.
+    The disk was full, or the client had stopped the hook. On a full disk the client may
+    have written nothing either.
     """
     from bridge.freshness.looks import Look, look_of
 
+    if not (run.continued_from or tool_calls.are_all_noted(store, run.agent_id)):
+        yield Look("outside", "a call that was not noted")
+    noted = tool_calls.noted_ids(store, run.agent_id)
     for call_id, tool in transcript.calls(hook.event, run.agent_id):
         if name_of(call_id) not in noted and look_of(tool, {}, "/", 0) is not None:
             yield Look("outside", f"a call of {tool} that was not noted")

@@ -96,7 +96,9 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
         tool_input = fields.get("tool_input")
         said = tool_input.get("command") if isinstance(tool_input, dict) else ""
         line["command"] = said[:MAX_COMMAND] if isinstance(said, str) else ""
-    write(notes, json.dumps(line) + "\n", os.O_APPEND)
+    if not write(notes, json.dumps(line) + "\n", os.O_APPEND):
+        # A full disk takes no note of that, but lets a file go.
+        _remove(f"{agents}{agent_id}.noted")
     if not has_turns(agents, run, agent_id, call_id):
         write(notes, json.dumps({"id": call_id, "refused": True}) + "\n", os.O_APPEND)
         return False
@@ -167,17 +169,28 @@ def load(path: str, most: int = MAX_RECORD) -> Json | None:
     return value if isinstance(value, dict) else None
 
 
-def write(path: str, text: str, how: int) -> None:
-    """Append to a note of ours; a failure to write must not stop the call."""
+def write(path: str, text: str, how: int) -> bool:
+    """Append to a note of ours; whether it is there now, whole.
+
+    A failure to write must not stop the call.
+    """
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | how
     try:
         fd = os.open(path, flags, 0o600)
         try:
-            os.write(fd, text.encode("utf-8", "replace"))
+            data = text.encode("utf-8", "replace")
+            return os.write(fd, data) == len(data)
         finally:
             os.close(fd)
     except OSError:
-        pass
+        return False
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
 
 
 def name_of(call_id: object) -> str:

@@ -129,6 +129,8 @@ def bind(store: Store, run: AgentRun, agent_id: str) -> AgentRun:
         if not run.agent_id and not folder.has(_call(run.tool_use_id)):
             return now
         folder.replace(f"{agent_id}.json", now.to_json(), durable=False)
+        with suppress(OSError):
+            folder.touch(f"{agent_id}{tool_calls.NOTED}")
         folder.remove(_call(run.tool_use_id))
         return now
 

@@ -1,6 +1,7 @@
 """Read the notes on the tool calls of our subagents.
 
     agents/<agent_id>.calls     the tool calls seen in it, one JSON line each
+    agents/<agent_id>.noted     there while each of them could be written down
     agents/<tool_use_id>.bash   a Bash call of it that is running right now
     agents/<tool_use_id>.background   one whose command goes on in the background
 
@@ -22,6 +23,7 @@ from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.host_process import identify
 from bridge.store.store import Store
 
+CALLS, NOTED = ".calls", ".noted"
 BASH = ".bash"
 BACKGROUND = ".background"
 _OPEN = (BASH, BACKGROUND)
@@ -99,7 +101,8 @@ def _plain(command: str) -> str:
 
 def forget(folder: Folder, agent_id: str) -> None:
     """Remove what was written down of a subagent's calls."""
-    folder.remove(f"{agent_id}.calls")
+    for ending in (CALLS, NOTED):
+        folder.remove(agent_id + ending)
     files = [name + suffix for suffix in _OPEN for name in folder.names(suffix)]
     for file in files:
         with suppress(NotAPlainFile):
@@ -144,6 +147,12 @@ def notes_on(store: Store, agent_id: str) -> list[dict[str, Any]]:
         if note.get("refused") is True and begun[call := str(note.get("id"))] == 1
     }
     return [note for note in notes if str(note.get("id")) not in refused]
+
+
+def are_all_noted(store: Store, agent_id: str) -> bool:
+    """Whether each of an agent's calls that a hook saw could be written down."""
+    with store.state() as state:
+        return state["agents"].has(agent_id + NOTED)
 
 
 def noted_ids(store: Store, agent_id: str) -> frozenset[str]:

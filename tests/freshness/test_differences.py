@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 import shutil
 import tempfile
 import time
+from fnmatch import fnmatch
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,6 +119,83 @@ def test_a_pattern_with_many_braces_is_cheap():
     assert patterns_of("{a,b}" * 200) == ()
     assert patterns_of("*" * 300) == ()
     assert patterns_of("*a" * 400 + ".py") == ()
+
+
+PARTS = st.sampled_from(
+    [
+        *("*", "**", "a", "x.py", "*.py", "?", "[ab]", ".", "..", "", "~", "{.,a}"),
+        *("{..,a}", "{/etc,a}", "{~,a}", "{a,x.py}", "{,a}", "{a,{b,..}}", "{.,x}."),
+    ]
+)
+SEARCHES = st.one_of(
+    st.builds("/".join, st.lists(PARTS, min_size=1, max_size=4)),
+    st.text(alphabet="{},./~a*", max_size=12),
+)
+
+
+def alternatives(pattern: str) -> list[str]:
+    """What a shell makes of braces, innermost first."""
+    found = re.search(r"\{([^{}]*)\}", pattern)
+    if found is None:
+        return [pattern]
+    head, tail = pattern[: found.start()], pattern[found.end() :]
+    return [p for one in found[1].split(",") for p in alternatives(head + one + tail)]
+
+
+@settings(max_examples=300)
+@given(SEARCHES)
+def test_a_search_finds_nothing_outside_of_what_it_rests_on(pattern):
+    """Whatever any tool could take the pattern for: one that may leave is a doubt."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve()
+        lay_out(
+            root, {"x.py": "", "a/x.py": "", "a/b/x.py": "", "a/a/a": "", "b/c": ""}
+        )
+        look = look_of("Glob", {"pattern": pattern}, str(root), 0)
+        assert look is not None
+        if look.kind == "outside" or not look.path.startswith(str(root)):
+            # Below another root, all that it finds there counts.
+            assert look.kind == "outside" or pattern.startswith("/")
+            return
+        within = Disk().walk(look.path, patterns_of(look.pattern), is_all=False).found
+        for each in alternatives(pattern):
+            if os.path.isabs(each):
+                # Only of what is absolute as a whole, its own root is looked at.
+                assert pattern.startswith("/")
+                continue
+            assert ".." not in each.split("/")
+            assert not each.startswith("~")
+            for name in globbed(each, root):
+                assert name in within, each
+
+
+def globbed(pattern: str, root: Path) -> set[str]:
+    """The files that any of two common readings of a pattern finds."""
+    found = set(glob.glob(pattern, root_dir=root, recursive=True, include_hidden=True))
+    if "/" not in pattern:
+        found |= {
+            str(path.relative_to(root))
+            for path in root.rglob("*")
+            if fnmatch(path.name, pattern)
+        }
+    return {os.path.normpath(name) for name in found if (root / name).is_file()}
+
+
+PATHS = ["~/notes", "~", " src/a.py", "src/a.py\n", "u\u0308.txt"]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=ascii)
+@pytest.mark.parametrize(
+    ("tool", "argument"), [("Read", "file_path"), ("Grep", "path"), ("Glob", "path")]
+)
+def test_a_path_that_the_client_takes_for_another_is_a_doubt(tool, argument, path):
+    """What is at the path as it is written says nothing of what the agent saw."""
+    given = {"pattern": "*", argument: path}
+
+    look = look_of(tool, given, "/project", 0)
+
+    assert look is not None
+    assert (look.kind, look.path) == ("outside", tool)
 
 
 def test_what_changes_in_the_tick_of_a_look_is_not_believed(tmp_path):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -473,3 +475,36 @@ def test_a_search_whose_place_is_too_long_to_note_is_never_relied_on(session):
 
     (reason,) = reasons(session)
     assert reason == ("unknown: it rests on something that cannot be checked: Glob")
+
+
+def test_a_call_that_could_not_be_noted_is_never_relied_on(session):
+    """On a full disk the client has written down nothing of it, either."""
+    time.sleep(TICK_S)
+    request, _call, agent = session.begin(prompt="Look.")
+    tool, arguments = reads(session, "src/a.py")
+    session.use(agent, "Glob", tool_input={"pattern": "*.py"})
+    file = session.store.place.state / f"agents/{agent}.calls"
+    with no_file_larger_than(file.stat().st_size + 20):
+        session.use(agent, tool, tool_input=arguments)
+    session.stop(agent)
+
+    assert session.code(request) == "success"
+    assert reasons(session) == [
+        (
+            "unknown: it rests on something that cannot be checked: a call that was "
+            "not noted"
+        )
+    ]
+    write(session, "src/a.py", "two\n")
+    assert not is_reused(session)
+
+
+@contextmanager
+def no_file_larger_than(most: int) -> Iterator[None]:
+    """As on a full disk: a file gets a part of what is written to it, or nothing."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

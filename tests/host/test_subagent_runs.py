@@ -182,7 +182,8 @@ def test_agents_of_clients_in_a_container_are_forgotten_after_the_lease(
         agents = world.store.place.state / "agents"
         left.append(sorted(file.name for file in agents.iterdir()))
 
-    assert left == [sorted([f"{agent}.json", f"{agent}.calls", "t.bash"]), []]
+    files = sorted([*(f"{agent}.{e}" for e in ("json", "calls", "noted")), "t.bash"])
+    assert left == [files, []]
 
 
 def test_what_another_client_left_makes_nobody_a_child(world):
