@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READABLE = 0o666
+_SHOWN = 10
 
 
 def write_lock(
@@ -46,7 +47,8 @@ def write_lock(
     Raises:
         UnknownRequest: there is no such request.
         InvalidRequest: one that was named does not hold, or rests on something that a
-            clone has not; or another file is there. Nothing was written.
+            clone has not; or there is none to lock; or another file is there. Nothing
+            was written.
     """
     from bridge.report.report_file import write
 
@@ -72,8 +74,22 @@ def write_lock(
             "nothing was written",
             request_id=first.request_id,
         )
+    if not answers:
+        raise InvalidRequest(
+            f"no answer can be locked; {file} was not written{_why_not(left_out)}",
+            ways=("hostbridge stale",),
+        )
     write(file, written(answers, file.name), HEAD, mode=_READABLE)
     return len(answers), left_out
+
+
+def _why_not(left_out: list[Standing]) -> str:
+    lines = [
+        f"\n{each.request_id}: {each.reasons[0].what}: {each.reasons[0].about}"
+        for each in left_out[:_SHOWN]
+    ]
+    more = len(left_out) - _SHOWN
+    return "".join([*lines, f"\nand {more:,} more" if more > 0 else ""])
 
 
 def _locked(freshness: Freshness, given: Given, checkout: Checkout) -> LockedAnswer:

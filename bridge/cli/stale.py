@@ -7,8 +7,8 @@ newest answer to each question is looked at.
 --write-lock writes what answers rest on into a file that a project can keep; --lock
 checks such a file, without a model and without any record of the answers: for CI.
 
-Exit codes: 0 all hold; 1 some do not, or nobody can tell; 2 usage, also a lock that
-cannot be read.
+Exit codes: 0 all hold; 1 some do not, or nobody can tell, or there is no such request;
+2 usage, also a lock that cannot be read, or no answer for one.
 
 For example:
   hostbridge stale

@@ -50,6 +50,7 @@ _SHAPES = {
     "names": (True, 1 + MAX_PATTERNS),
     "tree": (True, 1),
 }
+_CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 _ABOUT = ("agent", "asked", "definition")
 _NOT_PLAIN = frozenset({"", ".", "..", ".git"})
 
@@ -127,12 +128,16 @@ class _Reader:
             raise InvalidRequest(f"{self._file}: more than {_MAX_LINES:,} lines")
         if lines[0] != HEAD:
             self._at = 1
-            self._fail(f"expected {HEAD!r}")
+            self._fail(f"expected {HEAD!r}, got {quoted(lines[0], 40)}")
         question = ""
         found: list[Item] = []
         for self._at, line in enumerate(lines[1:], 2):
             if not line or line.startswith("#"):
                 continue
+            if line.startswith(_CONFLICT):
+                self._fail(
+                    "the mark of a merge that was not resolved; write the lock again"
+                )
             if line.startswith("answer "):
                 if question:
                     yield self._answer(question, found)

@@ -142,10 +142,13 @@ def test_what_a_clone_has_not_got_is_not_locked(world, tmp_path):
     other = tmp_path / "other.txt"
     other.write_text("one")
     world.answer(call("read_file", path=str(other)))
-    _count, left_out = world.bridge.write_lock(lock(world))
 
-    (reason,) = left_out[0].reasons
-    assert reason.about == f"it rests on {other}, which is not in the project"
+    with pytest.raises(InvalidRequest) as caught:
+        world.bridge.write_lock(lock(world))
+
+    assert caught.value.what.endswith(
+        f": unknown: it rests on {other}, which is not in the project"
+    )
 
 
 def test_another_file_is_not_replaced(locked):
@@ -189,6 +192,35 @@ ERRORS = {
         GOOD + f'  names {DIGEST} "."' + ' "x"' * 30 + "\n", 7, "`names`: expected 17",
     ),
     "tab": (GOOD + f'\tfile {DIGEST} "x"\n', 7, "`file`: expected a SHA-256"),
+    "conflict": (GOOD + "<<<<<<< HEAD\n", 7, "the mark of a merge that was not"),
+    "its middle": (f"{HEAD}\n=======\n", 2, "the mark of a merge that was not"),
+    "line ends": (
+        GOOD.replace("\n", "\r\n"), 1, r"got 'hostbridge answers 1\r'",
+    ),
+    "escape codes": (
+        GOOD + f'  file {DIGEST} "\\u001b[2J/../x"\n',
+        7,
+        r"'\x1b[2J/../x' is no plain",
+    ),
+    "raw escape codes": (
+        GOOD + f'  file {DIGEST} "\x1b[2J"\n', 7, r"""'"\x1b[2J"' is no JSON string""",
+    ),
+    "nothing": ("", 1, "expected 'hostbridge answers 1', got ''"),
+    "braces": (
+        GOOD + f'  names {DIGEST} "src" "{{.,x}}/*"\n', 7, "is no pattern of files",
+    ),
+    "absolute pattern": (
+        GOOD + f'  names {DIGEST} "." "/etc/*"\n', 7, "is no pattern of files",
+    ),
+    "pattern for itself": (
+        GOOD + f'  names {DIGEST} "src" "./*"\n', 7, "is no pattern of files",
+    ),
+    "home": (GOOD + f'  names {DIGEST} "." "~/*"\n', 7, "is no pattern of files"),
+    "pattern and up": (
+        GOOD + f'  names {DIGEST} "." "**/../.."\n', 7, "is no pattern of files",
+    ),
+    "tree up": (GOOD + f'  tree {DIGEST} ".."\n', 7, "'..' is no plain path"),
+    "tree of all": (GOOD + f'  tree {DIGEST} "/"\n', 7, "'/' is no plain path"),
     "two agents": (GOOD + '  agent "y"\n', 7, "`agent` stands there twice"),
     "two answers": (f"{GOOD}answer {DIGEST}\n", 7, "has an answer above"),
     "nobody": (f"{HEAD}\nanswer {DIGEST}\n", 3, "the answer above has no `agent`"),
@@ -301,9 +333,10 @@ def test_a_file_that_git_does_not_know_is_not_locked(world):
     world.write("src/new.py")
     world.answer(call("read_file", path="src/new.py"))
 
-    _count, (left_out,) = world.bridge.write_lock(lock(world))
+    with pytest.raises(InvalidRequest) as caught:
+        world.bridge.write_lock(lock(world))
 
-    assert left_out.reasons[0].about == (
+    assert caught.value.what.endswith(
         "it rests on src/new.py, which git does not know: a clone lacks it"
     )
 
@@ -327,3 +360,162 @@ def test_the_files_of_a_projects_definition_are_in_the_lock(world):
 
 
 MINE = "name: mine\nroutes: [endpoint]\nprompt: '{{ task }}'\n"
+
+
+def test_nothing_to_lock_is_an_error_and_leaves_an_earlier_lock(locked):
+    """CI would go on to say that all of nothing is fresh."""
+    locked.bridge.write_lock(lock(locked))
+    before = lock(locked).read_text()
+    for file in (locked.project / "src").iterdir():
+        file.unlink()
+
+    with pytest.raises(InvalidRequest) as caught:
+        locked.bridge.write_lock(lock(locked))
+
+    first, *reasons = caught.value.what.splitlines()
+    assert first == f"no answer can be locked; {lock(locked)} was not written"
+    assert len(reasons) >= 4
+    assert any(line.endswith("removed: src/a.py") for line in reasons)
+    assert lock(locked).read_text() == before
+
+
+def test_without_any_answer_there_is_nothing_to_lock(world):
+    with pytest.raises(InvalidRequest) as caught:
+        world.bridge.write_lock(lock(world))
+
+    assert (
+        caught.value.what == f"no answer can be locked; {lock(world)} was not written"
+    )
+    assert not lock(world).exists()
+
+
+SEARCHES = {"Glob": ("list_files", {}), "Grep": ("search_text", {"text": "one"})}
+
+
+@pytest.mark.parametrize("tool", SEARCHES)
+def test_a_file_that_was_found_and_is_not_added_is_not_left_out(world, tool):
+    """Without a word, CI would check another list than the agent saw."""
+    repository = Repository(world.project, is_empty=True)
+    world.write("src/a.py")
+    world.write(".gitignore", "*.env\n")
+    repository.commit("first")
+    world.write("src/new.py")
+    world.write("src/local.env")
+    name, arguments = SEARCHES[tool]
+    world.answer(call(name, folder="src", pattern="*", **arguments), prompt="all")
+
+    with pytest.raises(InvalidRequest) as caught:
+        world.bridge.write_lock(lock(world))
+    assert caught.value.what.endswith(
+        "it rests on src/new.py, which git does not know: a clone lacks it"
+    )
+    repository.git("add", "src/new.py")
+
+    # What git ignores is no part of the list.
+    assert world.bridge.write_lock(lock(world))[0] == 1
+    assert states(world.bridge, world.project) == {"all": "fresh"}
+
+
+def test_what_is_the_users_own_is_not_in_the_lock(world):
+    """CI has no rules of the user's, and no memory."""
+    world.write("src/a.py")
+    (world.bridge.settings.home / "rules.yaml").write_text("PreToolUse: []\n")
+    world.answer(READS)
+
+    world.bridge.write_lock(lock(world))
+
+    assert str(world.bridge.settings.home) not in lock(world).read_text()
+    assert states(world.bridge, world.project) == {"Look.": "fresh"}
+
+
+class Walks:
+    """How many folders are opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._scandir = os.scandir
+        self.count = 0
+        monkeypatch.setattr(os, "scandir", self)
+
+    def __call__(self, *args: int) -> object:
+        self.count += 1
+        return self._scandir(*args)
+
+
+def test_however_many_lists_a_lock_asks_for_each_folder_is_listed_once(
+    tmp_path, monkeypatch
+):
+    """It comes with anybody's change, and CI checks it."""
+    for number in range(50):
+        (tmp_path / f"f{number}").mkdir()
+        (tmp_path / f"f{number}/a.py").write_text("one\n")
+    lines = [f'  names {DIGEST} "." "*.x{n}"' for n in range(300)]
+    lines += [f'  tree {DIGEST} "f{n % 50}"' for n in range(300)]
+    file = tmp_path / "answers.lock"
+    file.write_text("\n".join([GOOD.rstrip(), *lines, ""]))
+    walks = Walks(monkeypatch)
+
+    (found,) = check_lock(tmp_path, file)
+
+    assert found.state == "stale"
+    assert walks.count == 51
+
+
+BOUNDS = {
+    "files": "the folders in this lock have more than",
+    "bytes": "the files in this lock have more than",
+    "steps": "the patterns in this lock take too long",
+}
+
+
+@pytest.mark.parametrize("what", BOUNDS)
+def test_error_a_lock_that_asks_for_too_much(tmp_path, monkeypatch, what):
+    """The bounds are for all of a lock together; here they are smaller."""
+    from bridge.freshness import locked as checked
+
+    for number in range(30):
+        (tmp_path / f"{number}.py").write_text("one\n" * 100)
+    each = "names" if what == "steps" else "file"
+    lines = [f'  {each} {DIGEST} "{n}.py"' for n in range(30)]
+    if what != "bytes":
+        lines = [f'  names {DIGEST} "." "{n}*?*.py"' for n in range(30)]
+    (tmp_path / "answers.lock").write_text("\n".join([GOOD.rstrip(), *lines, ""]))
+    small = {"files": ("MAX_WALKED", 20), "bytes": ("MAX_BYTES", 5_000)}
+    monkeypatch.setattr(checked, *small.get(what, ("_MAX_STEPS", 1_000)))
+
+    with pytest.raises(InvalidRequest, match=BOUNDS[what]):
+        check_lock(tmp_path, tmp_path / "answers.lock")
+
+
+def test_a_lock_cannot_make_the_check_wait_or_read_elsewhere(tmp_path):
+    """What a branch may put at the paths that it names."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    (tmp_path / "etc").symlink_to("/etc")
+    (tmp_path / "loop").symlink_to("loop")
+    names = ["pipe", "zero", "etc/passwd", "loop", "loop/x", "zero/x", "src/a.py"]
+    lines = [f'  file {DIGEST} "{name}"' for name in names]
+    lines += [f'  {k} {DIGEST} "{n}"' for n in names for k in ("names", "tree", "link")]
+    file = tmp_path / "answers.lock"
+    file.write_text("\n".join([GOOD.rstrip(), *lines, ""]))
+
+    (found,) = check_lock(tmp_path, file)
+
+    differing = {(reason.what, reason.about) for reason in found.reasons}
+    assert {("changed", "pipe"), ("removed", "etc/passwd")} <= differing
+    assert ("names", "etc") not in differing
+
+
+def test_a_large_lock_is_read_in_one_go(tmp_path):
+    """As large as a lock may be: an error or an answer, and no time for a coffee."""
+    lines = [f'  absent "{number}.py"' for number in range(199_000)]
+    file = tmp_path / "answers.lock"
+    file.write_text(
+        "\n".join([HEAD, f"answer {DIGEST}", *GOOD.splitlines()[3:5], *lines])
+    )
+
+    (found,) = check_lock(tmp_path, file)
+    assert found.state == "fresh"
+    file.write_text(file.read_text() + "\n#" * 2_000)
+
+    with pytest.raises(InvalidRequest, match="more than 200,000 lines"):
+        check_lock(tmp_path, file)
