@@ -29,13 +29,19 @@ def looks_of(
         if look is None:
             continue
         if look.kind == "everything":
-            look = look._replace(path=folder)
+            is_inside = cwd in (None, folder) or str(cwd).startswith(f"{folder}/")
+            # After a `cd`, a command is about something else.
+            look = look._replace(path=folder) if is_inside else _outside(note["tool"])
         if facts is not None:
             # A pattern that is absolute has another root than what was looked at.
             is_root = look.kind == "file" or not _is_absolute(note["input"])
             seen = facts if is_root else None
             look = look._replace(facts=seen, was_there=bool(facts))
         yield look
+
+
+def _outside(tool: str) -> Look:
+    return Look("outside", f"{tool} outside of the project")
 
 
 def _is_absolute(tool_input: Mapping[str, Any]) -> bool:

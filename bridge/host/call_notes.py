@@ -96,6 +96,8 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
         tool_input = fields.get("tool_input")
         said = tool_input.get("command") if isinstance(tool_input, dict) else ""
         line["command"] = said[:MAX_COMMAND] if isinstance(said, str) else ""
+        if isinstance(cwd := fields.get("cwd"), str):
+            line["cwd"] = cwd
     if not write(notes, json.dumps(line) + "\n", os.O_APPEND):
         # A full disk takes no note of that, but lets a file go.
         _remove(f"{agents}{agent_id}.noted")

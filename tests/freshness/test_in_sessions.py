@@ -508,3 +508,53 @@ def no_file_larger_than(most: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_command_outside_of_the_project_is_never_relied_on(session, tmp_path):
+    """An agent may have changed its folder before."""
+    (tmp_path / "elsewhere").mkdir()
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    given = {"tool_input": {"command": "ls"}, "cwd": str(tmp_path / "elsewhere")}
+    session.use(agent, "Bash", **given)
+    session.stop(agent)
+
+    assert reasons(session) == [
+        (
+            "unknown: it rests on something that cannot be checked: Bash outside of "
+            "the project"
+        )
+    ]
+
+
+def test_a_search_after_a_change_of_folder_rests_on_that_folder(session):
+    write(session, "src/deep/b.py")
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    given = {"tool_input": {"pattern": "*.py"}, "cwd": str(session.project / "src")}
+    session.use(agent, "Glob", **given)
+    session.stop(agent)
+    assert reasons(session) == []
+
+    write(session, "src/new.py")
+
+    assert reasons(session) == ["added: src/new.py"]
+
+
+def test_what_a_command_in_the_background_writes_later_is_noticed(session):
+    """It has begun before the answer, and goes on behind it."""
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    given = {"command": "make", "run_in_background": True}
+    call = {"tool_name": "Bash", "tool_use_id": "toolu_b", "tool_input": given}
+    session.say("PreToolUse", agent_id=agent, **call)
+    told = {"backgroundTaskId": "b1"}
+    session.say("PostToolUse", agent_id=agent, **call, tool_response=told)
+    session.stop(agent)
+    time.sleep(TICK_S)
+    assert reasons(session) == []
+
+    write(session, "made.txt")
+
+    assert reasons(session) == ["added: made.txt"]
+    assert not is_reused(session)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +13,7 @@ from runworld import call, submit
 
 from bridge import NoHost, NotTrusted, RequestFailed
 from bridge.freshness.never_reused import NEVER
+from bridge.freshness.reads import Reads
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -249,3 +252,66 @@ def test_an_answer_that_was_pruned_is_asked_again_and_its_read_set_goes(world):
 def test_every_reason_has_a_name_of_its_own():
     names = [each.name for each in NEVER]
     assert len(set(names)) == len(names)
+
+
+def test_a_rule_that_may_add_to_what_an_agent_sees_counts(world):
+    """Also for an agent of our own loop."""
+    world.write("src/a.py")
+    world.answer(READS)
+    assert not world.is_asked_again(READS)
+
+    world.rules("PreToolUse: []\n")
+
+    (reason,) = world.reasons()
+    assert reason.startswith("added: ")
+    assert reason.endswith("/rules.yaml")
+    assert world.is_asked_again(READS)
+
+
+def test_a_read_set_of_another_project_does_not_count(world, tmp_path):
+    """Copied with its folder, from a state that has another key."""
+    world.write("src/a.py")
+    world.answer(READS)
+    (file,) = files_in(world, "reads")
+    kept = file.read_bytes()
+    state = world.bridge.store.place.state
+    other = tmp_path / "other"
+    shutil.copytree(state, other)
+    (state / "key").unlink()
+    (state / "key").write_bytes(b"k" * 32)
+
+    assert world.reasons() == []
+    assert world.is_asked_again(READS)
+    (file,) = files_in(world, "reads")
+    file.write_bytes(kept)
+    assert world.is_asked_again(READS)
+
+
+def test_a_read_set_that_is_a_link_or_a_pipe_is_not_followed(world, tmp_path):
+    world.write("src/a.py")
+    world.answer(READS)
+    (file,) = files_in(world, "reads")
+    moved = tmp_path / "moved.json"
+    file.rename(moved)
+    file.symlink_to(moved)
+    assert world.is_asked_again(READS)
+
+    file.unlink()
+    os.mkfifo(file)
+
+    assert world.is_asked_again(READS)
+
+
+def test_a_read_set_of_an_earlier_hostbridge_asks_again(world, monkeypatch):
+    """It does not say which model answered."""
+    write = Reads.to_data
+
+    def as_before(reads: Reads) -> dict[str, Any]:
+        return {k: v for k, v in write(reads).items() if k != "model"}
+
+    world.write("src/a.py")
+    monkeypatch.setattr(Reads, "to_data", as_before)
+    world.answer(READS)
+    monkeypatch.undo()
+
+    assert world.reasons() == ["model: which model gave it is not known"]

@@ -1,0 +1,136 @@
+"""Which model gave an answer, where the question names none, on routes of our own."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cachedworld import READS
+from ggufs import gguf
+
+from bridge.api.bridge import Bridge
+from bridge.config import Settings
+from bridge.protocol.request import Request
+from bridge.worker.model_keys import key_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bridge.routes import OwnRoute
+
+
+def asked(**fields: Any) -> Request:
+    made = {"request_id": "r", "agent_type": "general-purpose", "prompt": "Look."}
+    return Request(**made, created_at=1, **fields)
+
+
+def key(
+    settings: Settings, project: Path, route: OwnRoute = "endpoint", **fields: Any
+) -> str:
+    return key_now(route, asked(**fields), None, settings, project)
+
+
+OTHERS = {
+    "model": {"openai_model": "another"},
+    "server": {"openai_base_url": "http://127.0.0.1:9/v1/"},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_an_answer_of_another_served_model_is_not_reused(world, name):
+    world.write("src/a.py")
+    world.answer(READS)
+    assert not world.is_asked_again(READS)
+
+    settings = world.bridge.settings.with_(**OTHERS[name])
+    world.bridge = Bridge(settings, world.project)
+
+    assert world.reasons() == ["model: another would answer on route endpoint now"]
+    assert world.is_asked_again(READS)
+    assert not world.is_asked_again(READS)
+
+
+def test_a_server_that_does_not_say_which_model_it_has_is_a_doubt(world):
+    """None is set, and the only one that it had may be another by now."""
+    world.write("src/a.py")
+    world.answer(READS)
+    settings = world.bridge.settings.with_(
+        openai_model=None, openai_base_url="http://127.0.0.1:9/v1/"
+    )
+    world.bridge = Bridge(settings, world.project)
+
+    (reason,) = world.reasons()
+    assert reason.startswith("model: ")
+    assert world.is_asked_again(READS)
+
+
+def test_a_model_file_is_told_by_its_path_its_size_and_its_time(tmp_path):
+    file, other = tmp_path / "m.gguf", tmp_path / "n.gguf"
+    for each in (file, other):
+        each.write_bytes(gguf())
+    settings = Settings(home=tmp_path, claude_dir=tmp_path, local_model=file)
+    first = key(settings, tmp_path, "local")
+    assert key(settings, tmp_path, "local") == first
+    assert key(settings.with_(local_model=other), tmp_path, "local") != first
+    assert key(settings, tmp_path, "local", model=str(other)) != first
+
+    os.utime(file, ns=(0, 0))
+
+    assert key(settings, tmp_path, "local") != first
+
+
+def user_settings(home: Path) -> None:
+    (home / "settings.json").write_text(json.dumps({"model": "haiku"}))
+
+
+def project_settings(home: Path) -> None:
+    file = home.parent / "project/.claude/settings.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"env": {"ANTHROPIC_MODEL": "claude-x"}}))
+
+
+CHOICES: dict[str, Callable[[Path], None]] = {
+    "user": user_settings,
+    "project": project_settings,
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_what_chooses_the_model_of_a_client_is_its_key(tmp_path, name):
+    """As `/model` writes it down for sessions to come."""
+    home, project = tmp_path / "claude", tmp_path / "project"
+    home.mkdir()
+    project.mkdir()
+    settings = Settings(home=tmp_path, claude_dir=home)
+    first = key(settings, project, "claude")
+    (home / "settings.json").write_text(json.dumps({"theme": "dark"}))
+    assert key(settings, project, "claude") == first
+
+    CHOICES[name](home)
+
+    assert key(settings, project, "claude") != first
+
+
+def test_a_variable_chooses_the_model_of_a_client(tmp_path, monkeypatch):
+    settings = Settings(home=tmp_path, claude_dir=tmp_path)
+    monkeypatch.delenv("ANTHROPIC_MODEL", raising=False)
+    first = key(settings, tmp_path, "claude")
+
+    monkeypatch.setenv("ANTHROPIC_MODEL", "claude-x")
+
+    assert key(settings, tmp_path, "claude") != first
+
+
+@pytest.mark.parametrize("text", ["[", "[]", '{"env": []}', "[" * 10_000, "\ud800"])
+def test_settings_that_cannot_be_read_choose_nothing(tmp_path, text):
+    """They may come with a stranger's archive."""
+    settings = Settings(home=tmp_path, claude_dir=tmp_path)
+    first = key(settings, tmp_path, "claude")
+    file = tmp_path / ".claude/settings.json"
+    file.parent.mkdir()
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+
+    assert key(settings, tmp_path, "claude") == first
