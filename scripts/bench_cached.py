@@ -137,14 +137,13 @@ def answer(bridge: Bridge, name: str) -> str:
 def compare(found: dict[str, Series], files: int) -> list[Row]:
     """The rows of the table."""
     most = TIMES[-1]
+    asked, shown = f"ask {most} times", f"show {most} times"
+    cpu = found["ask some, cpu"], found["show some, cpu"]
     return [
         Row("ask --cached, no file", found["ask none"], found["show none"], GOAL),
         Row(f"  {files:,} files", found["ask some"], found["show some"], GOAL),
-        Row(
-            f"  {most * files:,} files",
-            found[f"ask {most} times"],
-            found[f"show {most} times"],
-        ),
+        Row("  the same, on processors", *cpu, GOAL),
+        Row(f"  {most * files:,} files", found[asked], found[shown]),
         Row(f"stale, {files:,} files", found["stale"], found["show some"]),
         Row(f"stale --lock, {files:,} files", found["lock"], found["show some"]),
         Row("floor: hostbridge show", found["show some"]),

@@ -5,7 +5,7 @@
         has read a file of; and what they import
     .claude/agents, agent-memory, commands, skills
         of the project, and of the user
-    projects/<project>/memory
+    projects/<project>/memory/MEMORY.md
         of the user: what the client has written down itself
 
 Which of it an agent gets depends on the agent. All of it counts: too much only asks
@@ -45,11 +45,11 @@ def of_client(
 
     `read` are the files that the agent itself has read, absolute.
     """
-    found = [f"{claude_dir}/CLAUDE.md"]
+    # Not its folder, which the client makes when a session begins.
+    memory = f"{claude_dir}/projects/{_OTHER.sub('-', project)}/memory/MEMORY.md"
+    found = [f"{claude_dir}/CLAUDE.md", memory]
     folders = [f"{claude_dir}/{name}" for name in _TREES]
     folders += [f"{project}/.claude/{name}" for name in _TREES]
-    memory = f"{claude_dir}/projects/{_OTHER.sub('-', project)}/memory"
-    folders.append(memory)
     for folder in _folders(project, read):
         found += [os.path.join(folder, name) for name in _MEMORY]
         folders.append(os.path.join(folder, ".claude", _RULES))

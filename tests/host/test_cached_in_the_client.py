@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 from hostworld import HostWorld, host_world
+from polling import wait_until
 
+from bridge.freshness import kept_reads
+from bridge.freshness.reads import path_in
 from bridge.shipped import agents_folder
 from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bridge.api.result import Result
     from bridge.testing.stage.replies import Answer
     from bridge.testing.stage.turns import ApiRequest
@@ -90,3 +96,83 @@ def test_the_model_is_asked_again_exactly_when_something_has_changed(tmp_path):
         "Search.",
         "Run it.",
     }
+
+
+def test_a_model_that_was_switched_in_the_session_is_asked_anew(tmp_path):
+    """By `/model`, which starts no turn: the answer of the other one does not count."""
+    models: list[str] = []
+
+    def agent(_prompt: str, request: ApiRequest) -> Answer:
+        models.append(request.body["model"])
+        return reply(GOOD)
+
+    with (
+        host_world(tmp_path, obedient_model(agent)) as world,
+        world.terminal() as terminal,
+    ):
+        asked = [world.bridge.ask("Look.", cached=True, timeout_s=90)]
+        world.wait_until_forgotten()
+        asked.append(world.bridge.ask("Look.", cached=True))
+        terminal.submit("/model haiku")
+        terminal.wait_for_text("Yes, switch to Haiku")
+        terminal.key("Enter")
+        terminal.wait_for_text("Set model to Haiku")
+        wait_until(lambda: "haiku" in world.live()[0].model, what="the model on record")
+        asked.append(world.bridge.ask("Look.", cached=True, timeout_s=90))
+
+    assert [result.cached for result in asked] == [False, True, False]
+    assert ["haiku" in model for model in models] == [False, True]
+
+
+def plant(world: HostWorld) -> dict[str, Path]:
+    """Put a word of its own into each file that the client may show to an agent."""
+    project, home = world.stage.project, world.stage.home
+    slug = re.sub(r"[^A-Za-z0-9]", "-", str(project))
+    files = {
+        "project": (project / "CLAUDE.md", "@docs/one.md\n"),
+        "imported": (project / "docs/one.md", "@two.md\n"),
+        "deeper": (project / "docs/two.md", ""),
+        "local": (project / "CLAUDE.local.md", ""),
+        "inner": (project / ".claude/CLAUDE.md", ""),
+        "rule": (project / ".claude/rules/x/r.md", ""),
+        "above": (project.parent / "CLAUDE.md", ""),
+        "beside": (project / "src/CLAUDE.md", "@near.md\n"),
+        "near": (project / "src/near.md", ""),
+        "skill": (project / ".claude/skills/s/SKILL.md", ""),
+        "user": (home / ".claude/CLAUDE.md", ""),
+        "users-rule": (home / ".claude/rules/u.md", ""),
+        "memory": (home / f".claude/projects/{slug}/memory/MEMORY.md", ""),
+    }
+    for name, (file, more) in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        head = f"---\nname: s\ndescription: planted-{name}-word\n---\n"
+        is_skill = name == "skill"
+        file.write_text(f"{head if is_skill else ''}planted-{name}-word\n{more}")
+    return {name: file for name, (file, _) in files.items()}
+
+
+def test_all_that_the_client_shows_an_agent_is_what_its_answer_rests_on(tmp_path):
+    """No call of the agent's reads it, and it may be what the answer is about."""
+
+    def agent(_prompt: str, request: ApiRequest) -> Answer:
+        path = str(tmp_path / "project/src/a.py")
+        if request.own_calls:
+            return reply(GOOD)
+        return reply(tool_use("Read", {"file_path": path}))
+
+    with host_world(tmp_path, obedient_model(agent)) as world:
+        files = plant(world)
+        (world.stage.project / "src/a.py").write_text("one\n")
+        time.sleep(0.1)
+        with world.stream():
+            assert not world.bridge.ask("Look.", cached=True, timeout_s=90).cached
+        with world.store.state() as state:
+            (reads,) = kept_reads.all_kept(state)
+        shown = {n for n in files if f"planted-{n}-word" in world.subagent_words()}
+
+    assert reads.doubt == ""
+    rests_on = set(reads.files) | {
+        path_in(tree.root, name) for tree in reads.trees for name in tree.entries
+    }
+    assert shown >= {"project", "imported", "deeper", "rule", "user", "beside"}
+    assert {name for name in shown if str(files[name]) not in rests_on} == set()
