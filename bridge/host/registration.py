@@ -49,7 +49,9 @@ def register(
             wakes=event.name in WATCHING or (before is not None and before.wakes),
             # The process knows what it knew when it started.
             carrier=before.carrier if before else carrier,
-            model=event.text("model") or (before.model if before else ""),
+            model=event.text("model")
+            # With stream-json the client tells only of a switch.
+            or (before.model if before else f"the first of session {session_id}"),
             limits=limits,
         )
         off = switch.switched_off(store).since

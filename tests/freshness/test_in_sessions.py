@@ -298,6 +298,26 @@ def test_an_answer_of_a_model_that_nobody_knows_is_not_reused(session):
     assert not is_reused(session)
 
 
+def test_a_session_that_does_not_say_its_model_has_one_of_its_own(session):
+    """As with stream-json: until the client tells of a switch."""
+    session.say("SessionEnd", reason="other")
+    session.session = "session-untold"
+    session.say("SessionStart", source="startup")
+    answered(session)
+    assert is_reused(session)
+
+    session.say("SessionEnd", reason="other")
+    session.session = "session-other"
+    session.say("SessionStart", source="startup")
+
+    assert reasons(session) == [
+        (
+            "model: the first of session session-untold gave it, and the session has "
+            "the first of session session-other"
+        )
+    ]
+
+
 def test_where_no_session_is_open_no_other_model_could_answer(session):
     request = answered(session)
     session.say("PostModelSwitch", from_model="claude-m-1", to_model="claude-m-2")
