@@ -135,7 +135,7 @@ def test_a_lock_is_written_and_checked(asked):
     fresh.prints(0, "1 fresh, 0 stale, 0 that nobody can tell\n")
     assert stale.code == 1
     assert stale.json["reasons"] == [{"what": "changed", "about": "a.py"}]
-    broken.fails(2, "answers.lock:1: expected 'hostbridge answers 1'")
+    broken.fails(2, "answers.lock:1: expected 'hostbridge answers 1', got 'what'")
 
 
 def test_watch_asks_again_after_a_change_until_an_interrupt(asked):
