@@ -44,6 +44,8 @@ def _both(key: str, one: Any, other: Any) -> Any:
         return {**one, **other, **shared}
     if key in ("items", "additionalProperties", "propertyNames"):
         return merged(one, other)
+    if key in ("anyOf", "oneOf"):
+        return [merged(mine, yours) for mine in one for yours in other]
     if key in _LARGER:
         return max(one, other)
     if key in _SMALLER:

@@ -11,34 +11,37 @@ Source: JSON Schema, draft 2020-12.
 from __future__ import annotations
 
 import json
-import math
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import Phase, find, settings
+from hypothesis import HealthCheck, Phase, currently_in_test_context, find, settings
 from hypothesis import strategies as st
+from hypothesis.errors import InvalidArgument, NoSuchExample, Unsatisfiable
 
 from bridge.api.result import schema_of
 from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.json_schema import problem_of
-from bridge.testing.formats import FORMATS
+from bridge.protocol.wording import shortened
 from bridge.testing.merged import merged
+from bridge.testing.references import find_part, is_recursive
+from bridge.testing.scalars import OWN_STRATEGY, matching, scalars
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
     Schema = Mapping[str, Any] | bool
 
-# What the encoder of records can write.
-_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
-# Below this, what refers to itself is kept as small as it may be.
+# Below this, lists and objects are kept small; what refers to itself, minimal.
 _DEEP = 4
 _TOO_DEEP = 24
 _TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
+# What joins schemas, or names the values.
+_DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
+_JOINING = {"$ref", "allOf", "anyOf", "oneOf", "if", "const", "enum", *_DEPENDENT}
 # The keywords that say something of one type only.
 _OF_TYPE = {
     "object": {"properties", "required", "additionalProperties", "patternProperties"},
@@ -46,8 +49,14 @@ _OF_TYPE = {
     "string": {"pattern", "minLength", "maxLength", "format"},
     "number": {"minimum", "maximum", "multipleOf"},
 }
-_TEXTS = st.text()
-_SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4)
+_SHOWN = 200
+_SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.text(max_size=4)
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
 _ANYTHING: SearchStrategy[Any] = st.recursive(
     _SCALARS,
     lambda inner: (
@@ -65,33 +74,64 @@ def values(form: object = None) -> SearchStrategy[Any]:
     dict, or None for an `AgentOutput`.
 
     Raises:
-        InvalidRequest: it is none of these, or refers to what is not in it.
+        InvalidRequest: it is none of these, it refers to what is not in it, or no value
+            was found that it allows: a test must not pass because nothing was drawn.
     """
     schema = ANSWER_SCHEMA if form is None else schema_of(form)
-    return _values(json.dumps(schema))
+    if not currently_in_test_context():
+        smallest(form)
+    return _valid(json.dumps(schema))
 
 
 def smallest(form: object = None) -> Any:
-    """The smallest of these values."""
-    schema = ANSWER_SCHEMA if form is None else schema_of(form)
-    return json.loads(_smallest(json.dumps(schema)))
+    """The smallest of these values; raises as `values`. Not within a test's draws."""
+    text = json.dumps(ANSWER_SCHEMA if form is None else schema_of(form))
+    if (found := _smallest(text)) is not None:
+        return json.loads(found)
+    raise InvalidRequest(
+        "no answer was found that the schema allows: "
+        f"{shortened(text, _SHOWN)}; {OWN_STRATEGY}"
+    )
 
 
 @lru_cache(maxsize=256)
-def _smallest(text: str) -> str:
-    # Not the phase that explains: it draws a hundred larger ones.
+def _smallest(text: str) -> str | None:
+    valid = _valid(text)
+    begun: list[None] = []
+    # How many cases there were when a value was valid.
+    needed: list[int] = []
+    try:
+        found = _find(_counted(valid, begun), lambda: needed.append(len(begun)))
+        if needed[0] > 1:
+            # The first case is the smallest, and was not valid.
+            found = _find(valid, lambda: None, Phase.shrink)
+    except (Unsatisfiable, NoSuchExample, InvalidArgument):
+        return None
+    return json.dumps(found)
+
+
+def _find(
+    strategy: SearchStrategy[Any], then: Callable[[], object], *more: Phase
+) -> Any:
     quick = settings(
         max_examples=50,
         database=None,
         deadline=None,
         derandomize=True,
-        phases=[Phase.generate, Phase.shrink],
+        phases=[Phase.generate, *more],
+        suppress_health_check=list(HealthCheck),
     )
-    return json.dumps(find(_values(text), lambda _: True, settings=quick))
+    return find(strategy, lambda _: (then(), True)[1], settings=quick)
+
+
+@st.composite
+def _counted(draw: DrawFn, strategy: SearchStrategy[Any], begun: list[None]) -> Any:
+    begun.append(None)
+    return draw(strategy)
 
 
 @lru_cache(maxsize=256)
-def _values(text: str) -> SearchStrategy[Any]:
+def _valid(text: str) -> SearchStrategy[Any]:
     schema = json.loads(text)
     found = _Drawing(schema).of(schema, 0)
     return found.filter(lambda value: problem_of(schema, value) is None)
@@ -102,14 +142,21 @@ class _Drawing:
 
     def __init__(self, root: Schema) -> None:
         self._root = root
+        self._is_recursive = is_recursive(root)
+        self._made: dict[tuple[str, int], SearchStrategy[Any]] = {}
 
     def of(self, schema: Schema, depth: int) -> SearchStrategy[Any]:
         """The values of one part of the schema, so many parts below the whole."""
-        return _drawn(self, schema, depth)
+        # Hypothesis takes longer to make a strategy than to draw from it.
+        key = json.dumps(schema), depth
+        if key not in self._made:
+            plain = _plain(schema)
+            self._made[key] = _drawn(self, schema, depth) if plain is None else plain
+        return self._made[key]
 
     def draw(self, draw: DrawFn, schema: Schema, depth: int) -> Any:
         """Draw one value."""
-        if depth > _TOO_DEEP:
+        if depth > _TOO_DEEP and self._is_recursive:
             return draw(st.nothing())
         flat = self._flat(draw, schema, depth)
         if flat is True or flat == {}:
@@ -119,13 +166,13 @@ class _Drawing:
         if "const" in flat:
             return flat["const"]
         if "enum" in flat:
-            return draw(st.sampled_from(flat["enum"]))
-        kind = draw(st.sampled_from(_types(flat)))
+            return draw(_one_of_these(flat["enum"]))
+        kind = draw(_one_of_these(_types(flat)))
         if kind == "object":
             return self._object(draw, flat, depth)
         if kind == "array":
             return self._array(draw, flat, depth)
-        return draw(_scalar(kind, flat))
+        return draw(scalars(kind, flat))
 
     def _flat(self, draw: DrawFn, schema: Schema, depth: int) -> Any:
         """The schema without what only joins others: one branch of each choice."""
@@ -134,7 +181,7 @@ class _Drawing:
                 return schema
             rest = dict(schema)
             if "$ref" in rest:
-                schema = merged(rest, self._found(rest.pop("$ref")), without="$ref")
+                schema = merged(rest, self._part(rest.pop("$ref")), without="$ref")
             elif "allOf" in rest:
                 for each in rest.pop("allOf"):
                     rest = merged(rest, each)
@@ -146,6 +193,8 @@ class _Drawing:
                 parts = [rest.pop(n, True) for n in ("if", "then", "else")]
                 yes, no = merged(merged(rest, parts[0]), parts[1]), parts[2]
                 schema = yes if draw(st.booleans()) else merged(rest, no)
+            elif where := next((n for n in _DEPENDENT if n in rest), None):
+                schema = _with_dependent(draw, rest, rest.pop(where))
             else:
                 return rest
         return draw(st.nothing())
@@ -158,40 +207,33 @@ class _Drawing:
             others = []
         return draw(st.sampled_from(plain + others))
 
-    def _found(self, ref: str) -> Schema:
+    def _part(self, ref: str) -> Schema:
         """What a `$ref` names within the schema."""
-        found: Any = self._root
-        pointer = ref.removeprefix("#")
         try:
-            if not ref.startswith("#") or (pointer and pointer[0] != "/"):
-                raise KeyError(ref)
-            for part in pointer.split("/")[1:]:
-                key = part.replace("~1", "/").replace("~0", "~")
-                found = found[int(key) if isinstance(found, list) else key]
-        except (LookupError, ValueError, TypeError):
+            return find_part(self._root, ref)  # type: ignore[no-any-return]
+        except LookupError:
             raise InvalidRequest(
                 f"$ref {ref!r}: there is no such part in the schema, and nothing else "
-                "is looked for; draw the answers from a strategy of your own: "
-                "`strategy.map(answer)`"
+                f"is looked for; {OWN_STRATEGY}"
             ) from None
-        return found  # type: ignore[no-any-return]
 
     def _object(self, draw: DrawFn, schema: dict[str, Any], depth: int) -> Any:
         known: dict[str, Schema] = schema.get("properties", {})
         required = dict.fromkeys(schema.get("required", ()))
-        is_deep = depth >= _DEEP
         chosen = {
             name
-            for name in known
-            if name in required or (not is_deep and draw(st.booleans()))
+            for name, each in known.items()
+            if name in required or (each is not False and self._more(draw, depth))
         }
         value = {
             name: draw(self.of(self._of_key(schema, name), depth + 1))
-            for name in [*required, *known]
+            # Each once: a part drawn twice is one drawn 2ⁿ times, n levels below.
+            for name in required | dict.fromkeys(known)
             if name in required or name in chosen
         }
         least = schema.get("minProperties", 0) - len(value)
         others = self._other_keys(schema)
+        is_deep = depth >= _DEEP
         if others is not None and (least > 0 or (not is_deep and _seldom(draw))):
             most = schema.get("maxProperties", len(value) + max(least, 2)) - len(value)
             names = others.filter(lambda name: name not in known)
@@ -202,6 +244,12 @@ class _Drawing:
                 value[name] = draw(self.of(self._of_key(schema, name), depth + 1))
         return value
 
+    def _more(self, draw: DrawFn, depth: int) -> bool:
+        """Whether there is what may be missing: seldom in the depth, or never."""
+        if depth < _DEEP:
+            return draw(st.booleans())
+        return not self._is_recursive and _seldom(draw)
+
     def _other_keys(self, schema: dict[str, Any]) -> SearchStrategy[str] | None:
         """Keys beside those that have a name; None if there can be none."""
         patterns = list(schema.get("patternProperties", ()))
@@ -211,7 +259,7 @@ class _Drawing:
         if "propertyNames" in schema:
             return self.of(merged(schema["propertyNames"], {"type": "string"}), _DEEP)
         usual = [st.text(max_size=4)] if is_open else []
-        return st.one_of(*map(_matching, patterns), *usual)
+        return st.one_of(*map(matching, patterns), *usual)
 
     def _of_key(self, schema: dict[str, Any], name: str) -> Schema:
         """What the value of a key must be."""
@@ -232,10 +280,16 @@ class _Drawing:
 
     def _array(self, draw: DrawFn, schema: dict[str, Any], depth: int) -> Any:
         first: list[Schema] = schema.get("prefixItems", [])
-        items: Schema = schema.get("items", True)
+        items: Any = schema.get("items", True)
+        if isinstance(items, list):
+            # As before draft 2020-12.
+            first, items = items, schema.get("additionalItems", True)
         least, most = schema.get("minItems", 0), schema.get("maxItems")
+        if most is not None and most < least:
+            return draw(st.nothing())
         if depth >= _DEEP:
-            most = least
+            top = least if self._is_recursive else least + 1
+            most = top if most is None else min(most, top)
         count = len(first)
         if least < count:
             # What comes first need not be there.
@@ -243,9 +297,9 @@ class _Drawing:
                 st.integers(least, count if most is None else min(count, most))
             )
         whole = [draw(self.of(each, depth + 1)) for each in first[:count]]
-        if "contains" in schema and schema.get("minContains", 1) > 0:
-            one = merged(items, schema["contains"])
-            whole += [draw(self.of(one, depth + 1))]
+        if "contains" in schema:
+            one = self.of(merged(items, schema["contains"]), depth + 1)
+            whole += [draw(one) for _ in range(schema.get("minContains", 1))]
         if items is False or count < len(first):
             return whole
         return whole + draw(
@@ -268,6 +322,35 @@ def _seldom(draw: DrawFn) -> bool:
     return draw(st.sampled_from((False, False, False, True)))
 
 
+def _one_of_these(choices: list[Any]) -> SearchStrategy[Any]:
+    return st.sampled_from(choices) if choices else st.nothing()
+
+
+def _plain(schema: Schema) -> SearchStrategy[Any] | None:
+    """The values of a part that says nothing but its one simple type."""
+    if isinstance(schema, bool) or schema.keys() & _JOINING:
+        return None
+    kind = schema.get("type")
+    if not isinstance(kind, str) or kind in ("object", "array"):
+        return None
+    return scalars(kind, schema)
+
+
+def _with_dependent(
+    draw: DrawFn, schema: dict[str, Any], dependent: dict[str, Any]
+) -> Schema:
+    """The schema with some of these keys, and what follows from each."""
+    chosen = [name for name in dependent if draw(st.booleans())]
+    whole = merged(schema, {"required": chosen})
+    # One may follow from the other.
+    for _ in dependent:
+        for name, then in dependent.items():
+            if isinstance(whole, dict) and name in whole["required"]:
+                follows = {"required": then} if isinstance(then, list) else then
+                whole = merged(whole, follows)
+    return whole  # type: ignore[no-any-return]
+
+
 def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
@@ -279,72 +362,3 @@ def _types(schema: Mapping[str, Any]) -> list[str]:
         return [named] if isinstance(named, str) else list(named)
     meant = [kind for kind, words in _OF_TYPE.items() if words & schema.keys()]
     return [*meant, *(kind for kind in _TYPES if kind not in meant)]
-
-
-def _scalar(kind: str, schema: Mapping[str, Any]) -> SearchStrategy[Any]:
-    if kind == "string":
-        return _strings(schema)
-    if kind == "integer":
-        return _integers(schema)
-    if kind == "number":
-        return _numbers(schema)
-    return st.booleans() if kind == "boolean" else st.none()
-
-
-def _strings(schema: Mapping[str, Any]) -> SearchStrategy[str]:
-    least, most = schema.get("minLength", 0), schema.get("maxLength")
-    if "pattern" in schema:
-        return _matching(schema["pattern"]).filter(
-            lambda text: least <= len(text) and (most is None or len(text) <= most)
-        )
-    if schema.get("format") in FORMATS:
-        return FORMATS[schema["format"]]
-    return st.text(min_size=least, max_size=most)
-
-
-def _matching(pattern: str) -> SearchStrategy[str]:
-    r"""Texts in which a pattern is found, as ECMA 262 reads it.
-
-    There `\d` and `\w` are ASCII, and `$` is not before a last line feed.
-    """
-    if re.search(r"(?<!\\)(?:\\\\)*\$$", pattern):
-        pattern = pattern[:-1] + r"\Z"
-    return st.from_regex(re.compile(pattern, re.ASCII))
-
-
-def _integers(schema: Mapping[str, Any]) -> SearchStrategy[int]:
-    step = schema.get("multipleOf", 1)
-    return _steps(schema, int(step) if step == int(step) else 1)
-
-
-def _steps(schema: Mapping[str, Any], step: float) -> SearchStrategy[Any]:
-    """Multiples of a number, within the bounds."""
-    least, most = _SMALLEST, _LARGEST
-    if "minimum" in schema:
-        least = max(least, math.ceil(schema["minimum"] / step))
-    if "exclusiveMinimum" in schema:
-        least = max(least, math.floor(schema["exclusiveMinimum"] / step) + 1)
-    if "maximum" in schema:
-        most = min(most, math.floor(schema["maximum"] / step))
-    if "exclusiveMaximum" in schema:
-        most = min(most, math.ceil(schema["exclusiveMaximum"] / step) - 1)
-    if abs(step) > 1:
-        least, most = max(least, int(_SMALLEST / step)), min(most, int(_LARGEST / step))
-    if least > most:
-        return st.nothing()
-    return st.integers(least, most).map(lambda number: number * step)
-
-
-def _numbers(schema: Mapping[str, Any]) -> SearchStrategy[float]:
-    if "multipleOf" in schema:
-        return _steps(schema, schema["multipleOf"])
-    least = schema.get("minimum", schema.get("exclusiveMinimum"))
-    most = schema.get("maximum", schema.get("exclusiveMaximum"))
-    return st.floats(
-        least,
-        most,
-        exclude_min="exclusiveMinimum" in schema and "minimum" not in schema,
-        exclude_max="exclusiveMaximum" in schema and "maximum" not in schema,
-        allow_nan=False,
-        allow_infinity=False,
-    )

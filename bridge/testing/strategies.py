@@ -109,6 +109,8 @@ class Drawn(Noted):
         return "drawn"
 
     def _drawn(self, request: Request) -> Outcome:
+        # Where nothing can be drawn, a test must not pass by its failures alone.
+        smallest(request.answer_schema)
         # The example belongs to the thread that runs the program, which waits just now.
         with control._current_build_context.with_value(self._context):  # noqa: SLF001
             # After the first failure a program may ask no more: most go on.

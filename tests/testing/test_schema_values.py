@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from enum import Enum
 from typing import Annotated, Literal, Union
 
@@ -14,6 +15,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 from bridge.api.result import schema_of
 from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import ANSWER_SCHEMA
+from bridge.protocol.json_schema import problem_of
 from bridge.testing import schema_values, values
 
 
@@ -196,5 +198,133 @@ def test_error_a_schema_refers_to_another():
     assert str(caught.value) == (
         "$ref 'https://example.org/a.json': there is no such part in the schema, and "
         "nothing else is looked for; draw the answers from a strategy of your own: "
+        "`strategy.map(answer)`"
+    )
+
+
+def nested(levels):
+    form = {"type": "integer"}
+    for _ in range(levels):
+        form = {"type": "object", "required": ["a"], "properties": {"a": form}}
+    return form
+
+
+DEEP = {"type": "array"}
+for key in "dcb":
+    DEEP = {"type": "object", "required": [key], "properties": {key: DEEP}}
+
+
+# What broke the drawing itself, or was never drawn.
+DRAWN = {
+    "draft 7 tuple": (
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "type": "array",
+            "items": [{"type": "integer"}, {"type": "string"}],
+            "additionalItems": False,
+            "minItems": 2,
+        },
+        [0, ""],
+    ),
+    "draft 7 dependencies": (
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "type": "object",
+            "dependencies": {"a": ["b"]},
+            "required": ["a"],
+        },
+        {"a": None, "b": None},
+    ),
+    "dependent schemas": (
+        {
+            "type": "object",
+            "required": ["a"],
+            "dependentSchemas": {"a": {"required": ["b"]}},
+        },
+        {"a": None, "b": None},
+    ),
+    "two choices": (
+        {
+            "type": "object",
+            "allOf": [
+                {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+                {"anyOf": [{"required": ["c"]}, {"required": ["d"]}]},
+            ],
+        },
+        {"a": None, "c": None},
+    ),
+    "named group": ({"type": "string", "pattern": r"^(?<year>\d{4})$"}, "0000"),
+    "anchor": ({"$ref": "#n", "$defs": {"a": {"$anchor": "n", "const": 3}}}, 3),
+    "escaped": ({"$ref": "#/$defs/a%20b", "$defs": {"a b": {"const": 3}}}, 3),
+    "far bounds": ({"type": "number", "minimum": -(10**400), "maximum": 0}, 0),
+    "two lower bounds": (
+        {"type": "number", "minimum": 0, "exclusiveMinimum": 3, "maximum": 4},
+        4,
+    ),
+    "long": ({"type": "array", "items": {"type": "integer"}, "minItems": 90}, [0] * 90),
+    "deep": (nested(30), json.loads('{"a":' * 30 + "0" + "}" * 30)),
+}
+
+
+@pytest.mark.parametrize(("form", "smallest"), DRAWN.values(), ids=DRAWN)
+def test_what_is_seldom_asked_is_drawn_too(form, smallest):
+    assert schema_values.smallest(form) == smallest
+    assert problem_of(form, smallest) is None
+
+
+# Edges that a program may not think of, each of them valid.
+EDGES = {
+    "number without a point": ({"type": "number"}, lambda v: type(v) is int),
+    "integer with a point": ({"type": "integer"}, lambda v: type(v) is float),
+    "far below": ({"type": "integer"}, lambda v: v < -(2**62)),
+    "at its bound": ({"type": "integer", "maximum": 99}, lambda v: v == 99),
+    "null": (dt.date | None, lambda v: v is None),
+    "float of any kind": (
+        {"type": "object"},
+        lambda v: any(isinstance(each, float) for each in v.values()),
+    ),
+    "a list that is not empty, in the depth": (
+        {"type": "object", "required": ["a"], "properties": {"a": DEEP}},
+        lambda v: v["a"]["b"]["c"]["d"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("form", "is_there"), EDGES.values(), ids=EDGES)
+def test_an_edge_is_drawn(form, is_there):
+    often = settings(FIND, max_examples=2_000, phases=[Phase.generate])
+
+    assert is_there(find(values(form), is_there, settings=often))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param({"type": "integer", "minimum": 5, "maximum": 4}, id="bounds"),
+        pytest.param({"allOf": [{"type": "null"}, {"type": "string"}]}, id="types"),
+        pytest.param({"enum": []}, id="no value"),
+        pytest.param({"type": "string", "minLength": 3, "maxLength": 2}, id="lengths"),
+        pytest.param({"type": "integer", "minimum": 10**30}, id="too large to write"),
+        pytest.param({"type": "string", "minLength": 10**6}, id="too long to draw"),
+    ],
+)
+def test_error_nothing_is_allowed(form):
+    """Else a test would pass that has never seen an answer."""
+    with pytest.raises(InvalidRequest) as caught:
+        values(form)
+
+    assert str(caught.value) == (
+        f"no answer was found that the schema allows: {json.dumps(form)}; draw the "
+        "answers from a strategy of your own: `strategy.map(answer)`"
+    )
+
+
+def test_error_a_pattern_that_python_does_not_know():
+    with pytest.raises(InvalidRequest) as caught:
+        values({"type": "string", "pattern": r"^\p{L}+$"})
+
+    assert str(caught.value) == (
+        r"pattern '^\\p{L}+$': no text can be drawn from what Python cannot read (bad "
+        r"escape \p at position 1); draw the answers from a strategy of your own: "
         "`strategy.map(answer)`"
     )
