@@ -4,6 +4,9 @@ One request at a time: claimed in the name of the stand-in for a session, its ou
 asked of the script, its end published. Of several that wait at once the order does not
 depend on which thread of the program was quicker, as far as that can be seen.
 
+A question to which nobody replies within `reply_s` seconds, really passed, ends its
+request as at its deadline: nothing else tells that a program leaves it to others.
+
 What the script raises ends whatever waits or comes later, as `cancelled`: the program
 must not wait for an answer that nobody gives.
 """
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -43,6 +47,7 @@ class Answerer:
         store: where the requests come.
         host: in whose name they are claimed; None if no session is open.
         outcome_of: the script.
+        reply_s: how long a question waits for its reply, in seconds.
     """
 
     def __init__(
@@ -50,11 +55,16 @@ class Answerer:
         store: Store,
         host: StandIn | None,
         outcome_of: Callable[[Request], Outcome],
+        *,
+        reply_s: float,
     ) -> None:
         """Begin to answer."""
         self._store = store
         self._host = host
         self._outcome_of = outcome_of
+        self._reply_s = reply_s
+        # The requests that wait for a reply: to which question, and until when.
+        self._asked: dict[RequestId, tuple[int, float]] = {}
         self._over = threading.Event()
         self.raised: BaseException | None = None
         self._thread = threading.Thread(
@@ -74,6 +84,7 @@ class Answerer:
             try:
                 for request in self._waiting():
                     self._answer(request)
+                self._end_what_nobody_replies_to()
             except StateVanished:
                 # The program has removed it; so it will see.
                 continue
@@ -153,8 +164,22 @@ class Answerer:
             return False
         with self._store.state() as state:
             ask(state, _id(live), lambda claim: claim.host == host.host, asked)
+        until_s = time.monotonic() + self._reply_s
+        self._asked[_id(live)] = len(live.exchanges) + 1, until_s
         self._store.give_back(_id(live), host.host)
         return True
+
+    def _end_what_nobody_replies_to(self) -> None:
+        now_s = time.monotonic()
+        for request_id, (number, until_s) in [*self._asked.items()]:
+            if now_s < until_s:
+                continue
+            del self._asked[request_id]
+            live = self._store.find_unfinished(request_id)
+            asks = live.asks if live else None
+            if live is not None and asks is not None and asks.number == number:
+                late = expired(live, live.deadline_ms, Stage.ASKING)
+                self._store.publish(late, source="test")
 
     def _end(self, request: Request, why: str) -> None:
         live = self._store.find_unfinished(_id(request))

@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from bridge.api import upkeep
 from bridge.config import (
     SIGNS_OF_A_CLIENT,
     VARIABLES,
@@ -25,6 +26,7 @@ from bridge.config import (
     change_environment,
 )
 from bridge.protocol.wording import shortened
+from bridge.store import wait
 from bridge.store.location import locate
 from bridge.store.store import Store
 from bridge.testing.answerer import Answerer
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
 # Memory, where that is a folder: a thousand examples wait for no disk.
 _QUICK = Path("/dev/shm")  # noqa: S108 - mkdtemp makes the folder in it
 _SHOWN = 60
+# In real time: a function of the program replies at once, and a command soon.
+REPLY_S = 3.0
+# How often a waiter sees whether its agent asks; otherwise that is every two seconds.
+_LOOK_S = 0.02
 
 Answers = Callable[["Request"], Outcome]
 Script = Outcome | Sequence[Outcome] | Mapping[str, "Script"] | Answers
@@ -53,11 +59,15 @@ class Answering:
     Args:
         script: who answers what; see `answering`.
         is_open: whether a session is open: with none, nothing can be asked.
+        reply_s: how long an agent's question waits for its reply; see `answering`.
     """
 
-    def __init__(self, script: Answers, *, is_open: bool = True) -> None:
+    def __init__(
+        self, script: Answers, *, is_open: bool = True, reply_s: float = REPLY_S
+    ) -> None:
         self._script = script
         self._is_open = is_open
+        self._reply_s = reply_s
         self._open = ExitStack()
         self._answerer: Answerer | None = None
         self.requests: list[Request] = []
@@ -74,12 +84,15 @@ class Answering:
             _share(Path(root))
             before = change_environment(_environment(Path(root)))
             made.callback(change_environment, before)
+            made.enter_context(_looking_often())
             settings = Settings.from_environment()
             place = locate(settings, Path())
             store = Store(place)
             admit(settings, place.project)
             host = made.enter_context(_hosting(store)) if self._is_open else None
-            self._answerer = Answerer(store, host, self._outcome_of)
+            self._answerer = Answerer(
+                store, host, self._outcome_of, reply_s=self._reply_s
+            )
             made.callback(self._answerer.stop)
             self._open = made.pop_all()
         return self
@@ -102,19 +115,22 @@ class Answering:
         return [f"{question(asked)}: {outcome!r}" for asked, outcome in pairs]
 
 
-def answering(script: Script) -> Answering:
+def answering(script: Script, *, reply_s: float = REPLY_S) -> Answering:
     """Answer what a program asks within the block.
 
     `script` is an outcome, which then answers every request; a list of outcomes, one
     for each request in turn; either of them by the name of the agent that is asked; or
     a function from the request to its outcome, such as a `replay`.
 
+    A question of an agent that nobody has replied to after `reply_s` seconds, which are
+    waited for, ends its request as at its deadline.
+
     Raises:
         Unscripted: at the end of the block, if a request had no outcome.
     """
     if isinstance(script, Outcome) and script.code == "no_host":
         return Answering(_script(script), is_open=False)
-    return Answering(_script(script))
+    return Answering(_script(script), reply_s=reply_s)
 
 
 def question(request: Request) -> str:
@@ -151,6 +167,17 @@ def _by_agent(scripts: Mapping[str, Answers]) -> Answers:
         return scripts[request.agent_type](request)
 
     return answers
+
+
+@contextmanager
+def _looking_often() -> Iterator[None]:
+    """Have the waiters of this process look after their requests at once."""
+    before = wait.TEND_S, upkeep.TEND_S
+    wait.TEND_S = upkeep.TEND_S = _LOOK_S
+    try:
+        yield
+    finally:
+        wait.TEND_S, upkeep.TEND_S = before
 
 
 @contextmanager

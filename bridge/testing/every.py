@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from hypothesis import example, given, settings
 
 from bridge.protocol.failure_codes import ANSWERED
+from bridge.testing.block import REPLY_S
 from bridge.testing.outcome import CODES
 from bridge.testing.strategies import FirstFails, scripts
 
@@ -32,6 +33,7 @@ def every_answer(
     *,
     codes: Collection[FailureCode] = ...,
     faults: bool = ...,
+    reply_s: float = ...,
     **how: Any,
 ) -> Callable[[Test], Test]: ...
 
@@ -41,6 +43,7 @@ def every_answer(
     *,
     codes: Collection[FailureCode] = CODES,
     faults: bool = True,
+    reply_s: float = REPLY_S,
     **how: Any,
 ) -> Test | Callable[[Test], Test]:
     """Run a test again and again, each time with other answers to what it asks.
@@ -48,11 +51,12 @@ def every_answer(
     It is `given(scripts())`, with the test in the block, after one example for each of
     `codes`, with which the first request fails. A parameter `answers` of the test is
     that block: `answers.requests` is what was asked. `codes` and `faults` are those of
-    `outcomes`; `how` are Hypothesis's settings, such as `max_examples`.
+    `outcomes`, and `reply_s` is that of `answering`; `how` are Hypothesis's settings,
+    such as `max_examples`.
     """
 
     def decorated(test: Test) -> Test:
-        strategy = scripts(codes=codes, faults=faults)
+        strategy = scripts(codes=codes, faults=faults, reply_s=reply_s)
         # How long an example takes says more of the disk than of the program.
         asked = settings(**{"deadline": None, **how})
         run = given(**{_NAME: strategy})(_in_block(test))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from bridge.protocol.failure_codes import ANSWERED, MEANINGS, FailureCode, explain
 from bridge.protocol.judge import judge
-from bridge.protocol.question import KEY
+from bridge.protocol.question import KEY, is_question
 from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.status import Stage
 from bridge.store.lifecycle import expired
@@ -76,6 +76,9 @@ class Outcome:
             return "says", [repr(self.words)]
         if self.words != _dumped(value):
             return "says", [repr(self.words)]
+        asked = value.get(KEY) if is_question(value) else None
+        if isinstance(asked, dict) and [*asked] == ["words", "form"]:
+            return "asks", [repr(asked["words"]), repr(asked["form"])]
         return "answer", [repr(value)]
 
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import control
+from hypothesis import __version__, control, note
 from hypothesis import strategies as st
 
 from bridge.protocol.failure_codes import ANSWERED
-from bridge.testing.block import Answering
-from bridge.testing.outcome import CODES, Outcome, answer, failure
+from bridge.testing.block import REPLY_S, Answering
+from bridge.testing.outcome import CODES, Outcome, answer, asks, failure
 from bridge.testing.schema_values import smallest, values
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
+    from contextlib import AbstractContextManager
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -28,6 +29,19 @@ if TYPE_CHECKING:
 
 # A moment, most of the usual deadline, and more than that of nearly any request.
 _TIMES_S = (1.0, 90.0, 900.0, 86_400.0)
+# Of what an agent may ask: a text, yes or no, a choice, a number, several things.
+_FORMS: tuple[dict[str, Any], ...] = (
+    {"type": "string"},
+    {"type": "boolean"},
+    {"enum": ["this", "that"]},
+    {"type": "integer", "minimum": 1},
+    {
+        "type": "object",
+        "required": ["name", "why"],
+        "properties": {"name": {"type": "string"}, "why": {"type": "string"}},
+    },
+)
+_WORDS = st.text(min_size=1, max_size=80).filter(str.strip)
 
 
 def outcomes(
@@ -89,7 +103,7 @@ class Noted(Answering):
     def __exit__(self, *raised: object) -> None:
         """End, and note what was asked."""
         for line in self.told():
-            control.note(line)
+            note(line)
         super().__exit__(*raised)
 
 
@@ -97,13 +111,18 @@ class Drawn(Noted):
     """A block whose outcomes are drawn as they are needed; see `scripts`."""
 
     def __init__(
-        self, draw: DrawFn, codes: Collection[FailureCode], *, faults: bool
+        self,
+        draw: DrawFn,
+        codes: Collection[FailureCode],
+        *,
+        faults: bool,
+        reply_s: float,
     ) -> None:
-        super().__init__(self._drawn)
+        super().__init__(self._drawn, reply_s=reply_s)
         self._draw = draw
         self._codes = [code for code in codes if code != "no_host"]
         self._faults = faults
-        self._context = control.current_build_context()
+        self._lent = _lend_example()
 
     def __repr__(self) -> str:
         return "drawn"
@@ -112,12 +131,33 @@ class Drawn(Noted):
         # Where nothing can be drawn, a test must not pass by its failures alone.
         smallest(request.answer_schema)
         # The example belongs to the thread that runs the program, which waits just now.
-        with control._current_build_context.with_value(self._context):  # noqa: SLF001
+        with self._lent():
+            if request.may_still_ask and _seldom(self._draw):
+                return self._draw(st.builds(asks, _WORDS, st.sampled_from(_FORMS)))
             # After the first failure a program may ask no more: most go on.
             is_first = not self.requests
             codes = self._codes if is_first or _seldom(self._draw) else ()
             form = request.answer_schema
             return self._draw(outcomes(form, codes=codes, faults=self._faults))
+
+
+def _lend_example() -> Callable[[], AbstractContextManager[None]]:
+    """Make what has another thread draw for the example of this one.
+
+    Hypothesis has no public way to it: an example belongs to its thread.
+
+    Raises:
+        RuntimeError: this version of Hypothesis has not the private one, either.
+    """
+    variable: Any = getattr(control, "_current_build_context", None)
+    if not hasattr(variable, "with_value") or variable.value is None:
+        raise RuntimeError(
+            f"hypothesis {__version__} keeps its examples in another way than "
+            'bridge.testing knows; install the version that "hostbridge[testing]" '
+            "names, or test with `@given(outcomes(...))` and `answering`"
+        )
+    context = variable.value
+    return lambda: variable.with_value(context)
 
 
 class FirstFails(Noted):
@@ -142,10 +182,12 @@ def scripts(
     *,
     codes: Collection[FailureCode] = CODES,
     faults: bool = True,
+    reply_s: float = REPLY_S,
 ) -> Drawn:
     """Blocks as `answering` makes them, in which every request gets any outcome.
 
-    Of each request the form decides which answers there are. A session is open in each
-    of them: without one, nothing can be asked (`failure("no_host")`).
+    Of each request the form decides which answers there are. An agent that may ask back
+    does so now and then; `reply_s` is that of `answering`. A session is open in each of
+    them: without one, nothing can be asked (`failure("no_host")`).
     """
-    return Drawn(draw, codes, faults=faults)
+    return Drawn(draw, codes, faults=faults, reply_s=reply_s)

@@ -71,3 +71,25 @@ def test_it_always_says_something(outcome):
     with answering(outcome):
         summary()
 """
+
+# Nobody thought of a question that is no choice.
+QUESTION = """
+from bridge import Bridge, BridgeError
+from bridge.testing import every_answer
+
+
+def first_of(question):
+    return question.form["enum"][0]
+
+
+def printed():
+    try:
+        return Bridge.open().ask("Print the prices.", on_question=first_of).success
+    except BridgeError:
+        return False
+
+
+@every_answer(max_examples=60, faults=False)
+def test_it_prints_or_not():
+    printed()
+"""

@@ -303,9 +303,12 @@ def test_an_outcome_prints_the_call_that_makes_it():
         says('{"a":1}'),
         failure("quota"),
         failure("agent_error", message="529", words="?"),
+        asks("Which?", {"enum": [1, 2]}),
+        answer({"hostbridge_question": "?"}),
     ]
 
     assert [eval(repr(each)) for each in made] == made  # noqa: S307
+    assert repr(made[-2]) == "asks('Which?', {'enum': [1, 2]})"
 
 
 def test_error_no_such_code():
@@ -345,3 +348,20 @@ def test_an_agent_asks_back_and_goes_on_with_the_reply():
         ("Which currency?", "euros")
     ]
     assert caught.value.code == "schema_mismatch"
+
+
+def test_a_question_that_nobody_replies_to_ends_as_at_its_deadline():
+    """Else a test would wait for it, in real time."""
+    which = asks("Which currency?", {"enum": ["euros", "dollars"]})
+
+    with (
+        answering(which, reply_s=0.1),
+        pytest.raises(RequestFailed) as caught,
+    ):
+        ask("?", on_question=lambda _: None, timeout_s=86_400)
+
+    assert (caught.value.code, caught.value.response.duration) == (
+        "timeout",
+        86_400_000,
+    )
+    assert "Which currency?" in str(caught.value)

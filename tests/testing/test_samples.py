@@ -62,6 +62,13 @@ def found_in(folder: Path, program: str, *options: str) -> str:
             "outcome=failure('quota'),\n",
             id="quota",
         ),
+        pytest.param(
+            samples.QUESTION,
+            "KeyError: 'enum'",
+            "E       general-purpose was asked 'Print the prices.': "
+            "asks('0', {'type': 'string'})",
+            id="question",
+        ),
     ],
 )
 def test_a_mistake_is_found_by_the_smallest_answer(tmp_path, program, raised, smallest):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # Stands for every program there: logs what it is to install, and makes a venv.
 PYTHON = """\
 #!/bin/sh

@@ -11,7 +11,7 @@ from pathlib import Path
 import needs
 import pytest
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+SCRIPTS = Path(__file__).parents[3] / "scripts"
 
 
 def test_help_says_what_it_does_and_starts_nothing():

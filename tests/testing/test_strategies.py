@@ -1,0 +1,75 @@
+"""What `every_answer` draws of requests, and that it says what it cannot do."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import control
+
+from bridge import Bridge, BridgeError, InvalidRequest
+from bridge.testing import every_answer
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+
+def test_each_kind_of_question_is_drawn_and_the_reply_goes_on():
+    """Of an agent that may ask: its program replies as the form says."""
+    forms, ends = [], set()
+    reply = {
+        "string": "x",
+        "boolean": True,
+        "integer": 3,
+        "object": {"name": "a", "why": "b"},
+    }
+
+    def told(question):
+        forms.append(question.form)
+        return reply.get(question.form.get("type"), "that")
+
+    @every_answer(max_examples=60, codes=[], faults=False, database=None)
+    def program():
+        done = Bridge.open().ask("?", on_question=told)
+        ends.add(done.parsed.status)
+
+    program()
+
+    kinds = {each.get("type", "enum") for each in forms}
+    assert kinds == {"string", "boolean", "enum", "integer", "object"}
+    assert "success" in ends
+
+
+def test_who_may_not_ask_asks_nothing():
+    @every_answer(max_examples=30, codes=[], faults=False, database=None)
+    def program(answers):
+        Bridge.open().ask("?")
+        assert len(answers.requests) == 1
+
+    program()
+
+
+def test_error_a_schema_that_allows_nothing():
+    """Its failures alone must not pass for a test of its answers."""
+
+    @every_answer(codes=["quota"], max_examples=5, database=None)
+    def program():
+        with suppress(BridgeError):
+            Bridge.open().ask(
+                "?", schema={"type": "integer", "minimum": 2, "maximum": 1}
+            )
+
+    with pytest.raises(InvalidRequest, match="no answer was found that the schema"):
+        program()
+
+
+def test_error_another_hypothesis(monkeypatch):
+    """It takes a private name: without it, the message says what to do."""
+    monkeypatch.delattr(control, "_current_build_context")
+    from bridge.testing.strategies import _lend_example
+
+    with pytest.raises(RuntimeError, match="install the version that"):
+        _lend_example()
