@@ -11,8 +11,6 @@ What is not answered here is refused: on a route of its own (`claude`, `local`,
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -31,14 +29,13 @@ from bridge.store.location import locate
 from bridge.store.store import Store
 from bridge.testing.answerer import Answerer
 from bridge.testing.definitions import admit
+from bridge.testing.folder import folder
 from bridge.testing.host import StandIn
 from bridge.testing.outcome import Outcome
 
 if TYPE_CHECKING:
     from bridge.protocol.request import Request
 
-# Memory, where that is a folder: a thousand examples wait for no disk.
-_QUICK = Path("/dev/shm")  # noqa: S108 - mkdtemp makes the folder in it
 _SHOWN = 60
 # In real time: a function of the program replies at once, and a command soon.
 REPLY_S = 3.0
@@ -77,12 +74,9 @@ class Answering:
         """Begin: from here on this process, and what it starts, asks here."""
         self.requests, self.outcomes = [], []
         with ExitStack() as made:
-            root = tempfile.mkdtemp(
-                prefix="hostbridge-", dir=_QUICK if _QUICK.is_dir() else None
-            )
-            made.callback(shutil.rmtree, root, ignore_errors=True)
-            _share(Path(root))
-            before = change_environment(_environment(Path(root)))
+            root = made.enter_context(folder())
+            _share(root)
+            before = change_environment(_environment(root))
             made.callback(change_environment, before)
             made.enter_context(_looking_often())
             settings = Settings.from_environment()

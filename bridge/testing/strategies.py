@@ -41,6 +41,7 @@ _FORMS: tuple[dict[str, Any], ...] = (
         "properties": {"name": {"type": "string"}, "why": {"type": "string"}},
     },
 )
+_SELDOM = st.sampled_from((False, False, True))
 _WORDS = st.text(min_size=1, max_size=80).filter(str.strip)
 
 
@@ -94,7 +95,7 @@ def _troubled(
 
 def _seldom(draw: DrawFn) -> bool:
     """True once in three times; the simpler is False."""
-    return draw(st.sampled_from((False, False, True)))
+    return draw(_SELDOM)
 
 
 class Noted(Answering):
@@ -135,8 +136,8 @@ class Drawn(Noted):
             if request.may_still_ask and _seldom(self._draw):
                 return self._draw(st.builds(asks, _WORDS, st.sampled_from(_FORMS)))
             # After the first failure a program may ask no more: most go on.
-            is_first = not self.requests
-            codes = self._codes if is_first or _seldom(self._draw) else ()
+            fails = st.booleans() if not self.requests else _SELDOM
+            codes = self._codes if self._draw(fails) else ()
             form = request.answer_schema
             return self._draw(outcomes(form, codes=codes, faults=self._faults))
 
