@@ -1,14 +1,17 @@
-"""A project whose agent answers by our own loop, and how often its model was asked."""
+"""Projects whose agents answer: by our own loop, as in a session, and in a lock."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
-from cachedworld import CachedWorld
+from cachedworld import GLOBS, GREPS, READS, RUNS, CachedWorld
+from hookworld import HookWorld, hook_world
 from servingworld import bridge_in
+from sessionlooks import write
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -18,3 +21,20 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CachedWorld:
     monkeypatch.setenv("HOME", str(bridge.settings.home.parent))
     monkeypatch.setenv("BRIDGE_HOME", str(bridge.settings.home))
     return CachedWorld(bridge, monkeypatch)
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch) -> Iterator[HookWorld]:
+    with hook_world(tmp_path, monkeypatch) as world:
+        write(world, "src/a.py")
+        yield world
+
+
+@pytest.fixture
+def locked(world: CachedWorld) -> CachedWorld:
+    """One answer that rests on Read, Glob, Grep and Bash each."""
+    world.write("src/a.py")
+    world.write("src/notes.txt")
+    for prompt, calls in {"R": READS, "G": GLOBS, "S": GREPS, "B": RUNS}.items():
+        world.answer(calls, prompt=prompt)
+    return world

@@ -1,0 +1,197 @@
+"""Calls of an agent of a session that nobody can rely on."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from cachedworld import TICK_S
+from sessionlooks import answered, is_reused, reads, reasons, write
+
+from bridge.host import call_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def test_a_call_of_which_there_is_no_note_is_never_relied_on(session):
+    """The disk was full, or the client stopped the hook: who knows what it read."""
+    time.sleep(TICK_S)
+    request, _call, agent = session.begin(prompt="Look.")
+    tool, arguments = reads(session, "src/a.py")
+    use = {"type": "tool_use", "id": "toolu_lost", "name": tool, "input": arguments}
+    session.writes(agent, use)
+    session.stop(agent)
+
+    assert session.code(request) == "success"
+    assert reasons(session) == [
+        (
+            "unknown: it rests on something that cannot be checked: a call of Read "
+            "that was not noted"
+        )
+    ]
+    assert not is_reused(session)
+
+
+def test_calls_that_were_noted_or_refused_are_known_by_their_ids(session):
+    define = session.home / ".hostbridge/agents/terse.yaml"
+    define.parent.mkdir(mode=0o700, exist_ok=True)
+    define.write_text("name: terse\nprompt: '{{ task }}'\ntools: [Read]\n")
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.", agent="terse")
+    for number, tool in enumerate(["Read", "WebFetch", "SubagentHandback"]):
+        # As models behind a gateway name them.
+        call = f"functions.{tool}:{number}"
+        arguments = {"file_path": str(session.project / "src/a.py")}
+        if tool != "SubagentHandback":
+            session.use(agent, tool, tool_input=arguments, tool_use_id=call)
+        session.writes(agent, {"type": "tool_use", "id": call, "name": tool})
+    session.stop(agent)
+
+    assert reasons(session) == []
+
+
+def test_a_call_that_was_refused_hides_no_other_of_its_id(session):
+    """Models behind a gateway may give several calls one id."""
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    tool, arguments = reads(session, "src/a.py")
+    for _ in range(2):
+        session.use(agent, tool, tool_input=arguments, tool_use_id="call_0")
+    # As for the second, by a rule.
+    call_notes.forget_call(f"{session.store.place.state}/agents/", agent, "call_0")
+    session.stop(agent)
+    write(session, "src/a.py", "two\n")
+
+    assert reasons(session) == ["changed: src/a.py"]
+
+
+def test_a_folder_that_was_replaced_by_a_link_while_the_agent_worked_is_noticed(
+    session,
+):
+    """What the link leads to now is older than the agent's look."""
+    write(session, "v1/a.py")
+    write(session, "v2/a.py", "two\n")
+    (session.project / "now").symlink_to("v1")
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    session.use(agent, "Grep", tool_input={"pattern": "one", "path": "now"})
+    (session.project / "now").unlink()
+    (session.project / "now").symlink_to("v2")
+    session.stop(agent)
+
+    (reason,) = reasons(session)
+    assert reason.startswith("unknown: something that it rests on changed while")
+
+
+def test_a_file_that_the_kernel_makes_up_is_never_relied_on(session):
+    """Its status stays, whatever its bytes."""
+    answered(session, ("Read", {"file_path": "/proc/uptime"}))
+
+    assert reasons(session) == [
+        (
+            "unknown: what it rests on could not be read: /proc/uptime: it has not as "
+            "many bytes as it says"
+        )
+    ]
+
+
+def test_a_pipe_that_an_agent_read_is_never_relied_on(session):
+    os.mkfifo(session.project / "pipe")
+    answered(session, reads(session, "pipe"))
+
+    (reason,) = reasons(session)
+    assert reason.startswith("unknown: what it rests on could not be read: ")
+
+
+def test_a_search_whose_place_is_too_long_to_note_is_never_relied_on(session):
+    answered(session, ("Glob", {"pattern": "/" + "x" * 5000}))
+
+    (reason,) = reasons(session)
+    assert reason == ("unknown: it rests on something that cannot be checked: Glob")
+
+
+def test_a_call_that_could_not_be_noted_is_never_relied_on(session):
+    """On a full disk the client has written down nothing of it, either."""
+    time.sleep(TICK_S)
+    request, _call, agent = session.begin(prompt="Look.")
+    tool, arguments = reads(session, "src/a.py")
+    session.use(agent, "Glob", tool_input={"pattern": "*.py"})
+    file = session.store.place.state / f"agents/{agent}.calls"
+    with no_file_larger_than(file.stat().st_size + 20):
+        session.use(agent, tool, tool_input=arguments)
+    session.stop(agent)
+
+    assert session.code(request) == "success"
+    assert reasons(session) == [
+        (
+            "unknown: it rests on something that cannot be checked: a call that was "
+            "not noted"
+        )
+    ]
+    write(session, "src/a.py", "two\n")
+    assert not is_reused(session)
+
+
+@contextmanager
+def no_file_larger_than(most: int) -> Iterator[None]:
+    """As on a full disk: a file gets a part of what is written to it, or nothing."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_command_outside_of_the_project_is_never_relied_on(session, tmp_path):
+    """An agent may have changed its folder before."""
+    (tmp_path / "elsewhere").mkdir()
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    given = {"tool_input": {"command": "ls"}, "cwd": str(tmp_path / "elsewhere")}
+    session.use(agent, "Bash", **given)
+    session.stop(agent)
+
+    assert reasons(session) == [
+        (
+            "unknown: it rests on something that cannot be checked: Bash outside of "
+            "the project"
+        )
+    ]
+
+
+def test_a_search_after_a_change_of_folder_rests_on_that_folder(session):
+    write(session, "src/deep/b.py")
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    given = {"tool_input": {"pattern": "*.py"}, "cwd": str(session.project / "src")}
+    session.use(agent, "Glob", **given)
+    session.stop(agent)
+    assert reasons(session) == []
+
+    write(session, "src/new.py")
+
+    assert reasons(session) == ["added: src/new.py"]
+
+
+def test_what_a_command_in_the_background_writes_later_is_noticed(session):
+    """It has begun before the answer, and goes on behind it."""
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.")
+    given = {"command": "make", "run_in_background": True}
+    call = {"tool_name": "Bash", "tool_use_id": "toolu_b", "tool_input": given}
+    session.say("PreToolUse", agent_id=agent, **call)
+    told = {"backgroundTaskId": "b1"}
+    session.say("PostToolUse", agent_id=agent, **call, tool_response=told)
+    session.stop(agent)
+    time.sleep(TICK_S)
+    assert reasons(session) == []
+
+    write(session, "made.txt")
+
+    assert reasons(session) == ["added: made.txt"]
+    assert not is_reused(session)

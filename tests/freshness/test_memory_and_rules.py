@@ -1,0 +1,101 @@
+"""What an agent of a session is told that it did not ask for."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from cachedworld import TICK_S
+from sessionlooks import answered, is_reused, reads, reasons, write
+
+MEMORY = [
+    "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/x/y.md",
+    ".claude/skills/s/SKILL.md", ".claude/agent-memory/a/MEMORY.md",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("file", MEMORY)
+def test_what_the_client_puts_into_every_prompt_counts(session, file):
+    answered(session)
+    assert is_reused(session)
+
+    write(session, file)
+
+    assert reasons(session) == [f"added: {file}"]
+
+
+USERS = {
+    "the user's": "home/.claude/CLAUDE.md",
+    "a rule of the user's": "home/.claude/rules/x.md",
+    "a folder above": "CLAUDE.md",
+    "the client's own": "home/.claude/projects/{}/memory/MEMORY.md",
+    "a rule of hostbridge": "home/.hostbridge/rules.yaml",
+    "a rule set": "home/.hostbridge/rules/strict.yaml",
+}
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_what_the_client_is_told_outside_of_the_project_counts(session, name):
+    """It is in the agent's prompt, whoever wrote it, and where."""
+    answered(session)
+    assert is_reused(session)
+
+    slug = re.sub(r"[^A-Za-z0-9]", "-", str(session.project))
+    write(session, f"../{USERS[name].format(slug)}", "PreToolUse: []\n")
+
+    (reason,) = reasons(session)
+    assert reason.startswith("added: /")
+    assert not is_reused(session)
+
+
+def test_what_memory_imports_counts(session):
+    """As the client reads it, without a call of the agent's."""
+    write(session, "CLAUDE.md", "See @docs/style.md, and @me in the chat.\n")
+    write(session, "docs/style.md", "@deep.md\n")
+    write(session, "docs/deep.md")
+    session.start_again()
+    answered(session)
+    assert is_reused(session)
+
+    write(session, "docs/deep.md", "two\n")
+
+    assert reasons(session) == ["changed: docs/deep.md"]
+    assert not is_reused(session)
+
+
+def test_memory_beside_a_file_that_was_read_counts(session):
+    answered(session, reads(session, "src/a.py"))
+    assert is_reused(session)
+
+    write(session, "src/CLAUDE.md")
+
+    assert reasons(session) == ["added: src/CLAUDE.md"]
+
+
+def test_a_projects_rules_count_and_whether_they_are_trusted(session):
+    write(session, ".bridge/rules.yaml", "PreToolUse: []\n")
+    answered(session)
+    assert is_reused(session)
+
+    (session.home / ".hostbridge/trust.json").write_text("{}\n")
+
+    (reason,) = reasons(session)
+    assert reason.endswith("/.hostbridge/trust.json")
+    write(session, ".bridge/rules.yaml", "PreToolUse: []\n\n")
+    assert reasons(session)[0] == "changed: .bridge/rules.yaml"
+
+
+def test_the_clients_agent_that_a_definition_runs_as_counts(session):
+    """The project may define it, and hostbridge's definition says only its name."""
+    define = session.home / ".hostbridge/agents/terse.yaml"
+    define.parent.mkdir(mode=0o700, exist_ok=True)
+    define.write_text("name: terse\nprompt: '{{ task }}'\nsubagent_type: keen\n")
+    time.sleep(TICK_S)
+    _request, _call, agent = session.begin(prompt="Look.", agent="terse")
+    session.stop(agent)
+    assert reasons(session) == []
+
+    write(session, ".claude/agents/keen.md", "---\nname: keen\n---\nBe keen.\n")
+
+    assert reasons(session) == ["added: .claude/agents/keen.md"]

@@ -1,0 +1,52 @@
+"""What an agent of a session looks at, and whether its answer is reused."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from cachedworld import TICK_S
+from hookworld import HookWorld
+
+from bridge import CannotWaitHere
+
+if TYPE_CHECKING:
+    from bridge.protocol.ids import RequestId
+
+
+def write(world: HookWorld, path: str, text: str = "one\n") -> None:
+    file = world.project / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def answered(world: HookWorld, *calls: tuple[str, dict[str, Any]]) -> RequestId:
+    """Ask; the agent makes these calls and answers."""
+    time.sleep(TICK_S)
+    request, _call, agent = world.begin(prompt="Look.")
+    for tool, tool_input in calls:
+        call = {"tool_name": tool, "tool_use_id": f"toolu_{tool}"}
+        fields = {**call, "tool_input": tool_input, "agent_id": agent}
+        assert world.say("PreToolUse", **fields) == {}
+        world.say("PostToolUse", **fields, tool_response={})
+    world.stop(agent)
+    assert world.code(request) == "success"
+    time.sleep(TICK_S)
+    return request
+
+
+def reads(world: HookWorld, path: str) -> tuple[str, dict[str, Any]]:
+    return "Read", {"file_path": str(world.project / path)}
+
+
+def reasons(world: HookWorld) -> list[str]:
+    (standing,) = world.bridge.stale()
+    return [f"{reason.what}: {reason.about}" for reason in standing.reasons]
+
+
+def is_reused(world: HookWorld) -> bool:
+    """Whether the question has an answer at once; the session answers no other."""
+    try:
+        return world.bridge.ask("Look.", cached=True).cached
+    except CannotWaitHere:
+        return False
