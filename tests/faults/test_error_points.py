@@ -31,7 +31,7 @@ ERRORS = {
     "flock": ("EIO",),
 }
 # So many of one call and error; the first ones tell the most, prune makes hundreds.
-MOST = 40
+MOST = 20
 
 
 def check_outcome(outcome: Outcome) -> None:
