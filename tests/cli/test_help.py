@@ -14,10 +14,10 @@ from bridge.cli.commands import COMMANDS
 from bridge.cli.main import run
 
 # What other exit codes are right where nobody is at a terminal, a session is open that
-# is no client, no agent asks anything, and Claude Code is not installed.
+# is no client, no agent answers or asks anything, and Claude Code is not installed.
 CODES = {
     "build": {1}, "doctor": {1}, "install": {1}, "models": {0, 1}, "reply": {1},
-    "serve": {124, 130}, "status": {2},
+    "serve": {124, 130}, "stale": {2}, "status": {2},
 }  # fmt: skip
 SECONDS = {"serve": "3"}
 ANSWERED = ("ask", "build", "run", "wait")
