@@ -81,10 +81,11 @@ def test_error_another_failure_is_not_retried(server, status, message):
 @pytest.mark.parametrize("act", [silent, trickle])
 def test_error_the_deadline(server, act):
     """It holds whatever the server does."""
-    assert failure(connect(server, act), seconds=0.5) == (
-        "timeout",
-        "openai:m did not answer by the deadline",
-    )
+    code, message = failure(connect(server, act), seconds=0.5)
+
+    # The library that talks to the server keeps the same deadline: either is first.
+    assert code == "timeout"
+    assert message.endswith("did not answer by the deadline")
 
 
 @pytest.mark.parametrize("act", [silent, trickle])
