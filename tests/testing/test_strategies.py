@@ -31,7 +31,9 @@ def test_each_kind_of_question_is_drawn_and_the_reply_goes_on():
         forms.append(question.form)
         return reply.get(question.form.get("type"), "that")
 
-    @every_answer(max_examples=60, codes=[], faults=False, database=None)
+    @every_answer(
+        max_examples=250, codes=[], faults=False, database=None, derandomize=True
+    )
     def program():
         done = Bridge.open().ask("?", on_question=told)
         ends.add(done.parsed.status)
