@@ -285,8 +285,8 @@ def _descendants(top: int) -> list[int]:
 
 
 if __name__ == "__main__":
-    sys.exit(
-        main(
-            int(sys.argv[1]), float(sys.argv[2]), sys.argv[4:], walls=sys.argv[3] == "1"
-        )
+    code = main(
+        int(sys.argv[1]), float(sys.argv[2]), sys.argv[4:], walls=sys.argv[3] == "1"
     )
+    # At once: while Python tidies up, a signal would end it, and the code be lost.
+    os._exit(code)

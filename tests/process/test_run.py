@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from polling import wait_until
 
 from bridge.process.run import WholeOutput
 from bridge.process.run import run as run_program
+from bridge.process.supervised import Supervised
 from bridge.testing.stage.processes import is_alive
 
 if TYPE_CHECKING:
@@ -165,6 +167,26 @@ def test_output_is_bounded(tmp_path):
     assert how == "too much output"
     # On a busy machine a while passes until somebody looks; endless it is not.
     assert 100_000 < len(stdout) < 100_000_000
+
+
+@pytest.mark.parametrize("part", ["guard", "keeper"])
+def test_signals_until_its_last_moment_do_not_change_its_exit_code(tmp_path, part):
+    """Python puts back what signals do by default before it ends."""
+    program = Supervised(
+        ["sh", "-c", f"trap 'exit 7' TERM; echo $PPID >keeper; {LOOP}"],
+        grace_s=900,
+        cwd=tmp_path,
+    )
+    wait_until(lambda: pids_in(tmp_path / "keeper"))
+    pid = program.process.pid if part == "guard" else pids_in(tmp_path / "keeper")[0]
+
+    # Until somebody has waited for it, its id is nobody else's.
+    while is_alive(pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        time.sleep(0.0005)
+
+    assert program.stop(30) == 7
 
 
 CHILD = "sleep 1000 & echo $! >>pids"
