@@ -45,15 +45,21 @@ def too_wide(text: str, width: int) -> list[str]:
     return [line for line in lines if cells(line) > width and len(line.split()) > 1]
 
 
-def on_terminal(project: Any, *words: str, columns: int, **env: str) -> str:
-    """What a command prints on a terminal of this width."""
+def on_terminal(
+    project: Any,
+    *words: str,
+    columns: int,
+    shown: bytearray | None = None,
+    **env: str,
+) -> str:
+    """What a command prints on a terminal of this width; `shown` has it as it comes."""
+    shown = bytearray() if shown is None else shown
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
     env = {"TERM": "xterm", "COLUMNS": ""} | env
     with project.start(*words, stdout=theirs, stderr=theirs, env=env) as process:
         os.close(theirs)
         process.stdin.close()
-        shown = b""
         try:
             while part := os.read(ours, 65_536):
                 shown += part

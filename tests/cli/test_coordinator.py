@@ -15,6 +15,7 @@ from coordinatorworld import (
     statuses,
     worktrees,
 )
+from polling import wait_until
 from screens import on_terminal
 
 pytestmark = pytest.mark.usefixtures("beside")
@@ -42,11 +43,23 @@ def test_every_subtask_is_done_merged_and_closed(project, host):
 
 @pytest.mark.usefixtures("epic")
 def test_on_a_terminal_one_sees_who_works_on_which_task(project, host):
-    with host.serving(Agents(project, host)):
-        words = ("run", "coordinator", "--param", "task=1")
-        shown = on_terminal(project, *words, columns=100)
+    screen = bytearray()
+    lines = ("developer: #2", "qa-reviewer: #3")
 
-    for line in ("developer: #2", "qa-reviewer: #3", "steps, round 2"):
+    class Watched(Agents):
+        """The screen is drawn now and then: who answers at once may not be seen."""
+
+        def __call__(self, request):
+            line = f"{request.agent_type}: {request.task_id}"
+            if line in lines:
+                wait_until(lambda: line.encode() in screen)
+            return super().__call__(request)
+
+    with host.serving(Watched(project, host)):
+        words = ("run", "coordinator", "--param", "task=1")
+        shown = on_terminal(project, *words, columns=100, shown=screen)
+
+    for line in (*lines, "steps, round 2"):
         assert line in shown
     assert "${{" not in shown
     assert shown.splitlines()[-1].endswith(
