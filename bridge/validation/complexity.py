@@ -51,7 +51,6 @@ TABLE = (
     Row(Complexity.MEDIUM, 12, 400, _PROJECT, (_SYNTAX, _LOGIC, _SECURITY)),
     Row(Complexity.HIGH, inf, inf, _ALL, BUILT_IN),
 )
-VALIDATORS = {row.complexity: row.validators for row in TABLE}
 # What `validator-syntax` has a command for. Without such a file it has nothing to do.
 PARSED = (".py", ".js", ".cjs", ".mjs", ".sh", ".bash", ".php")
 _MAX_NAMED = 3

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
     from bridge.policy.condition_compiler import Condition
 
-    Json = dict[str, Any]
-
 # Names that no variable of a workflow can have.
 OWN_NAMES = ("vars", "tool_failed", "settings")
 # What a workflow's conditions know beside its variables.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from bridge.workflows.expressions import Expressions
     from bridge.workflows.fields import StepFields
 
-    Json = dict[str, Any]
-
 _OWN = ("when", "ok", "do")
 
 

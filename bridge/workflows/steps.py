@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from bridge.workflows.actions import ActionReader
     from bridge.workflows.expressions import Expressions
 
-    Json = dict[str, Any]
-
 _STOPS = 3
 _SHELLS = ["Bash", "Monitor", "PowerShell"]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-SCHEMA = "{}"
-
 
 @pytest.mark.parametrize(
     ("schema", "said", "printed"),

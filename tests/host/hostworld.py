@@ -35,7 +35,6 @@ from bridge.testing.stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import TypeVar
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.response import Response
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
     from bridge.testing.stage.oneshot import PrintResult
     from bridge.testing.stage.replies import Answer, Reply
     from bridge.testing.stage.turns import ApiRequest
-
-    T = TypeVar("T")
 
 HOOKS = Path(bridge.__file__).parents[1] / "hooks"
 # The client tries for three minutes otherwise.

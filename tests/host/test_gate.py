@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import bridge
 from bridge.host import gate
 from bridge.host.call_notes import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-ROOT = Path(bridge.__file__).parents[1]
 
 
 @pytest.fixture

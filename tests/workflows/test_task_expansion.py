@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from shippedworld import Shipped
 
-EXPANSION, VALIDATION = "task-expansion", "task-validation"
+EXPANSION = "task-expansion"
 SPEC = {"subtasks": ["Write it", {"title": "Test it", "depends_on": [0]}]}
 PLANNED = {"task_id": "#1", "spec": SPEC}
 READ_ONLY = ("Write", "Edit", "NotebookEdit", "Bash")

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bridge.testing.stage.api import ScriptedApi
 from bridge.testing.stage.replies import error, reply
 from bridge.testing.stage.turns import AGENT_HEADER, ApiRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Post = Callable[..., tuple[int, bytes]]
 
 BASH = {"name": "Bash", "input_schema": {"type": "object"}}
 ASKS = {"tools": [BASH], "messages": [{"role": "user", "content": "hello"}]}
