@@ -1,4 +1,4 @@
-"""Rows 20 and 21: a `claude` that misbehaves, and two who want the same request."""
+"""A `claude` that misbehaves, and two who want the same request."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class World:
         return {file.name for file in self.store.place.state.glob("*/1*.json")}
 
 
-# Row 20
+# A program that misbehaves
 
 NOTE = 'echo $$ >>"$here/pids"\n'
 GRANDCHILD = f"setsid sh -c 'echo $$ >>{{}}/pids; sleep 1000' & {NOTE}"
@@ -153,7 +153,7 @@ def test_an_asker_killed_at_any_moment_leaves_no_orphan(tmp_path, round_):
         assert folders_of(world.store, request_id) == ["done"]
 
 
-# Row 21
+# Two who want the same request
 
 HOST = """
 import os, sys, time
@@ -232,5 +232,5 @@ def test_bridge_and_fallback_race_for_one_request(tmp_path):
             assert world.store.evidence(RequestId(reply["requestId"])) == []
         host.stdin.close()
 
-    tell("21", f"{rounds} rounds: {won}")
+    tell(f"{rounds} rounds: {won}")
     assert min(won.values()) > 0, "a race that only one can win shows nothing"

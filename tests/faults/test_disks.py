@@ -1,4 +1,4 @@
-"""Row 3: a disk that is full, or becomes read-only, in the middle."""
+"""A disk that is full, or becomes read-only, in the middle."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import orjson
 import pytest
-from faultlab import OPERATIONS, collect, outcome_of, prepared, start
+from faultlab import prepared
 from hookworld import HookWorld, hook_world
+from storeoperations import OPERATIONS
 from storeworld import (
     claim_all,
     dead_process,
@@ -21,6 +22,7 @@ from storeworld import (
     store_in,
     this_process,
 )
+from systemcalls import collect, outcome_of, start
 from test_error_points import check_outcome
 from test_kill_points import check_promises
 

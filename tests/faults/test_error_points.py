@@ -1,4 +1,4 @@
-"""Row 2: every call that can fail fails, once or from then on; nothing is lost."""
+"""Every call that can fail fails, once or from then on; nothing is lost."""
 
 from __future__ import annotations
 
@@ -7,30 +7,14 @@ import resource
 import signal
 
 import pytest
-from faultlab import (
-    FALLIBLE,
-    OPERATIONS,
-    Outcome,
-    collect,
-    prepared,
-    start,
-    tell,
-)
+from faultlab import prepared, tell
+from storeoperations import OPERATIONS
+from systemcalls import ERRORS, Outcome, collect, start
 from test_kill_points import check_promises
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
-ERRORS = {
-    "openat": ("EMFILE", "ENOSPC", "EIO"),
-    "mkdirat": ("ENOSPC", "EROFS"),
-    "write": ("ENOSPC", "EIO"),
-    "fsync": ("EIO",),
-    "linkat": ("ENOSPC", "EIO"),
-    "renameat": ("ENOSPC", "EIO"),
-    "unlinkat": ("EIO", "EROFS"),
-    "flock": ("EIO",),
-}
-# So many of one call and error; the first ones tell the most, prune makes hundreds.
+# Prune makes hundreds.
 MOST = 20
 
 
@@ -46,26 +30,17 @@ def check_outcome(outcome: Outcome) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
 @pytest.mark.parametrize("again", ["once", "from then on"])
-def test_a_call_that_fails_loses_nothing(operation, again, record_property):
-    cases = 0
+def test_a_call_that_fails_loses_nothing(operation, again):
+    for_good = again == "from then on"
     with prepared(operation) as state:
-        calls = state.calls()
-        for call in FALLIBLE:
-            for error in ERRORS[call]:
-                for number in range(1, min(calls.get(call, 0), MOST) + 1):
-                    when = f"{number}+" if again == "from then on" else str(number)
-                    fault = f"inject={call}:error={error}:when={when}"
-                    store, outcome = state.broken(fault)
-                    check_outcome(outcome)
-                    check_promises(state, store)
-                    cases += 1
-    record_property("cases", cases)
-    tell("2", f"{operation.name}, {again}: {cases} failing calls")
+        for _fault, store, outcome in state.failing(ERRORS, MOST, for_good=for_good):
+            check_outcome(outcome)
+            check_promises(state, store)
+    tell(f"{operation.name}, {again}: {state.cases} failing calls")
 
 
 @pytest.mark.parametrize("operation", OPERATIONS[:6], ids=lambda o: o.name)
 def test_an_interrupted_call_is_made_again(operation):
-    cases = 0
     with prepared(operation) as state:
         for call in ("openat", "write", "fsync", "flock"):
             for number in range(1, 12):
@@ -73,8 +48,7 @@ def test_an_interrupted_call_is_made_again(operation):
                 store, outcome = state.broken(fault)
                 assert outcome.status == "returned", outcome.message
                 check_promises(state, store)
-                cases += 1
-    tell("2", f"{operation.name}: {cases} interrupted calls")
+    tell(f"{operation.name}: {state.cases} interrupted calls")
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
@@ -95,4 +69,4 @@ def test_a_short_write_leaves_no_half_file(operation):
             check_outcome(collect(pid, report))
             check_promises(state, store)
             cases += 1
-    tell("2", f"{operation.name}: {cases} short writes")
+    tell(f"{operation.name}: {cases} short writes")

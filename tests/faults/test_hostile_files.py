@@ -1,4 +1,4 @@
-"""Row 8: something else in place of each file and folder, also while one looks."""
+"""Something else in place of each file and folder, also while one looks."""
 
 from __future__ import annotations
 
@@ -227,11 +227,11 @@ def test_a_folder_swapped_while_one_looks_leads_nowhere(world, name):
     assert outside_of(world) == {"precious": b"mine"}
     assert accepted
     assert set(accepted) <= finish_everything(store).keys()
-    tell("8", f"{number} rounds, {len(accepted)} accepted while {name} was swapped")
+    tell(f"{number} rounds, {len(accepted)} accepted while {name} was swapped")
 
 
 def test_case_twins_are_two_requests(world):
-    """Row 9: where the file system tells them apart, so do we."""
+    """Where the file system tells them apart, so do we."""
     store = store_in(world, clock=FakeClock())
     (world / "probe").write_text("")
     if (world / "PROBE").exists():
@@ -243,7 +243,7 @@ def test_case_twins_are_two_requests(world):
 
 
 def test_files_of_the_future_do_no_harm(world):
-    """Row 7: file times a day ahead."""
+    """File times a day ahead."""
     store = store_in(world, clock=FakeClock())
     store.submit(request("a", dedup_key="k"))
     body = {"requestId": "hand", "agentType": "Explore", "prompt": "?"}

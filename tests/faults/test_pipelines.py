@@ -1,4 +1,4 @@
-"""Row 51: steps of pipelines under kills and errors at system calls.
+"""Steps of pipelines under kills and errors at system calls.
 
 Each time: the same end, each tool's change made once, no finished program run again.
 """
@@ -14,7 +14,7 @@ import pytest
 from engine.pipeworld import agent, pipeline, program, tool, wait, worktree
 from faultlab import Operation, prepared, tell
 from faults.test_runs import MOST, answer_all, only_run, settings
-from test_error_points import ERRORS
+from systemcalls import ERRORS
 
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
@@ -135,12 +135,9 @@ def ended(store: Store) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_kill_at_any_change_changes_nothing(operation, record_property):
-    cases = 0
+def test_a_kill_at_any_change_changes_nothing(operation):
     with prepared(operation) as state:
-        whole = state.fresh()
-        operation.act(whole)
-        expected = ended(whole)
+        expected = ended(state.whole())
         assert expected["run"][0] == "completed", expected
         for kill, store, _outcome in state.killed():
             found = ended(store)
@@ -150,38 +147,24 @@ def test_a_kill_at_any_change_changes_nothing(operation, record_property):
                 assert {*found["tasks"]} < {*expected["tasks"]}
             else:
                 assert found == expected, kill
-            cases += 1
-    record_property("cases", cases)
-    tell("51", f"{operation.name}: {cases} kill points")
+    tell(f"{operation.name}: {state.cases} kill points")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_call_that_fails_changes_nothing(operation, record_property):
+def test_a_call_that_fails_changes_nothing(operation):
     """A full disk, and others: whoever looks when it works again goes on."""
-    cases = 0
     with prepared(operation) as state:
-        whole = state.fresh()
-        operation.act(whole)
-        expected = ended(whole)
-        calls = state.calls()
-        for call, errors in ERRORS.items():
-            for error in errors:
-                for number in range(1, min(calls.get(call, 0), MOST) + 1):
-                    fault = f"inject={call}:error={error}:when={number}"
-                    store, outcome = state.broken(fault)
-                    assert outcome.status in ("returned", "raised"), fault
-                    assert outcome.is_ours, (fault, outcome.message)
-                    found = ended(store)
-                    if found["run"][0] == "failed":
-                        # A step may fail by that, and says so; nothing is done twice.
-                        assert any(sign in found["run"][1] for sign in SAID), found
-                        assert {*found["tasks"]} <= {*expected["tasks"]}
-                    else:
-                        assert found == expected, fault
-                    cases += 1
-    record_property("cases", cases)
-    tell("51", f"{operation.name}: {cases} failing calls")
+        expected = ended(state.whole())
+        for fault, store, _outcome in state.failing(ERRORS, MOST):
+            found = ended(store)
+            if found["run"][0] == "failed":
+                # A step may fail by that, and says so; nothing is done twice.
+                assert any(sign in found["run"][1] for sign in SAID), found
+                assert {*found["tasks"]} <= {*expected["tasks"]}
+            else:
+                assert found == expected, fault
+    tell(f"{operation.name}: {state.cases} failing calls")
 
 
 SAID = ("No space left", "Input/output error", "Read-only", "disk", "cannot")

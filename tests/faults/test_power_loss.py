@@ -1,4 +1,4 @@
-"""Row 27: the power goes at any moment; what was promised is on the disk.
+"""The power goes at any moment; what was promised is on the disk.
 
 All that an exchange does to files is written down, call by call. Then the disk is built
 again as a power cut could have left it: names in the order in which they were made, up
@@ -177,7 +177,7 @@ def test_no_power_cut_takes_a_promise_back(monkeypatch):
             cases += 1
     shutil.rmtree(folder)
     assert cases > 100
-    tell("27", f"{len(steps)} calls, {cases} disks")
+    tell(f"{len(steps)} calls, {cases} disks")
 
 
 def check(disk: Path, promised: list[tuple[str, str]], where: str) -> None:

@@ -8,8 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from faultlab import Operation, collect, prepared, start, tell
+from faultlab import Operation, prepared, tell
 from storeworld import claimant, path_of, request, store_in, take, this_process
+from systemcalls import collect, start
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId
@@ -85,13 +86,11 @@ def settled(store: Store) -> list[object]:
     ids=["ask", "reply", "wait"],
 )
 def test_a_kill_at_any_change_leaves_one_question_and_one_reply(name, before, act):
-    cases = 0
     with prepared(Operation(name, before, act, frozenset((ID,)))) as state:
         for _kill, store, _outcome in state.killed():
             files_are_whole(store)
             assert settled(store) == ["red"]
-            cases += 1
-    tell("1", f"{name}: {cases} kill points")
+    tell(f"{name}: {state.cases} kill points")
 
 
 def test_of_many_replies_at_once_the_first_counts(tmp_path):

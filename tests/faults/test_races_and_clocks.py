@@ -1,4 +1,4 @@
-"""Rows 6, 7, 11, 21, 24, 29: identities, clocks, two publishers, no flock, a crowd."""
+"""Identities, clocks, two publishers, no flock, a crowd."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import needs
 import pytest
 from counted import lines_of
-from faultlab import OPERATIONS, collect, prepared, run_broken, start, tell
+from faultlab import prepared, tell
+from storeoperations import OPERATIONS
 from storeworld import (
     answer,
     claim_all,
@@ -25,6 +26,7 @@ from storeworld import (
     this_process,
     tree,
 )
+from systemcalls import collect, run_broken, start
 
 from bridge.protocol.ids import RequestId, new_request_id
 
@@ -37,7 +39,7 @@ pytestmark = pytest.mark.faults
 A = RequestId("a")
 
 
-# Row 6: a pid that is used again
+# A pid that is used again
 
 
 def other_start(host: HostProcess) -> HostProcess:
@@ -74,7 +76,7 @@ def test_the_very_process_keeps_its_claim(tmp_path):
     assert store.sweep(everything=True) == 0
 
 
-# Row 7: wall clocks that differ
+# Wall clocks that differ
 
 
 STEP = """
@@ -131,7 +133,7 @@ def test_clocks_that_differ_lose_nothing(tmp_path, asker, waiter):
     assert found.status == expected
 
 
-# Rows 11 and 21: two answers at once
+# Two answers at once
 
 
 @pytest.mark.slow
@@ -165,10 +167,10 @@ def test_of_many_answers_at_once_one_wins(tmp_path, words):
         if words == "their own":
             assert found.response.parsed_output["summary"] == f"says {winner}"
         assert len(store.evidence(RequestId(name))) == publishers - 1
-    tell("11, 21", f"{rounds} races of {publishers}")
+    tell(f"{rounds} races of {publishers}")
 
 
-# Row 24: no flock
+# No flock
 
 
 REFUSALS = {
@@ -203,7 +205,7 @@ def files(store: Store) -> dict[str, bytes]:
     return {n: d for n, d in found.items() if d is not None and "locks/" not in n}
 
 
-# Row 29: ten thousand waiting, ten thousand finished
+# Ten thousand waiting, ten thousand finished
 
 
 @pytest.mark.slow
@@ -221,7 +223,7 @@ def test_a_crowd_costs_the_few_nothing(tmp_path):
     }
 
     costs = f"look {looks[few]} and {looks[many]}"
-    tell("29", f"{costs}, claim {claims[few]} and {claims[many]} lines of Python")
+    tell(f"{costs}, claim {claims[few]} and {claims[many]} lines of Python")
     assert looks[many] == looks[few]
     # Each name is listed and put in order: two lines. To read its file takes hundreds.
     assert claims[many] - claims[few] < 2.5 * 9_000
@@ -247,7 +249,7 @@ def answer_and_claim(store: Store) -> None:
 
 
 def test_what_was_left_over_is_finished(tmp_path):
-    """Row 22: what an old version left beside what we do not know."""
+    """What an old version left beside what we do not know."""
     store = store_in(tmp_path)
     store.submit(request("a"))
     for name in ("future.json", "future.d", "note.txt"):

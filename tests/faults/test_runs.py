@@ -1,4 +1,4 @@
-"""Row 41: runs of flows under kills and errors at system calls, and by two at once.
+"""Runs of flows under kills and errors at system calls, and by two at once.
 
 Each time: the same end, the same requests, each answer used once, nothing left over.
 """
@@ -17,7 +17,7 @@ import pytest
 from faultlab import Operation, prepared, tell
 from flow.simulation import plan_of
 from storeworld import answer, claim_all, store_in
-from test_error_points import ERRORS
+from systemcalls import ERRORS
 
 from bridge.config import Settings
 from bridge.engine import by_hand
@@ -211,40 +211,23 @@ def left(store: Store) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_kill_at_any_change_changes_nothing(operation, record_property):
-    cases = 0
+def test_a_kill_at_any_change_changes_nothing(operation):
     with prepared(operation) as state:
-        whole = state.fresh()
-        operation.act(whole)
-        expected = ended(whole, operation)
+        expected = ended(state.whole(), operation)
         for kill, store, _outcome in state.killed():
             assert ended(store, operation) == expected, kill
-            cases += 1
-    record_property("cases", cases)
-    tell("41", f"{operation.name}: {cases} kill points")
+    tell(f"{operation.name}: {state.cases} kill points")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_call_that_fails_changes_nothing(operation, record_property):
+def test_a_call_that_fails_changes_nothing(operation):
     """A full disk, and others: whoever looks when it works again goes on."""
-    cases = 0
     with prepared(operation) as state:
-        whole = state.fresh()
-        operation.act(whole)
-        expected = ended(whole, operation)
-        calls = state.calls()
-        for call, errors in ERRORS.items():
-            for error in errors:
-                for number in range(1, min(calls.get(call, 0), MOST) + 1):
-                    fault = f"inject={call}:error={error}:when={number}"
-                    store, outcome = state.broken(fault)
-                    assert outcome.status in ("returned", "raised"), fault
-                    assert outcome.is_ours, (fault, outcome.message)
-                    assert ended(store, operation) == expected, fault
-                    cases += 1
-    record_property("cases", cases)
-    tell("41", f"{operation.name}: {cases} failing calls")
+        expected = ended(state.whole(), operation)
+        for fault, store, _outcome in state.failing(ERRORS, MOST):
+            assert ended(store, operation) == expected, fault
+    tell(f"{operation.name}: {state.cases} failing calls")
 
 
 def _advance_and_die(folder: Path, seconds: float) -> None:

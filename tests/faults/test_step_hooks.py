@@ -122,7 +122,7 @@ def broken_everywhere(operation: Operation, check: Any) -> int:
 
 
 @pytest.mark.slow
-def test_a_hook_that_is_killed_in_a_transition_is_made_good(record_property):
+def test_a_hook_that_is_killed_in_a_transition_is_made_good():
     """One agent is asked, and its offer is told at the latest by the next hook."""
     expected = {
         "step": "two", "visit": 2, "pending": None, "n": 1, "helper": True,
@@ -144,12 +144,11 @@ def test_a_hook_that_is_killed_in_a_transition_is_made_good(record_property):
 
     operation = Operation("after a call", begun, after_bash, frozenset())
     cases = broken_everywhere(operation, check)
-    record_property("cases", cases)
-    tell("41", f"step workflow, a hook after a call: {cases} kill points")
+    tell(f"step workflow, a hook after a call: {cases} kill points")
 
 
 @pytest.mark.slow
-def test_a_hook_that_is_killed_at_clear_loses_no_workflow(record_property):
+def test_a_hook_that_is_killed_at_clear_loses_no_workflow():
     def check(store: Store, where: object) -> None:
         if sessions.find_session(store, "s-2", this_process()) is None:
             cleared(store)
@@ -160,5 +159,4 @@ def test_a_hook_that_is_killed_at_clear_loses_no_workflow(record_property):
 
     operation = Operation("clear", begun, cleared, frozenset())
     cases = broken_everywhere(operation, check)
-    record_property("cases", cases)
-    tell("41", f"step workflow, /clear: {cases} kill points")
+    tell(f"step workflow, /clear: {cases} kill points")

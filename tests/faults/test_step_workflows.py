@@ -13,7 +13,7 @@ import pytest
 from faultlab import Operation, prepared, tell
 from stepflows import HOLDER, acting, after, compiled, conversation
 from storeworld import store_in
-from test_error_points import ERRORS
+from systemcalls import ERRORS
 
 from bridge.errors import BridgeError
 from bridge.policy.step_workflow import step_of
@@ -135,40 +135,23 @@ def left(store: Store, operation: Operation) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_kill_at_any_change_changes_nothing(operation, record_property):
-    cases = 0
+def test_a_kill_at_any_change_changes_nothing(operation):
     with prepared(operation) as state:
-        whole = state.fresh()
-        operation.act(whole)
-        expected = left(whole, operation)
+        expected = left(state.whole(), operation)
         for kill, store, _outcome in state.killed():
             assert left(store, operation) == expected, kill
-            cases += 1
-    record_property("cases", cases)
-    tell("41", f"step workflow, {operation.name}: {cases} kill points")
+    tell(f"step workflow, {operation.name}: {state.cases} kill points")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_call_that_fails_changes_nothing(operation, record_property):
+def test_a_call_that_fails_changes_nothing(operation):
     """A full disk, and others: the event that comes again finishes what was begun."""
-    cases = 0
     with prepared(operation) as state:
-        whole = state.fresh()
-        operation.act(whole)
-        expected = left(whole, operation)
-        calls = state.calls()
-        for call, errors in ERRORS.items():
-            for error in errors:
-                for number in range(1, min(calls.get(call, 0), MOST) + 1):
-                    fault = f"inject={call}:error={error}:when={number}"
-                    store, outcome = state.broken(fault)
-                    assert outcome.status in ("returned", "raised"), fault
-                    assert outcome.is_ours, (fault, outcome.message)
-                    assert left(store, operation) == expected, fault
-                    cases += 1
-    record_property("cases", cases)
-    tell("41", f"step workflow, {operation.name}: {cases} failing calls")
+        expected = left(state.whole(), operation)
+        for fault, store, _outcome in state.failing(ERRORS, MOST):
+            assert left(store, operation) == expected, fault
+    tell(f"step workflow, {operation.name}: {state.cases} failing calls")
 
 
 def test_a_cut_record_is_named(tmp_path):

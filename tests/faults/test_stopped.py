@@ -1,4 +1,4 @@
-"""Row 4: a process stopped at each step while another does the work, then let go on."""
+"""A process stopped at each step while another does the work, then let go on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from faultlab import FALLIBLE, Operation, attach, collect, prepared, start, tell
+from faultlab import Operation, prepared, tell
 from storeworld import (
     answer,
     claim_all,
@@ -20,6 +20,7 @@ from storeworld import (
     request,
     this_process,
 )
+from systemcalls import ERRORS, attach, collect, start
 
 from bridge.protocol.ids import RequestId
 from bridge.store.lock import LockBusy
@@ -83,7 +84,7 @@ def stops(operation: Operation) -> Iterator[tuple[Store, Store, Callable[[], obj
     """
     with prepared(operation) as state:
         for call, times in state.calls().items():
-            for number in range(1, times + 1) if call in FALLIBLE else ():
+            for number in range(1, times + 1) if call in ERRORS else ():
                 store = state.fresh()
                 stopped = stop_in(partial(operation.act, store), call, number)
                 if stopped is None:
@@ -113,7 +114,7 @@ def test_a_stopped_claimer_and_another_never_both_have_it():
         check(store, resume(), won_by_other)
         cases += 1
     assert cases > 40
-    tell("4", f"{cases} stops, {busy} of them with the lock held")
+    tell(f"{cases} stops, {busy} of them with the lock held")
 
 
 def check(store: Store, mine: dict[str, bool], theirs: dict[str, bool]) -> None:
@@ -158,4 +159,4 @@ def test_a_stopped_publisher_and_another_leave_one_answer():
         assert len(store.evidence(RequestId("a"))) == 1
         cases += 1
     assert cases > 10
-    tell("4, 21", f"{cases} stops of a publisher")
+    tell(f"{cases} stops of a publisher")

@@ -1,4 +1,4 @@
-"""Row 5: many submitters, claimers and pollers, killed at random; what each saw.
+"""Many submitters, claimers and pollers, killed at random; what each saw.
 
 Every claimer writes down when it held what, in time of one clock, from inside: after a
 claim returned, until before it gave the request back, or until it was killed. Two such
@@ -149,7 +149,7 @@ def test_no_request_ever_has_two_live_claims(store):
     assert overlaps(found) == []
     check_all_are_there(store, ids)
     claims = count_claims(logs)
-    tell("5", f"{claims} claims by {len(logs)} claimers, {len(dead)} killed")
+    tell(f"{claims} claims by {len(logs)} claimers, {len(dead)} killed")
 
 
 def kill(pid: int) -> int:
@@ -227,7 +227,7 @@ def test_whatever_is_killed_every_accepted_request_is_answered_once(  # noqa: C9
         assert found is not None
         assert found.response is not None
         assert found.response.parsed_output["summary"] == author
-    tell("5", f"{len(accepted)} requests, {len(won)} answers, {killed} kills")
+    tell(f"{len(accepted)} requests, {len(won)} answers, {killed} kills")
 
 
 def whole_lines(log: Path) -> list[str]:

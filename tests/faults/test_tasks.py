@@ -1,4 +1,4 @@
-"""Row 42: tasks under kills and errors at every system call, and by two at once.
+"""Tasks under kills and errors at every system call, and by two at once.
 
 Each time: the tasks as they were before or as they are after, and nothing between; who
 opens them next completes that.
@@ -130,46 +130,29 @@ def check(state: Any, store: Store, outcome: Any, ends: list[Any], place: Any) -
 @contextmanager
 def broken(operation: Operation):
     with prepared(operation) as state:
-        whole = state.fresh()
-        before = facts(whole)
-        operation.act(whole)
-        yield state, [before, facts(whole)]
+        yield state, [facts(state.fresh()), facts(state.whole())]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_kill_at_any_system_call_leaves_all_or_nothing(operation, record_property):
-    cases = 0
+def test_a_kill_at_any_system_call_leaves_all_or_nothing(operation):
     with broken(operation) as (state, ends):
         for kill, store, outcome in state.killed():
             check(state, store, outcome, ends, kill)
-            cases += 1
-    record_property("cases", cases)
-    tell("42", f"{operation.name}: {cases} kill points")
+    tell(f"{operation.name}: {state.cases} kill points")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_call_that_fails_leaves_all_or_nothing(operation, record_property):
+def test_a_call_that_fails_leaves_all_or_nothing(operation):
     """A full disk, too many files, a bad disk: an error of ours that names the file."""
-    cases = 0
     with broken(operation) as (state, ends):
-        calls = state.calls()
-        for call, errors in ERRORS.items():
-            for error in errors:
-                for number in range(1, min(calls.get(call, 0), MOST) + 1):
-                    fault = f"inject={call}:error={error}:when={number}"
-                    store, outcome = state.broken(fault)
-                    assert outcome.status in ("returned", "raised"), fault
-                    if outcome.status == "raised":
-                        assert outcome.is_ours, (fault, outcome.message)
-                        assert "/srv/app/@" in outcome.message or "/home" in (
-                            outcome.message
-                        ), fault
-                    check(state, store, outcome, ends, fault)
-                    cases += 1
-    record_property("cases", cases)
-    tell("42", f"{operation.name}: {cases} failing calls")
+        for fault, store, outcome in state.failing(ERRORS, MOST):
+            if outcome.status == "raised":
+                message = outcome.message
+                assert "/srv/app/@" in message or "/home" in message, fault
+            check(state, store, outcome, ends, fault)
+    tell(f"{operation.name}: {state.cases} failing calls")
 
 
 def test_a_killed_transaction_is_undone_by_the_next_reader(tmp_path):

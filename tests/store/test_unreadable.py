@@ -8,7 +8,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from faultlab import collect, scratch, start
+from faultlab import scratch
 from storeworld import (
     FakeClock,
     answer,
@@ -19,6 +19,7 @@ from storeworld import (
     request,
     store_in,
 )
+from systemcalls import collect, start
 
 # What is imported on demand, before a child that may not read our files.
 from bridge.config import Settings
