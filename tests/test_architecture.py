@@ -51,7 +51,7 @@ PURE = (
     *(f"flow/{name}.py" for name in (
         "lexer", "token_reader", "definition_reader", "parser", "text", "syntax_tree",
         "condition", "checks", "loops", "variable_check", "parameters",
-        "subflows", "plan", "compiler", "graph", "drawing", "filling",
+        "subflows", "plan", "details", "compiler", "graph", "drawing", "filling",
     )),
     *(f"engine/{name}.py" for name in (
         "run", "run_ids", "kinds", "link", "step", "draft", "facts", "budgets",

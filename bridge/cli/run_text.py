@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.cli.screen import Line, Style
     from bridge.engine.run import Run
     from bridge.engine.view import RunView
-    from bridge.flow.plan import Detail
+    from bridge.flow.details import Detail
 
 _STEPS = (
     Column("STEP"),

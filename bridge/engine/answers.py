@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from bridge.engine.results import Result
     from bridge.engine.run import Entry, Run, State
-    from bridge.flow.plan import Code, Detail, Template
+    from bridge.flow.details import Detail, Template
+    from bridge.flow.plan import Code
     from bridge.protocol.response import Response
     from bridge.store.state import State as StoreState
 

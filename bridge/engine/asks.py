@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.engine.answers import Answers
     from bridge.engine.run import Details, Linked, Run
-    from bridge.flow.plan import Part, Template
+    from bridge.flow.details import Part, Template
     from bridge.routes import OwnRoute, RouteName
     from bridge.store.directory import Folder
     from bridge.store.location import Place

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bridge.change.change import Change
     from bridge.engine.answers import Answers
     from bridge.engine.run import Details, Run
-    from bridge.flow.plan import ChangeCall, ValidatorNode
+    from bridge.flow.details import ChangeCall, ValidatorNode
     from bridge.validation.report import ValidatorReport
 
 

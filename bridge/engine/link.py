@@ -10,7 +10,8 @@ from bridge.flow.filling import has_variables, instruction_of
 
 if TYPE_CHECKING:
     from bridge.engine.run import Details, Linked, LinkedNode
-    from bridge.flow.plan import Detail, Edge, Plan
+    from bridge.flow.details import Detail
+    from bridge.flow.plan import Edge, Plan
 
 
 def link(plan: Plan) -> tuple[Linked, Details]:

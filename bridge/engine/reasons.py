@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.engine.view import RunView
-    from bridge.flow.plan import Code, Detail
+    from bridge.flow.details import Detail
+    from bridge.flow.plan import Code
     from bridge.store.state import State
 
 _MOST = 60

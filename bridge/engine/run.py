@@ -24,10 +24,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
-from bridge.flow.plan import Code, Step, Template
+from bridge.flow.details import Template
+from bridge.flow.plan import Code, Step
 
 if TYPE_CHECKING:
-    from bridge.flow.plan import Detail, Plan
+    from bridge.flow.details import Detail
+    from bridge.flow.plan import Plan
 
 Status = Literal["running", "paused", "completed", "failed", "cancelled"]
 Policy = Literal["abort", "skip", "ask"]

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from bridge.engine.facts import Fact
     from bridge.engine.run import Entry, Linked, LinkedNode, Run, State
-    from bridge.flow.plan import Back, Code, Template
+    from bridge.flow.details import Template
+    from bridge.flow.plan import Back, Code
 
     # Whether a condition holds, of steps that ended so with these requests, and of
     # these variables.

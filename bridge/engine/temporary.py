@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bridge.agents.known_agents import Agents
     from bridge.agents.load import Loaded
     from bridge.engine.run import Digests, Linked, Run
-    from bridge.flow.plan import TemporaryAgent
+    from bridge.flow.details import TemporaryAgent
     from bridge.protocol.request import Request
     from bridge.store.directory import Folder
     from bridge.store.store import Store

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.engine.run import Details, Entry, Linked, LinkedNode, Run
-    from bridge.flow.plan import Detail
+    from bridge.flow.details import Detail
     from bridge.store.state import State
     from bridge.store.store import Store
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bridge.engine.run import Entry, LinkedNode
-    from bridge.flow.plan import Template
+    from bridge.flow.details import Template
 
 _MOST_S = 366 * 86_400
 

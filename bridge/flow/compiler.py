@@ -31,7 +31,8 @@ from bridge.flow.syntax_tree import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.flow.plan import Code, Detail, Edge, Kind, Node, Part, Plan
+    from bridge.flow.details import Detail, Part
+    from bridge.flow.plan import Code, Edge, Kind, Node, Plan
     from bridge.flow.subflows import FindFlow
     from bridge.flow.syntax_tree import Flow, Sequence, Step, Text
 

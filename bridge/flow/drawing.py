@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from bridge.flow.plan import Detail, Plan
+    from bridge.flow.details import Detail
+    from bridge.flow.plan import Plan
 
     # A node of a plan, or of a run's.
     Shown = Mapping[str, Any]

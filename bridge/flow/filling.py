@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bridge.flow.plan import Detail, Part, Plan, TemporaryAgent
+    from bridge.flow.details import Detail, Part, TemporaryAgent
+    from bridge.flow.plan import Plan
 
 
 def instruction_of(plan: Plan, detail: Detail) -> list[Part]:

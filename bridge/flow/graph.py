@@ -19,7 +19,8 @@ from bridge.flow.filling import instruction_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.flow.plan import Code, Part, Plan
+    from bridge.flow.details import Part
+    from bridge.flow.plan import Code, Plan
 
     Json = dict[str, Any]
 

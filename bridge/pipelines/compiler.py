@@ -14,7 +14,8 @@ from bridge.pipelines.pipeline import Pipeline
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.flow.plan import Code, Detail, Edge, Node, Plan
+    from bridge.flow.details import Detail
+    from bridge.flow.plan import Code, Edge, Node, Plan
     from bridge.pipelines.pipeline import PipelineStep
 
     FindPipeline = Callable[[str], Pipeline | str]

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from bridge.agents.diagnostic import Place
     from bridge.agents.yaml_source import Tree
-    from bridge.flow.plan import Code, Template
+    from bridge.flow.details import Template
+    from bridge.flow.plan import Code
 
 ROOTS = ("inputs", "steps", "run", "settings")
 STATUSES = ("pending", "running", "completed", "failed", "skipped", "cancelled")

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bridge.agents.diagnostic import Diagnostic
-    from bridge.flow.plan import Code, Detail, Input, Kind, Step, Template
+    from bridge.flow.details import Detail, Template
+    from bridge.flow.plan import Code, Input, Kind, Step
 
     # The pipeline of a name, or what is wrong with that name.
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bridge.agents.diagnostic import Place
-    from bridge.flow.plan import Detail, Kind, Step, Template
+    from bridge.flow.details import Detail, Template
+    from bridge.flow.plan import Kind, Step
     from bridge.pipelines.expressions import Expressions
     from bridge.pipelines.surroundings import Surroundings
 

@@ -17,7 +17,8 @@ from bridge.protocol.names import GENERAL
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bridge.flow.plan import AgentCall, Detail, ExecCall, Step, Template
+    from bridge.flow.details import AgentCall, Detail, ExecCall, Template
+    from bridge.flow.plan import Step
 
 _REQUEST = re.compile(
     r"\s*\$\{\{\s*(?:steps\s*\.\s*)?([A-Za-z_][\w-]*)\s*\.\s*output"

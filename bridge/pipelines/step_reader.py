@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from bridge.agents.diagnostic import Place
     from bridge.agents.yaml_source import Tree
-    from bridge.flow.plan import Code, Step, Template
+    from bridge.flow.details import Template
+    from bridge.flow.plan import Code, Step
     from bridge.pipelines.expressions import Expressions
     from bridge.pipelines.surroundings import Surroundings
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bridge.flow.plan import ValidatorPart
+    from bridge.flow.details import ValidatorPart
     from bridge.validation.escalation import EscalateTo
 
 

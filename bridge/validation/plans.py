@@ -39,15 +39,8 @@ from bridge.validation.names import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bridge.flow.plan import (
-        ChangeCall,
-        Code,
-        Detail,
-        Edge,
-        Node,
-        Plan,
-        ValidatorNode,
-    )
+    from bridge.flow.details import ChangeCall, Detail, ValidatorNode
+    from bridge.flow.plan import Code, Edge, Node, Plan
     from bridge.validation.look import Asked, Look, Work
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]+")

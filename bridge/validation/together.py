@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bridge.agents.definition import Definition
-    from bridge.flow.plan import ValidatorPart
+    from bridge.flow.details import ValidatorPart
     from bridge.protocol.response import Response
     from bridge.validation.report import ValidatorReport
 

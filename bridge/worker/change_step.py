@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bridge.change.change import Change
     from bridge.engine.asks import Texts
     from bridge.engine.results import Result
-    from bridge.flow.plan import ChangeCall, ValidatorPart
+    from bridge.flow.details import ChangeCall, ValidatorPart
     from bridge.store.location import Place
     from bridge.validation.together import Together
 

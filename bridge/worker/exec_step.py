@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bridge.engine.asks import Texts
     from bridge.engine.long_steps import LongStep
     from bridge.engine.run import Run
-    from bridge.flow.plan import ExecCall, Template
+    from bridge.flow.details import ExecCall, Template
     from bridge.store.location import Place
 
 USUAL_S = 600.0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bridge.engine.asks import Texts
     from bridge.engine.results import Result
-    from bridge.flow.plan import WorktreeCall
+    from bridge.flow.details import WorktreeCall
     from bridge.store.location import Place
     from bridge.worktrees import Worktree
 

@@ -19,7 +19,7 @@ from bridge.validation.together import grouped, reports_of, together
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
-    from bridge.flow.plan import ValidatorPart
+    from bridge.flow.details import ValidatorPart
 
 LOGIC = built_in_agents.definition_of("validator-logic")
 SECURITY = built_in_agents.definition_of("validator-security")
