@@ -15,16 +15,14 @@ power cut loses the request. Every method may be killed at any point and loses n
 from __future__ import annotations
 
 import copy
-import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
-from bridge.errors import StateRefused, StateUnavailable, StateVanished, UnknownRequest
+from bridge.errors import UnknownRequest
 from bridge.protocol.claim import HostProcess
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
@@ -43,9 +41,10 @@ from bridge.store import claim as claiming
 from bridge.store import responses as ending
 from bridge.store import submit as asking
 from bridge.store.clock import Clock, SystemClock
-from bridge.store.directory import Folder, NotAPlainFile
+from bridge.store.directory import Folder
 from bridge.store.location import Place, open_state
 from bridge.store.state import State
+from bridge.store.system_errors import in_our_words
 
 if TYPE_CHECKING:
     from bridge.store.prune import Pruned, PruneOptions
@@ -160,7 +159,7 @@ class Store:
         if self._state is not None:
             yield self._state
             return
-        with _in_our_words(self.place):
+        with in_our_words(self.place):
             directory = open_state(self.place, make=make)
         with (
             directory,
@@ -171,7 +170,7 @@ class Store:
     @contextmanager
     def state(self, *, make: bool = True) -> Iterator[State]:
         """The folders and records, open for the block; `make` as in `open`."""
-        with _in_our_words(self.place), self._opened(make=make) as state:
+        with in_our_words(self.place), self._opened(make=make) as state:
             left_s = self._deadline_s - self.clock.monotonic_s()
             state.lock_wait_s = min(self._lock_wait_s, max(left_s, _MOMENT_S))
             yield state
@@ -328,26 +327,3 @@ class Store:
         # A wait may be long, and each look opens the state again.
         opening = self._with(_state=None).state
         return wait_for(opening, self.clock, set(ids), timeout_s=timeout_s, tend=tend)
-
-
-@contextmanager
-def _in_our_words(place: Place) -> Iterator[None]:
-    """Turn a system error into one that names the place and the way out."""
-    try:
-        yield
-    except NotAPlainFile as exc:
-        raise StateRefused(Path(exc.path), exc.problem, exc.cure) from None
-    except OSError as exc:
-        if exc.errno is None:
-            raise
-        if exc.errno == errno.ENOENT:
-            raise StateVanished(
-                f"{place.state} was removed or replaced while it was in use"
-            ) from exc
-        where = f"{place.state}"
-        # If a single file fails, and not the machine, its reader names it.
-        if exc.errno == errno.EIO and f"{exc.filename}".startswith(f"{where}/"):
-            where = exc.filename
-        raise StateUnavailable(
-            f"{where}: {os.strerror(exc.errno)}; see `hostbridge doctor`"
-        ) from exc
