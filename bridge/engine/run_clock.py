@@ -1,4 +1,4 @@
-"""The times of a run, on the wall clock as it is now."""
+"""The times of a run, on the wall clock as it is now, and whether its own is over."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from bridge.protocol.request import Uptime
 from bridge.store.clock import uptime
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bridge.engine.facts import Fact
     from bridge.engine.run import Entry, Run
     from bridge.store.state import State
+
+# A request that has to end with its run may end so much earlier.
+_CLOSE_MS = 1000
 
 
 def nodes_now(run: Run, state: State) -> dict[str, Entry]:
@@ -44,3 +50,11 @@ def until_now(run: Run, state: State) -> int | None:
         return until
     now = uptime(state.clock)
     return until + Uptime.model_validate(then).set_since(run["at"], state.now_ms(), now)
+
+
+def is_over(run: Run, now_ms: int, facts: Mapping[str, Fact]) -> bool:
+    """Whether the time of a run is over, or has just ended what it asked."""
+    if run["until"] is None:
+        return False
+    is_cut = any(why.startswith("timeout: ") for _, why in facts.values())
+    return now_ms >= run["until"] - (_CLOSE_MS if is_cut else 0)

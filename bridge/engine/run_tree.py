@@ -16,12 +16,8 @@ from bridge.engine.answers import Answers
 from bridge.engine.budgets import Used
 from bridge.engine.ends import Ends
 from bridge.engine.kinds import LONG
-from bridge.engine.long_steps import (
-    LongStep,
-    headless_sign,
-    is_claimed,
-)
-from bridge.engine.run_clock import nodes_now, until_now
+from bridge.engine.long_steps import LongStep, headless_sign, is_claimed
+from bridge.engine.run_clock import is_over, nodes_now, until_now
 from bridge.engine.run_files import folder_of, read, read_details, read_plan, write
 from bridge.engine.run_ids import LIVE, request_id
 from bridge.engine.step import Step
@@ -35,8 +31,6 @@ from bridge.store.switch import is_off
 # How long tools are called before the rest is left to a process of its own.
 _TOOLS_S = 5.0
 _MOST_OF_NAME = 128
-# A request that the end of its run bounds may end so long before it.
-_CLOSE_MS = 1000
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -221,7 +215,7 @@ class HeldRun:
         facts = {**self.refused} if is_running else {}
         if is_running and self.ends.is_any():
             facts = {**self.ends.facts(self.plan), **facts}
-        is_late = is_running and _is_over(run, now_ms, facts)
+        is_late = is_running and is_over(run, now_ms, facts)
         if not (act or facts or is_late or (is_running and run["look"])):
             return False
         used = self.tree.used_by_others(run)
@@ -340,14 +334,6 @@ class HeldRun:
             return False
         is_waiting = self.tree.state["requests"].has(file_of(asked))
         return is_waiting and self.folder.has(headless_sign(asked))
-
-
-def _is_over(run: Run, now_ms: int, facts: Mapping[str, Fact]) -> bool:
-    """Whether the time of a run is over, or has just ended what it asked."""
-    if run["until"] is None:
-        return False
-    is_cut = any(why.startswith("timeout: ") for _, why in facts.values())
-    return now_ms >= run["until"] - (_CLOSE_MS if is_cut else 0)
 
 
 def _leads_only_to_tools(run: Run, before: Run) -> bool:
