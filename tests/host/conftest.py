@@ -10,6 +10,7 @@ from hookworld import HookWorld, hook_world
 
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
+from bridge.host import asking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,3 +34,9 @@ def begun(world):
         return run
 
     return begin_
+
+
+@pytest.fixture
+def short_hold(monkeypatch):
+    """A hook that does not hold an agent for long when it asks."""
+    monkeypatch.setattr(asking, "HOLD_S", 0.1)

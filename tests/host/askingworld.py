@@ -1,0 +1,24 @@
+"""Agents that ask back, in a world of hooks."""
+
+from __future__ import annotations
+
+import json
+
+FORM = {"enum": ["red", "blue"]}
+
+
+def asks(words: str = "Which colour?", form: object = FORM) -> str:
+    return json.dumps({"hostbridge_question": {"words": words, "form": form}})
+
+
+def asked(world, **fields):
+    """An agent that may ask; returns request, call and agent."""
+    return world.begin(may_ask=True, **fields)
+
+
+def ended_asking(world, words: str | None = None, **fields):
+    """An agent whose question nobody has answered in time; the client has told so."""
+    request, call, agent = asked(world, **fields)
+    assert world.stop(agent, words or asks()) == {}
+    world.notice(agent, **{"tool-use-id": call})
+    return request, agent
