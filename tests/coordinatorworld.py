@@ -7,9 +7,10 @@ goes its real way: a validator is asked, and its verdict is the task's.
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from gitworld import git
 
 if TYPE_CHECKING:
     from cli.conftest import Host, Project, Ran
@@ -17,20 +18,6 @@ if TYPE_CHECKING:
     from bridge.protocol.request import Request
 
 ROUND = ["developer", "qa-reviewer", "task-ops", "task-validator"]
-
-
-def git(folder: Path, *words: str) -> str:
-    """What git says; it is the tests' alone."""
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
-    env |= {
-        f"GIT_{who}_{what}": "x@x"
-        for who in ("AUTHOR", "COMMITTER")
-        for what in ("NAME", "EMAIL")
-    }
-    done = subprocess.run(
-        ["git", *words], cwd=folder, env=env, capture_output=True, text=True, check=True
-    )
-    return done.stdout
 
 
 def make_repository(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A git repository for tests, made by git itself."""
+"""Git itself, in the tests alone, and a repository that it makes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,33 @@ import needs
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+# Who commits, and nothing of the user's own configuration.
+ENV = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "A",
+    "GIT_AUTHOR_EMAIL": "a@x.org",
+    "GIT_COMMITTER_NAME": "A",
+    "GIT_COMMITTER_EMAIL": "a@x.org",
+    "LC_ALL": "C",
+}
+
+
+def git(folder: Path, *words: str, ok: bool = True) -> str:
+    """Run git in a folder; what it says. It must succeed, if it is to be `ok`."""
+    done = subprocess.run(
+        [needs.tool("git"), *words],
+        cwd=folder,
+        env=os.environ | ENV,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    assert not ok or done.returncode == 0, done.stderr
+    return done.stdout
 
 
 class Repository:
@@ -29,18 +56,8 @@ class Repository:
             self.commit("first")
 
     def git(self, *words: str, cwd: Path | None = None, ok: bool = True) -> str:
-        """Run git, with the user's own configuration out of the way."""
-        done = subprocess.run(
-            [needs.tool("git"), *words],
-            cwd=cwd or self.folder,
-            env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C"},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-        assert not ok or done.returncode == 0, done.stderr
-        return done.stdout
+        """Run git in it, or in another folder."""
+        return git(cwd or self.folder, *words, ok=ok)
 
     def write(self, name: str, text: str, *, cwd: Path | None = None) -> None:
         """Write a file below the work tree."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import needs
 import pytest
+from gitworld import git
 from hostworld import host_world
 
 from bridge.claude_cli.folder_trust import is_trusted, note_of
@@ -19,15 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ACCEPTED = {"hasTrustDialogAccepted": True}
-
-
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(
-        ["git", "-c", "user.name=t", "-c", "user.email=t@t", *words],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
 
 
 def repository(folder: Path) -> Path:

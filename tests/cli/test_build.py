@@ -6,8 +6,9 @@ import json
 import subprocess
 
 import pytest
-from coordinatorworld import git, make_repository
+from coordinatorworld import make_repository
 from fakeclaude import fake_claude, trust_folder
+from gitworld import git
 from screens import on_terminal
 from validatorworld import APPROVED, REJECTED, UNDECIDED, Validators
 

@@ -8,13 +8,13 @@ import pytest
 from coordinatorworld import (
     ROUND,
     Agents,
-    git,
     make_repository,
     review,
     run,
     statuses,
     worktrees,
 )
+from gitworld import git
 from polling import wait_until
 from screens import on_terminal
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from coordinatorworld import ROUND, Agents, git, run, statuses, worktrees
+from coordinatorworld import ROUND, Agents, run, statuses, worktrees
+from gitworld import git
 
 pytestmark = pytest.mark.usefixtures("beside", "epic")
 

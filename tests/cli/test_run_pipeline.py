@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 from fakeclaude import OBEDIENT, fake_claude, printing, result
+from gitworld import git
 from polling import wait_until
 from trustworld import Terminal
 
@@ -155,10 +154,8 @@ def test_a_headless_agent_works_in_its_worktree_beside_an_open_session(
     project, host, echo
 ):
     """The session takes nothing of it."""
-    words = ["-c", "user.name=A", "-c", "user.email=a@b"]
-    commit = ["commit", "-q", "--allow-empty", "-m", "first"]
-    for each in (["init", "-q", "-b", "main"], [*words, *commit]):
-        subprocess.run(["git", *each], cwd=project.folder, check=True)
+    git(project.folder, "init", "-q", "-b", "main")
+    git(project.folder, "commit", "-q", "--allow-empty", "-m", "first")
     fake_claude(echo.parent, f'pwd >"$here/pwd"\n{OBEDIENT}')
     (project.folder / "p.yaml").write_text("""
 steps:

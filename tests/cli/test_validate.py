@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from coordinatorworld import git
+from gitworld import git
 from validatorworld import APPROVED, REJECTED, UNDECIDED, Validators, change
 
 from bridge.cli.validation_text import validation_lines

@@ -7,7 +7,7 @@ import sys
 
 import needs
 import pytest
-from coordinatorworld import git
+from gitworld import git
 from validatorworld import APPROVED, REJECTED, Validators, change
 
 pytestmark = pytest.mark.usefixtures("beside")

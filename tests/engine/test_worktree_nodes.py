@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from engine.pipeworld import PipeWorld, pipeline, program, tool, worktree
-
-
-def git(folder, *words):
-    done = subprocess.run(
-        ["git", "-c", "user.name=A", "-c", "user.email=a@b", *words],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout
+from gitworld import git
 
 
 @pytest.fixture

@@ -14,8 +14,9 @@ from collections import Counter
 
 import pytest
 from cli.conftest import Host, Project
-from coordinatorworld import ROUND, Agents, git, make_epic, statuses, worktrees
+from coordinatorworld import ROUND, Agents, make_epic, statuses, worktrees
 from faultlab import tell
+from gitworld import git
 from polling import wait_until
 from sessionworld import started_as_a_client
 

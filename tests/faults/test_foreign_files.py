@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from gitworld import git
 from hostworld import HostWorld, host_world
 from polling import wait_until
 
@@ -31,15 +31,6 @@ PLACES = (
     "state/requests",
     "@/requests",
 )
-
-
-def git(project: Path, *arguments: str) -> None:
-    subprocess.run(
-        ["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments],
-        cwd=project,
-        check=True,
-        capture_output=True,
-    )
 
 
 def plant(project: Path) -> None:

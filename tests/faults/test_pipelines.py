@@ -6,7 +6,6 @@ Each time: the same end, each tool's change made once, no finished program run a
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import pytest
 from engine.pipeworld import agent, pipeline, program, tool, wait, worktree
 from faultlab import Operation, prepared, tell
 from faults.test_runs import MOST, answer_all, only_run, settings
+from gitworld import git
 from systemcalls import ERRORS
 
 from bridge.engine.advance import advance
@@ -77,12 +77,8 @@ def begun(plan: Any) -> Any:
 
 def with_repository(store: Store) -> None:
     begun(WORKTREE)(store)
-    for words in (
-        ["init", "-q", "-b", "main"],
-        ["-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "--allow-empty",
-         "-m", "first"],
-    ):  # fmt: skip
-        subprocess.run(["git", *words], cwd=store.place.project, check=True)
+    git(store.place.project, "init", "-q", "-b", "main")
+    git(store.place.project, "commit", "-q", "--allow-empty", "-m", "first")
 
 
 def open_program(store: Store) -> None:

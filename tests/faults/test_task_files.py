@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import needs
 import pytest
+from gitworld import git
 from storeworld import store_in
 
 from bridge.api.bridge import Bridge
@@ -195,13 +196,6 @@ def test_threads_share_the_tasks(tmp_path):
         numbers = [*pool.map(add, range(100))]
     assert sorted(numbers) == [*range(2, 102)]
     assert tasks.get(1).children == 100
-
-
-def git(folder: Path, *words: str) -> None:
-    mine = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=m")
-    subprocess.run(
-        [needs.tool("git"), *mine, *words], cwd=folder, check=True, capture_output=True
-    )
 
 
 def test_what_git_does_loses_no_task(tmp_path):
