@@ -1,0 +1,32 @@
+"""A project under git whose change is read; git itself makes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitworld import git
+
+from bridge.change.collect import read_change
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOTHING = ("", ("Nothing differs from the last commit",))
+
+
+def told(project: Path) -> tuple[str, tuple[str, ...]]:
+    """What an agent is shown."""
+    change = read_change(project)
+    return change.diff, change.notes
+
+
+def made(folder: Path, *options: str) -> Path:
+    """A repository with one commit; `options` are those of `git init`."""
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main", *options)
+    (folder / "src").mkdir()
+    (folder / "src" / "a.py").write_text("one\ntwo\nthree\n")
+    (folder / "b.txt").write_text("b\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "first")
+    return folder
