@@ -338,8 +338,7 @@ def test_what_was_committed_first_of_all_is_not_approved_unseen(world, rest):
     run = world.build()
     world.repository.write("a", "evil\n")
     world.repository.git("add", "a")
-    who = ("-c", "user.name=A", "-c", "user.email=a@x.org")
-    world.repository.git(*who, "commit", "-qm", "first")
+    world.repository.git("commit", "-qm", "first")
 
     world.built(run, rest)
     if "validator-logic" in world.waiting():

@@ -123,12 +123,18 @@ def test_another_file_is_not_replaced(locked):
     assert lock(locked).read_text() == "mine\n"
 
 
-def test_in_a_repository_only_what_git_knows_counts(world, tmp_path):
-    """A clone has nothing else; what is ignored here may be anything there."""
-    repository = Repository(world.project, is_empty=True)
+@pytest.fixture
+def repository(world):
+    """The project under git: `src/a.py` is known, and what ends in .env is ignored."""
+    found = Repository(world.project, is_empty=True)
     world.write("src/a.py")
     world.write(".gitignore", "*.env\n")
-    repository.commit("first")
+    found.commit("first")
+    return found
+
+
+def test_in_a_repository_only_what_git_knows_counts(world, repository, tmp_path):
+    """A clone has nothing else; what is ignored here may be anything there."""
     world.write("local.env")
     world.answer(RUNS, prompt="B")
     world.answer(call("read_file", path="src/a.py"), prompt="R")
@@ -146,10 +152,8 @@ def test_in_a_repository_only_what_git_knows_counts(world, tmp_path):
     assert states(bridge, tmp_path / "clone") == fresh
 
 
+@pytest.mark.usefixtures("repository")
 def test_a_file_that_git_does_not_know_is_not_locked(world):
-    repository = Repository(world.project, is_empty=True)
-    world.write("src/a.py")
-    repository.commit("first")
     world.write("src/new.py")
     world.answer(call("read_file", path="src/new.py"))
 
@@ -213,12 +217,10 @@ SEARCHES = {"Glob": ("list_files", {}), "Grep": ("search_text", {"text": "one"})
 
 
 @pytest.mark.parametrize("tool", SEARCHES)
-def test_a_file_that_was_found_and_is_not_added_is_not_left_out(world, tool):
+def test_a_file_that_was_found_and_is_not_added_is_not_left_out(
+    world, repository, tool
+):
     """Without a word, CI would check another list than the agent saw."""
-    repository = Repository(world.project, is_empty=True)
-    world.write("src/a.py")
-    world.write(".gitignore", "*.env\n")
-    repository.commit("first")
     world.write("src/new.py")
     world.write("src/local.env")
     name, arguments = SEARCHES[tool]

@@ -5,12 +5,12 @@ Nobody waits for these requests: a waiter would wake it again.
 
 from __future__ import annotations
 
-import subprocess
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from gitworld import git
 from hostworld import HostWorld, host_world
 from polling import wait_until
 
@@ -64,12 +64,8 @@ def answered(world: HostWorld, request: RequestId) -> bool:
 
 
 def make_repository(world: HostWorld) -> None:
-    git = ["git", "-C", str(world.stage.project)]
-    known = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    subprocess.run([*git, "init", "-q"], check=True)
-    subprocess.run(
-        [*git, *known, "commit", "-q", "--allow-empty", "-m", "one"], check=True
-    )
+    git(world.stage.project, "init", "-q")
+    git(world.stage.project, "commit", "-q", "--allow-empty", "-m", "one")
 
 
 @pytest.mark.parametrize("how", ["stream", "terminal"])
