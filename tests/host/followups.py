@@ -37,13 +37,19 @@ def followed(
     return request, offered(world)
 
 
+def resumed(world: HookWorld, earlier: str, agent: str) -> tuple[RequestId, str]:
+    """Ask on, and have the agent work again; the request and the call."""
+    request, _ = followed(world, earlier)
+    call, output = world.send(request, agent)
+    world.resume(call, agent, output)
+    return request, call
+
+
 def asked_again(
     world: HookWorld, earlier: str, agent: str, words: str = AGAIN
 ) -> RequestId:
     """Ask on, and have the agent answer; the request."""
-    request, _ = followed(world, earlier)
-    call, output = world.send(request, agent)
-    world.resume(call, agent, output)
+    request, call = resumed(world, earlier, agent)
     world.stop(agent, words)
     world.notice(agent, **{"tool-use-id": call})
     return request

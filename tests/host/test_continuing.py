@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from followups import AGAIN, asked_again, followed, idle, offered
+from followups import AGAIN, asked_again, followed, idle, offered, resumed
 from hookworld import GOOD
 
 from bridge.store import idle_agents
@@ -71,9 +71,7 @@ def test_each_question_is_charged_for_what_it_took(world):
     world.took(agent, "m1", 100)
     world.stop(agent)
     world.notice(agent)
-    request, _ = followed(world, earlier)
-    call, output = world.send(request, agent)
-    world.resume(call, agent, output)
+    request, _ = resumed(world, earlier, agent)
     world.took(agent, "m2", 7)
     world.stop(agent, AGAIN)
 
@@ -87,9 +85,7 @@ def test_each_question_is_charged_for_what_it_took(world):
 
 def test_an_invalid_answer_is_corrected(world):
     earlier, agent = world.answered()
-    request, _ = followed(world, earlier)
-    call, output = world.send(request, agent)
-    world.resume(call, agent, output)
+    request, _ = resumed(world, earlier, agent)
 
     said = world.stop(agent, "Well.")
     world.stop(agent, AGAIN)
@@ -101,9 +97,7 @@ def test_an_invalid_answer_is_corrected(world):
 def test_tool_calls_of_a_follow_up_are_its_own(world):
     """What it may do, and what was seen of it, belongs to the question at hand."""
     earlier, agent = world.answered()
-    request, _ = followed(world, earlier)
-    call, output = world.send(request, agent)
-    world.resume(call, agent, output)
+    request, _ = resumed(world, earlier, agent)
 
     allowed = world.use(agent)
     world.bridge.cancel(request)
@@ -117,9 +111,7 @@ def test_tool_calls_of_a_follow_up_are_its_own(world):
 def test_the_answer_before_is_no_answer(world):
     """The client repeats an agent's last words where it says nothing."""
     earlier, agent = world.answered()
-    request, _ = followed(world, earlier)
-    call, output = world.send(request, agent)
-    world.resume(call, agent, output)
+    request, _ = resumed(world, earlier, agent)
 
     said = world.stop(agent, GOOD)
 
@@ -130,9 +122,7 @@ def test_the_answer_before_is_no_answer(world):
 def test_the_same_answer_again_is_one(world):
     """That the agent has given it is in its transcript."""
     earlier, agent = world.answered()
-    request, _ = followed(world, earlier)
-    call, output = world.send(request, agent)
-    world.resume(call, agent, output)
+    request, _ = resumed(world, earlier, agent)
     world.says(agent, "msg_2", text=GOOD)
 
     world.stop(agent, GOOD)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from followups import AGAIN, followed, idle, offered
+from followups import AGAIN, followed, idle, offered, resumed
 from hookprocesses import INSTALLED, run_hook
 from hookworld import GOOD
 
@@ -63,9 +63,7 @@ def test_a_call_that_never_ran_is_a_failure_when_the_turn_ends(world):
 )
 def test_an_end_without_an_answer(world, status, code):
     earlier, agent = world.answered()
-    request, _ = followed(world, earlier)
-    call, output = world.send(request, agent)
-    world.resume(call, agent, output)
+    request, call = resumed(world, earlier, agent)
 
     world.notice(agent, status, **{"tool-use-id": call})
 
@@ -78,9 +76,7 @@ def test_a_notice_about_the_answer_before_ends_nothing(world):
     earlier, first_call, agent = world.begin()
     world.stop(agent)
     world.notice(agent, **{"tool-use-id": first_call})
-    request, _ = followed(world, earlier)
-    call, output = world.send(request, agent)
-    world.resume(call, agent, output)
+    request, _ = resumed(world, earlier, agent)
 
     world.notice(agent, **{"tool-use-id": first_call, "result": GOOD})
 
@@ -90,9 +86,7 @@ def test_a_notice_about_the_answer_before_ends_nothing(world):
 def test_a_person_stops_it_by_the_description_that_the_client_has(world):
     """Which is that of the first call."""
     earlier, agent = world.answered()
-    request, _ = followed(world, earlier)
-    call, output = world.send(request, agent)
-    world.resume(call, agent, output)
+    request, _ = resumed(world, earlier, agent)
 
     described = f"hostbridge: a test [{earlier}]"
     stopped = f'Background agent "{described}" was stopped by the user.'
