@@ -30,7 +30,7 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
 from bridge.protocol.record import parse
 from bridge.protocol.response import answered, failed
-from bridge.store import Claimant
+from bridge.store import Claimant, sessions
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
 
@@ -208,6 +208,20 @@ def project(tmp_path: Path) -> Project:
 def host(project: Project) -> Host:
     """The project, open in a session."""
     return Host(project)
+
+
+@pytest.fixture
+def client(project: Project) -> Iterator[subprocess.Popen[bytes]]:
+    """The process of a session that is open in another terminal."""
+    store = project.bridge.store
+    with subprocess.Popen(["sleep", "600"]) as process:
+        host = identify(process.pid)
+        assert host is not None
+        now_ms = store.now_ms()
+        session = Session(session_id="s-1", host=host, registered_at=now_ms)
+        sessions.save(store, session)
+        yield process
+        process.kill()
 
 
 @pytest.fixture

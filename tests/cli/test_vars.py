@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 
 import pytest
 from screens import on_terminal
 
 from bridge.errors import InvalidRequest
 from bridge.policy.condition_compiler import compile_condition
-from bridge.store import sessions
-from bridge.store.host_process import identify
 
 RULES = """
 variables: {switch: haiku, limit: 3}
@@ -23,16 +20,8 @@ on_stop:
 
 
 @pytest.fixture
-def client(project, home):  # noqa: ARG001 - the rules come first
-    """A session that is open in another terminal: its process."""
-    store = project.bridge.store
-    with subprocess.Popen(["sleep", "600"]) as process:
-        host = identify(process.pid)
-        now_ms = store.now_ms()
-        session = sessions.Session(session_id="s-1", host=host, registered_at=now_ms)
-        sessions.save(store, session)
-        yield process
-        process.kill()
+def client(home, client):  # noqa: ARG001 - the rules come first
+    return client
 
 
 def test_variables_need_a_session(project):

@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from textwrap import dedent
 
 import pytest
 from stepflows import HOLDER, LOOP, after, conversation
 
-from bridge.store import sessions
-from bridge.store.host_process import identify
 from bridge.workflows import progress
-
-
-@pytest.fixture
-def client(project):
-    """A session that is open in another terminal: its process."""
-    store = project.bridge.store
-    with subprocess.Popen(["sleep", "600"]) as process:
-        host = identify(process.pid)
-        now_ms = store.now_ms()
-        session = sessions.Session(session_id="s-1", host=host, registered_at=now_ms)
-        sessions.save(store, session)
-        yield process
-        process.kill()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Follow-ups in a world of hooks: asked, offered, and sent to an idle agent."""
+"""Follow-ups: asked, offered, and sent to an idle agent."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from bridge.store.idle_agents import IdleAgent, all_idle
 
 if TYPE_CHECKING:
     from hookworld import HookWorld
+    from hostworld import HostWorld
 
     from bridge.protocol.ids import RequestId
 
@@ -16,7 +17,7 @@ AGAIN = '{"status": "success", "summary": "again"}'
 REUSING = "description: d\nprompt: Be short. {{ task }}\n"
 
 
-def idle(world: HookWorld) -> list[IdleAgent]:
+def idle(world: HookWorld | HostWorld) -> list[IdleAgent]:
     """The agents that may be asked again."""
     with world.store.state() as state:
         return sorted(all_idle(state), key=lambda each: each.agent_id)

@@ -35,6 +35,7 @@ from bridge.testing.stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.response import Response
@@ -214,6 +215,12 @@ class HostWorld:
             terminal.submit("hello")
             self.wait_for_turns(1)
             yield terminal
+
+    def opened(
+        self, how: str
+    ) -> AbstractContextManager[StreamSession | TerminalSession]:
+        """A session at a terminal, or a stream in the permission mode that is named."""
+        return self.terminal() if how == "terminal" else self.stream(mode=how)
 
     def serve(
         self,

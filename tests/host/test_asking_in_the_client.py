@@ -7,19 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from followups import idle
 from hostworld import HostWorld, host_world
 from polling import wait_until
 
 from bridge import InvalidRequest
 from bridge.protocol.status import Stage
-from bridge.store import idle_agents
 from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.replies import reply
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from bridge.store.idle_agents import IdleAgent
     from bridge.testing.stage.replies import Answer
     from bridge.testing.stage.turns import ApiRequest
 
@@ -40,16 +37,6 @@ def asking_first(_prompt: str, request: ApiRequest) -> Answer:
     return reply(json.dumps({"status": "success", "summary": summary}))
 
 
-def opened(world: HostWorld, how: str) -> AbstractContextManager[object]:
-    return world.terminal() if how == "terminal" else world.stream(mode=how)
-
-
-def idle(world: HostWorld) -> list[IdleAgent]:
-    """The agents that may be asked on."""
-    with world.store.state() as state:
-        return idle_agents.all_idle(state)
-
-
 def until_asked(world: HostWorld, request: str) -> None:
     wait_until(world.bridge.questions, what="a question")
     assert world.bridge.status(request).request.stage is Stage.ASKING
@@ -58,7 +45,7 @@ def until_asked(world: HostWorld, request: str) -> None:
 @pytest.mark.parametrize("how", ["default", "auto", "terminal"])
 def test_a_reply_while_the_hook_holds_reaches_the_same_turn(tmp_path, how):
     with host_world(tmp_path, obedient_model(asking_first)) as world:
-        with opened(world, how):
+        with world.opened(how):
             request = world.submit("Paint the ZEBRA.", may_ask=True)
             until_asked(world, request)
             world.bridge.reply(request, "red")
@@ -74,7 +61,7 @@ def test_a_reply_while_the_hook_holds_reaches_the_same_turn(tmp_path, how):
 def test_a_later_reply_has_the_same_agent_go_on(tmp_path, how):
     """It is asked by SendMessage; the main thread hears no word of it."""
     with host_world(tmp_path, obedient_model(asking_first)) as world:
-        with opened(world, how):
+        with world.opened(how):
             request = world.submit("Paint the ZEBRA.", may_ask=True)
             until_asked(world, request)
             waiting = wait_until(

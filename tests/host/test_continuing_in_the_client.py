@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from followups import idle
 from hostworld import HostWorld, bash, code_of, host_world
 from polling import wait_until
 
@@ -16,9 +17,6 @@ from bridge.testing.stage.models import answering, launching, obedient_model
 from bridge.testing.stage.replies import error, reply, tool_use
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from bridge.store.idle_agents import IdleAgent
     from bridge.testing.stage.replies import Answer
     from bridge.testing.stage.turns import ApiRequest
 
@@ -34,16 +32,6 @@ def remembering(_prompt: str, request: ApiRequest) -> Answer:
     knows = "ZEBRA" in json.dumps(request.messages)
     summary = "it was ZEBRA" if knows else "no idea"
     return reply(json.dumps({"status": "success", "summary": summary}))
-
-
-def opened(world: HostWorld, how: str) -> AbstractContextManager[object]:
-    return world.terminal() if how == "terminal" else world.stream(mode=how)
-
-
-def idle(world: HostWorld) -> list[IdleAgent]:
-    """The agents that may be asked again."""
-    with world.store.state() as state:
-        return idle_agents.all_idle(state)
 
 
 def summary_of(world: HostWorld, request: str) -> str:
@@ -63,7 +51,7 @@ def first_answer(world: HostWorld, prompt: str = PLANTED, **fields: object) -> s
 def test_a_follow_up_knows_what_was_said_before(tmp_path, how):
     """A new agent does not. The main thread hears none of it, either way."""
     with host_world(tmp_path, obedient_model(remembering)) as world:
-        with opened(world, how):
+        with world.opened(how):
             first = first_answer(world)
             second = first_answer(world, "Which word was it?", continues=first)
             third = world.submit("And now?", continues=second)
