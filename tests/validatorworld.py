@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from coordinatorworld import make_repository
 
+from bridge.protocol.response import Response
+
 if TYPE_CHECKING:
     from cli.conftest import Project
 
@@ -18,6 +20,21 @@ APPROVED = {"verdict": "APPROVED", "summary": "fine", "checks": [CHECK], "issues
 ISSUE = {"severity": "error", "file": "shop.py", "line": 1, "message": "a price of 1"}
 REJECTED = APPROVED | {"verdict": "REJECTED", "summary": "wrong", "issues": [ISSUE]}
 UNDECIDED = APPROVED | {"verdict": "NEEDS_REVIEW", "summary": "cannot tell"}
+
+
+def response(parsed: Any, **facts: Any) -> Response:
+    """What a validator's request came to; its answer is of its own form."""
+    fields = {
+        "request_id": "r1",
+        "success": True,
+        "status": "completed",
+        "parsed_output": parsed,
+        "own_form": True,
+        "completed_at": 5,
+        "duration": 1500,
+        "route": "host",
+    }
+    return Response(**{**fields, **facts})
 
 
 class Validators:

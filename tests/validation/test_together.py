@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import built_in_agents
 import pytest
+from validatorworld import APPROVED, response
 
 from bridge.agents.apply import applied
 from bridge.change.change import Change
 from bridge.protocol.json_schema import problem_of
 from bridge.protocol.request import Request
-from bridge.protocol.response import Failure, Response
+from bridge.protocol.response import Failure
 from bridge.protocol.status import Stage
 from bridge.validation.report import Verdict
 from bridge.validation.rights import can_read, runs_commands, why_not_run
@@ -24,27 +25,7 @@ if TYPE_CHECKING:
 LOGIC = built_in_agents.definition_of("validator-logic")
 SECURITY = built_in_agents.definition_of("validator-security")
 SYNTAX = built_in_agents.definition_of("validator-syntax")
-GOOD: dict[str, Any] = {
-    "verdict": "APPROVED",
-    "summary": "fine",
-    "checks": [{"name": "intent", "passed": True}],
-    "issues": [],
-}
-BAD = {**GOOD, "verdict": "REJECTED", "summary": "no"}
-
-
-def response(parsed: Any, **facts: Any) -> Response:
-    fields = {
-        "request_id": "r1",
-        "success": True,
-        "status": "completed",
-        "parsed_output": parsed,
-        "own_form": True,
-        "completed_at": 5,
-        "duration": 1500,
-        "route": "host",
-    }
-    return Response(**{**fields, **facts})
+BAD = {**APPROVED, "verdict": "REJECTED", "summary": "no"}
 
 
 def parts_of(*definitions: Definition) -> dict[str, ValidatorPart]:
@@ -74,14 +55,14 @@ def test_one_request_has_the_lists_of_both():
     assert prompt.count("1. injection: shell, SQL, templates") == 1
     assert prompt.count("Look at it.") == 1
     assert prompt.count("+x") == 1
-    both = dict.fromkeys(asked.validators, GOOD)
+    both = dict.fromkeys(asked.validators, APPROVED)
     assert problem_of(asked.schema, both) is None
-    assert problem_of(asked.schema, {"validator-logic": GOOD}) is not None
+    assert problem_of(asked.schema, {"validator-logic": APPROVED}) is not None
     assert problem_of(asked.schema, {**both, "x": 1})
 
 
 def test_each_has_its_own_report():
-    both = {"validator-logic": GOOD, "validator-security": BAD}
+    both = {"validator-logic": APPROVED, "validator-security": BAD}
 
     logic, security = reports_of(parts_of(LOGIC, SECURITY), response(both))
 
@@ -92,10 +73,10 @@ def test_each_has_its_own_report():
 
 @pytest.mark.parametrize(
     "part",
-    [None, {}, "APPROVED", {**GOOD, "verdict": "FINE"}, {**GOOD, "more": 1}],
+    [None, {}, "APPROVED", {**APPROVED, "verdict": "FINE"}, {**APPROVED, "more": 1}],
 )
 def test_a_part_without_its_form_approves_nothing(part):
-    both = {"validator-logic": GOOD, "validator-security": part}
+    both = {"validator-logic": APPROVED, "validator-security": part}
     both = {name: each for name, each in both.items() if each is not None}
 
     logic, security = reports_of(parts_of(LOGIC, SECURITY), response(both))

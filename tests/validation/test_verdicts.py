@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from validatorworld import response
 
 from bridge.change.change import Change, ChangedFile
 from bridge.change.scope import Scope
@@ -32,20 +33,6 @@ GOOD: dict[str, Any] = {
     "issues": [],
 }
 CHANGED = Change("diff", files=(ChangedFile("a.py", 1, 0),))
-
-
-def response(parsed: Any, **facts: Any) -> Response:
-    fields = {
-        "request_id": "r1",
-        "success": True,
-        "status": "completed",
-        "parsed_output": parsed,
-        "own_form": True,
-        "completed_at": 5,
-        "duration": 1500,
-        "route": "host",
-    }
-    return Response(**{**fields, **facts})
 
 
 def ended(code: str, status: str = "failed") -> Response:
