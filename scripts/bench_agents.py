@@ -18,11 +18,11 @@ model.
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from bench.agents import Bench
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser
+from bench.table import Row, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +35,8 @@ ORDERS = 16
 
 def main() -> int:
     """Run the benchmark; the exit code is 1 if a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = option_parser(__doc__)
     parser.add_argument("part", nargs="*", help=f"only these: {', '.join(PARTS)}")
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
     parser.add_argument(
         "--runs", type=int, default=200, help="replies to check for each set (200)"
     )
@@ -58,7 +55,7 @@ def main() -> int:
         part = parts[name]()
         show(f"{name}, {bench.model.name}", part)
         rows += part
-    return 0 if chosen.quick else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,13 @@ which others on the machine disturb least: what a thousand files take beside non
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser, scratch
+from bench.table import Row, show
 from bench.timing import Series, run, take_turns
 from bench.world import World
 from bench_cli import environment, start
@@ -49,21 +48,18 @@ TICK_S = 0.1
 
 def main() -> int:
     """Run the benchmark; the exit code is 1 if a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
+    parser = option_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=40, help="processes each (40)")
     parser.add_argument("--files", type=int, default=1_000, help="in a set (1,000)")
     chosen = parser.parse_args()
     rounds, files = (2, 20) if chosen.quick else (chosen.rounds, chosen.files)
-    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
-        found = take_turns(cases(Path(folder).resolve(), files), rounds)
+    with scratch() as folder:
+        found = take_turns(cases(folder, files), rounds)
     rows = compare(found, files)
     show(f"an earlier answer, {rounds} processes each", rows)
     by_size = per_thousand(found, files)
     show("processors' time for each 1,000 files, beside none", by_size)
-    return 0 if chosen.quick else min(1, missed([*rows, *by_size]))
+    return exit_code([*rows, *by_size], quick=chosen.quick)
 
 
 def cases(root: Path, files: int) -> list[Callable[[], dict[str, float]]]:

@@ -9,14 +9,13 @@ session is open, so `submit` also wakes it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser, scratch
+from bench.table import Row, show
 from bench.timing import run, take_turns
 from bench.world import World
 
@@ -31,19 +30,16 @@ FLOOR = ["-I", "-S", "-c", "import json"]
 
 def main() -> int:
     """Run the benchmark; the exit code is 1 if a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
+    parser = option_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=40, help="processes each (40)")
     parser.add_argument("--files", type=int, default=10_000, help="requests (10,000)")
     chosen = parser.parse_args()
     rounds, files = (2, 50) if chosen.quick else (chosen.rounds, chosen.files)
-    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
-        found = take_turns(cases(Path(folder).resolve(), files), rounds)
+    with scratch() as folder:
+        found = take_turns(cases(folder, files), rounds)
     rows = compare(found, files)
     show(f"commands as processes, {rounds} runs each", rows)
-    return 0 if chosen.quick else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 def cases(root: Path, files: int) -> list[Callable[[], dict[str, float]]]:

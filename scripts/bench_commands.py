@@ -9,14 +9,13 @@ A program of a step against the bare program; 20 worktrees, made and removed, ag
 
 from __future__ import annotations
 
-import argparse
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser, scratch
+from bench.table import Row, show
 from bench.timing import take_turns
 
 from bridge import worktrees
@@ -32,13 +31,10 @@ RULES = ["Bash(git [] *)", "Bash(pytest [-q --tb=*] *)", "Bash(true [-x=*] *)"]
 
 def main() -> int:
     """Run the benchmark; exit 1 when a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
-    rounds = 1 if parser.parse_args().quick else 9
-    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
-        bench = Bench(Path(folder).resolve())
+    chosen = option_parser(__doc__).parse_args()
+    rounds = 1 if chosen.quick else 9
+    with scratch() as folder:
+        bench = Bench(folder)
         found = take_turns(
             [bench.by_git, bench.by_us, bench.bare, bench.granted], rounds
         )
@@ -51,7 +47,7 @@ def main() -> int:
         Row("granted, with its group and its time watched", found["granted"]),
     ]
     show(f"programs and worktrees, {rounds} runs each", rows)
-    return 0 if rounds == 1 else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 class Bench:

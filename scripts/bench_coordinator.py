@@ -10,17 +10,16 @@ task. Both look up and fill in the agents' definitions. No client and no model.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser, scratch
+from bench.table import Row, show
 from bench.timing import take_turns
 
 from bridge import worktrees
@@ -47,14 +46,10 @@ VALID = {"passed": True, "feedback": []}
 
 def main() -> int:
     """Run the benchmark; exit 1 when the goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
-    chosen = parser.parse_args()
+    chosen = option_parser(__doc__).parse_args()
     rounds, tasks = (1, 2) if chosen.quick else (7, TASKS)
-    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
-        bench = Bench(Path(folder).resolve(), tasks)
+    with scratch() as folder:
+        bench = Bench(folder, tasks)
         found = take_turns([bench.alone, bench.coordinator], rounds)
     asks = found.pop("asks").median
     assert found.pop("asks of the floor").median == asks
@@ -63,7 +58,7 @@ def main() -> int:
         Row("the coordinator does the same", found["run"], found["alone"], 1.5),
     ]
     show(f"an epic of {tasks} tasks, {rounds} runs each", rows)
-    return 0 if chosen.quick else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 class Bench:

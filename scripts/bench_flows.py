@@ -9,12 +9,12 @@ the floor for anything that reads such a text. No client and no model.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import time
 from typing import TYPE_CHECKING
 
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser
+from bench.table import Row, show
 from bench.timing import take_turns
 from lark import Lark
 
@@ -54,11 +54,7 @@ FEW, MANY = 1_000, 10_000
 
 def main() -> int:
     """Run the benchmark; exit 1 when a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
-    chosen = parser.parse_args()
+    chosen = option_parser(__doc__).parse_args()
     rounds = 1 if chosen.quick else 10
     lark = Lark(GRAMMAR, parser="lalr")
     cases = [
@@ -81,7 +77,7 @@ def main() -> int:
         Row("parse, check, plan, graph, beside 1,000", many, few, 12),
     ]
     show(f"flows, {rounds} runs each", rows)
-    return 0 if chosen.quick else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 def flow(nodes: int) -> str:

@@ -10,16 +10,15 @@ expensive hooks are measured on real work, and their output is checked.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.floors import FLOORS
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser, scratch
+from bench.table import Row, show
 from bench.timing import run, take_turns
 from bench.world import World
 
@@ -62,20 +61,16 @@ FILE = "a line of a file\n" * 400
 
 def main() -> int:
     """Run the benchmark; the exit code is 1 if a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
+    parser = option_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=60, help="processes each (60)")
     parser.add_argument("--files", type=int, default=10_000, help="requests (10,000)")
     chosen = parser.parse_args()
     rounds, files = (2, 50) if chosen.quick else (chosen.rounds, chosen.files)
-    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
-        root = Path(folder).resolve()
+    with scratch() as root:
         found = take_turns(cases(root, files), rounds)
     rows = compare(found, files)
     show(f"hooks as processes, {rounds} runs each", rows)
-    return 0 if chosen.quick else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 def cases(root: Path, files: int) -> list[Callable[[], Figures]]:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import calls, crowd, follow_ups, forks, memory, tokens, wakes
-from bench.table import missed, show
+from bench.script import exit_code, option_parser
+from bench.table import show
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,13 +39,10 @@ PARTS: dict[str, Callable[[Path, argparse.Namespace], list[Row]]] = {
 
 def main() -> int:
     """Run the benchmark; the exit code is 1 if a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = option_parser(__doc__)
     parser.add_argument(
         "parts", nargs="*", metavar="PART", help=", ".join(PARTS), default=list(PARTS)
     )
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
     parser.add_argument("--rounds", type=int, default=12, help="of each part (12)")
     parser.add_argument("--asks", type=int, default=1000, help="in `crowd` (1000)")
     chosen = parser.parse_args()
@@ -57,7 +55,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix=f"hostbridge-{part}-") as folder:
             rows += PARTS[part](Path(folder).resolve(), chosen)
     show("hostbridge in the real client", rows)
-    return 0 if chosen.quick else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 if __name__ == "__main__":

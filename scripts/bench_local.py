@@ -10,12 +10,12 @@ model.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 from typing import TYPE_CHECKING
 
 from bench.local import Bench
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser
+from bench.table import Row, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +25,8 @@ PARTS = ("speed", "reply", "ask", "valid", "memory", "cache")
 
 def main() -> int:
     """Run the benchmark; the exit code is 1 if a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = option_parser(__doc__)
     parser.add_argument("part", nargs="*", help=f"only these: {', '.join(PARTS)}")
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
     parser.add_argument("--rounds", type=int, default=9, help="rounds of each part (9)")
     parser.add_argument("--runs", type=int, default=200, help="replies to check (200)")
     chosen = parser.parse_args()
@@ -52,7 +49,7 @@ def main() -> int:
             rows += part
     finally:
         shutil.rmtree(bench.home)
-    return 0 if chosen.quick else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,13 @@ choice        from a choice of another period until everything is drawn anew
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
-import tempfile
 from pathlib import Path
 
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser, scratch
+from bench.table import Row, show
 from bench.timing import Series
 from browser import Browser
 
@@ -52,16 +51,12 @@ CHOICE = """(() => {
 
 def main() -> int:
     """Run the benchmark; the exit code is 1 if a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
+    parser = option_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="loads of each (15)")
     parser.add_argument("--chromium", default="chromium", help="the browser's program")
     chosen = parser.parse_args()
     rounds, requests = (2, 500) if chosen.quick else (chosen.rounds, REQUESTS)
-    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as made:
-        root = Path(made)
+    with scratch() as root:
         pages = {
             "empty": page(root, "empty", 0, FEW),
             "usual": page(root, "usual", requests, FEW),
@@ -71,7 +66,7 @@ def main() -> int:
             found = measure(browser, pages, rounds)
         rows = compare(found, pages)
     show(f"the page of {requests:,} requests, loaded {rounds} times", rows)
-    return 0 if chosen.quick else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 def page(root: Path, name: str, requests: int, names: tuple[str, ...]) -> Path:

@@ -9,15 +9,14 @@ session of its own with its own rules file.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.floors import FLOORS
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser, scratch
+from bench.table import Row, show
 from bench.timing import run, take_turns
 from bench.world import World
 
@@ -53,18 +52,15 @@ LONG = 10 * 1024 * 1024
 
 def main() -> int:
     """Run the benchmark; the exit code is 1 if a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
+    parser = option_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=60, help="processes each (60)")
     chosen = parser.parse_args()
     rounds = 2 if chosen.quick else chosen.rounds
-    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
-        found = take_turns(cases(Path(folder).resolve()), rounds)
+    with scratch() as folder:
+        found = take_turns(cases(folder), rounds)
     rows = compare(found)
     show(f"rules as hooks, {rounds} runs each", rows)
-    return 0 if chosen.quick else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 def cases(root: Path) -> list[Callable[[], Figures]]:

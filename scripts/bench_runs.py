@@ -8,18 +8,17 @@ No client and no model: agents answer at once.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from bench.long_answer import peak_mb
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser, scratch
+from bench.table import Row, show
 from bench.timing import take_turns
 from bench.world import World
 from bench_hooks import Life
@@ -60,14 +59,9 @@ SAID = {"status": "success", "summary": "done"}
 
 def main() -> int:
     """Run the benchmark; exit 1 when a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
-    chosen = parser.parse_args()
+    chosen = option_parser(__doc__).parse_args()
     rounds = 1 if chosen.quick else 15
-    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
-        root = Path(folder).resolve()
+    with scratch() as root:
         long = Long(root / "long", LONG, DONE)
         short = Long(root / "short", SHORT, SHORT - 2)
         piped = Piped(root / "piped")
@@ -102,7 +96,7 @@ def main() -> int:
         for name, most in LONG_ANSWERS.items()
     ]
     show(f"runs of flows, {rounds} runs each", rows)
-    return 0 if chosen.quick else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 def bridge_in(root: Path) -> Bridge:

@@ -1,25 +1,27 @@
 """Metrics of 100,000 events against reading and parsing the journal.
 
-    python scripts/bench_stats.py [ROUNDS]
+Both in this process, in turns, by its processor time. The floor reads the files of the
+journal, which is rotated as on disk, and has orjson decode each line. We open the state
+and make the metrics of all of it, and then their JSON, too. Of a hundred requests in
+that journal 100 end, 10 are told of later, and the rest is what happens in between, to
+flows and to tasks.
 
-Both in this process, in turns, by its processor time. `floor` reads the files of the
-journal, which is rotated as on disk, and has orjson decode each line. `ours` opens the
-state and makes the metrics of all of it. `report` also makes their JSON. Of a hundred
-requests in that journal 100 end, 10 are told of later, and the rest is what happens in
-between, to flows and to tasks.
+    scripts/bench_stats.py             about half a minute
+    scripts/bench_stats.py --quick     a smoke test
 """
 
 from __future__ import annotations
 
 import random
-import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from bench.script import exit_code, option_parser, scratch
+from bench.table import Row, show
+from bench.timing import take_turns, timed
 
 from bridge.config import Settings
 from bridge.metrics.reader import read
@@ -48,36 +50,42 @@ BETWEEN: dict[str, tuple[int, dict[str, Any]]] = {
 }
 
 
-def main() -> None:
-    """Print a table; the exit code is 1 if the goal is missed."""
-    if {"-h", "--help"} & set(sys.argv[1:]):
-        print(__doc__)
-        return
-    rounds = int(sys.argv[1]) if sys.argv[1:] else 21
-    with tempfile.TemporaryDirectory() as folder:
-        store, files = filled(Path(folder))
-
-        def floor() -> None:
-            for file in files:
-                for line in file.read_bytes().splitlines():
-                    orjson.loads(line)
-
-        def ours() -> None:
-            read(store, since_ms=0)
-
-        def report() -> None:
-            orjson.dumps(read(store, since_ms=0).to_data())
-
-        took = measured(rounds, floor, ours, report)
+def main() -> int:
+    """Run the benchmark; the exit code is 1 if the goal is missed."""
+    parser = option_parser(__doc__)
+    parser.add_argument("--rounds", type=int, default=21, help="of each (21)")
+    chosen = parser.parse_args()
+    rounds = 2 if chosen.quick else chosen.rounds
+    with scratch() as folder:
+        store, files = filled(folder)
+        found = take_turns(cases(store, files), rounds)
         size = sum(file.stat().st_size for file in files)
         cells = len(read(store, since_ms=0).cells)
-    print(f"{EVENTS:,} events, {size / 2**20:.1f} MiB, {cells} cells")
-    print(f"{'what':<8} {'floor':>10} {'ours':>10} {'ratio':>7}  goal")
-    goals = {"stats": f"<= {GOAL} x", "report": "-"}
-    for (name, goal), times in zip(goals.items(), took[1:], strict=True):
-        print(f"{name:<8} {took[0]:>7.1f} ms {times:>7.1f} ms {times / took[0]:>5.2f} x"
-              f"  {goal}")  # fmt: skip
-    sys.exit(took[1] > GOAL * took[0])
+    rows = [
+        Row("floor: the journal read and parsed", found["floor"]),
+        Row("its metrics", found["metrics"], found["floor"], GOAL),
+        Row("the same as JSON", found["json"], found["floor"]),
+    ]
+    show(f"{EVENTS:,} events, {size / 2**20:.1f} MiB, {cells} cells", rows)
+    return exit_code(rows, quick=chosen.quick)
+
+
+def cases(store: Store, files: list[Path]) -> list[Callable[[], dict[str, float]]]:
+    """Everything that is measured."""
+
+    def floor() -> None:
+        for file in files:
+            for line in file.read_bytes().splitlines():
+                orjson.loads(line)
+
+    def to_json() -> None:
+        orjson.dumps(read(store, since_ms=0).to_data())
+
+    return [
+        timed("floor", floor, time.process_time),
+        timed("metrics", lambda: read(store, since_ms=0), time.process_time),
+        timed("json", to_json, time.process_time),
+    ]
 
 
 def filled(folder: Path) -> tuple[Store, list[Path]]:
@@ -140,16 +148,5 @@ def of_request(chance: random.Random, request: str) -> Iterator[dict[str, Any]]:
         yield {"event": "usage", "requestId": request, "usage": told, "model": model}
 
 
-def measured(rounds: int, *acts: Callable[[], object]) -> list[float]:
-    """The median processor time of each in milliseconds, taken in turns."""
-    took: list[list[float]] = [[] for _ in acts]
-    for _ in range(rounds):
-        for act, times in zip(acts, took, strict=True):
-            begun = time.process_time()
-            act()
-            times.append((time.process_time() - begun) * 1000)
-    return [*map(statistics.median, took)]
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

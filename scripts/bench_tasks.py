@@ -1,25 +1,27 @@
 """Tasks against SQLite itself: what is ready among ten thousand, and 500 made at once.
 
-    python scripts/bench_tasks.py [ROUNDS]
-
-Both in this process. `floor` is the bare SELECT on a connection that is open, its rows
-fetched; `ours` opens the state and the file, looks for claims of who is gone, and makes
+Both in this process. The floor is the bare SELECT on a connection that is open, its
+rows fetched; we open the state and the file, look for claims of who is gone, and make
 values of the rows. A fifth of the tasks is ready: the others are closed, wait for one
 that is not, or have children that are open. `execute_expansion` makes a saved spec of
 500 tasks, each after the one before; its floor is one transaction of 500 bare INSERTs,
 as durable as ours.
+
+    scripts/bench_tasks.py             under a minute
+    scripts/bench_tasks.py --quick     a smoke test
 """
 
 from __future__ import annotations
 
 import sqlite3
-import statistics
 import sys
-import tempfile
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from bench.script import exit_code, option_parser, scratch
+from bench.table import Row, show
+from bench.timing import take_turns, timed
 
 from bridge.config import Settings
 from bridge.store.location import locate
@@ -38,27 +40,26 @@ PARTS = 500
 FLOOR = f"SELECT {COLUMNS} FROM tasks t WHERE {READY} ORDER BY t.priority, t.number"  # noqa: S608 - ours
 
 
-def main() -> None:
-    """Print a table."""
-    if {"-h", "--help"} & set(sys.argv[1:]):
-        print(__doc__)
-        return
-    rounds = int(sys.argv[1]) if sys.argv[1:] else 30
-    with tempfile.TemporaryDirectory() as folder:
-        tasks = filled(Path(folder))
+def main() -> int:
+    """Run the benchmark."""
+    parser = option_parser(__doc__)
+    parser.add_argument("--rounds", type=int, default=30, help="of each (30)")
+    chosen = parser.parse_args()
+    rounds = 2 if chosen.quick else chosen.rounds
+    with scratch() as folder:
+        tasks = filled(folder)
         with closing(sqlite3.connect(tasks.database.path)) as connection:
-            found = len(connection.execute(FLOOR).fetchall())
-            assert found == len(tasks.ready())
-            rows = [
-                measured(f"ready: {found:,} of {TASKS:,}", rounds, tasks.ready,
-                         lambda: connection.execute(FLOOR).fetchall()),
-                measured("ready(limit=10)", rounds, lambda: tasks.ready(limit=10),
-                         lambda: connection.execute(f"{FLOOR} LIMIT 10").fetchall()),
-                expansion(tasks, rounds),
-            ]  # fmt: skip
-    print(f"{'what':<28} {'floor':>9} {'ours':>9} {'ratio':>6}")
-    for name, floor, ours in rows:
-        print(f"{name:<28} {floor:>6.2f} ms {ours:>6.2f} ms {ours / floor:>5.2f} x")
+            ready = len(connection.execute(FLOOR).fetchall())
+            assert ready == len(tasks.ready())
+            found = take_turns(looks(tasks, connection), rounds)
+        found |= take_turns(expansion(tasks, rounds), rounds)
+    rows = [
+        Row(f"ready: {ready:,} of {TASKS:,}", found["ready"], found["select"]),
+        Row("ready(limit=10)", found["ready 10"], found["select 10"]),
+        Row(f"execute_expansion of {PARTS}", found["expand"], found["insert"]),
+    ]
+    show(f"tasks, {rounds} runs each", rows)
+    return exit_code(rows, quick=chosen.quick)
 
 
 def filled(folder: Path) -> Tasks:
@@ -79,46 +80,44 @@ def filled(folder: Path) -> Tasks:
     return tasks
 
 
-def expansion(tasks: Tasks, rounds: int) -> tuple[str, float, float]:
-    """As `measured`: each time another task is divided."""
+def looks(
+    tasks: Tasks, connection: sqlite3.Connection
+) -> list[Callable[[], dict[str, float]]]:
+    """What is ready, all of it and the first ten."""
+    return [
+        timed("ready", tasks.ready),
+        timed("select", lambda: connection.execute(FLOOR).fetchall()),
+        timed("ready 10", lambda: tasks.ready(limit=10)),
+        timed("select 10", lambda: connection.execute(f"{FLOOR} LIMIT 10").fetchall()),
+    ]
+
+
+def expansion(tasks: Tasks, rounds: int) -> list[Callable[[], dict[str, float]]]:
+    """Dividing a task, another one each time; one more than rounds, to warm up."""
     store = tasks.store
     context = ToolContext(store, Settings(home=store.place.guard), Holder("bench"))
     parts = [{"title": f"Part {n}", "depends_on": [n - 1] if n else []}
              for n in range(PARTS)]  # fmt: skip
     epics = []
-    for n in range(rounds):
+    for n in range(rounds + 1):
         epics.append(tasks.create(f"Epic {n}").ref)
         given = {"task_id": epics[-1], "spec": {"subtasks": parts}}
         call(context, "save_expansion_spec", given)
-    with closing(sqlite3.connect(tasks.database.path)) as bare:
-        bare.isolation_level = None
-        bare.execute("PRAGMA synchronous = EXTRA")
+    bare = sqlite3.connect(tasks.database.path, isolation_level=None)
+    bare.execute("PRAGMA synchronous = EXTRA")
 
-        def insert() -> None:
-            bare.execute("BEGIN IMMEDIATE")
-            for n in range(PARTS):
-                row = (None, new_uuid(n), f"Part {n}", "", 2, "", "", 1, 0, 0)
-                bare.execute(NEW_ROW, row)
-            bare.execute("COMMIT")
+    def insert() -> None:
+        bare.execute("BEGIN IMMEDIATE")
+        for n in range(PARTS):
+            row = (None, new_uuid(n), f"Part {n}", "", 2, "", "", 1, 0, 0)
+            bare.execute(NEW_ROW, row)
+        bare.execute("COMMIT")
 
-        def ours() -> None:
-            call(context, "execute_expansion", {"task_id": epics.pop()})
+    def ours() -> None:
+        call(context, "execute_expansion", {"task_id": epics.pop()})
 
-        return measured(f"execute_expansion of {PARTS}", rounds, ours, insert)
-
-
-def measured(
-    name: str, rounds: int, ours: Callable[[], object], floor: Callable[[], object]
-) -> tuple[str, float, float]:
-    """The medians in milliseconds, taken in turns."""
-    took: dict[Callable[[], object], list[float]] = {floor: [], ours: []}
-    for _ in range(rounds):
-        for act, times in took.items():
-            begun = time.perf_counter()
-            act()
-            times.append((time.perf_counter() - begun) * 1000)
-    return name, statistics.median(took[floor]), statistics.median(took[ours])
+    return [timed("expand", ours), timed("insert", insert)]
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,17 +11,16 @@ others: that is shown beside, without a goal.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench import host
-from bench.table import Row, missed, show
+from bench.script import exit_code, option_parser, scratch
+from bench.table import Row, show
 from bench.timing import take_turns
 
 from bridge.api.bridge import Bridge
@@ -62,17 +61,12 @@ END
 
 def main() -> int:
     """Run the benchmark; exit 1 when a goal is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a smoke test")
-    chosen = parser.parse_args()
+    chosen = option_parser(__doc__).parse_args()
     rounds = 1 if chosen.quick else 7
-    with tempfile.TemporaryDirectory(prefix="hostbridge-bench-") as folder:
-        root = Path(folder).resolve()
+    with scratch() as root:
         rows = [*by_claude(root / "claude", rounds), *in_session(root, rounds)]
     show(f"validators that take 1 s each, {rounds} runs each", rows)
-    return 0 if chosen.quick else min(1, missed(rows))
+    return exit_code(rows, quick=chosen.quick)
 
 
 def prepare(home: Path, project: Path) -> None:

@@ -85,8 +85,3 @@ def show(title: str, rows: Sequence[Row]) -> None:
         print("  ".join(texts).rstrip())
         if number == 0:
             print("  ".join("-" * width for width in widths))
-
-
-def missed(rows: Sequence[Row]) -> int:
-    """How many goals were missed."""
-    return sum(not row.is_met for row in rows)
