@@ -171,13 +171,11 @@ class AgentRules:
     def _give(self, spawn: Spawn, whose: Whose, changes: Json) -> Told:
         """Give work to an agent that needs no session."""
         with self.store.open() as store:
-            caller = Caller(
+            caller = Caller.of_request(
                 self.settings,
                 store,
                 self.request_id,
-                agent_id="",
                 depth=whose.depth,
-                parent=self.request_id,
                 variables={**whose.variables, **changes},
             )
             try:

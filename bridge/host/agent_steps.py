@@ -133,13 +133,11 @@ class AgentSteps(NamedTuple):
         fields = {"agent_id": self.request_id, **raw}
         bound = Bound(str(store.place.state), fields, self.run)
         whose = bound.whose()
-        caller = Caller(
+        caller = Caller.of_request(
             self.settings,
             store,
             self.request_id,
-            agent_id="",
             depth=whose.depth,
-            parent=self.request_id,
             variables=whose.variables,
         )
         return Conversation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from bridge.config import Settings
 from bridge.errors import BridgeError
@@ -77,6 +77,27 @@ class Caller(NamedTuple):
     depth: int
     parent: str | None
     variables: Mapping[str, Any]
+
+    @classmethod
+    def of_request(
+        cls,
+        settings: Settings,
+        store: Store,
+        request_id: str,
+        *,
+        depth: int,
+        variables: Mapping[str, Any],
+    ) -> Self:
+        """An agent on a route of ours, which is known by its request."""
+        return cls(
+            settings,
+            store,
+            request_id,
+            agent_id="",
+            depth=depth,
+            parent=request_id,
+            variables=variables,
+        )
 
     def find_definition(self, spawn: Spawn) -> Definition | None:
         """The definition of the agent that a rule names; None if it needs none.

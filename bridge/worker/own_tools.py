@@ -94,13 +94,11 @@ class _Agents:
 
     def _requests(self, store: Store) -> StepRequests:
         request = self.request
-        caller = Caller(
+        caller = Caller.of_request(
             self.settings,
             store,
             request.request_id,
-            agent_id="",
             depth=request.depth + 1,
-            parent=request.request_id,
             variables=self.variables,
         )
         return StepRequests(caller, route=request.route)
