@@ -21,31 +21,21 @@ For example:
 """
 
 from argparse import Namespace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bridge.api.bridge import Bridge
+from bridge.cli.budgets import BOUNDS, BUDGETS
 from bridge.cli.durations import duration
 from bridge.cli.inputs import read_words
 from bridge.cli.numbers import number
-from bridge.cli.options import AS_JSON, NO_WAIT_QUOTA, SESSION, option, switch, timeout
+from bridge.cli.options import AS_JSON, NO_WAIT_QUOTA, option, switch, timeout
 from bridge.cli.run_shown import shown
-from bridge.cli.validate import (
-    COMPLEXITY,
-    ROUTE,
-    SARIF,
-    TAKES_DEGRADED,
-    TOGETHER,
-    VALIDATORS,
-    named,
-    write_sarif,
-)
+from bridge.cli.validate import SARIF, WHO_LOOKS, named, write_sarif
 from bridge.cli.validation_text import end_of_build
-from bridge.setting import count
 from bridge.validation.escalation import ESCALATE_TO
 
-_BUILDER, _BOUNDS = "Who builds it", "Bounds"
+_BUILDER = "Who builds it"
 OPTIONS = (
     option(
         "task", metavar="TASK|-", help="What is to be built; - reads it from stdin."
@@ -66,49 +56,31 @@ OPTIONS = (
         heading=_BUILDER,
         help="Build in a git worktree of its own; what is approved is on its branch.",
     ),
-    VALIDATORS,
-    COMPLEXITY,
-    TAKES_DEGRADED,
-    TOGETHER,
-    ROUTE,
-    SESSION,
+    *WHO_LOOKS,
     option(
         "--rounds",
         metavar="N",
-        heading=_BOUNDS,
+        heading=BOUNDS,
         type=number(1, 20),
         help="How often it is built at most before it is escalated; by default 3.",
     ),
     option(
         "--escalate-to",
         metavar="WHOM",
-        heading=_BOUNDS,
+        heading=BOUNDS,
         choices=ESCALATE_TO,
         help="Who decides then: human (the default), architect, coordinator, none.",
     ),
-    timeout("When the whole has to end; by default never.", heading=_BOUNDS),
+    timeout("When the whole has to end; by default never.", heading=BOUNDS),
     option(
         "--step-timeout",
         dest="step_timeout_s",
         metavar="TIME",
-        heading=_BOUNDS,
+        heading=BOUNDS,
         type=duration(),
         help="How long each agent may take; by default as its definition says.",
     ),
-    option(
-        "--max-agents",
-        metavar="N",
-        heading=_BOUNDS,
-        type=number(0),
-        help="How many agents it may ask; then it is paused.",
-    ),
-    option(
-        "--max-tokens",
-        metavar="N",
-        heading=_BOUNDS,
-        type=partial(count(0).read, "--max-tokens"),
-        help="How many tokens they may use, such as 500k; then it is paused.",
-    ),
+    *BUDGETS,
     NO_WAIT_QUOTA,
     SARIF,
     AS_JSON,

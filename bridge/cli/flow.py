@@ -25,7 +25,14 @@ from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
 from bridge.cli.flow_drawing import say_graph
 from bridge.cli.inputs import read_words
-from bridge.cli.options import ACCEPT_DEGRADED, AS_JSON, QUESTION, option, switch
+from bridge.cli.options import (
+    ACCEPT_DEGRADED,
+    AS_JSON,
+    MERMAID,
+    QUESTION,
+    option,
+    switch,
+)
 from bridge.cli.output import counted, say, say_result, visible
 from bridge.errors import InvalidRequest
 from bridge.flow.checks import check_flow
@@ -65,9 +72,7 @@ OPTIONS = (
     *(each._replace(heading=_DESIGN) for each in QUESTION if _OF_ASK & {*each.names}),
     ACCEPT_DEGRADED._replace(heading=_DESIGN),
     AS_JSON,
-    switch(
-        "--mermaid", apart="form", help="For graph: in Mermaid's language, for pages."
-    ),
+    MERMAID,
 )
 
 

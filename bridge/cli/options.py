@@ -90,6 +90,9 @@ def timeout(help_: str, *, least_s: float | None = None, **more: Any) -> Option:
 AS_JSON = switch(
     "--json", dest="as_json", apart="form", help="Print JSON, one object per line."
 )
+MERMAID = switch(
+    "--mermaid", apart="form", help="For graph: in Mermaid's language, for pages."
+)
 AS_TEXT = switch(
     "--text",
     dest="as_text",

@@ -19,7 +19,6 @@ For example:
 
 from argparse import Namespace
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +26,10 @@ from bridge.api.bridge import Bridge
 from bridge.api.flow_files import NAMED
 from bridge.api.flow_result import FlowResult
 from bridge.api.validation_result import kind_of
+from bridge.cli.budgets import BOUNDS, BUDGETS
 from bridge.cli.durations import duration
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_pairs, read_words
-from bridge.cli.numbers import number
 from bridge.cli.options import (
     ACCEPT_DEGRADED,
     AS_JSON,
@@ -51,7 +50,6 @@ from bridge.cli.run_text import (
 )
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
-from bridge.setting import count
 
 OPTIONS = (
     option(
@@ -82,35 +80,22 @@ OPTIONS = (
         help="host, claude, local, endpoint, or auto, the default: an open session.",
     ),
     SESSION,
-    timeout("When the whole run has to end; by default never.", heading="Bounds"),
+    timeout("When the whole run has to end; by default never.", heading=BOUNDS),
     option(
         "--step-timeout",
         dest="step_timeout_s",
         metavar="TIME",
-        heading="Bounds",
+        heading=BOUNDS,
         type=duration(),
         help="How long each agent may take; by default as its definition says, or 1h, "
         "and a day in an open session.",
     ),
-    option(
-        "--max-agents",
-        metavar="N",
-        heading="Bounds",
-        type=number(0),
-        help="How many agents it may ask; then it is paused.",
-    ),
-    option(
-        "--max-tokens",
-        metavar="N",
-        heading="Bounds",
-        type=partial(count(0).read, "--max-tokens"),
-        help="How many tokens they may use, such as 500k; then it is paused.",
-    ),
+    *BUDGETS,
     option(
         "--on-failure",
         metavar="abort|skip|ask",
         choices=("abort", "skip", "ask"),
-        heading="Bounds",
+        heading=BOUNDS,
         help="If a step fails and no condition looks at that: abort (the default), "
         "skip (go on without it), or ask (pause).",
     ),

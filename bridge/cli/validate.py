@@ -38,39 +38,44 @@ from bridge.validation.complexity import Complexity
 from bridge.validation.report import Validation
 
 _LOOK = "Who looks at it"
-VALIDATORS = option(
-    "--with",
-    dest="validators",
-    metavar="NAME,...",
-    heading=_LOOK,
-    completes="agents",
-    action="append",
-    default=[],
-    help="These validators, whatever the change; may be repeated.",
-)
-COMPLEXITY = option(
-    "--complexity",
-    metavar="LEVEL",
-    heading=_LOOK,
-    choices=(*map(str, Complexity),),
-    help="How complex it counts: trivial, low, medium or high; by default as found.",
-)
-TAKES_DEGRADED = switch(
-    "--accept-degraded",
-    heading=_LOOK,
-    help="Count the word of a small model, or of another than the one wanted.",
-)
-TOGETHER = switch(
-    "--together",
-    heading=_LOOK,
-    help="One agent for all that can be asked together: one reading of the change.",
-)
-ROUTE = option(
-    "--route",
-    metavar="ROUTE",
-    heading=WHO,
-    completes="routes",
-    help="host, claude, local, endpoint, or auto, the default: an open session.",
+# What chooses the validators, and who answers for them.
+WHO_LOOKS = (
+    option(
+        "--with",
+        dest="validators",
+        metavar="NAME,...",
+        heading=_LOOK,
+        completes="agents",
+        action="append",
+        default=[],
+        help="These validators, whatever the change; may be repeated.",
+    ),
+    option(
+        "--complexity",
+        metavar="LEVEL",
+        heading=_LOOK,
+        choices=(*map(str, Complexity),),
+        help="How complex it counts: trivial, low, medium or high; by default as "
+        "found.",
+    ),
+    switch(
+        "--accept-degraded",
+        heading=_LOOK,
+        help="Count the word of a small model, or of another than the one wanted.",
+    ),
+    switch(
+        "--together",
+        heading=_LOOK,
+        help="One agent for all that can be asked together: one reading of the change.",
+    ),
+    option(
+        "--route",
+        metavar="ROUTE",
+        heading=WHO,
+        completes="routes",
+        help="host, claude, local, endpoint, or auto, the default: an open session.",
+    ),
+    SESSION,
 )
 SARIF = option(
     "--sarif",
@@ -90,12 +95,7 @@ OPTIONS = (
     ),
     switch("--staged", help="What is staged, in place of the files."),
     option("--intent", metavar="TEXT", help="What the change is meant to do."),
-    VALIDATORS,
-    COMPLEXITY,
-    TAKES_DEGRADED,
-    TOGETHER,
-    ROUTE,
-    SESSION,
+    *WHO_LOOKS,
     timeout("How long each validator may take; by default as its definition says."),
     NO_WAIT_QUOTA,
     SARIF,

@@ -23,7 +23,7 @@ from bridge.api.workflow_checks import Workflow, Workflows
 from bridge.cli.definition_text import problem_value
 from bridge.cli.exit_codes import Exit
 from bridge.cli.flow_drawing import say_graph
-from bridge.cli.options import AS_JSON, option, switch
+from bridge.cli.options import AS_JSON, MERMAID, option
 from bridge.cli.output import counted, say, say_result, visible
 from bridge.cli.workflow_text import list_workflows, show_workflow
 from bridge.errors import InvalidRequest
@@ -71,9 +71,7 @@ OPTIONS = (
         help="For end: the workflow of this agent.",
     ),
     AS_JSON,
-    switch(
-        "--mermaid", apart="form", help="For graph: in Mermaid's language, for pages."
-    ),
+    MERMAID,
 )
 
 
