@@ -54,6 +54,11 @@ class BridgeError(Exception):
         return _restored, (type(self), self.args, self.__dict__)
 
 
+def reason_of(error: OSError) -> str:
+    """Why the system refused something, as our errors say it: in lower case."""
+    return (error.strerror or str(error)).lower()
+
+
 class InvalidRequest(BridgeError):
     """An argument, an option or an id is not what it must be; nothing was done."""
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.errors import reason_of
 from bridge.protocol.digest import sha256_of
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def open_plain(path: Path, *, follow_links: bool = True) -> Iterator[FileIO]:
         with open(fd, "rb", buffering=0) as file:
             yield file
     except OSError as exc:
-        raise Unreadable(path, (exc.strerror or str(exc)).lower()) from None
+        raise Unreadable(path, reason_of(exc)) from None
 
 
 class Reader:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bridge.api.stale import MAX_REASONS, Freshness, Reason, Standing, State
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, reason_of
 from bridge.freshness.lock_file import (
     HEAD,
     MAX_BYTES,
@@ -152,7 +152,7 @@ def _text(file: Path) -> str:
         with open(os.open(file, _READ), "rb") as found:
             data = found.read(MAX_BYTES + 1)
     except OSError as exc:
-        raise InvalidRequest(f"{file}: {(exc.strerror or str(exc)).lower()}") from None
+        raise InvalidRequest(f"{file}: {reason_of(exc)}") from None
     if len(data) > MAX_BYTES:
         raise InvalidRequest(f"{file}: more than {MAX_BYTES:,} bytes")
     try:

@@ -24,7 +24,7 @@ from bridge.cli.model_name import from_here
 from bridge.cli.output import complain, counted, say, say_json, unseen, visible
 from bridge.cli.progress import Progress
 from bridge.cli.screen import screen_of
-from bridge.errors import BridgeError, InvalidRequest
+from bridge.errors import BridgeError, InvalidRequest, reason_of
 from bridge.flow.compiler import compile_flow
 from bridge.flow.library import SUFFIX
 from bridge.flow.parser import parse_flow
@@ -107,7 +107,7 @@ def _write(out: Path, text: str, *, is_forced: bool) -> None:
             file.write(text)
         os.replace(new, out)
     except OSError as exc:
-        why = f"{exc.strerror}".lower()
+        why = reason_of(exc)
         raise BridgeError(f"{out}: {why}; the flow is in {_kept(text)}") from None
 
 

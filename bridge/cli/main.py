@@ -12,7 +12,7 @@ from importlib import import_module
 
 from bridge.cli.commands import COMMANDS, GROUPS
 from bridge.cli.exit_codes import Exit
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, reason_of
 
 _HELP = """\
 hostbridge: ask the Claude Code session that is already open
@@ -63,7 +63,7 @@ def _machine(error: OSError, arguments: list[str]) -> int:
     """Report that the disk is full, a file is not ours, a pipe has no reader."""
     from bridge.cli.error_report import report_other
 
-    why = (error.strerror or str(error)).lower()
+    why = reason_of(error)
     message = f"{error.filename}: {why}" if error.filename else why
     try:
         sys.stdout.flush()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, reason_of
 
 
 def bytes_of(file: Path) -> bytes:
@@ -10,7 +10,7 @@ def bytes_of(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as exc:
-        raise InvalidRequest(f"{file}: {(exc.strerror or str(exc)).lower()}") from None
+        raise InvalidRequest(f"{file}: {reason_of(exc)}") from None
 
 
 def decoded(data: bytes, what: str) -> str:

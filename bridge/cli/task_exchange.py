@@ -9,7 +9,7 @@ from pathlib import Path
 from bridge.cli.exit_codes import Exit
 from bridge.cli.output import complain, counted, say, say_json, visible
 from bridge.cli.read_file import bytes_of
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, reason_of
 from bridge.tasks.tasks import Tasks
 
 
@@ -41,7 +41,7 @@ def _write_whole(file: Path, data: bytes) -> None:
     except OSError as exc:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
-        raise InvalidRequest(f"{file}: {(exc.strerror or str(exc)).lower()}") from None
+        raise InvalidRequest(f"{file}: {reason_of(exc)}") from None
 
 
 def _umask() -> int:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from bridge.doctor import client
 from bridge.doctor.finding import Finding, ok, warning
 from bridge.doctor.subject import Subject
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, reason_of
 from bridge.extras import how_to_add
 from bridge.llama.model_files import (
     HOW_TO_USE_ONE,
@@ -159,5 +159,5 @@ def _unreachable(url: str) -> str | None:
     try:
         socket.create_connection((parts.hostname or "", port), _CONNECT_S).close()
     except OSError as exc:
-        return (exc.strerror or str(exc)).lower()
+        return reason_of(exc)
     return None

@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bridge.errors import BridgeError, InvalidRequest
+from bridge.errors import BridgeError, InvalidRequest, reason_of
 from bridge.flow.parser import as_parsed, parse_flow
 from bridge.flow.problems import InvalidFlow, near
 
@@ -37,7 +37,7 @@ def text_of(file: Path) -> str:
             raise InvalidRequest(f"{file}: longer than {_MAX_BYTES >> 20} MiB")
         return data.decode()
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = reason_of(error)
         raise InvalidRequest(f"{file}: {reason}") from None
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"{file}: not UTF-8 at offset {error.start}") from None

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from bridge.errors import reason_of
 from bridge.host.plain_file import read_plain
 from bridge.host.settings_edit import SettingsUnreadable
 
@@ -27,7 +28,7 @@ def load(file: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as exc:
-        raise SettingsUnreadable(f"{file}: {_why(exc)}") from None
+        raise SettingsUnreadable(f"{file}: {reason_of(exc)}") from None
     try:
         return data.decode()
     except UnicodeDecodeError as exc:
@@ -58,7 +59,9 @@ def store(file: Path, text: str | None, *, before: str | None) -> bool:
         else:
             _replace(target, text.encode(), check)
     except OSError as exc:
-        raise SettingsUnreadable(f"{file}: {_why(exc)}; nothing was changed") from None
+        raise SettingsUnreadable(
+            f"{file}: {reason_of(exc)}; nothing was changed"
+        ) from None
     return made
 
 
@@ -115,7 +118,3 @@ def _replace(target: str, data: bytes, check: Callable[[], None]) -> None:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-
-
-def _why(exc: OSError) -> str:
-    return f"{exc.strerror}".lower()

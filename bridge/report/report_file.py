@@ -10,7 +10,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, reason_of
 from bridge.report.page import MARK
 
 PRIVATE = 0o600
@@ -35,7 +35,7 @@ def write(file: Path, text: str, mark: str = MARK, *, mode: int = PRIVATE) -> No
             os.fsync(made.fileno())
         os.replace(temporary, file)
     except OSError as exc:
-        raise InvalidRequest(f"{file}: {(exc.strerror or str(exc)).lower()}") from None
+        raise InvalidRequest(f"{file}: {reason_of(exc)}") from None
     finally:
         with suppress(OSError):
             os.unlink(temporary)
