@@ -1,7 +1,7 @@
 """The interface of a model: it replies to a conversation with JSON of a given shape.
 
 `llama` runs a model on this machine, `endpoint` asks one over HTTP. Each is opened for
-one request and closed after it. Neither knows of tools, requests or files.
+one request and closed after it. Neither knows of tools, requests or files. Pure.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Valid names of agents, and which file may define one.
+"""Valid names of agents, and which file may define one. Pure.
 
 Hooks and `submit` use this for every agent, so it imports next to nothing.
 

@@ -1,4 +1,4 @@
-"""A problem in a definition: where it is, and what would be right."""
+"""A problem in a definition: where it is, and what would be right. Pure."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 What needs a person stands on top, then the sessions with their budgets, what runs and
 where, what waits and why, the runs of flows with their open steps, and what ended last.
+Pure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One step that is read, and what its kind makes of it.
+"""One step that is read, and what its kind makes of it. Pure.
 
 A reading knows one step's fields, and where each stands. What is wrong goes to the tree
 of the file, at its place.

@@ -1,4 +1,4 @@
-"""What rules would do about an event, and why: nothing is done. Pure.
+"""What rules would do about an event, and why: nothing is done.
 
 hostbridge rules test --tool Bash --command "cd x && pytest -q"
 """

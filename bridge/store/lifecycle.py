@@ -1,4 +1,4 @@
-"""What should become of a request that somebody holds: pure, one table of cases."""
+"""What should become of a request that somebody holds: one table of cases. Pure."""
 
 from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request
