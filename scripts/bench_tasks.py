@@ -1,11 +1,11 @@
 """Tasks against SQLite itself: what is ready among ten thousand, and 500 made at once.
 
 Both in this process. The floor is the bare SELECT on a connection that is open, its
-rows fetched; we open the state and the file, look for claims of who is gone, and make
-values of the rows. A fifth of the tasks is ready: the others are closed, wait for one
-that is not, or have children that are open. `execute_expansion` makes a saved spec of
-500 tasks, each after the one before; its floor is one transaction of 500 bare INSERTs,
-as durable as ours.
+rows fetched; we open the state and the file, look for claims of processes that are
+gone, and make values of the rows. A fifth of the tasks is ready: the others are closed,
+wait for one that is not, or have children that are open. `execute_expansion` makes a
+saved spec of 500 tasks, each after the one before; its floor is one transaction of 500
+bare INSERTs, as durable as ours.
 
     scripts/bench_tasks.py             under a minute
     scripts/bench_tasks.py --quick     a smoke test

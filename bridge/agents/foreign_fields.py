@@ -46,7 +46,7 @@ _USUAL = {
     "sources": ("claude",),
     "surfaces": ("spawn",),
 }
-# Others' names for who answers. Any other unknown name may be a misspelt one of ours.
+# Providers of other programs. Any other unknown name may be a misspelt one of ours.
 _PROVIDERS = frozenset({
     INHERIT, "codex", "cursor", "copilot", "droid", "gemini", "grok", "openai",
     "qwen", "windsurf",

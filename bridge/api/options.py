@@ -65,7 +65,7 @@ class RequestOptions(TypedDict, total=False):
             pass; by default the definition's, or 2.
         wait_quota: whether a usage limit is waited for, until the deadline, by default;
             or ends the request at once.
-        may_ask: True lets the agent end with a question to who asks; otherwise its
+        may_ask: True lets the agent end with a question to whoever asks; otherwise its
             definition says (`allow_questions`).
     """
 

@@ -200,7 +200,7 @@ class ProjectRequests:
         if dry_run:
             return gone
         if older_than_days is not None:
-            # One that is in use, or damaged, is for who uses it to see.
+            # One that is in use, or damaged, is for whoever uses it to see.
             with suppress(BridgeError):
                 forget(Database(self.store), older_than_days)
         bells = wakeups.remove_gone(self.store)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bridge.store.sessions import Session
     from bridge.store.store import Store
 
-# Fields of a request that all requests of a run have from who began it.
+# Fields of a request that all requests of a run have from whoever began it.
 _ASKERS = (
     "requester", "asker", "parent_request_id", "traceparent", "depth", "variables",
 )  # fmt: skip

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Validation:
-    """One look at a task, on behalf of who waits for it."""
+    """One look at a task, on behalf of whoever waits for it."""
 
     def __init__(
         self,

@@ -132,6 +132,6 @@ def _act(bridge: Bridge, options: Namespace, run_id: str) -> None:
         act = getattr(by_hand, options.what)
     run = advance(bridge.store, bridge.settings, run_id, act)
     if options.what == "jump" and run["root"] != run_id:
-        # A called run goes on with who called it; that may run already.
+        # A called run goes on with whoever called it; that may run already.
         with suppress(InvalidRequest):
             advance(bridge.store, bridge.settings, run["root"], by_hand.resume)

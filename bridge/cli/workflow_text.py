@@ -59,7 +59,8 @@ def _lines(
 ) -> Iterator[Line]:
     """A workflow: its name, what it does, what it takes; or why it cannot be used.
 
-    In a list, without the variables of a step workflow: most are not for who begins it.
+    In a list, without the variables of a step workflow: most are not to be set by
+    whoever begins it.
     """
     marks = [found.place, "pipeline" if found.kind == "pipeline" else "steps"]
     marks += [] if found.trusted else ["not trusted"]

@@ -4,7 +4,7 @@ A guard becomes a `pass` with two edges: one into its segment, one past it.
 
 Inside a retry, and in a group before a guard that asks how it ended, failures are
 caught: an edge from each step leads on if it did not fail; if it did, another one leads
-to the end of the innermost branch or group, and so in the end to who asks.
+to the end of the innermost branch or group, and so in the end to whoever asks.
 """
 
 from __future__ import annotations

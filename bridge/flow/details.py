@@ -145,7 +145,7 @@ class ChangeCall(TypedDict, total=False):
         committed: it was committed since, and has failed if it is not so.
         validators: who may be chosen, by the names of their agents; missing before
             the work has begun.
-        intent: what the change is meant to do, in the words of who asks.
+        intent: what the change is meant to do, in the words of whoever asks.
         complexity: how complex the change counts; by default as it is found.
         named: whether all of the validators look at it, however complex it is.
     """

@@ -38,7 +38,7 @@ def tell_later(hook: HookContext, notes: Iterable[str]) -> None:
 
 
 def tell_sessions(store: Store, notes: Iterable[str]) -> None:
-    """Keep lines for the users of all open sessions: for who is no hook of any."""
+    """Keep lines for the users of all open sessions: for a process that is no hook."""
     lines = [one_line(note, MAX_NOTE) for note in notes]
     with suppress(BridgeError, OSError):
         open_now = live_sessions(store)

@@ -65,7 +65,7 @@ def call(
     meta: Mapping[str, Any] | None,
     client: str,
 ) -> mcp_types.CallToolResult:
-    """Call one of them for who makes this call.
+    """Call one of them for whoever makes this call.
 
     Raises:
         BridgeError: it is refused.
@@ -97,7 +97,7 @@ def call(
 def _fitting(found: dict[str, Any]) -> dict[str, Any]:
     """A result, the texts of many tasks shortened if all of them would be too long.
 
-    A task may have a million characters, which would fill the context of who looks
+    A task may have a million characters, which would fill the context of whoever looks
     what there is to do.
     """
     tasks = found.get("tasks")
@@ -111,7 +111,7 @@ def _fitting(found: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Agents:
-    """Starts agents as start_agent does, in the name of who calls."""
+    """Starts agents as start_agent does, in the name of whoever calls."""
 
     def __init__(self, project: Project, caller: Caller, serving: Serving) -> None:
         self.project = project

@@ -48,7 +48,7 @@ class Control:
 
     `deadline_s` is on the monotonic clock. `should_stop` is to be asked several times a
     second; once it has said yes, nothing that comes back is used. `ask` puts a question
-    of the agent to who asks, and waits: None if no reply comes while it may.
+    of the agent to whoever asks, and waits: None if no reply comes while it may.
     """
 
     deadline_s: float

@@ -272,7 +272,7 @@ def _change(
             folder.replace(f"{name}.json", data, durable=False)
 
 
-# For the shell halves of the hooks, and for who looks whether a session lives
+# For the shell halves of the hooks, and for whoever looks whether a session lives
 
 
 def mark_looked(store: Store, session_id: str) -> None:

@@ -184,7 +184,7 @@ class _Merge:
         self.taken.append(record)
 
     def _end_what_was(self, record: TaskRecord) -> None:
-        """The claim of who does not have it any more, the validation of what was."""
+        """End what counts no longer: a claim given up, an earlier validation."""
         ours = self.ours.get(record.uuid)
         number = self._number(record.uuid)
         is_held = record.status is Status.IN_PROGRESS

@@ -161,7 +161,7 @@ def _problem(tool: Tool, exc: ValidationError) -> str:
     """What is wrong with arguments; a name that is misspelt first."""
     wrong = [e["loc"][-1] for e in exc.errors() if e["type"] == "extra_forbidden"]
     if not wrong:
-        # A union has its members in the place, which say nothing to who calls.
+        # A union has its members in the place, which say nothing to whoever calls.
         said = first_problem(exc)
         place, _, rest = said.partition(": ")
         return f"{tool.name}: {place.partition('.')[0]}: {rest}"

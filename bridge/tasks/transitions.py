@@ -22,7 +22,7 @@ _LIVE = frozenset({Status.OPEN, Status.IN_PROGRESS, Status.NEEDS_REVIEW})
 
 # From where each leads, and to where.
 TRANSITIONS: dict[Action, tuple[frozenset[Status], Status]] = {
-    # What needs review is claimed by who reviews it, or corrects it.
+    # What needs review is claimed by whoever reviews it, or corrects it.
     Action.CLAIM: (_LIVE, Status.IN_PROGRESS),
     Action.RELEASE: (frozenset({Status.IN_PROGRESS}), Status.OPEN),
     Action.REVIEW: (_LIVE, Status.NEEDS_REVIEW),

@@ -42,7 +42,7 @@ Description:
 Criteria, each of which has to be met:
 {criteria}
 """
-_SUMMARY = "\nWhat was changed, in the words of who did it:\n{}\n"
+_SUMMARY = "\nWhat was changed, in the words of whoever did it:\n{}\n"
 _EARLIER = "\nAn earlier look found, and this may be mended by now:\n{}\n"
 _NO_CRITERIA = "(none are written down; what the title and the description ask for)"
 

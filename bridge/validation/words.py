@@ -36,7 +36,7 @@ yes: approve it as it is. no: end here, without an approval. Anything else is ad
 for one more round."""
 _ASK_ARCHITECT = """\
 Something was built, and it was not approved in {rounds}. Say how to go on: your \
-answer is for who builds it, who has one more round.
+answer is for whoever builds it, who has one more round.
 
 What is to be built:
 

@@ -1,4 +1,4 @@
-"""What one commit changes against another, as a text for who cannot look at both."""
+"""What one commit changes against another, as text for those who cannot see both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of a pipeline is seen to its end by who began it; each step is shown."""
+"""A run of a pipeline is seen to its end by whoever began it; each step is shown."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def test_the_client_gets_its_depth_and_no_variables_of_the_outer_one(project, cl
         "CLAUDE_CONFIG_DIR": "/somewhere",
     }
     assert {name: seen.get(name) for name in VARIABLES} == {
-        # Off would be off for who asks from within, too.
+        # Off would be off for whoever asks from within, too.
         "BRIDGE_OFF": None,
         "BRIDGE_DEPTH": "2",
         "BRIDGE_PARENT": asked.json["requestId"],

@@ -191,7 +191,7 @@ def test_respond_from_stdin_and_from_a_file(project):
 
 
 def test_error_a_model_cannot_respond_for_another(project):
-    """It would answer for who is to look at its work."""
+    """It would answer for whoever is to look at its work."""
     request_id = project.submit()
     project.env["CLAUDECODE"] = "1"
 

@@ -1,4 +1,4 @@
-"""Called flows: runs of their own that go on, stop and pay with who called them."""
+"""Called flows: runs of their own that go on, stop and pay with whoever called them."""
 
 from __future__ import annotations
 

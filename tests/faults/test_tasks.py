@@ -189,7 +189,7 @@ def _claim_all(folder: Path, name: str, won: Any) -> None:
     while task := tasks.claim_next():
         mine.append(task.number)
     won.put((name, mine))
-    # Until the other is done: the claims of who is gone are taken back.
+    # Until the other is done: the claims of whoever is gone are taken back.
     won.join()
 
 

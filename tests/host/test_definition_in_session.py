@@ -246,7 +246,7 @@ def test_what_a_dropped_file_says_of_a_definition_is_ignored(world):
 
 
 def test_the_change_comes_with_the_request(world):
-    """Read once: in the record of who asks, at the launch of a dropped file."""
+    """Read once: in the record of whoever asks, at the launch of a dropped file."""
     project = world.store.place.project
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     (project / "a.py").write_text("x = '{{ 7 * 6 }} ```'\n")

@@ -1,4 +1,4 @@
-"""The tools on tasks over MCP: the table's, in the name of who calls."""
+"""The tools on tasks over MCP: the table's, in the name of whoever calls."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ def test_an_argv_that_no_rule_covers_is_refused_with_the_reason(argv, rule, why)
 
 
 def test_the_place_of_a_program_counts_for_an_argv():
-    """Links in the project are followed by who knows the folder."""
+    """Links in the project are followed by whoever knows the folder."""
     assert refusal(["cat", "link/x"], ["Bash(cat [] *)"], lambda p: p == ".") == (
         "'cat link/x' is not granted: 'link/x' lies outside the project"
     )

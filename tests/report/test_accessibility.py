@@ -1,4 +1,4 @@
-"""The page by the keyboard, on any screen, and to who does not see its charts."""
+"""The page by the keyboard, on any screen, and to whoever does not see its charts."""
 
 from __future__ import annotations
 
