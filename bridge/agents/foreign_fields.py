@@ -52,7 +52,7 @@ _PROVIDERS = frozenset({
     "qwen", "windsurf",
 })  # fmt: skip
 _MODELS = ("gpt", "o1", "o3", "o4", "codex", "gemini", "grok", "qwen", "deepseek")
-# What stands under `workflows` elsewhere, and is none.
+# What stands under `workflows` elsewhere, and is not a workflow.
 _NO_WORKFLOW = {
     "rules": "the rules that bind an agent are in its `lifecycle_workflow`",
     "skill_selectors": "say in `prompt` what the agent should read",

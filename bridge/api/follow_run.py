@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
     from bridge.worker.worker import Worker
 
-# Whether somebody else has advanced it is looked at so often.
+# How often to look whether somebody else has advanced it.
 _LOOK_S = 0.25
 _MANY_S = 0.05
-# And it is advanced so often whatever has changed: a deadline may have passed.
+# How often to advance it in any case: a deadline may have passed.
 _ANYHOW_S = 2.0
 
 

@@ -67,7 +67,7 @@ class ProjectRuns(Project):
         why. A run that does not come to its end is a `NEEDS_REVIEW` with the reason.
 
         Raises:
-            InvalidRequest: the scope is none, or an agent is no validator; nothing was
+            InvalidRequest: it is no scope, or an agent is no validator; nothing was
                 asked.
             NoHost, NoRoute, UnknownAgent, BadDefinition, NotTrusted: nothing was asked.
             CannotWaitHere: it has begun, but the only host would have to wait for

@@ -191,7 +191,7 @@ class _Looked(NamedTuple):
         return f", {left_s} s left"
 
     def _before(self, name: str) -> Iterator[str]:
-        """The steps that a step waits for; what only joins them is none."""
+        """The steps that a step waits for; what only joins them does not count."""
         known, nodes = self.seen.run["nodes"], self.seen.plan["nodes"]
         left = [name]
         for each in left:

@@ -61,7 +61,7 @@ def find_nothing(
     """The verdict on a change that is empty, which needs nobody; None on any other.
 
     Raises:
-        InvalidRequest: the scope is none.
+        InvalidRequest: it is no scope.
     """
     from bridge.change.collect import read_change
     from bridge.validation.aggregate import validation_of

@@ -125,7 +125,7 @@ def untracked(
 
 
 def _is_repository(folder: Path) -> bool:
-    """Whether git takes a folder for another repository: a `.git` alone is none."""
+    """Whether git takes a folder for another repository: a `.git` alone is not one."""
     git = folder / ".git"
     if not os.path.lexists(git):
         return False

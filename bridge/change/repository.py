@@ -291,7 +291,7 @@ def check_ref(folder: Path, common: Path, name: bytes) -> None:
 
 
 def read_small(path: Path) -> bytes:
-    """The beginning of a plain file; empty if it is none."""
+    """The beginning of a plain file; empty if it is not one."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -25,7 +25,7 @@ class Sides:
         old, new: the sides.
         files: the files of the project, whatever `new` is; all of them, if it is not.
         unmerged: paths that a merge has left open, where that matters.
-        base, tip: the ids of the commits; None for a side that is none.
+        base, tip: the ids of the commits; None for a side that is not a commit.
     """
 
     scope: Scope

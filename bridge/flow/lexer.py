@@ -42,7 +42,7 @@ _TOKEN = re.compile(
 )
 # What a text may not touch at its end: this one began inside another one.
 _TOUCHING = re.compile(r"[\w\"$@]")
-# Each look goes through the rest of the file: so many, and bounded time.
+# Each look goes through the rest of the file: their number bounds the time.
 _MAX_LOOKS = 20
 # More than any flow needs, and few enough to be held.
 _MAX_TOKENS = 500_000

@@ -101,7 +101,7 @@ class TokenReader:
         raise Lost
 
     def end(self) -> None:
-        """Read no further: what follows a flow below a line `---` is none."""
+        """Read no further: what follows below a line `---` is not the flow."""
         at = self.token.at
         message = "the flow ends here: what is below belongs above, or into comments"
         self.problems[:] = [problem for problem in self.problems if problem.at < at]

@@ -146,7 +146,7 @@ class Checkout:
         return self._walked_in[above]
 
     def _walked(self, folder: str) -> Iterator[str]:
-        """Paths of what lies below a folder; none if it is none, or a link."""
+        """Paths of what lies below a folder; none if it is not one, or a link."""
         parts = [] if folder == "." else folder.split("/")
         try:
             fd = open_beneath(self.root, parts, is_folder=True)

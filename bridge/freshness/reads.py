@@ -139,7 +139,7 @@ def differences(reads: Reads, files: Files) -> Iterator[Difference]:
 
 
 def _names_that_differ(tree: Tree, now: Collection[str]) -> Iterator[Difference]:
-    """What came or went; what is a program now, or is none any more, has changed."""
+    """What came or went; what became a program, or is no longer one, has changed."""
     gone = {path_in(tree.root, name) for name in tree.entries.keys() - now}
     new = {path_in(tree.root, name) for name in set(now) - tree.entries.keys()}
     for path in sorted(gone | new):

@@ -50,7 +50,7 @@ _CLEARED = "its conversation was cleared since, and the session goes on without 
 def check(
     request: Request, settings: Settings, place: Place, *, is_applied: bool = True
 ) -> None:
-    """Check that the agent of a request may be a fork, or that it is none.
+    """Check that the agent of a request may be a fork, or that it is not one.
 
     `is_applied` is whether its definition has been applied to it, if it has one.
 
@@ -183,7 +183,7 @@ def check_closed(request: Request, settings: Settings, place: Place) -> None:
     """Check that the closed session of a request is one of this project.
 
     Raises:
-        InvalidRequest: it is none; or as `check_route`.
+        InvalidRequest: it is not one; or as `check_route`.
     """
     check_route(request)
     check_begun_in(place, settings, request.session or "")

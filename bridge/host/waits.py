@@ -21,7 +21,7 @@ Kind = Literal[
     "slots", "budget", "turn",
 ]  # fmt: skip
 
-# Of a request to a session: the reasons because of which there is none.
+# The reasons that mean that no session can take a request.
 NOBODY: tuple[Kind, ...] = ("off", "session", "switched off", "declined")
 
 

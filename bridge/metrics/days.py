@@ -10,7 +10,7 @@ from bridge.protocol.durations import parse_duration
 from bridge.protocol.wording import quoted
 
 ALL = "all"
-# Every time zone begins its days at a multiple of this, and of so many hundreds.
+# In every time zone days begin at a multiple of this, which is nine times 100 s.
 _QUARTER_S, _PARTS = 900, 9
 
 

@@ -25,7 +25,7 @@ class McpFields(_Fields):
 
 
 class RepeatFields(_Fields):
-    """A jump back, while a condition holds, so often at most."""
+    """A jump back while a condition holds, a limited number of times."""
 
     from_: str = Field(alias="from")
     while_: str | bool = Field(default=True, alias="while")

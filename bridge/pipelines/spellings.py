@@ -25,9 +25,9 @@ _NEEDED = {"set": "data", "fail": "message", "pipeline": "name"}
 
 
 def one_form(reading: Reading, kind: str) -> str | None:
-    """Bring a step to the one form of its kind, which is returned; None if it is none.
+    """Bring a step to the one form of its kind, and return the kind.
 
-    What is wrong is in the tree.
+    None if it cannot be one; what is wrong is in the tree.
     """
     if kind == "mcp":
         mcp = reading.raw["mcp"]

@@ -35,8 +35,7 @@ VERSION = 1
 # What our own MCP server is called in lists about servers, however it is installed.
 OWN_SERVER = "hostbridge"
 TOOL_EVENTS = frozenset({"PostToolUse", "PostToolUseFailure"})
-# Without the first, a model never gets to know a tool of MCP; with the others it
-# answers.
+# Without the first, a model never learns of an MCP tool; with the others it answers.
 _ALWAYS = frozenset({"ToolSearch", HANDBACK, "StructuredOutput"})
 # Those of our own tools with which a model finds its way out of a step.
 _WAY_OUT = frozenset({"get_variables", "set_variables", "status"})

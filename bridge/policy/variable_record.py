@@ -30,7 +30,7 @@ def misnamed(names: Iterable[str]) -> list[str]:
 
 
 def owned_in(record: object) -> dict[str, dict[str, Any]]:
-    """The variables of a record, each with `value` and `owner`; one without is none."""
+    """The variables of a record, each with `value` and `owner`; no others count."""
     found = record.get("variables") if isinstance(record, dict) else None
     return {
         name: each

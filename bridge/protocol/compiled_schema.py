@@ -23,7 +23,7 @@ from bridge.protocol.keywords import IN_DATA, NAMED, part_at, subschemas
 # Replaces the value in the library's messages, which would quote all of it.
 MASK = "\ue000"
 MAX_STEPS = 1_000_000
-# An object or array costs one more step for so many values.
+# How many values of an object or array cost one more step.
 _VALUES_PER_STEP = 8
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 # The library checks these, although the drafts make that optional.

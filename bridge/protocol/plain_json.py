@@ -25,7 +25,7 @@ def loads(data: bytes | str) -> Any:
     """Decode a JSON text.
 
     Raises:
-        JSONDecodeError: it is none, or not UTF-8.
+        JSONDecodeError: it is not JSON, or not UTF-8.
     """
     if "orjson" not in sys.modules and len(data) < _LONG:
         try:

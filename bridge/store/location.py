@@ -41,7 +41,7 @@ class Place(NamedTuple):
         state: the state directory; it may not exist yet.
         guard: the folder whose owner and mode are checked.
         reason: one sentence for `hostbridge where`.
-        main: the main worktree where `project` is a linked one; None where it is none.
+        main: the main worktree where `project` is a linked one; otherwise None.
     """
 
     project: Path

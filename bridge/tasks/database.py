@@ -236,7 +236,7 @@ def in_our_words(
         raise
 
 
-# The last: a table or a column of ours is not there, or a text is none.
+# The last: a table or a column of ours is not there, or a text is not valid.
 _NOT_OURS = frozenset({
     sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR,
 })  # fmt: skip

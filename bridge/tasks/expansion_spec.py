@@ -96,7 +96,7 @@ def read(value: object, *, check_outside: Callable[[int], str] = lambda _: "") -
     `check_outside` says what is wrong with waiting for a task of this number; nothing.
 
     Raises:
-        BadSpec: it is none, or its subtasks would wait for one another in a circle.
+        BadSpec: it is no spec, or its subtasks would wait for one another in a circle.
     """
     fields = value if isinstance(value, dict) else {}
     found = fields.get("subtasks", fields.get("tasks"))

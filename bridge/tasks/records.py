@@ -39,7 +39,7 @@ NEW_ROW = (
 )
 _STATUSES = {status.value: status for status in Status}
 _NUMBER = re.compile(r"#?([0-9]{1,15})\Z")
-# More digits than a number of a task has; Python writes only so many of an integer.
+# More digits than a number of a task has; Python writes no longer integers.
 _TOO_LARGE = 10**15
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 _LIMITS = {

@@ -83,7 +83,7 @@ def read(validator: str, answer: Any) -> ValidatorReport:
 
 
 def weighed(report: ValidatorReport, *, must_verify: bool = False) -> ValidatorReport:
-    """The report with what its verdict counts for: an approval in doubt is none."""
+    """The report with what its verdict counts for: a doubtful approval does not."""
     doubts = list(report.doubts)
     if report.said is Verdict.APPROVED:
         doubts += _doubts(report, must_verify=must_verify)
@@ -93,7 +93,7 @@ def weighed(report: ValidatorReport, *, must_verify: bool = False) -> ValidatorR
 
 
 def _doubts(report: ValidatorReport, *, must_verify: bool) -> list[str]:
-    """Why an approval is none."""
+    """Why an approval does not count."""
     failed = [check.name for check in report.checks if not check.passed]
     errors = [each for each in report.issues if each.severity is Severity.ERROR]
     found = {

@@ -137,7 +137,7 @@ class _Places:
         return {"physicalLocation": place}
 
     def _path(self, file: str) -> str | None:
-        """A path in the project; None if it is none."""
+        """A path in the project; None if it leads elsewhere."""
         if self._project and file.startswith(f"{self._project}/"):
             file = file.removeprefix(f"{self._project}/")
         path = posixpath.normpath(file) if file else "."

@@ -32,7 +32,7 @@ def do_worktree(place: Place, texts: Texts, call: WorktreeCall) -> Result:
     """Do it, and say what it came to; done before, it comes to the same.
 
     A conflict fails with the files as its `conflict`, and what was to be merged as its
-    `change`: that is work for an agent, and what is refused is none.
+    `change`: that is work for an agent; what is refused is not.
 
     Raises:
         WorktreeRefused: it cannot be done; nothing is lost.

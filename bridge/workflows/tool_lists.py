@@ -99,7 +99,7 @@ def servers_in(tree: Tree, place: Place, value: Any) -> list[str] | None:
 
 
 def server_tool(tree: Tree, place: Place, name: str) -> str | None:
-    """One `server:tool`; None, with its problem in the tree, if it is none."""
+    """One `server:tool`; None, with its problem in the tree, if it is not one."""
     name = tool_names.of_own_server(name)
     server, mark, tool = name.partition(":")
     if name.startswith("mcp__"):

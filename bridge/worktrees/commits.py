@@ -1,4 +1,4 @@
-"""Commit what was left in a worktree: new, changed and removed files, but no ignored.
+"""Commit what was left in a worktree: new, changed and removed files, unless ignored.
 
 No hook runs, and nothing is signed. The author is the one that git is configured for,
 otherwise hostbridge.

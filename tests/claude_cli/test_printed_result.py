@@ -140,7 +140,7 @@ FAILURES = {
         "agent_error",
         "Invalid API key",
     ),
-    "an error that is none": (
+    "no error, said to be one": (
         result(structured_output=ANSWER),
         1,
         "agent_error",

@@ -55,7 +55,7 @@ class Block:
 
     @property
     def file(self) -> str | None:
-        """The file whose content it is; None if it is none."""
+        """The file whose content it is; None if it is not one."""
         found = _NAMED.match(self.text)
         return found[1] if found else None
 

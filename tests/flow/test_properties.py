@@ -1,4 +1,4 @@
-"""What holds for every flow, and for every text that is none."""
+"""What holds for every flow, and for every text that is not one."""
 
 from __future__ import annotations
 

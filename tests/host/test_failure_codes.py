@@ -121,7 +121,7 @@ def test_error_declined(tmp_path):
 
 
 def test_error_no_host(tmp_path):
-    """A session that has ended is none."""
+    """A session that has ended does not count."""
     with host_world(tmp_path) as world:
         with world.stream():
             assert len(world.live()) == 1

@@ -47,7 +47,7 @@ def nested(found: dict[str, Any]) -> dict[str, Any]:
 PLANTED: dict[str, Change] = {
     "no gate": without_gate,
     "a gate of all tools": with_gate(tools=None),
-    "globs that are none": with_gate(tools=[7], blocked={"a": 1}),
+    "globs that are not globs": with_gate(tools=[7], blocked={"a": 1}),
     "a rule without anything": with_gate(rules=[{}]),
     "a condition without end": nested,
     "of a run long ago": changed(seal="0" * 64),

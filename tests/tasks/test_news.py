@@ -21,7 +21,7 @@ def told(store) -> TaskCell:
 
 
 def test_each_verdict_is_told_once(tools):
-    """Whoever looks first writes it down; a verdict that is void is none."""
+    """Whoever looks first writes it down; a void verdict is no news."""
     tools.task("one", validation_criteria="it runs")
     for passed in (False, True):
         tools("validate_task", task_id="#1")
