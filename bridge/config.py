@@ -45,7 +45,7 @@ _FORCE_COLOUR = ("FORCE_COLOR", "CLICOLOR_FORCE")
 # A process with one of these was started by a client.
 SIGNS_OF_A_CLIENT = frozenset({"CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID"})
 
-# Nobody waits longer for an answer; who asks for more has mistaken the unit.
+# Nobody waits longer for an answer; whoever asks for more has mistaken the unit.
 LONGEST_S = 30 * 86_400
 
 _FINDS_FILES = "it says where the files are"
@@ -119,7 +119,7 @@ class Settings:
         "all", "session", default=12_000, unit="minutes",
     )  # fmt: skip
     # A review of a hundred files is an ordinary morning. With four slots it takes more
-    # than half of the agents of an hour: who wants more than that can say so.
+    # than half of the agents of an hour: whoever wants more than that can say so.
     fan_out: int = setting(
         "BRIDGE_FAN_OUT", count(1), "requests of one caller at once, and agents below "
         "one request, before more wait for your yes", "session", "caller", default=100,

@@ -185,7 +185,7 @@ def test_the_gate_loads_the_standard_library_only():
 
 @pytest.mark.parametrize("command", ["status", "submit", "where"])
 def test_commands_load_no_definitions(command, tmp_path):
-    """Who asks one of the client's own agents does not pay for YAML and templates."""
+    """To ask one of the client's own agents takes no YAML and no templates."""
     words = ["submit", "Explore", "hi"] if command == "submit" else [command]
     project = str(tmp_path / "project")
     code = (

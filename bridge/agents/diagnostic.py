@@ -71,7 +71,7 @@ def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
 
 
 def did_you_mean_tool(name: str, known: Iterable[str]) -> str:
-    """The same among tools with the same verb: who would get something deletes none."""
+    """The same among tools with the same verb: for a `get_…` no `delete_…`."""
     verb = name.partition("_")[0]
     return did_you_mean(name, [each for each in known if each.startswith(verb[:4])])
 

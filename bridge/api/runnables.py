@@ -2,8 +2,8 @@
 
     hostbridge run task-expansion --param task=#42
 
-is a pipeline of one agent, who has the workflow, and of a look at the task after it. So
-it is followed, answered, resumed and shown as every other run.
+is a pipeline of one agent, which has the workflow, and of a look at the task after it.
+So it is followed, answered, resumed and shown as every other run.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ def begin_validation(
     _refuse_without_repository(runner.store.place.project, of)
     look = _look(runner, given, given.get("intent", ""), given.get("timeout_s"))
     plan = validate_plan(look, asdict(of))
-    # Its time is that of each validator: who has not answered by then is no reason to
-    # forget what the others have said.
+    # Its time is that of each validator: one that has not answered by then is no reason
+    # to forget what the others have said.
     return runner.begin_plan(plan, _of_run(given, "timeout_s")), given
 
 

@@ -38,7 +38,7 @@ def watch(
         except BridgeError as exc:
             if is_first and exc.request_id is None:
                 raise
-            # First: who reads what is printed may change something at once.
+            # First: whoever reads what is printed may change something at once.
             watched = bridge.watch()
             report(exc, words)
         else:

@@ -33,7 +33,7 @@ class Answers:
         self.state = state
         self.run = run
         self._known: dict[str, Any] = {}
-        # Has the result of a step back that is not there any more, if that is possible.
+        # Gets back the result of a step that is no longer there, if that is possible.
         self.have_back: Callable[[str, str], None] = lambda _asked, _name: None
 
     def follow(self, run: Run) -> None:

@@ -1,6 +1,6 @@
 """What a person does with a run: pause, go on, cancel, jump, answer. Pure.
 
-Each changes a draft of the run; who holds the run's lock writes it.
+Each changes a draft of the run; whoever holds the run's lock writes it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _go_on(made: Draft) -> None:
             again.pop("why", None)
             again.pop("waits", None)
             made.known[name] = again
-            # What was tried as often as it may be may be tried as often again.
+            # A jump that was used up may be taken as often again.
             for back in made.nodes[name].get("back", ()):
                 run["loops"].pop(f"{name}>{back['to']}", None)
             if made.nodes[name]["kind"] == "call" and "attempt" in again:

@@ -1,8 +1,8 @@
 """Steps that take longer than a hook may: programs, worktrees, headless agents.
 
 Whoever advances a run finds them, and starts a process for them that leaves at once
-(`bridge.worker.background`), unless it does them itself. Who does one holds its claim,
-a lock that goes with its holder: a kill leaves the step to whoever looks next.
+(`bridge.worker.background`), unless it does them itself. Whoever does one holds its
+claim, a lock that goes with its holder: a kill leaves the step to whoever looks next.
 """
 
 from __future__ import annotations

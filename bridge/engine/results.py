@@ -48,7 +48,7 @@ def has_result(state: State, run: str, asked: str) -> bool:
     try:
         return state[RUNS].has(f"{run}/{FOLDER}/{asked}.json")
     except NotADirectoryError:
-        # Who reads it is told what lies there.
+        # Whoever reads it is told what lies there.
         return True
 
 

@@ -96,7 +96,7 @@ class RunTree:
         has_ended = root.run["status"] not in LIVE
         is_marked = has_ended or live_runs.is_marked(self.state, self._root_id)
         for called in [*root.run["called"]] if run is root else ():
-            # Who has removed one mark may have removed more of them.
+            # Whoever has removed one mark may have removed more of them.
             if not is_marked or live_runs.is_marked(self.state, called):
                 self.look(called)
         while self.next:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bridge.flow.details import Template
     from bridge.flow.plan import Back, Code
 
-    # Whether a condition holds, of steps that ended so with these requests, and of
+    # Whether a condition holds for steps that ended so with these requests, and for
     # these variables.
     Truth = Callable[[Code, list[tuple[State, str]], Mapping[str, str]], bool]
     # The value of a template.
@@ -119,7 +119,7 @@ class Step(Draft):
         asked = entry.get("questions", 0) + 1
         self.known[name] = {**entry, "waits": True, "questions": asked, "state": "open"}
         if name not in self.run["open"]:
-            # It runs in the background: who waits for it has heard.
+            # It runs in the background: whoever waits for it has heard.
             self.run["open"].append(name)
 
     def _withdraw(self, names: list[str]) -> None:

@@ -236,7 +236,7 @@ def cure_of(session: Session, use: Use) -> str:
         return f"start the session again without {variable}={use.most}"
     if use.used >= MOST:
         return "start a new session"
-    # Twice as much: who has chosen a small one wants no more than is needed.
+    # Twice as much: whoever chose a small one wants no more than is needed.
     more = min(MOST, 2 * max(use.most, use.used) or DEFAULTS[use.key])
     return f"hostbridge config set {use.key} {number_text(more)}"
 

@@ -97,7 +97,7 @@ def find_caller(
 
 
 def _running_call(store: Store, client: int, above: list[int]) -> RunningCall | None:
-    # Late, like all that follows: who asks from a shell of their own is in no session.
+    # Late, like all that follows: a program in a shell of its own is in no session.
     from bridge.store.tool_calls import running_bash
 
     return running_bash(store, client, _shell(client, above))

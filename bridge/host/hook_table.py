@@ -34,9 +34,9 @@ MARK = "# hostbridge"
 # A shell's own errors exit 2, which would block what the session is doing.
 _SAFE = "trap 'exit 0' 0; "
 BESIDE = f'{_SAFE}[ -r "$0" ] && . "$0" {MARK}'
-# Names no path of this machine: `install --project` writes the file it looks for. Of
-# another user's making it would be another user's program. Quoted: in the entry of an
-# MCP server the client itself fills in the variable.
+# Names no path of this machine: `install --project` writes the file it looks for. If
+# another user had made that, it would be their program. Quoted: in the entry of an MCP
+# server the client itself fills in the variable.
 POINTED = (
     f'{_SAFE}h="${{BRIDGE_HOME:-$HOME/.hostbridge}}"/hooks.sh; '
     f'[ -f "$h" ] && [ -r "$h" ] && [ -O "$h" ] && . "$h" {MARK}'

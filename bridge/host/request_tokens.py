@@ -20,7 +20,7 @@ from bridge.host.gate import DESCRIBED, TOKEN
 PREFIX = TOKEN.decode()
 # Characters that may be left beside a token: no words.
 _MARKS = " \t\r\n`'\"*_~<>()[]{}.,;:!?"
-# A text with more words than this beside its tokens is about something.
+# A text with more words than this beside its tokens has a task of its own.
 MAX_AROUND = 200
 
 _BEFORE = r"(?<![A-Za-z0-9])bridge:\s?"

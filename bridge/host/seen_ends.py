@@ -43,7 +43,7 @@ def subagent_stop(hook: HookContext, run: AgentRun) -> HookOutput:
             subagent_runs.keep_report(hook.store, run, words)
         subagent_runs.end(hook.store, run)
     else:
-        # Who used the skill waits for it, and is told by the client.
+        # Whoever used the skill waits for it, and is told by the client.
         subagent_runs.drop(hook.store, run)
     return SILENT
 
@@ -76,7 +76,8 @@ def before_handback(hook: HookContext, run: AgentRun) -> HookOutput:
         return SILENT
     if not hook.session.one_shot:
         # Handed back, it would come to the host as a message with a notice behind it;
-        # the message can be swallowed, the notice no hook sees (measured on 2.1.330).
-        # An agent that is ended here leaves one notice, which `notices` swallows.
+        # the message can be swallowed, but no hook sees the notice (as measured on
+        # 2.1.330). An agent that is ended here leaves one notice, which `notices`
+        # swallows.
         return deny(RECEIPT, stop=True)
     return allow({**tool_input, "message": RECEIPT})

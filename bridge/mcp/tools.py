@@ -30,7 +30,7 @@ from bridge.protocol.status import Stage, Status
 
 # An interactive client moves a call to the background after two minutes.
 WAIT_S = 110.0
-# The request ends by its own deadline; who waits looks a moment later.
+# The request ends by its own deadline; whoever waits looks a moment later.
 _GRACE_S = 1.0
 
 Call = Context[Any, Any]

@@ -1,7 +1,7 @@
 """Calls that rules have handed to agents: `sessions/<id>.handovers.json`.
 
 A call that is made again meets the same request while that is open. The key stands for
-the rule, who made the call, and what it says. Only who made the call may start the
+the rule, who made the call, and what it says. Only whoever made the call may start the
 agent: the agent's id is beside the request, empty for the main thread.
 """
 

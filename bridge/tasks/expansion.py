@@ -1,6 +1,6 @@
 """Divide a task: a spec is saved, then made into tasks, all of them in one transaction.
 
-What was saved outlives whoever saved it: who comes after a kill, or after a compaction,
+What was saved outlives whoever saved it: the next one, after a kill or a compaction,
 executes the same spec. A task is divided once: the same spec again changes nothing, and
 another one is refused.
 """

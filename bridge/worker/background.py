@@ -2,7 +2,7 @@
 
 Started by whoever advances a run in an open session, and outlives it. PLACE is the
 project's `Place` as a JSON list. Each step is done under its claim, and what it came to
-leads on. Where this process is killed, who looks next starts another.
+leads on. If this process is killed, whoever looks next starts another.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main(place: str, run_id: str) -> None:
                 time.sleep(1.0)
             except BridgeError:
                 return
-            except Exception:  # noqa: BLE001 - who looks next begins anew
+            except Exception:  # noqa: BLE001 - whoever looks next begins anew
                 log_failure("background")
                 return
 

@@ -281,7 +281,7 @@ def test_exit_6_inside_the_only_session(project):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.usefixtures("host")
 def test_exit_130_cancels_the_request(project, until, number):
-    """Who goes away does not leave an agent working for nobody."""
+    """Whoever goes away does not leave an agent working for nobody."""
     with project.start("ask", "Anybody?") as process:
         (file,) = until(lambda: list(project.state.glob("requests/*.json")))
         process.send_signal(number)
@@ -310,7 +310,7 @@ def test_ignored_signals_stay_ignored(project, host, until):
 
 
 def test_progress_shows_the_stage_on_a_terminal(project, host):
-    """Who waits at a terminal sees how far it has come; stdout stays clean."""
+    """Whoever waits at a terminal sees how far it has come; stdout stays clean."""
     ours, theirs = os.openpty()
     with (
         host.serving(after_s=1.2),

@@ -316,7 +316,7 @@ def test_a_prompt_ends_with_the_deadline(project, asking):
 
 
 def test_an_asker_that_is_killed_leaves_its_question_to_others(project, asking):
-    """Who serves next begins anew, with question and reply."""
+    """Whoever serves next begins anew, with question and reply."""
     fake = asking(question())
     process = project.start("ask", "--route", "claude", "--may-ask", "Paint.")
     asked = waiting(project)

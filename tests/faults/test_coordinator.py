@@ -67,7 +67,7 @@ def is_whole(project):
 
 
 def test_two_coordinators_share_an_epic(project, host):
-    """Who comes second to a task takes the next; one may end before the other."""
+    """Whoever comes second to a task takes the next; one may end before the other."""
     make_epic(project, *"abcd")
     subtasks = ["#2", "#3", "#4", "#5"]
     agents = Agents(project, host)

@@ -75,7 +75,7 @@ def responses(store: Store) -> dict[str, bytes]:
 
 
 def submit_again(store: Store, *, known: bool) -> None:
-    """Who was killed while submitting can ask again, and hears whether it was done."""
+    """After a kill one can submit again, and hears whether it had been done."""
     if known:
         assert not store.submit(request("other", dedup_key="k")).is_new
         with pytest.raises(InvalidRequest):

@@ -117,7 +117,7 @@ def test_an_answer_is_not_reused_where_its_definition_is_not_trusted_any_more(wo
 
 
 def test_an_answer_by_another_route_is_not_reused(world):
-    """Who asks an open session wants none of a model server."""
+    """Whoever asks an open session wants none of a model server."""
     world.define("checker", WRITER.replace("[endpoint]", "[endpoint, host]"))
     world.write("src/a.py")
     world.answer(READS)

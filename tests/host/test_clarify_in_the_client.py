@@ -148,7 +148,7 @@ def test_after_compaction_the_plan_goes_on(tmp_path):
 
 
 def test_after_compaction_a_saved_plan_is_carried_out(tmp_path):
-    """Somebody else saved it meanwhile; who begins again makes no other."""
+    """Somebody else saved it meanwhile; whoever begins again makes no other."""
     steps = {"please": BEGIN, "once more": BEGIN}
     with session(tmp_path, steps, record=["SessionStart"]) as world:
         prepare(world)

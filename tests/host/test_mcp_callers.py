@@ -57,7 +57,7 @@ def test_calls_of_others_are_not(world):
 
 @pytest.mark.parametrize("tool", [*OWN, "mcp__github__x", "WebFetch"])
 def test_one_hook_sees_a_call_begin(tool):
-    """Ours alone start the library each time; who calls other tools pays nothing."""
+    """Ours alone start the library each time; a call of other tools costs nothing."""
     found = [
         hook
         for hook in HOOKS

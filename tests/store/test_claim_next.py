@@ -208,7 +208,7 @@ def test_when_the_time_is_up_the_next_claim_goes_on(store, slow_judge):
 
 
 def test_where_nothing_can_be_remembered_a_claim_ends_all_the_same(store, slow_judge):
-    """It would be cut short each time: who goes on then goes on for ever."""
+    """It would be cut short each time: whoever goes on then goes on for ever."""
     crowd(store, session="gone")
     (path_of(store, "sessions") / "session-1.passed").mkdir(parents=True)
     cut: list[str] = []

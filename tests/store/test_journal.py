@@ -112,7 +112,7 @@ def test_four_processes_lose_no_line_of_a_log_that_is_always_full(state, monkeyp
 
 
 def test_a_log_with_one_older_name_keeps_two_full_files_of_lines(state):
-    """Who comes second does not move the new log over the one that was full."""
+    """Whoever comes second does not move the new log over the one that was full."""
     lines, size = 300, 4000
 
     def fill(name: str) -> None:

@@ -83,7 +83,7 @@ def test_many_are_added_or_none(tasks):
 
 
 def test_looking_makes_nothing(tasks):
-    """Who only looks leaves no file behind."""
+    """Whoever only looks leaves no file behind."""
     assert (tasks.list(), tasks.tree(), tasks.ready()) == ([], [], [])
     assert tasks.export() == b""
     assert tasks.counts() == dict.fromkeys(Status, 0)
