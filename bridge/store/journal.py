@@ -4,9 +4,9 @@ The files are the truth, not this log. A line is written after the event, and ma
 missing: after a power cut, on a full disk, or if something else has the log's name.
 That never turns a completed transition into an error.
 
-A line begins with `{"at":…,"event":"…","requestId":"…"`, in this spelling: to find a few
-kinds of events, nobody has to parse the others. Texts of others in it
-are short, but for the reasons of what was rejected.
+A line begins with `{"at":…,"event":"…","requestId":"…"`, in this spelling: to find a
+few kinds of events, nobody has to parse the others. Texts of others in it are short,
+but for the reasons of what was rejected.
 
 A full log gets the time of that into its name, `events.<ms>-<random>.jsonl`: two
 processes that find it full at once lose nothing. Of these the newest are kept, up to
