@@ -104,7 +104,7 @@ class Follower:
         if self._work is not None:
             self._work.take(each for each in found if each.node)
         elif not self._begun.issuperset(found):
-            # Who only looks leaves it to a process of its own.
+            # Whoever only looks leaves it to a process of its own.
             self._begun.update(found)
             do_in_background(self.store.place, run_id)
         self._is_unfinished = any(not each.node for each in found)
@@ -258,7 +258,7 @@ class Follower:
             with self.room:
                 return worker.serve(RequestId(asked))
         except Abandoned:
-            # Who goes on with the run has it served.
+            # Whoever goes on with the run has it served.
             worker.give_back(RequestId(asked))
             return False
         finally:

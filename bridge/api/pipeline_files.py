@@ -171,7 +171,7 @@ def _arguments_of(name: str) -> Arguments | str:
         # Of several names any will do, which is checked when it is called.
         names = dict.fromkeys([key, *(one for one in others if isinstance(one, str))])
         wanted |= {name: each.is_required() and len(names) == 1 for name in names}
-    # Given in files that were written for others, and not looked at.
+    # Files that were written for other programs give it; it is ignored here.
     return wanted | {"session_id": False}
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bridge.host.calling_agent import Asking
 
 _MAX_REQUESTER = 60
-# Options that are no fields of a request, or other ones.
+# Options that are no fields of a request, or are fields of another form.
 _OTHERWISE = ("route", "request_id", "context", "context_from")
 # If we were started as one of these, our parent is the program that asks.
 _OURSELVES = frozenset({"hostbridge", "__main__.py"})

@@ -125,7 +125,7 @@ class Variables:
     ) -> Variables:
         """Those of an agent that no session runs, for its model."""
         first = _declared(store, settings)
-        # What was set since is whose the record says: also by its workflow.
+        # The owner of what was set since is on record; a workflow may have set it.
         since = read_variables(store, Holder.agent(request_id))
         first |= {
             name: Variable(value, "person")

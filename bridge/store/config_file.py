@@ -121,7 +121,7 @@ def read_file(path: Path) -> ConfigFile:
 
 def parse(text: str, name: str) -> tuple[dict[str, Any], list[str]]:
     """The settings in a text, and what is wrong with it; `name` is the file's."""
-    # Only here: it takes as long to import as a command may take longer.
+    # Late: the import alone would make every command noticeably slower.
     import tomllib
 
     try:

@@ -60,7 +60,7 @@ class Folder:
         self._fd = fd
         self._missing = missing
         self.path = path
-        # None, unless somebody sets their limit.
+        # It keeps none, unless somebody sets their limit.
         self.kept = KeptFiles()
 
     @classmethod

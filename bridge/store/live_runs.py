@@ -62,7 +62,7 @@ def kept_runs(state: State) -> set[str]:
     """The runs that live, and those that they have called, whose answers they use."""
     found = {*live_runs(state)}
     for run in [*found]:
-        # One that cannot be read goes on with nothing.
+        # A run that cannot be read cannot go on, so it needs no answers.
         with (
             suppress(StateRefused, OSError, ValueError, TypeError, LookupError),
             state[RUNS].folder(run, make=False) as folder,

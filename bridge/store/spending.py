@@ -134,7 +134,7 @@ class Spending(NamedTuple):
         if self.boot != now.boot:
             return 0
         first = now.ms - HOUR_MS + 1
-        # One from the future is from nowhere.
+        # A time in the future is no measurement.
         return sum(
             _amount(each, what, first, now.ms)
             for each in self.charges.values()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.protocol.status import Stage
     from bridge.store.store import Store
 
-# Who waits looks twenty times a second.
+# Whoever waits looks twenty times a second.
 _TOLD_BY_S = 1.0
 
 
