@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.host.output import one_line
 from bridge.host.waits import NOBODY, Around, Waits, why_waits
 from bridge.protocol.request import Request
 from bridge.protocol.status import Stage
+from bridge.protocol.wording import one_line
 from bridge.store import run_logs, tool_calls
 from bridge.store.lease import is_abandoned
 

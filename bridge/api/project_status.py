@@ -17,11 +17,11 @@ from bridge.api.live_requests import EXCERPT_CHARS, LiveRequest, live_request
 from bridge.api.runs_now import LiveRun, runs_now
 from bridge.config import Settings
 from bridge.errors import BridgeError, NewerSchema
-from bridge.host.output import one_line
 from bridge.host.waits import Around
 from bridge.protocol.ids import RequestId, is_id
 from bridge.protocol.request import Request
 from bridge.protocol.status import FINAL
+from bridge.protocol.wording import one_line
 from bridge.store import journal, queries, sessions, switch
 from bridge.store.clock import uptime
 from bridge.store.directory import Folder

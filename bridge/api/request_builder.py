@@ -13,7 +13,6 @@ from bridge.api.options import check_time
 from bridge.api.request_draft import Draft
 from bridge.config import Settings
 from bridge.errors import DepthExceeded, InvalidRequest
-from bridge.host.output import one_line
 from bridge.protocol.ids import (
     PRIORITIES,
     RequestId,
@@ -27,6 +26,7 @@ from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
 from bridge.protocol.trace_context import find_context
 from bridge.protocol.type_checks import check
+from bridge.protocol.wording import one_line
 from bridge.store.clock import uptime
 from bridge.store.host_process import environments_above, name_of
 from bridge.store.store import Store

@@ -5,7 +5,7 @@ from typing import Any
 
 from bridge.change.scope import Scope, scope_of
 from bridge.protocol.digest import sha256_of
-from bridge.protocol.wording import line_of
+from bridge.protocol.wording import one_line
 
 _SHORT = 12
 _MAX_TITLE = 600
@@ -95,7 +95,7 @@ class Change:
         commits = f" ({' to '.join(ids)})" if self.tip else ""
         what = f"The change in question: {self.scope}{commits}."
         more = "" if self.is_in_files else f" {_ELSEWHERE}"
-        return line_of(what + more, _MAX_TITLE)
+        return one_line(what + more, _MAX_TITLE)
 
     @property
     def digest(self) -> str:

@@ -17,7 +17,7 @@ from dulwich.refs import Ref, check_ref_format
 
 from bridge.change.repository import Repository, Unreadable
 from bridge.errors import InvalidRequest
-from bridge.protocol.wording import line_of, quoted
+from bridge.protocol.wording import one_line, quoted
 
 _STEP = re.compile(r"~(\d*)|\^(\d*)(?!\{)|\^\{(?:commit)?\}")
 _WORD = re.compile(r"(?P<name>[^~^]+)(?P<steps>(?:[~^].*)?)", re.S)
@@ -207,4 +207,4 @@ def near(git: Repository, word: str) -> tuple[str, ...]:
         told = name.decode("utf-8", "backslashreplace")
         known[told.split("/", 2)[-1]] = None
     near = get_close_matches(word, list(known), n=3)
-    return tuple(f"did you mean {line_of(each, 100)}?" for each in near)
+    return tuple(f"did you mean {one_line(each, 100)}?" for each in near)

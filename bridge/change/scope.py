@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from bridge.errors import InvalidRequest
-from bridge.protocol.wording import line_of, quoted
+from bridge.protocol.wording import one_line, quoted
 
 Kind = Literal["uncommitted", "staged", "commits", "files"]
 
@@ -75,7 +75,7 @@ class Scope:
             since = "" if base == "HEAD" else f" since {base}"
             what = f"{_WHAT[self.kind]}{since}"
         where = ", ".join(path or "." for path in self.paths)
-        return line_of(f"{what}, in {where}" if where else what, _MAX_SHOWN)
+        return one_line(f"{what}, in {where}" if where else what, _MAX_SHOWN)
 
     def with_revision(self, word: str) -> "Scope":
         """The scope with the revision, or the range of two, that a word names.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli.output import indented, json_text
 from bridge.cli.screen import wrapped
-from bridge.host.output import one_line
 from bridge.protocol.agent_output import AgentOutput, Evidence
+from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
     from bridge.api.result import Result

@@ -33,10 +33,10 @@ from bridge.engine.advance import advance
 from bridge.engine.run import Run
 from bridge.engine.view import RunView, view
 from bridge.errors import InvalidRequest
-from bridge.host.output import one_line
 from bridge.host.session_above import only_by_hand
 from bridge.protocol.ids import check_id
 from bridge.protocol.request import Request
+from bridge.protocol.wording import one_line
 from bridge.store.wakeups import wake_all
 
 USAGE = "ID...|--all|RUN [ANSWER]"

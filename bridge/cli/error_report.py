@@ -20,9 +20,9 @@ from bridge.cli.exit_codes import Exit, exit_code
 from bridge.cli.output import complain, counted, error_value, say_json, visible
 from bridge.cli.screen import screen_of, wrapped
 from bridge.errors import BridgeError
-from bridge.host.output import one_line
 from bridge.protocol.failure_codes import ANSWERED, MEANINGS, cure_of
 from bridge.protocol.response import RequestFailed, Response
+from bridge.protocol.wording import one_line
 
 # Also after other short options, as in -jt5m.
 _AS_JSON = re.compile(r"--json\Z|-[anwy]*j")

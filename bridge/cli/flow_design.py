@@ -28,8 +28,8 @@ from bridge.errors import BridgeError, InvalidRequest, reason_of
 from bridge.flow.compiler import compile_flow
 from bridge.flow.library import SUFFIX
 from bridge.flow.parser import parse_flow
-from bridge.host.output import one_line
 from bridge.host.session_above import only_by_hand
+from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -37,7 +37,6 @@ from bridge.cli.output import complain, say_json, tell
 from bridge.cli.screen import screen_of
 from bridge.config import Settings
 from bridge.errors import BridgeError, ExtraMissing, InvalidRequest, NoRoute
-from bridge.host.output import one_line
 from bridge.llama import hub
 from bridge.llama.model_files import (
     Candidate,
@@ -46,6 +45,7 @@ from bridge.llama.model_files import (
     require_extra,
 )
 from bridge.llama.recommended import parse
+from bridge.protocol.wording import one_line
 from bridge.setting import without_passwords
 from bridge.store.config_file import settings_at
 

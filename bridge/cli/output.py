@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli.screen import Line, folded, printed, screen_of
 from bridge.errors import BridgeError
-from bridge.host.output import clean
 from bridge.protocol.response import RequestFailed, Response
 from bridge.protocol.value import Value
+from bridge.protocol.wording import clean
 from bridge.store.location import with_tilde
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from bridge.cli.output import short_path, visible
 from bridge.cli.screen import Line
 from bridge.cli.table import Column, table
-from bridge.host.output import one_line
 from bridge.policy.condition_explanation import show_parts
 from bridge.policy.rule_decision import Decision
 from bridge.policy.rule_set import hands_over, place_of
+from bridge.protocol.wording import one_line
 from bridge.rules.rule_file import EFFECTS, Rule, RuleFile
 
 if TYPE_CHECKING:

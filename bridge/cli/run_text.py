@@ -12,7 +12,7 @@ from bridge.cli.screen import Styled, cut
 from bridge.cli.table import Column, table
 from bridge.engine.view import asked_of, question, resume_command
 from bridge.errors import InvalidRequest
-from bridge.host.output import one_line
+from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, Self, TextIO
 
 from bridge.config import asked_columns, colour_is_wanted
-from bridge.host.output import clean
+from bridge.protocol.wording import clean
 
 Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 _CODES: dict[Style, int] = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli.output import span
 from bridge.cli.screen import Line, Style, Styled, wrapped
-from bridge.host.output import one_line
+from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
     from bridge.api.history import Story

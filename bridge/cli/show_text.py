@@ -21,13 +21,12 @@ from bridge.cli.show_history import (
     run_lines,
     try_lines,
 )
-from bridge.host.output import one_line
 from bridge.protocol.failure_codes import cure_of
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.protocol.retries import pause_words
 from bridge.protocol.status import Status
-from bridge.protocol.wording import seconds
+from bridge.protocol.wording import one_line, seconds
 from bridge.store.host_process import Liveness, liveness
 from bridge.store.questions import question_of
 

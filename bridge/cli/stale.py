@@ -28,7 +28,7 @@ from bridge.cli.options import AS_JSON, IDS, option
 from bridge.cli.output import complain, counted, say, say_json, visible
 from bridge.cli.which_request import which
 from bridge.errors import InvalidRequest
-from bridge.host.output import one_line
+from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
     from bridge.api.stale import Standing

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from bridge.cli.screen import Line, Styled, cells, cut, padded, styled_as
-from bridge.host.output import one_line
+from bridge.protocol.wording import one_line
 
 _GAP = 2
 

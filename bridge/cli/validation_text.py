@@ -11,7 +11,7 @@ from bridge.cli.output import complain, counted, say, say_json, span, visible
 from bridge.cli.run_text import stands, ways_out
 from bridge.cli.screen import Styled
 from bridge.engine.view import view
-from bridge.host.output import one_line
+from bridge.protocol.wording import one_line
 from bridge.store.sessions import live_sessions
 from bridge.validation.names import BUILD
 from bridge.validation.report import Severity, Verdict

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from bridge.cli.output import complain
 from bridge.errors import InvalidRequest, UnknownRequest
-from bridge.host.output import one_line
 from bridge.protocol.ids import check_id, find_rank
+from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -14,8 +14,8 @@ from bridge.agent_loop.chat_model import ModelFailed
 from bridge.config import Settings
 from bridge.endpoint.endpoint_model import next_of, open_client
 from bridge.endpoint.http_failures import failure_of
-from bridge.host.output import one_line
 from bridge.protocol.names import OF_SERVER
+from bridge.protocol.wording import one_line
 from bridge.setting import without_passwords
 
 # A server answers this from memory; one that is loading a model may take a moment.

@@ -18,7 +18,7 @@ from bridge.engine.waiting import awaited
 from bridge.flow.condition import read_condition
 from bridge.flow.drawing import bare
 from bridge.flow.filling import as_text
-from bridge.protocol.wording import line_of
+from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,4 +117,4 @@ def _quoted(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    return line_of("nothing" if value is None else as_text(value), _MOST)
+    return one_line("nothing" if value is None else as_text(value), _MOST)

@@ -22,7 +22,7 @@ from bridge.engine.run_files import folder_of, read, read_details, read_plan, wr
 from bridge.engine.run_ids import LIVE, request_id
 from bridge.engine.step import Step
 from bridge.errors import BridgeError, InvalidRequest, StateUnavailable
-from bridge.protocol.wording import line_of
+from bridge.protocol.wording import one_line
 from bridge.store import live_runs
 from bridge.store.clock import uptime
 from bridge.store.state import file_of
@@ -282,7 +282,7 @@ class HeldRun:
             return {}
         state = self.tree.state
         return {
-            "flow": line_of(run["name"], _MOST_OF_NAME) or None,
+            "flow": one_line(run["name"], _MOST_OF_NAME) or None,
             "durationMs": max(0, state.now_ms() - run["createdAt"]),
             "agents": run["asked"],
             "tokens": live_runs.tokens_of(state, run["run"]) or None,

@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.flow.graph import graph_of, text_of
-from bridge.protocol.wording import line_of
+from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -131,7 +131,7 @@ def _of_pipeline(node: Shown, detail: Detail) -> Drawn:
     end = f", retry {_at_most(node['retry'])}" if "retry" in node else ""
     for back in node.get("back", ()):
         end += f", back to {back['to']}, {_at_most(back['max'])}"
-    what = line_of(bare(detail["says"]), _MAX_GUARDED if guard else _MAX_SAID)
+    what = one_line(bare(detail["says"]), _MAX_GUARDED if guard else _MAX_SAID)
     return Drawn(what, guard, end)
 
 
@@ -145,7 +145,7 @@ def _at_most(times: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    return line_of(text, _MAX_SAID)
+    return one_line(text, _MAX_SAID)
 
 
 def _quoted(text: str) -> str:

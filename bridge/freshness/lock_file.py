@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, NoReturn
 from bridge.errors import InvalidRequest
 from bridge.freshness.looks import MAX_PATTERNS, is_quick, stays_in
 from bridge.protocol.digest import sha256_of
-from bridge.protocol.wording import line_of, quoted
+from bridge.protocol.wording import one_line, quoted
 
 HEAD = "hostbridge answers 1"
 _NOTE = "# What these answers rest on. Check it: hostbridge stale --lock {name}"
@@ -90,7 +90,7 @@ def written(answers: Iterable[LockedAnswer], name: str) -> str:
         lines += ["", f"answer {each.question}"]
         lines += [
             _line("agent", each.agent),
-            _line("asked", line_of(each.asked, _MAX_ASKED)),
+            _line("asked", one_line(each.asked, _MAX_ASKED)),
         ]
         if each.definition is not None:
             layer, digest = each.definition

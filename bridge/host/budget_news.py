@@ -5,7 +5,8 @@ from contextlib import suppress
 from bridge.errors import StateUnavailable
 from bridge.host.budgets import limits_of, news_of
 from bridge.host.context import HookContext
-from bridge.host.output import HookOutput, one_line, with_more
+from bridge.host.output import HookOutput, with_more
+from bridge.protocol.wording import one_line
 from bridge.store import sessions
 from bridge.store.charges import note_spent
 from bridge.store.clock import uptime

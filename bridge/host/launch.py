@@ -26,7 +26,7 @@ from bridge.host.definition_in_session import (
 )
 from bridge.host.handover import note_wait
 from bridge.host.offers import judge_for, note_taken_up
-from bridge.host.output import HookOutput, allow, deny, one_line
+from bridge.host.output import HookOutput, allow, deny
 from bridge.host.pins import Pins
 from bridge.protocol.claim import Continued
 from bridge.protocol.contract import prompt_digest, prompt_for
@@ -37,6 +37,7 @@ from bridge.protocol.record import LATEST_MS
 from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
+from bridge.protocol.wording import one_line
 from bridge.store import idle_agents, sessions, subagent_runs
 from bridge.store.charges import note_no_launch
 from bridge.store.store import Store

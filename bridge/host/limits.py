@@ -17,12 +17,13 @@ from bridge.host.budgets import find_spent
 from bridge.host.call_notes import before_tool, forget_call, has_turns, note_denied
 from bridge.host.context import HookContext
 from bridge.host.forks import OF_THE_MAIN_THREAD
-from bridge.host.output import MAX_NOTE, HookOutput, deny, one_line
+from bridge.host.output import MAX_NOTE, HookOutput, deny
 from bridge.host.run_ends import fail
 from bridge.policy.tool_lists import permits
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
+from bridge.protocol.wording import one_line
 from bridge.store import subagent_runs, switch
 from bridge.store.clock import uptime
 from bridge.store.subagent_runs import AgentRun

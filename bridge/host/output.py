@@ -9,16 +9,15 @@ additionalContext is cut at 10,000 characters, reasons and stderr are not cut at
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 from bridge.protocol import plain_json
+from bridge.protocol.wording import MAX_LINE, clean, one_line
 
 MAX_CONTEXT = 9_000
 MAX_REASON = 2_000
-MAX_LINE = 160
 MAX_NOTE = 400
 
 # The shell half turns this into the client's "block", for FileChanged only: an
@@ -167,25 +166,6 @@ def tell_user(line: str) -> HookOutput:
 def wake(text: str) -> HookOutput:
     """Text that wakes an idle model: on stderr, with a sign for the shell half."""
     return HookOutput(stderr=clean(text, MAX_CONTEXT), exit_code=WAKES)
-
-
-def clean(text: str, limit: int) -> str:
-    """Strip control characters and cut to `limit` characters."""
-    text = text[: limit * 2]
-    # Most texts are clean, which is quick to see: what is printable is not in C.
-    if not text.replace("\n", "").isprintable():
-        text = "".join(
-            c
-            for c in text
-            # Category C includes the bidirectional controls: they reorder what is read.
-            if c in "\n\t" or unicodedata.category(c)[0] != "C"
-        )
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def one_line(text: str, limit: int = MAX_LINE) -> str:
-    """`text` on one clean line."""
-    return clean(" ".join(text[: limit * 2].split()), limit)
 
 
 def _json(output: dict[str, Any], line: str = "") -> HookOutput:

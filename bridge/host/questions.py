@@ -27,22 +27,14 @@ from bridge.engine.run_files import folder_of, read, read_plan
 from bridge.engine.run_ids import request_id
 from bridge.engine.view import question
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.host.output import (
-    SILENT,
-    HookOutput,
-    clean,
-    context,
-    deny,
-    one_line,
-    specific,
-    with_line,
-)
+from bridge.host.output import SILENT, HookOutput, context, deny, specific, with_line
 from bridge.host.registration import is_terminal
 from bridge.host.request_tokens import PREFIX, find_all
 from bridge.protocol import plain_json
 from bridge.protocol.claim import HostProcess
 from bridge.protocol.plain_types import field
 from bridge.protocol.record import Count, Milliseconds, Record
+from bridge.protocol.wording import clean, one_line
 from bridge.store import switch
 from bridge.store.host_process import Liveness, arguments_of, liveness
 from bridge.store.live_runs import FILE, LOCK, RUNS, live_runs

@@ -12,7 +12,6 @@ from bridge.host import agent_usage
 from bridge.host.answer_reads import keep_reads
 from bridge.host.context import HookContext
 from bridge.host.offers import end_try, look_soon
-from bridge.host.output import one_line
 from bridge.protocol.claim import Claim
 from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
@@ -22,6 +21,7 @@ from bridge.protocol.question import asks_words
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.usage import Usage
+from bridge.protocol.wording import one_line
 from bridge.store import idle_agents, subagent_runs
 from bridge.store.charges import note_in_run
 from bridge.store.subagent_runs import AgentRun

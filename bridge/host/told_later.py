@@ -13,7 +13,8 @@ from contextlib import suppress
 from bridge.errors import BridgeError
 from bridge.host import runs
 from bridge.host.context import HookContext
-from bridge.host.output import MAX_NOTE, HookOutput, one_line, with_more
+from bridge.host.output import MAX_NOTE, HookOutput, with_more
+from bridge.protocol.wording import one_line
 from bridge.store.sessions import live_sessions
 from bridge.store.state import State
 from bridge.store.store import Store

@@ -14,6 +14,7 @@ from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.host.user_rules import rules_of
 from bridge.policy.tool_classes import MESSAGE, QUESTION, is_own
 from bridge.policy.tool_lists import is_unasked
+from bridge.protocol.wording import one_line
 from bridge.store.callers import Agent, Caller, note_caller
 from bridge.store.live_runs import some_live
 from bridge.store.subagent_runs import AgentRun
@@ -150,7 +151,7 @@ def _not_granted(run: AgentRun, call: Call) -> str:
     if close is None and (sign := shell_sign(call.command or "")):
         close = f"a grant covers one plain command, not {sign!r}"
     # The reason quotes what a model wrote.
-    why = f": {output.one_line(close, MAX_REASON)}" if close else ""
+    why = f": {one_line(close, MAX_REASON)}" if close else ""
     return f"{tool} is not granted to this agent{why}"
 
 

@@ -17,7 +17,7 @@ from bridge.api.variables import Variables, check_given
 from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import Asking, asking_process, find_caller
 from bridge.host.handover import can_start
-from bridge.host.output import one_line
+from bridge.protocol.wording import one_line
 from bridge.store.callers import Caller as SeenCaller
 from bridge.store.callers import caller_of
 from bridge.store.host_process import ancestors_of, name_of

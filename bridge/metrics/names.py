@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridge.protocol.wording import line_of
+from bridge.protocol.wording import one_line
 
 OTHERS = "(others)"
 # Of one kind: what is beyond is counted together, so that no log makes a page of it.
@@ -22,5 +22,5 @@ class Names:
         if name is None:
             if len(self._known) >= MOST:
                 return OTHERS
-            name = self._known[told] = line_of(told, _CHARS)
+            name = self._known[told] = one_line(told, _CHARS)
         return name

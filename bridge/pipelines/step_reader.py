@@ -14,7 +14,7 @@ from bridge.pipelines.pipeline import PipelineStep, Repeat
 from bridge.pipelines.reading import Reading
 from bridge.pipelines.spellings import approval_parts, one_form
 from bridge.pipelines.step_kinds import KINDS
-from bridge.protocol.wording import line_of
+from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +98,7 @@ class StepReader:
         if "on_failure" in raw:
             node["on_failure"] = raw["on_failure"]
         detail = said.detail
-        detail |= {"line": line, "says": line_of(said.says, _MOST_SHOWN)}
+        detail |= {"line": line, "says": one_line(said.says, _MOST_SHOWN)}
         if column:
             detail["column"] = column
         if isinstance(raw.get("condition"), str):

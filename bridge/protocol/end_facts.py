@@ -7,7 +7,7 @@ from typing import Any
 
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
-from bridge.protocol.wording import line_of
+from bridge.protocol.wording import one_line
 
 _MOST = 128
 
@@ -37,7 +37,7 @@ def facts_of_end(request: Request, response: Response) -> dict[str, Any]:
 
 
 def _short(text: str | None) -> str | None:
-    return line_of(text, _MOST) if text else None
+    return one_line(text, _MOST) if text else None
 
 
 def _waited_ms(request: Request, response: Response) -> int | None:

@@ -18,7 +18,7 @@ from bridge.protocol import plain_json
 from bridge.protocol.plain_types import Limits
 from bridge.protocol.record import Count, Milliseconds, Record, printable
 from bridge.protocol.value import Value
-from bridge.protocol.wording import fenced, line_of
+from bridge.protocol.wording import fenced, one_line
 
 KEY = "hostbridge_question"
 # How often the agents of one request may ask; then they are told to answer.
@@ -264,7 +264,7 @@ def blocked_by(asked: Asked) -> dict[str, Any]:
 
 def asks_words(asks: Asking | Question) -> str:
     """An open question in a line, for people."""
-    return f"question {asks.number}: {line_of(asks.words, _SHOWN_CHARS)}"
+    return f"question {asks.number}: {one_line(asks.words, _SHOWN_CHARS)}"
 
 
 def _text(value: Any) -> str:

@@ -1,7 +1,8 @@
-"""Text in messages: times to the millisecond, long text cut short, white space."""
+"""Text in messages: on one line, cut short, without what controls a terminal."""
 
 import re
 
+MAX_LINE = 160
 _SPACE = re.compile(r"\s+")
 _TICKS = re.compile("`+")
 
@@ -39,11 +40,23 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def line_of(text: str, most: int) -> str:
+def one_line(text: str, most: int = MAX_LINE) -> str:
     """The text on one line that can be printed, of `most` characters at most."""
     words = " ".join(text[: 4 * most].split())
     line = "".join(filter(str.isprintable, words))
     return fitted(line, most)
+
+
+def clean(text: str, most: int) -> str:
+    """The text without control characters, of `most` characters at most."""
+    text = text[: 2 * most]
+    # Most texts are clean, which is quick to see: what is printable is not in C.
+    if not text.replace("\n", "").isprintable():
+        from unicodedata import category
+
+        # Category C includes the bidirectional controls: they reorder what is read.
+        text = "".join(c for c in text if c in "\n\t" or category(c)[0] != "C")
+    return fitted(text, most)
 
 
 def squeezed(text: str) -> str:

@@ -29,7 +29,7 @@ from bridge.protocol.question import (
     problem_of_value,
 )
 from bridge.protocol.request import Request
-from bridge.protocol.wording import line_of
+from bridge.protocol.wording import one_line
 from bridge.store.directory import NotAPlainFile
 from bridge.store.quarantine import is_young
 from bridge.store.records import read_quietly
@@ -138,7 +138,7 @@ def take_reply(state: State, request: Request) -> Request:
     where = "processing" if state["processing"].has(name) else "requests"
     state[where].replace(name, after.to_json())
     by = reply.get("by")
-    by = line_of(by, _MAX_BY) if isinstance(by, str) else None
+    by = one_line(by, _MAX_BY) if isinstance(by, str) else None
     state.note("replied", request.request_id, question=asks.number, by=by)
     return after
 

@@ -13,7 +13,7 @@
 from collections.abc import Sequence
 
 from bridge.change.change import Change
-from bridge.protocol.wording import line_of
+from bridge.protocol.wording import one_line
 from bridge.validation.answers import ORDER
 from bridge.validation.report import Validation, ValidatorReport, Verdict
 
@@ -63,7 +63,7 @@ def decide(
     could_read = can_read and change.is_rest_in_files and change.files
     if not change.is_whole and not could_read:
         why = "the validators were not shown the whole change"
-        rest = line_of("; ".join(change.notes), _MAX_REST)
+        rest = one_line("; ".join(change.notes), _MAX_REST)
         why = f"{why}: {rest}" if rest else why
         found.append((Verdict.NEEDS_REVIEW, why))
     worst = max((each for each, _ in found), key=ORDER.index, default=Verdict.APPROVED)

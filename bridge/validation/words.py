@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.protocol.wording import fenced, fitted, line_of
+from bridge.protocol.wording import fenced, fitted, one_line
 from bridge.validation.report import Severity, Verdict
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def ask_person(task: str, validations: Sequence[Validation]) -> str:
     last = validations[-1]
     found = "\n".join([*last.reasons, "", *found_by(last)])
     return _ASK_PERSON.format(
-        task=line_of(task, _MAX_LINE),
+        task=one_line(task, _MAX_LINE),
         verdict=last.verdict,
         rounds=_rounds(len(validations)),
         said=fitted(found, MAX_CHARS).strip(),
@@ -117,7 +117,7 @@ def as_task(task: str, validations: Sequence[Validation]) -> dict[str, Any]:
     last = validations[-1]
     found = "\n".join(found_by(last))
     return {
-        "title": line_of(task, _MAX_TITLE),
+        "title": one_line(task, _MAX_TITLE),
         "description": (
             f"{task}\n\nBuilt in {_rounds(len(validations))}, and not approved: "
             f"{last.verdict}. What the validators said, as data:\n\n{fenced(found)}"
@@ -130,7 +130,7 @@ def verdict_of(validation: Validation) -> Iterator[str]:
     """A verdict, and what validators found, a line each."""
     yield f"{validation.verdict}: {validation.scope}"
     yield from found_by(validation)
-    yield from (line_of(each, _MAX_LINE) for each in validation.notes)
+    yield from (one_line(each, _MAX_LINE) for each in validation.notes)
 
 
 def found_by(validation: Validation) -> Iterator[str]:
@@ -145,7 +145,7 @@ def found_by(validation: Validation) -> Iterator[str]:
     for report in validation.reports:
         if report.verdict is not Verdict.APPROVED:
             why = "; ".join(report.doubts) or report.summary
-            yield line_of(f"{report.validator}: {report.verdict}: {why}", _MAX_LINE)
+            yield one_line(f"{report.validator}: {report.verdict}: {why}", _MAX_LINE)
 
 
 def issue_line(report: ValidatorReport, issue: Issue) -> str:
@@ -155,7 +155,7 @@ def issue_line(report: ValidatorReport, issue: Issue) -> str:
     lead = f"{place}: " if place else ""
     words = f"{lead}{issue.severity}: {issue.message}"
     end = f" [{report.validator}]"
-    return line_of(words, _MAX_LINE) + end
+    return one_line(words, _MAX_LINE) + end
 
 
 def _rounds(count: int) -> str:

@@ -8,13 +8,11 @@ import pytest
 
 from bridge.host.output import (
     MAX_CONTEXT,
-    MAX_LINE,
     MAX_REASON,
     allow,
     block,
     context,
     deny,
-    one_line,
     refuse_permission,
     specific,
     swallow,
@@ -23,6 +21,7 @@ from bridge.host.output import (
     with_more,
 )
 from bridge.host.request_tokens import INTRODUCTION, instruction
+from bridge.protocol.wording import MAX_LINE
 
 DIRTY = "a\x1b[31mb\x00c\u202ed\ud800\n" + "x" * 20_000
 
@@ -57,10 +56,6 @@ def test_a_prompt_is_rewritten_as_it_is():
     output = json.loads(allow({"prompt": prompt}).stdout)
 
     assert output["hookSpecificOutput"]["updatedInput"]["prompt"] == prompt
-
-
-def test_a_line_is_one_line():
-    assert one_line("  a\n\tb  c ") == "a b c"
 
 
 def test_an_instruction_is_the_cheapest_call():
