@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from bridge.cli.quantities import moment, number, percent, took
 from bridge.cli.screen import wrapped
 from bridge.cli.table import Column, table
 from bridge.metrics.cells import FlowCell, TaskCell
 from bridge.metrics.histogram import quantile_ms
-from bridge.metrics.wording import moment, number, percent, took
 
 if TYPE_CHECKING:
     from bridge.cli.screen import Line
