@@ -91,7 +91,7 @@ def wake_when_due(
 def _has_questions(hook: HookContext) -> bool:
     if not live_runs.some_live(hook.store.place):
         return False
-    from bridge.host.questions import wait_for
+    from bridge.host.checkpoints import wait_for
 
     return wait_for(hook)
 

@@ -52,7 +52,7 @@ def post_tool_use(hook: HookContext) -> HookOutput:
 
         output = after_message(hook)
     if hook.event.tool == QUESTION:
-        from bridge.host.questions import after_question
+        from bridge.host.checkpoints import after_question
 
         output = after_question(hook)
     if made := offer(hook):

@@ -91,7 +91,7 @@ def _questions(hook: HookContext, *, at_once: bool) -> str:
     """The checkpoints of flows that this session is to ask its person."""
     if not some_live(hook.store.place):
         return ""
-    from bridge.host.questions import offered
+    from bridge.host.checkpoints import offered
 
     return offered(hook, at_once=at_once)
 

@@ -39,7 +39,7 @@ def pre_tool_use(hook: HookContext) -> output.HookOutput:
     if event.tool == "Bash" and (refused := _for_the_user(event)):
         return refused
     if event.tool == QUESTION and some_live(hook.store.place):
-        from bridge.host.questions import before_question
+        from bridge.host.checkpoints import before_question
 
         return before_question(hook)
     run = runs.find_run(hook.store, event)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from questionworld import LOOP, answer, asked, call, offers, said, say, waiting
+from checkpointworld import LOOP, answer, asked, call, offers, said, say, waiting
 
 from bridge.engine import by_hand
 from bridge.engine.advance import advance

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from engine.pipeworld import agent, pipeline, program, tool, wait
 from flow.simulation import plan_of
-from host.test_questions_in_the_client import CALL, OBEY, answer, now, wait_for_end
+from host.test_checkpoints_in_the_client import CALL, OBEY, answer, now, wait_for_end
 from hostworld import host_world
 
 from bridge.engine.advance import advance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from questionworld import answer, asked, call, offers, said, waiting
+from checkpointworld import answer, asked, call, offers, said, waiting
 
 from bridge.api.flow_result import result_of_run
 from bridge.engine import by_hand
