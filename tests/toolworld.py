@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 
+def ask_validator(store: Store, **asked: Any) -> str:
+    """Start a validator as an API does: by a request with that key."""
+    # So that the same question has the same text, as the API's has.
+    asking = request(
+        prompt=asked["prompt"],
+        agent_type=asked["agent"],
+        task_id=asked["task_id"],
+        dedup_key=asked["dedup_key"],
+    )
+    return store.submit(asking).request_id
+
+
 class Validators:
     """Starts validators as an API does: by requests, which a test answers."""
 
@@ -31,14 +43,7 @@ class Validators:
 
     def __call__(self, **asked: Any) -> str:
         self.asked.append(asked)
-        # So that the same question has the same text, as the API's has.
-        asking = request(
-            prompt=asked["prompt"],
-            agent_type=asked["agent"],
-            task_id=asked["task_id"],
-            dedup_key=asked["dedup_key"],
-        )
-        return self.store.submit(asking).request_id
+        return ask_validator(self.store, **asked)
 
     def answer(self, **verdict: Any) -> None:
         """Have all that were started answer."""

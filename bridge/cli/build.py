@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from bridge.api.bridge import Bridge
-from bridge.cli.budgets import BOUNDS, BUDGETS
 from bridge.cli.durations import duration
 from bridge.cli.inputs import read_words
 from bridge.cli.numbers import number
 from bridge.cli.options import AS_JSON, NO_WAIT_QUOTA, option, switch, timeout
+from bridge.cli.run_options import BOUNDS, BUDGETS
 from bridge.cli.run_shown import shown
 from bridge.cli.validate import SARIF, WHO_LOOKS, named, write_sarif
 from bridge.cli.validation_text import end_of_build

@@ -26,7 +26,6 @@ from bridge.api.bridge import Bridge
 from bridge.api.flow_files import NAMED
 from bridge.api.flow_result import FlowResult
 from bridge.api.validation_result import kind_of
-from bridge.cli.budgets import BOUNDS, BUDGETS
 from bridge.cli.durations import duration
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_pairs, read_words
@@ -35,11 +34,11 @@ from bridge.cli.options import (
     AS_JSON,
     NO_WAIT_QUOTA,
     SESSION,
-    WHO,
     option,
     timeout,
 )
 from bridge.cli.output import complain, say, say_json, visible
+from bridge.cli.run_options import BOUNDS, BUDGETS, ROUTE
 from bridge.cli.run_shown import shown
 from bridge.cli.run_text import (
     CHANGED,
@@ -72,13 +71,7 @@ OPTIONS = (
         type=Path,
         help="Show whom it would ask, and what; the answers are in this file.",
     ),
-    option(
-        "--route",
-        metavar="ROUTE",
-        heading=WHO,
-        completes="routes",
-        help="host, claude, local, endpoint, or auto, the default: an open session.",
-    ),
+    ROUTE,
     SESSION,
     timeout("When the whole run has to end; by default never.", heading=BOUNDS),
     option(

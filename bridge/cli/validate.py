@@ -27,11 +27,11 @@ from bridge.cli.options import (
     AS_JSON,
     NO_WAIT_QUOTA,
     SESSION,
-    WHO,
     option,
     switch,
     timeout,
 )
+from bridge.cli.run_options import ROUTE
 from bridge.cli.run_shown import shown
 from bridge.cli.validation_text import end_of_validation
 from bridge.validation.complexity import Complexity
@@ -68,13 +68,7 @@ WHO_LOOKS = (
         heading=_LOOK,
         help="One agent for all that can be asked together: one reading of the change.",
     ),
-    option(
-        "--route",
-        metavar="ROUTE",
-        heading=WHO,
-        completes="routes",
-        help="host, claude, local, endpoint, or auto, the default: an open session.",
-    ),
+    ROUTE,
     SESSION,
 )
 SARIF = option(

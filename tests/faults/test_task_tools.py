@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from faultlab import Operation, prepared, tell
-from storeworld import answer, claim_all, request, store_in
+from storeworld import answer, claim_all, store_in
+from toolworld import ask_validator
 
 from bridge.config import Settings
 from bridge.tasks.task import Holder
@@ -40,20 +41,9 @@ MOST = 10
 SPEC = {"subtasks": ["a", {"title": "b", "depends_on": [0]}, {"title": "c"}]}
 
 
-def ask(store: Store, **asked: Any) -> str:
-    """Start a validator, as an API does: by a request with that key."""
-    asking = request(
-        prompt=asked["prompt"],
-        agent_type=asked["agent"],
-        task_id=asked["task_id"],
-        dedup_key=asked["dedup_key"],
-    )
-    return store.submit(asking).request_id
-
-
 def use(store: Store, name: str, key: str | None = None, **arguments: Any) -> Any:
     settings = Settings(home=store.place.guard.parent / "nowhere")
-    context = ToolContext(store, settings, Holder("me"), partial(ask, store))
+    context = ToolContext(store, settings, Holder("me"), partial(ask_validator, store))
     return call(context, name, arguments, key)
 
 

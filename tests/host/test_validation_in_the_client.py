@@ -22,18 +22,18 @@ AGAIN = "Call mcp__hostbridge__validate_task again"
 FIX = "Fix each of these in the files"
 JUDGE = "You decide whether a task is done"
 DONE = {"status": "success", "summary": "It has ended."}
+STEPS = {
+    "You work on task": [ours("get_task", task_id="#1")],
+    CONTEXT: [ours("get_validation_context_smart", task_id="#1")],
+    FIRST: [ours("validate_task", task_id="#1")],
+    AGAIN: [ours("validate_task", task_id="#1")],
+    FIX: [setting(fix_done=True)],
+}
 
 
 def model_with(verdicts):
     """An agent that goes through the workflow, and a validator that judges so."""
-    steps = {
-        "You work on task": [ours("get_task", task_id="#1")],
-        CONTEXT: [ours("get_validation_context_smart", task_id="#1")],
-        FIRST: [ours("validate_task", task_id="#1")],
-        AGAIN: [ours("validate_task", task_id="#1")],
-        FIX: [setting(fix_done=True)],
-    }
-    agent = through(steps, DONE)
+    agent = through(STEPS, DONE)
     left = list(verdicts)
     looked = []
 
@@ -81,12 +81,7 @@ def test_it_escalates_exactly_at_its_bound(tmp_path):
 def test_a_second_opinion_comes_before_closing(tmp_path):
     """By a process of its own; what it wants is mended, and looked at again."""
     reviews = []
-    steps = {
-        "You work on task": [ours("get_task", task_id="#1")],
-        CONTEXT: [ours("get_validation_context_smart", task_id="#1")],
-        FIRST: [ours("validate_task", task_id="#1")],
-        AGAIN: [ours("validate_task", task_id="#1")],
-        FIX: [setting(fix_done=True)],
+    steps = STEPS | {
         "For a second opinion": [
             ours("spawn_agent", agent="qa-reviewer", task_id="#1", mode="headless")
         ],

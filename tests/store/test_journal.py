@@ -90,6 +90,16 @@ def test_two_processes_that_find_it_full_lose_no_line(state):
     assert sum(name.startswith("events.") for name in os.listdir(state.fd)) > 2
 
 
+def four_at_once(fill) -> None:
+    """Have four processes write, each under a name of its own: a, b, c or d."""
+    fork = multiprocessing.get_context("fork")
+    writers = [fork.Process(target=fill, args=(name,)) for name in "abcd"]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join()
+
+
 def test_four_processes_lose_no_line_of_a_log_that_is_always_full(state, monkeypatch):
     """Each finds it full after every few lines, often several at once."""
     monkeypatch.setattr(journal, "MAX_BYTES", 2000)
@@ -99,12 +109,7 @@ def test_four_processes_lose_no_line_of_a_log_that_is_always_full(state, monkeyp
         for number in range(lines):
             note(state, 1_800_000_000_000 + number, "claimed", name, n=number)
 
-    fork = multiprocessing.get_context("fork")
-    writers = [fork.Process(target=fill, args=(name,)) for name in "abcd"]
-    for each in writers:
-        each.start()
-    for each in writers:
-        each.join()
+    four_at_once(fill)
 
     for name in "abcd":
         assert {line["n"] for line in lines_about(state, name)} == {*range(lines)}
@@ -120,12 +125,7 @@ def test_a_log_with_one_older_name_keeps_two_full_files_of_lines(state):
             line = f"{name}{number:03}\n".encode()
             rotating_log.append(state, "log", line, max_bytes=size, older="log.1")
 
-    fork = multiprocessing.get_context("fork")
-    writers = [fork.Process(target=fill, args=(name,)) for name in "abcd"]
-    for each in writers:
-        each.start()
-    for each in writers:
-        each.join()
+    four_at_once(fill)
 
     kept = rotating_log.read(state, "log.1", "log").split()
     assert len({*kept}) == 4 * lines

@@ -18,14 +18,19 @@ def test_error_a_branch_that_is_checked_out_elsewhere(repository, worktree, tmp_
         merge(repository)
 
 
-def test_error_a_branch_in_the_middle_of_a_rebase(repository, worktree):
-    """Git would overwrite what was merged when the rebase ends."""
+def part(repository):
+    """Two branches, `main` and `side`, that cannot be merged by themselves."""
     repository.git("switch", "-qc", "side")
     repository.write("a", "side\n")
     repository.commit("side")
     repository.git("switch", "-q", "main")
     repository.write("a", "main\n")
     repository.commit("main")
+
+
+def test_error_a_branch_in_the_middle_of_a_rebase(repository, worktree):
+    """Git would overwrite what was merged when the rebase ends."""
+    part(repository)
     repository.git("rebase", "-q", "side", ok=False)
     done(repository, worktree, new="x")
 
@@ -35,12 +40,7 @@ def test_error_a_branch_in_the_middle_of_a_rebase(repository, worktree):
 
 def test_error_in_the_middle_of_a_merge(repository, worktree):
     done(repository, worktree, new="x")
-    repository.git("switch", "-qc", "side")
-    repository.write("a", "side\n")
-    repository.commit("side")
-    repository.git("switch", "-q", "main")
-    repository.write("a", "main\n")
-    repository.commit("main")
+    part(repository)
     repository.git("merge", "side", ok=False)
 
     with pytest.raises(WorktreeRefused, match="is in the middle of a merge"):

@@ -1,13 +1,20 @@
-"""How much a run may use before it is paused: options of `run` and `build`."""
+"""Options of the commands that begin a run: `run`, `validate`, `build`."""
 
 from functools import partial
 
 from bridge.cli.numbers import number
-from bridge.cli.options import option
+from bridge.cli.options import WHO, option
 from bridge.setting import count
 
-# The part of the help that lists them.
 BOUNDS = "Bounds"
+ROUTE = option(
+    "--route",
+    metavar="ROUTE",
+    heading=WHO,
+    completes="routes",
+    help="host, claude, local, endpoint, or auto, the default: an open session.",
+)
+# How much a run may use before it is paused.
 BUDGETS = (
     option(
         "--max-agents",
