@@ -88,7 +88,6 @@ def draft(
         _check_workflow(settings, store.place.project, definition, workflow)
     from bridge.host.calling_agent import asking_process
     from bridge.host.session_above import at_most, session_above
-    from bridge.protocol.failure_codes import CURES
 
     if given := fields.get("variables"):
         from bridge.api.variables import check_given
@@ -97,15 +96,8 @@ def draft(
     ancestors = environments_above()
     if asking is None:
         asking = asking_process(store, settings, ancestors)
-    depth = asking.depth
     above = session_above(store, settings, ancestors)
-    max_depth = at_most(settings, above, "max_depth")
-    if depth > max_depth:
-        raise DepthExceeded(
-            f"{depth} agents stand above this request; {max_depth} is the "
-            "limit (max_depth)",
-            ways=(CURES["depth"],),
-        )
+    _check_depth(asking.depth, at_most(settings, above, "max_depth"))
     fields |= _of_asker(store, settings, asking)
     now_us = store.clock.now_us()
     request_id = options.get("request_id")
@@ -123,7 +115,7 @@ def draft(
             requester=settings.requester or asking.requester or _default_requester(),
             asker=None if asking.is_seen or above is None else above.session.session_id,
             parent_request_id=asking.parent,
-            depth=depth,
+            depth=asking.depth,
             **fields,
         )
     except ValueError as exc:
@@ -141,6 +133,16 @@ def draft(
         fan_out,
         asking.variables,
     )
+
+
+def _check_depth(depth: int, most: int) -> None:
+    if depth > most:
+        from bridge.protocol.failure_codes import CURES
+
+        raise DepthExceeded(
+            f"{depth} agents stand above this request; {most} is the limit (max_depth)",
+            ways=(CURES["depth"],),
+        )
 
 
 def _check_fields(priority: str, fields: Mapping[str, Any]) -> None:
