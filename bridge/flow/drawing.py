@@ -36,7 +36,7 @@ _SHAPES = {
     "flow": ("[[", "]]"),
 }
 _MAX_SAID = 60
-# What leaves room for when it is done.
+# This leaves room for the condition under which it is done.
 _MAX_GUARDED = 32
 _DEEPEST = 6
 # What Mermaid itself reads in a label: its escapes, HTML, Markdown, directives, maths.

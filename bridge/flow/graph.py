@@ -81,7 +81,7 @@ def _edges(plan: Plan) -> Iterator[Json]:
         for back in node.get("back", []):
             condition = _condition(back["when"], "")
             if "says" in plan["details"][name]:
-                # What it says of itself has no room for when it goes back.
+                # It has a text of its own, which leaves no room for the condition.
                 condition = {}
             yield {"from": name, "to": back["to"]} | condition | {"max": back["max"]}
 

@@ -34,8 +34,8 @@ _SPREAD = 0.25
 # and one until a time that was named up to so many seconds.
 _SPREAD_S = 30.0
 _MARGIN_S = 1.0
-# The shortest pause until a time that was named grows so with each refusal before: who
-# says "in 1 s" for ever is asked less than forty times a day.
+# The shortest pause until a time that was named grows so with each refusal before: a
+# provider that says "in 1 s" for ever is asked less than forty times a day.
 _GROWTH = 2
 LONGEST_LEAST_S = 3600
 # Words of a provider that would say the same again.
@@ -90,7 +90,7 @@ def after_failure(
         attempt=attempt, failures=(*request.failures, failed)[-MAX_KEPT:]
     )
     if is_limit and request.declined_by:
-        # Who was kept from it by a limit may take it when that is over.
+        # A session that a limit kept from it may take it when that is over.
         again = again.with_(declined_by=())
     return again.from_(due_ms)
 
@@ -106,7 +106,7 @@ def _pause_ms(
         pause_s = pauses[min(alike, len(pauses) - 1)] * (1 + _SPREAD * share)
         return int(pause_s * 1000)
     left_s = (named_ms - now_ms) / 1000
-    # Who names a time and refuses again is believed less each time.
+    # A provider that names a time and refuses again is believed less each time.
     least_s = min(_GROWTH**alike, LONGEST_LEAST_S)
     spread_s = min(_SPREAD_S, _SPREAD * left_s) * share
     return int((max(left_s + _MARGIN_S, least_s) + spread_s) * 1000)

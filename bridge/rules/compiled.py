@@ -95,7 +95,7 @@ def compile_rules(settings: Settings, store: Store) -> list[RuleFile]:
             problems = None
             raise
         finally:
-            # Also where time was up: so it would be at every event.
+            # Also if the time was up, as it would be at every event.
             if problems is not None:
                 _write_or_remove(folder, PROBLEMS, problems)
                 for layer, facts in looked.items():

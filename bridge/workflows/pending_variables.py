@@ -36,9 +36,9 @@ def write_pending(
     holder, kept = conversation.holder, conversation.kept
     known = read_variables(store, holder)
     owners = record["code"]["owners"]
-    # A person may have set one meanwhile: it stays his.
+    # A person may have set one meanwhile: that one stays as it is.
     ours = pending["changes"].keys() - persons_variables(store, holder).keys()
-    # What is a tool's already stays one's: only those of models are set as theirs.
+    # What belongs to a tool stays a tool's; the rest are set as the model's.
     tools = {
         name
         for name in ours

@@ -133,7 +133,7 @@ def begin(
         else:
             change = Change({**record, "entering": True, "rev": 1})
         if by == "person" and params:
-            # What he had set before is his to change.
+            # A person may change what a person had set before.
             theirs = params.keys() & persons_variables(store, holder).keys()
             set_variables(store, holder, {n: params[n] for n in theirs}, "person")
         change.changes = {**first, **change.changes}

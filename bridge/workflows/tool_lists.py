@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bridge.agents.yaml_source import Tree
 
 ALL = ("all", "*")
-# What does the same as a tool, by another name: who refuses one refuses the others.
+# What does the same as a tool, by another name: to refuse one is to refuse them all.
 _ALIKE = {
     "Agent": tuple(f"{tool_names.OWN_SERVER}__{name}" for name in STARTERS),
     "Bash": ("Monitor", "PowerShell", "Skill"),
