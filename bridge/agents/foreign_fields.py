@@ -79,7 +79,7 @@ def read_foreign(tree: Tree) -> str | None:
         return None
     is_moved = not _is_usual("isolation", value.get("isolation"))
     for name in _REFUSED.keys() & value.keys():
-        # The branch is that of a worktree, which there is none of.
+        # The branch would be that of a worktree, and there is none.
         is_idle = name == "base_branch" and not is_moved
         if is_idle or _is_usual(name, value[name]):
             tree.warn((name,), "changes nothing: every agent here is so")

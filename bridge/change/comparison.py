@@ -78,11 +78,11 @@ class _Comparison:
         # Why something is left out -> the paths.
         self._left_out: dict[str, list[str]] = {}
         self._files: list[ChangedFile] = []
-        # Whose line endings are others in the files.
+        # Files that have other line endings on the disk.
         self._converted: list[str] = []
         self._more_files = 0
         self._path_chars = 0
-        # Whether all that is left out is text that who reads the project finds there.
+        # Whether all that is left out is text, and can be read in the project.
         self._is_rest_in_files = True
 
     def result(self) -> Change:

@@ -27,7 +27,7 @@ Kind = Literal["uncommitted", "staged", "commits", "files"]
 MAX_PATHS = 1000
 # What stands before and after the dots; a path may look so, too.
 RANGE = re.compile(r"(.*?)(\.\.\.?)(.*)", re.S)
-# So begins no revision.
+# No revision begins so.
 _PATH_ONLY = re.compile(r"\.{0,2}(/.*)?", re.S)
 _WHAT = {
     "uncommitted": "what is not committed",

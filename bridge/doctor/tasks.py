@@ -12,7 +12,7 @@ def database(subject: Subject) -> Iterator[Finding]:
     store = subject.store()
     if store is None:
         return
-    # Late: SQLite, which most who ask have no need of.
+    # Late: SQLite, which most checks do not need.
     from bridge.tasks.database import Database, TasksBusy, TasksDamaged
 
     tasks = Database(store)

@@ -52,7 +52,7 @@ def keep(
     """
     if not response.success:
         return
-    # Who only looks for an answer completes none.
+    # Whoever only looks for an answer completes none.
     from bridge.freshness.completing import complete
     from bridge.freshness.disk import Disk
 
