@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hmac  # noqa: F401 - as those below: before a child that may not read it
 import os
 import shutil
 from typing import TYPE_CHECKING, Any
