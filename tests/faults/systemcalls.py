@@ -47,11 +47,12 @@ ERRORS = {
 # What changes anything outside of the process: files, locks, processes. A file that is
 # opened counts if that may make or empty it.
 CHANGES = (
-    "openat", "mkdir", "mkdirat", "write", "writev", "pwrite64", "ftruncate",
-    "fallocate", "fsync", "fdatasync", "link", "linkat", "symlink", "symlinkat",
-    "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "utimensat",
-    "chmod", "fchmod", "fchmodat", "flock", "fcntl", "clone", "clone3", "fork", "vfork",
-    "execve", "kill", "connect", "exit_group",
+    "open", "openat", "creat", "mkdir", "mkdirat", "write", "writev", "pwrite64",
+    "ftruncate", "fallocate", "copy_file_range", "sendfile", "fsync", "fdatasync",
+    "link", "linkat", "symlink", "symlinkat", "rename", "renameat", "renameat2",
+    "unlink", "unlinkat", "rmdir", "utimensat", "chmod", "fchmod", "fchmodat", "flock",
+    "fcntl", "clone", "clone3", "fork", "vfork", "execve", "kill", "connect",
+    "exit_group",
 )  # fmt: skip
 
 
@@ -170,7 +171,7 @@ def changes(act: Callable[[], object]) -> list[tuple[str, int]]:
 
 
 def _changes(name: str, line: str) -> bool:
-    if name == "openat":
+    if name in ("open", "openat"):
         return "O_CREAT" in line or "O_TRUNC" in line
     return "F_SETLK" in line if name == "fcntl" else True
 
