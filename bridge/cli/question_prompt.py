@@ -173,6 +173,7 @@ def chosen(form: dict[str, Any], typed: str) -> Any:
     Raises:
         ValueError: it is no reply in this form.
     """
+    typed = typed.strip()
     choices = choices_of(form)
     try:
         return value_of(form, typed)
