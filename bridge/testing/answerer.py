@@ -20,11 +20,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateVanished
+from bridge.freshness.kept_reads import keep
 from bridge.protocol.ids import RequestId, check_id
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
 from bridge.store.lifecycle import expired
 from bridge.store.questions import ask
+from bridge.testing.host import MODEL
 from bridge.testing.outcome import Outcome, question_in, response_to
 
 if TYPE_CHECKING:
@@ -151,7 +153,11 @@ class Answerer:
                 return
         if live is None or self._asks(live, outcome, host):
             return
-        self._store.publish(response_to(live, outcome), source="test")
+        response = response_to(live, outcome)
+        # An earlier answer to whoever asks again: its agent has looked at nothing.
+        with self._store.state() as state:
+            keep(state, live, response, (), model=MODEL)
+        self._store.publish(response, source="test")
         if outcome.then is not None:
             second = replace(outcome, words=outcome.then, code=None, after_s=0.0)
             self._store.publish(response_to(live, second), source=_LATE)
