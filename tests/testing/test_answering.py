@@ -120,6 +120,19 @@ def test_what_was_submitted_is_answered():
         assert [each.success for each in bridge.wait(ids)] == [True, True]
 
 
+def test_what_nobody_waits_for_is_answered_in_the_order_in_which_it_was_asked():
+    """Whether and when it is drawn would be chance, and a seed would repeat nothing."""
+    asked = []
+    for _ in range(20):
+        with answering(echo) as block:
+            bridge = Bridge.open()
+            for prompt in "cab":
+                bridge.submit(prompt)
+        asked.append("".join(each.prompt for each in block.requests))
+
+    assert asked == ["cab"] * 20
+
+
 def test_a_flow_is_answered_agent_by_agent():
     script = {"Explore": answer({"status": "success", "summary": "a.py"})}
     script["general-purpose"] = echo
