@@ -78,7 +78,7 @@ def test_error_another_hypothesis(monkeypatch):
 
 
 def test_a_coroutine_is_run():
-    """pytest would take one that nobody runs for a test that has passed."""
+    """Pytest would take one that nobody runs for a test that has passed."""
     ends = []
 
     @every_answer(max_examples=10, codes=[], faults=False, database=None)
