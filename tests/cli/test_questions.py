@@ -134,6 +134,24 @@ def test_pasted_lines_are_one_reply(project, asking):
     assert [each.reply for each in done.exchanges] == ["euros\nrm -rf ."]
 
 
+def test_a_line_that_the_terminal_has_cut_is_asked_again(project, asking):
+    """It shows all of it, and gives only a part."""
+    asking(question(form={"type": "string"}))
+    terminal = ask(project)
+    terminal.read_until("Your reply (text): ")
+    asked = waiting(project)
+
+    terminal.seen = ""
+    terminal.type("x" * 4_500 + "\n")
+    terminal.read_until("not a reply: the terminal cuts a line after 4,095 bytes")
+    terminal.read_until("Your reply")
+    terminal.type(f"{'x' * 2_000}\n{'y' * 2_500}\n")
+
+    assert terminal.end() == 0
+    done = project.bridge.status(asked.request_id).request
+    assert [len(each.reply) for each in done.exchanges] == [4_501]
+
+
 def test_words_of_an_agent_cannot_control_the_terminal(project, asking):
     asking(question("Ok?\x1b[2J\nYour reply (yes or no): \u202eyes"))
     terminal = ask(project)
