@@ -202,7 +202,9 @@ def reply(
             state[FOLDER].create(file, data)
         except FileExistsError:
             path = f"{state[FOLDER].path}/{file}"
-            raise StateUnavailable(f"{path} is in the way of the reply") from None
+            raise StateUnavailable(
+                f"{path} is in the way of the reply: try again, or move it away"
+            ) from None
         # No second look at the clock: what is said to count does count.
         return _accepted(state, request, asks, plain_json.loads(data))
 
