@@ -94,7 +94,7 @@ def _own_thread(
     same = {**options, callback: report}
     begun: list[Future[Any]] = []
     if (asked := options.get("on_question")) is not None:
-        same["on_question"] = _awaited(asked, loop, begun)
+        same["on_question"] = _awaited(asked, loop, begun, is_left)
     try:
         yield (
             lambda call: loop.run_in_executor(thread, copy_context().run, call),
@@ -111,10 +111,11 @@ def _awaited(
     on_question: Callable[[Any], Any],
     loop: asyncio.AbstractEventLoop,
     begun: list[Future[Any]],
+    is_left: threading.Event,
 ) -> Callable[[Any], Any]:
     """The same function for a thread; one that is to be awaited runs in the loop.
 
-    What runs there is added to `begun`.
+    What runs there is added to `begun`, and cancelled by whoever sets `is_left`.
     """
     check(on_question=on_question)
 
@@ -122,6 +123,9 @@ def _awaited(
         found = on_question(question)
         if asyncio.iscoroutine(found):
             begun.append(asyncio.run_coroutine_threadsafe(found, loop))
+            if is_left.is_set():
+                # The loop may have been quicker.
+                begun[-1].cancel()
             return begun[-1].result()
         return found
 

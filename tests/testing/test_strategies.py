@@ -79,15 +79,11 @@ def test_error_another_hypothesis(monkeypatch):
 
 def test_a_coroutine_is_run():
     """Pytest would take one that nobody runs for a test that has passed."""
-    ends = []
 
-    @every_answer(max_examples=10, codes=[], faults=False, database=None)
+    @every_answer(max_examples=3, codes=[], database=None)
     async def program():
-        done = await AsyncBridge.open().ask("?")
-        ends.append(done.parsed.status)
-        assert "failed" not in ends
+        await AsyncBridge.open().overview()
+        raise ZeroDivisionError
 
-    with pytest.raises(AssertionError):
+    with pytest.raises(ZeroDivisionError):
         program()
-
-    assert ends
