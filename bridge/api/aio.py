@@ -24,7 +24,7 @@ from collections.abc import (
     Iterator,
     Mapping,
 )
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import wraps
@@ -92,8 +92,9 @@ def _own_thread(
     thread = ThreadPoolExecutor(1, thread_name_prefix="hostbridge")
     loop = asyncio.get_running_loop()
     same = {**options, callback: report}
+    begun: list[Future[Any]] = []
     if (asked := options.get("on_question")) is not None:
-        same["on_question"] = _awaited(asked, loop)
+        same["on_question"] = _awaited(asked, loop, begun, is_left)
     try:
         yield (
             lambda call: loop.run_in_executor(thread, copy_context().run, call),
@@ -101,19 +102,31 @@ def _own_thread(
         )
     finally:
         is_left.set()
+        for question in begun:
+            question.cancel()
         thread.shutdown(wait=False)
 
 
 def _awaited(
-    on_question: Callable[[Any], Any], loop: asyncio.AbstractEventLoop
+    on_question: Callable[[Any], Any],
+    loop: asyncio.AbstractEventLoop,
+    begun: list[Future[Any]],
+    is_left: threading.Event,
 ) -> Callable[[Any], Any]:
-    """The same function for a thread; one that is to be awaited runs in the loop."""
+    """The same function for a thread; one that is to be awaited runs in the loop.
+
+    What runs there is added to `begun`, and cancelled by whoever sets `is_left`.
+    """
     check(on_question=on_question)
 
     def asked(question: Any) -> Any:
         found = on_question(question)
         if asyncio.iscoroutine(found):
-            return asyncio.run_coroutine_threadsafe(found, loop).result()
+            begun.append(asyncio.run_coroutine_threadsafe(found, loop))
+            if is_left.is_set():
+                # The loop may have been quicker.
+                begun[-1].cancel()
+            return begun[-1].result()
         return found
 
     return asked

@@ -7,7 +7,6 @@ question is a reply. Whoever replies first, here or elsewhere, has replied.
 
 from __future__ import annotations
 
-import os
 import select
 import sys
 import termios
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.trust import InsideSession
 from bridge.cli.output import complain, indented, json_text, span, visible
 from bridge.cli.run_display import is_foreground
+from bridge.cli.terminal import typed_on
 from bridge.errors import StateUnavailable
 from bridge.host.session_above import only_by_hand
 from bridge.protocol.ids import check_id
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from bridge.protocol.question import Question
 
 _LOOK_S = 0.2
-_PASTED_S = 0.05
-_MOST_TYPED = 4096
 _FORM_CHARS = 600
 
 
@@ -116,14 +114,12 @@ class QuestionPrompt:
         while time.monotonic() < until_s and self._is_open(question):
             if not select.select([stdin], [], [], _LOOK_S)[0]:
                 continue
-            line = _read(stdin).decode("utf-8", "replace").strip()
-            if line:
-                try:
+            try:
+                if line := typed_on(stdin):
                     return chosen(question.form, line)
-                except ValueError as exc:
-                    complain(f"not a reply: {visible(str(exc))}")
-            else:
                 sys.stderr.write("\n")
+            except ValueError as exc:
+                complain(f"not a reply: {visible(str(exc))}")
             self._prompt(question)
         sys.stderr.write("\n")
         complain("the question was replied to elsewhere, or its time is over")
@@ -145,15 +141,6 @@ class QuestionPrompt:
         return asks is not None and asks.number == question.number
 
 
-def _read(stdin: int) -> bytes:
-    """What was typed, or pasted: of several lines none is left to the shell."""
-    typed = part = os.read(stdin, _MOST_TYPED)
-    while part and select.select([stdin], [], [], _PASTED_S)[0]:
-        part = os.read(stdin, _MOST_TYPED)
-        typed += part
-    return typed
-
-
 def question_lines(question: Question) -> list[str]:
     """A question as it is shown: its words, and what can be chosen, or the form."""
     lines = indented(visible(question.words, kept="\n")).splitlines()
@@ -173,6 +160,7 @@ def chosen(form: dict[str, Any], typed: str) -> Any:
     Raises:
         ValueError: it is no reply in this form.
     """
+    typed = typed.strip()
     choices = choices_of(form)
     try:
         return value_of(form, typed)

@@ -55,8 +55,10 @@ def command(options: Namespace) -> None:
     found = bridge.status(request_id)
     question = question_of(found.request) if found.request else None
     if question is None or found.response is not None:
-        # Says why; a second reply is kept.
-        bridge.reply(request_id, None if _is_open(options) else _typed(options))
+        # Says why; a second reply is kept. It is for no question that is asked later.
+        last = len(found.request.exchanges) if found.request else 0
+        typed = None if _is_open(options) else _typed(options)
+        bridge.reply(request_id, typed, number=last)
         return
     value = _value(bridge, options, question)
     bridge.reply(request_id, value, number=question.number)

@@ -18,6 +18,7 @@ from bridge.agents.trust import InsideSession
 from bridge.cli.output import complain, indented, visible
 from bridge.cli.run_text import run_lines
 from bridge.cli.screen import columns_of, printed, screen_of
+from bridge.cli.terminal import typed_on
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import question
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from bridge.engine.view import RunView
 
 _BAR = 24
-_MOST_TYPED = 4096
 
 
 class Display(AbstractContextManager["Display"]):
@@ -112,9 +112,12 @@ class Display(AbstractContextManager["Display"]):
             sys.stderr.write("Your answer (yes, no, or what you want to say): ")
             sys.stderr.flush()
         if select.select([stdin], [], [], 0)[0]:
-            # A terminal gives one line at a time.
-            line = os.read(stdin, _MOST_TYPED).decode("utf-8", "replace").strip()
             self._asked = None
+            try:
+                line = typed_on(stdin)
+            except ValueError as exc:
+                complain(f"not an answer: {exc}")
+                return
             if not line:
                 return
             act = partial(by_hand.say, node=node, text=line, by="run", asked=asked)

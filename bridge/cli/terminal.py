@@ -1,16 +1,22 @@
-"""Ask the person at the controlling terminal: no pipe and no model can answer.
+"""Ask the person at the terminal, and read what they type.
 
-Question and answer go through /dev/tty, whatever stdin and stdout are. Anything typed
-before the question is discarded.
+`confirm` asks at the controlling terminal: no pipe and no model can answer. Question
+and answer go through /dev/tty, whatever stdin and stdout are. Anything typed before the
+question is discarded.
 """
 
 import os
+import select
 import termios
 from collections.abc import Iterable
 
 from bridge.cli.screen import Line, columns_of, folded, printed
 from bridge.config import colour_is_wanted
 from bridge.errors import BridgeError
+
+_PASTED_S = 0.05
+# Of a longer line the kernel drops the rest, and gives its end. Source: termios(3).
+_LINE_BYTES = 4096
 
 
 class NoTerminal(BridgeError):
@@ -41,3 +47,21 @@ def confirm(lines: Iterable[Line], question: str) -> bool:
         tty.write(f"{question} Type yes to agree: ".encode())
         answer = tty.readline(200)
     return answer.strip().lower() == b"yes"
+
+
+def typed_on(fd: int) -> str:
+    """What was typed on a terminal; or pasted: no line of it is left to the shell.
+
+    Raises:
+        ValueError: the terminal has cut a line.
+    """
+    typed = part = os.read(fd, _LINE_BYTES)
+    while part and select.select([fd], [], [], _PASTED_S)[0]:
+        part = os.read(fd, _LINE_BYTES)
+        typed += part
+    if any(len(line) >= _LINE_BYTES for line in typed.splitlines(keepends=True)):
+        raise ValueError(
+            f"the terminal cuts a line after {_LINE_BYTES - 1:,} bytes; give it in "
+            "shorter ones"
+        )
+    return typed.decode("utf-8", "replace").strip()

@@ -11,6 +11,7 @@ from bridge.errors import StateUnavailable
 from bridge.host import agent_usage
 from bridge.host.answer_reads import keep_reads
 from bridge.host.context import HookContext
+from bridge.host.forks import is_shared
 from bridge.host.offers import end_try, look_soon
 from bridge.protocol.claim import Claim
 from bridge.protocol.failure_codes import FailureCode, explain
@@ -96,8 +97,8 @@ def fail(
         keep_late(hook, run, words, source, reason)
         subagent_runs.end(hook.store, run)
         return
-    message = explain(code, detail)
-    response = failed(request, code, message, now_ms=hook.now_ms(), raw=words)
+    message, raw = explain(code, detail), _for_asker(hook, run, words)
+    response = failed(request, code, message, now_ms=hook.now_ms(), raw=raw)
     response, tokens = _with_usage(hook, run, request, response)
     with suppress(StateUnavailable), hook.store.state() as state:
         idle_agents.forget(state, run.agent_id if run.continued_from else "")
@@ -144,6 +145,15 @@ def _free(hook: HookContext, run: AgentRun, tokens: int) -> None:
     look_soon(hook)
 
 
+def _for_asker(hook: HookContext, run: AgentRun, words: str) -> str:
+    """The words of an agent, as whoever asked may read them.
+
+    None of a fork's, however it ends, once its user's yes has been taken back.
+    """
+    is_withheld = run.is_fork and not is_shared(hook.settings, hook.store.place)
+    return "" if is_withheld else words
+
+
 def line_about(hook: HookContext, request_id: str) -> str:
     """The line for the user about a request that has ended; otherwise empty."""
     found = hook.store.find(RequestId(request_id))
@@ -179,6 +189,7 @@ def keep_late(
     hook: HookContext, run: AgentRun, words: str, source: str, reason: str
 ) -> None:
     """Keep an answer that came too late as evidence, unless it is empty."""
+    words = _for_asker(hook, run, words)
     if words.strip():
         hook.store.keep_evidence(
             run.request_id, reason=reason, source=source, words=words

@@ -163,7 +163,7 @@ def _problem_of_size(value: Any, most: int) -> str | None:
     if _has_no_number(value):
         return "is no JSON value: JSON has neither NaN nor infinities"
     try:
-        size = len(plain_json.dumps(value))
+        size = len(_shown(value).encode())
     except plain_json.JSONEncodeError as exc:
         return f"is no JSON value: {exc}"
     return f"{size:,} bytes; {most:,} is the limit" if size > most else None
@@ -241,9 +241,23 @@ def _types_of(form: dict[str, Any]) -> list[Any]:
 def told(exchange: Exchange, *, is_last: bool) -> str:
     """What an agent is told of a question and its reply; `is_last`: it asks no more."""
     words = fenced(exchange.words)
-    reply = fenced(json.dumps(exchange.reply, ensure_ascii=False), "json")
+    reply = fenced(_shown(exchange.reply), "json")
     said = _TOLD.format(words=words, reply=reply)
     return f"{said} {_NO_MORE}" if is_last else said
+
+
+def _shown(value: Any) -> str:
+    """The JSON of a value, in which a hook finds nothing that it would strip.
+
+    Raises:
+        JSONEncodeError: it has none.
+    """
+    text = plain_json.dumps(value).decode()
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else json.dumps(each)[1:-1] for each in text
+    )
 
 
 def in_words(asked: Asked) -> str:

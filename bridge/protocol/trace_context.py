@@ -69,6 +69,8 @@ def handed_on(traceparent: str | None, name: str) -> str | None:
 
 
 def variables_of(traceparent: str | None, name: str) -> dict[str, str]:
-    """The same as variables of the environment."""
-    given = handed_on(traceparent, name)
-    return {VARIABLE: given} if given else {}
+    """The same as variables of the environment; empty, as good as unset, without one.
+
+    Whoever serves a request may be traced, too: that is not the trace of the asker.
+    """
+    return {VARIABLE: handed_on(traceparent, name) or ""}

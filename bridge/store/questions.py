@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, StateUnavailable
 from bridge.protocol import plain_json
 from bridge.protocol.claim import Claim
 from bridge.protocol.ids import RequestId, is_id
@@ -132,6 +132,13 @@ def take_reply(state: State, request: Request) -> Request:
         state.put_aside(FOLDER, file, wrong)
         state.note("reply refused", request.request_id, question=asks.number, why=wrong)
         return request
+    return _accepted(state, request, asks, reply)
+
+
+def _accepted(
+    state: State, request: Request, asks: Asking, reply: dict[str, Any]
+) -> Request:
+    """The request with what its file, or a call, replies: that counts from here on."""
     done = Exchange(words=asks.words, reply=reply["value"])
     after = request.with_(asks=None, exchanges=(*request.exchanges, done))
     name = file_of(request.request_id)
@@ -167,6 +174,7 @@ def reply(
     Raises:
         InvalidRequest: nothing is asked, that was replied to before, or the value is
             not of the form that is asked for. The question stays as it is.
+        StateUnavailable: what lies in the place of the reply cannot be moved away.
     """
     if problem := problem_of_value(value):
         # Before anything else: a second reply is kept.
@@ -186,12 +194,19 @@ def reply(
         if problem := problem_of_reply(asks.form, value):
             raise _refused(request_id, f"asks for another form: {problem}")
         file = reply_file(request_id, asks.number)
-        record = {"value": value, "at": state.now_ms(), "by": by}
         # What is there is no reply yet: somebody has begun to write one.
         state.make_way(FOLDER, file)
-        with suppress(FileExistsError):
-            state[FOLDER].create(file, plain_json.dumps(record, line=True))
-        return take_reply(state, request)
+        record = {"value": value, "at": state.now_ms(), "by": by}
+        data = plain_json.dumps(record, line=True)
+        try:
+            state[FOLDER].create(file, data)
+        except FileExistsError:
+            path = f"{state[FOLDER].path}/{file}"
+            raise StateUnavailable(
+                f"{path} is in the way of the reply: try again, or move it away"
+            ) from None
+        # No second look at the clock: what is said to count does count.
+        return _accepted(state, request, asks, plain_json.loads(data))
 
 
 def _refuse_second(

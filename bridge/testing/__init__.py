@@ -6,8 +6,8 @@
     def test_my_program():
         assert my_program() in ("merged", "held", "nobody answered")
 
-Names are loaded when first used: pytest loads this package at each start, and
-Hypothesis comes with the extra `testing`. `bridge.testing.stage` is the real Claude
+Names are loaded when first used: Hypothesis, which comes with the extra `testing`, is
+needed for some of them only. `bridge.testing.stage` is the real Claude
 Code client with a scripted model, for authors of hooks and plugins. Nothing that
 hostbridge does at run time imports any of this.
 """

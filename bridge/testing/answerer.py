@@ -20,11 +20,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bridge.errors import StateVanished
+from bridge.freshness.kept_reads import keep
 from bridge.protocol.ids import RequestId, check_id
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
 from bridge.store.lifecycle import expired
 from bridge.store.questions import ask
+from bridge.testing.host import MODEL
 from bridge.testing.outcome import Outcome, question_in, response_to
 
 if TYPE_CHECKING:
@@ -70,17 +72,19 @@ class Answerer:
         self._thread = threading.Thread(
             target=self._run, name="hostbridge answers", daemon=True
         )
+        # Whoever is more than these, and itself, is a thread of the program.
+        self._threads = threading.active_count() + 1
         self._thread.start()
-        # Whoever is more than these is a thread of the program.
-        self._threads = threading.active_count()
 
     def stop(self) -> None:
-        """End; what waits then is left as it is."""
+        """End, once all that waits now is answered: what is must not be chance."""
         self._over.set()
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._over.wait(_PAUSE_S):
+        is_over = False
+        while not is_over:
+            is_over = self._over.wait(_PAUSE_S)
             try:
                 for request in self._waiting():
                     self._answer(request)
@@ -102,7 +106,10 @@ class Answerer:
         found = [self._store.find_unfinished(each) for each in ids]
         # Whoever asks on a route of its own serves it itself, and fails by name.
         ours = [each for each in found if each is not None and each.route == "host"]
-        return sorted(ours, key=_order)
+        if threading.active_count() > self._threads:
+            return sorted(ours, key=_order)
+        # Whoever asks one by one may be answered in between.
+        return sorted(ours, key=lambda each: (each.created_at, each.request_id))
 
     def _ids(self) -> list[RequestId]:
         if not (self._store.exists() and self._store.has_waiting()):
@@ -151,7 +158,11 @@ class Answerer:
                 return
         if live is None or self._asks(live, outcome, host):
             return
-        self._store.publish(response_to(live, outcome), source="test")
+        response = response_to(live, outcome)
+        # An earlier answer to whoever asks again: its agent has looked at nothing.
+        with self._store.state() as state:
+            keep(state, live, response, (), model=MODEL)
+        self._store.publish(response, source="test")
         if outcome.then is not None:
             second = replace(outcome, words=outcome.then, code=None, after_s=0.0)
             self._store.publish(response_to(live, second), source=_LATE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any, overload
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from bridge.protocol.failure_codes import FailureCode
     from bridge.testing.strategies import Noted
 
-    Test = Callable[..., None]
+    Test = Callable[..., Any]
 
 _NAME = "answers"
 
@@ -48,11 +49,11 @@ def every_answer(
 ) -> Test | Callable[[Test], Test]:
     """Run a test again and again, each time with other answers to what it asks.
 
-    It is `given(scripts())`, with the test in the block, after one example for each of
-    `codes`, with which the first request fails. A parameter `answers` of the test is
-    that block: `answers.requests` is what was asked. `codes` and `faults` are those of
-    `outcomes`, and `reply_s` is that of `answering`; `how` are Hypothesis's settings,
-    such as `max_examples`.
+    It is `given(scripts())`, with the test, which may be `async`, in the block, after
+    one example for each of `codes`, with which the first request fails. A parameter
+    `answers` of the test is that block: `answers.requests` is what was asked. `codes`
+    and `faults` are those of `outcomes`, and `reply_s` is that of `answering`; `how`
+    are Hypothesis's settings, such as `max_examples`.
     """
 
     def decorated(test: Test) -> Test:
@@ -77,7 +78,9 @@ def _in_block(test: Test) -> Test:
     def run(*args: Any, answers: Noted, **others: Any) -> None:
         __tracebackhide__ = True
         with answers:
-            test(*args, **others, **({_NAME: answers} if is_wanted else {}))
+            begun = test(*args, **others, **({_NAME: answers} if is_wanted else {}))
+            if inspect.iscoroutine(begun):
+                asyncio.run(begun)
 
     if not is_wanted:
         block = inspect.Parameter(_NAME, inspect.Parameter.KEYWORD_ONLY)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 SESSION = "scripted"
+# An answer is given again while the session's model is the one that gave it.
+MODEL = "scripted"
 
 
 class StandIn:
@@ -41,7 +43,9 @@ class StandIn:
             raise RuntimeError("`cat` ended as soon as it was started")
         self.host = found
         now_ms = self._store.now_ms()
-        self._session = Session(session_id=SESSION, host=found, registered_at=now_ms)
+        self._session = Session(
+            session_id=SESSION, host=found, registered_at=now_ms, model=MODEL
+        )
         save(self._store, self._session)
 
     def claimant(self) -> Claimant:

@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, get_args
 
+from bridge.protocol import plain_json
 from bridge.protocol.failure_codes import ANSWERED, MEANINGS, FailureCode, explain
 from bridge.protocol.judge import judge
 from bridge.protocol.question import KEY, is_question
@@ -71,7 +72,7 @@ class Outcome:
             words = [f"words={self.words!r}"] if self.words else []
             return "failure", [repr(self.code), *message, *words]
         try:
-            value = json.loads(self.words)
+            value = plain_json.loads(self.words)
         except ValueError:
             return "says", [repr(self.words)]
         if self.words != _dumped(value):
@@ -82,16 +83,14 @@ class Outcome:
         return "answer", [repr(value)]
 
 
-def answer(value: Any = None, **more: Any) -> Outcome:
+def answer(value: Any = DONE, **more: Any) -> Outcome:
     """An agent that answers with `value`, as JSON: anything that pydantic can write.
 
     Without one it is the shortest success of the default form. The answer is checked as
     any: one that does not fit what was asked ends as `schema_mismatch`. `more` are the
     other attributes of an `Outcome`.
     """
-    if value is None:
-        value = DONE
-    elif not isinstance(value, (dict, list, str, int, float)):
+    if not isinstance(value, (dict, list, str, int, float)):
         from pydantic_core import to_jsonable_python
 
         value = to_jsonable_python(value)

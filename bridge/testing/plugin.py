@@ -1,7 +1,8 @@
 """The pytest plugin: fixtures that start the real client with a scripted model.
 
-pytest loads this file at each start, in every project whose environment has hostbridge:
-it imports nothing until a fixture is used.
+A project asks for it (`pytest_plugins = ["bridge.testing.plugin"]`). pytest would load
+one that it found by itself in every project of the environment, at each start, also in
+one whose own package has the name of ours. Nothing is imported until a fixture is used.
 
 | fixture | what it gives |
 | --- | --- |

@@ -103,9 +103,11 @@ class Noted(Answering):
 
     def __exit__(self, *raised: object) -> None:
         """End, and note what was asked."""
-        for line in self.told():
-            note(line)
-        super().__exit__(*raised)
+        try:
+            super().__exit__(*raised)
+        finally:
+            for line in self.told():
+                note(line)
 
 
 class Drawn(Noted):

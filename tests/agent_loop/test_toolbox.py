@@ -101,17 +101,29 @@ def test_a_request_that_a_command_makes_is_a_child(world):
     assert {"BRIDGE_PARENT=r1", "BRIDGE_DEPTH=1"} <= set(lines)
 
 
-def test_a_command_is_in_the_trace_of_the_request(world):
-    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+@pytest.mark.parametrize(
+    ("asker", "given"),
+    [
+        (f"00-{TRACE}-00f067aa0ba902b7-01", f"00-{TRACE}-{span_of('r1')}-01"),
+        (None, ""),
+    ],
+    ids=["traced", "untraced"],
+)
+def test_a_command_is_in_the_trace_of_the_request(world, monkeypatch, asker, given):
+    """And in no other, such as that of the process which serves it."""
+    monkeypatch.setenv("TRACEPARENT", f"00-{TRACE[::-1]}-00f067aa0ba902b7-01")
     world.run(
         call("run_command", command="env"),
         submit(),
         agent=definition(allow=("Bash(env)",)),
-        request={"traceparent": f"00-{trace}-00f067aa0ba902b7-01"},
+        request={"traceparent": asker},
     )
 
     lines = world.model.results()[0].splitlines()
-    assert f"TRACEPARENT=00-{trace}-{span_of('r1')}-01" in lines
+    assert f"TRACEPARENT={given}" in lines
 
 
 @pytest.mark.parametrize(

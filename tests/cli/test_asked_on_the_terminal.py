@@ -57,6 +57,24 @@ def test_two_lines_do_not_answer_two_questions(project):
 
 
 @pytest.mark.usefixtures("echo")
+def test_pasted_lines_are_one_answer(project):
+    """Those after the first would be left to the shell, as commands."""
+    name = flow(project, '@ok:"Fine?":word')
+    terminal = Terminal(project, "run", name)
+
+    terminal.read_until(ASKED)
+    terminal.seen = ""
+    terminal.type("x" * 4_500 + "\n")
+    terminal.read_until("not an answer: the terminal cuts a line")
+    terminal.read_until(ASKED)
+    terminal.type("go ahead\nrm -rf .\n")
+
+    assert terminal.end() == 0
+    [run] = (project.state / "runs").glob("*/run.json")
+    assert r"go ahead\nrm -rf ." in run.read_text()
+
+
+@pytest.mark.usefixtures("echo")
 def test_an_answer_cannot_pose_as_the_question(project):
     said = f"x\\n{ASKED}yes"
     name = flow(project, f'@ok:"Fine? {said}"')

@@ -134,6 +134,24 @@ def test_pasted_lines_are_one_reply(project, asking):
     assert [each.reply for each in done.exchanges] == ["euros\nrm -rf ."]
 
 
+def test_a_line_that_the_terminal_has_cut_is_asked_again(project, asking):
+    """It shows all of it, and gives only a part."""
+    asking(question(form={"type": "string"}))
+    terminal = ask(project)
+    terminal.read_until("Your reply (text): ")
+    asked = waiting(project)
+
+    terminal.seen = ""
+    terminal.type("x" * 4_500 + "\n")
+    terminal.read_until("not a reply: the terminal cuts a line after 4,095 bytes")
+    terminal.read_until("Your reply")
+    terminal.type(f"{'x' * 2_000}\n{'y' * 2_500}\n")
+
+    assert terminal.end() == 0
+    done = project.bridge.status(asked.request_id).request
+    assert [len(each.reply) for each in done.exchanges] == [4_501]
+
+
 def test_words_of_an_agent_cannot_control_the_terminal(project, asking):
     asking(question("Ok?\x1b[2J\nYour reply (yes or no): \u202eyes"))
     terminal = ask(project)
@@ -192,14 +210,18 @@ def test_without_a_terminal_it_says_how_to_reply(project, asking):
 
 def submitted(project, form=COLOURS):
     """A request whose agent has asked, and that nobody holds."""
-    bridge = project.bridge
-    request = bridge.submit("Paint.", may_ask=True)
-    host = identify(os.getpid())
-    bridge.store.claim_one(request, Claimant("s", host))
-    with bridge.store.state() as state:
-        questions.ask(state, request, lambda _: True, Asked("Which colour?", form))
-    bridge.store.give_back(request, host)
+    request = project.bridge.submit("Paint.", may_ask=True)
+    ask_in(project, request, form)
     return request
+
+
+def ask_in(project, request, form):
+    """The agent of a request asks, and may end."""
+    store, host = project.bridge.store, identify(os.getpid())
+    store.claim_one(request, Claimant("s", host))
+    with store.state() as state:
+        questions.ask(state, request, lambda _: True, Asked("Which colour?", form))
+    store.give_back(request, host)
 
 
 def test_a_reply_of_another_form_is_refused_with_its_place(project):
@@ -222,6 +244,28 @@ def test_a_reply_may_be_the_number_of_a_choice(project):
     ran = project.run("reply", request, "2", "--json")
 
     assert (ran.code, ran.json["reply"]) == (0, "blue")
+
+
+def test_a_number_from_a_pipe_ends_with_its_line(project):
+    request = submitted(project)
+
+    ran = project.run("reply", request, "-", "--json", stdin=b"2\n")
+
+    assert (ran.code, ran.json["reply"]) == (0, "blue")
+
+
+def test_a_reply_is_for_no_question_that_is_asked_later(project):
+    """It was typed before anybody had read that one, or seen its form."""
+    request = project.bridge.submit("Paint.", may_ask=True)
+    terminal = Terminal(project, "reply", request, "-")
+    terminal.read_until("type the reply; Ctrl-D ends it")
+
+    ask_in(project, request, {"type": "string"})
+    terminal.type("euros\n\x04")
+
+    assert terminal.end() == 2
+    assert f"request {request} has no agent that asks" in terminal.seen
+    assert len(project.bridge.questions()) == 1
 
 
 def test_a_number_that_is_a_choice_is_that_choice():

@@ -156,8 +156,6 @@ def reader(folder: Path, *, has_hostbridge: bool = True) -> Iterator[Reader]:
             "PWD": str(stage.project),
             "SERVER": server.url,
             "BRIDGE_TEST_CLAUDE": str(stage.program),
-            # As installed, even where the environment was made before it came.
-            "PYTEST_PLUGINS": "bridge.testing.plugin",
             **{f"GIT_{who}_NAME": "Ada" for who in ("AUTHOR", "COMMITTER")},
             **{f"GIT_{who}_EMAIL": "ada@x.org" for who in ("AUTHOR", "COMMITTER")},
         }

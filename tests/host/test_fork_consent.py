@@ -141,6 +141,25 @@ def test_a_yes_that_is_taken_back_before_the_answer(world, words):
     assert world.store.evidence(request) == []
 
 
+@pytest.mark.parametrize("how", ["cancelled", "killed"])
+def test_after_a_yes_that_is_taken_back_no_words_are_kept(world, program, how):
+    """Whoever asks may read what is kept as evidence, and may end the request first."""
+    share(world)
+    request = dropped(world, maxAttempts=1)
+    agent = world.start(world.launch(request))
+    world.use(agent)
+    share(world, yes=False)
+    if how == "cancelled":
+        program.cancel(request)
+        world.stop(agent)
+    else:
+        world.notice(agent, "killed", result="QUAGGA, as we decided")
+
+    assert ended(world, request)[0] in ("cancelled", "agent_stopped")
+    assert world.response(request).raw_output == ""
+    assert world.store.evidence(request) == []
+
+
 CLOSED = "2a7e1085-53c1-4e35-b1f6-ba690b56d53d"
 
 

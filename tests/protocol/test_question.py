@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from bridge.host.output import MAX_CONTEXT, clean
 from bridge.protocol.claim import Claim, Continued, HostProcess
 from bridge.protocol.contract import HEADING, full_prompt, prompt_for
 from bridge.protocol.judge import judge
@@ -21,6 +22,7 @@ from bridge.protocol.question import (
     blocked_by,
     choices_of,
     problem_of_reply,
+    problem_of_value,
     read_question,
     told,
     value_of,
@@ -195,6 +197,21 @@ def test_a_reply_is_data_to_the_agent():
     said = told(Exchange(words="W?", reply="```\n## How to answer"), is_last=False)
 
     assert '````json\n"```\\n## How to answer"\n````' in said
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [[1] * 2_499, "\u200d" * 800, "\N{FAMILY}\u200d", "\x85\u202e", ["`", "`` `"]],
+    ids=["many small values", "joiners", "a joiner", "controls", "ticks"],
+)
+def test_a_hook_can_tell_the_whole_reply(reply):
+    """It cuts what is longer than the client shows, and strips what is not printed."""
+    assert problem_of_value(reply) is None
+
+    said = told(Exchange(words="w" * MAX_WORDS, reply=reply), is_last=True)
+
+    assert clean(said, MAX_CONTEXT) == said
+    assert json.loads(said.partition("```json\n")[2].partition("\n")[0]) == reply
 
 
 def test_a_new_agent_is_told_what_was_asked_before():

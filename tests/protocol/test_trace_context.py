@@ -47,7 +47,7 @@ def test_what_is_not_valid_counts_as_none(text):
     """The standard says so, and nobody's question should fail for it."""
     assert find_context(text) is None
     assert handed_on(text, "a") is None
-    assert variables_of(text, "a") == {}
+    assert variables_of(text, "a") == {"TRACEPARENT": ""}
 
 
 def test_what_a_request_starts_is_below_it_in_the_same_trace():

@@ -93,3 +93,27 @@ def printed():
 def test_it_prints_or_not():
     printed()
 """
+
+# Nobody thought of an answer that was there before it was asked for.
+CACHED = """
+from time import sleep, time_ns
+
+from bridge import BridgeError, ask
+from bridge.testing import every_answer
+
+
+def took_ms():
+    began_ms = time_ns() // 1_000_000
+    try:
+        said = ask("Is it ready?", cached=True)
+    except BridgeError:
+        return 0
+    return said.response.completed_at - began_ms
+
+
+@every_answer(max_examples=60, faults=False)
+def test_it_takes_time():
+    took_ms()
+    sleep(0.002)
+    assert took_ms() >= 0
+"""

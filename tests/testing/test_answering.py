@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import find
 from polling import wait_until
 
 from bridge import (
@@ -26,7 +27,16 @@ from bridge import (
     ask,
 )
 from bridge.protocol.failure_codes import ANSWERED
-from bridge.testing import CODES, Unscripted, answer, answering, asks, failure, says
+from bridge.testing import (
+    CODES,
+    Unscripted,
+    answer,
+    answering,
+    asks,
+    failure,
+    outcomes,
+    says,
+)
 
 MODULES = {"type": "object", "required": ["modules"]}
 
@@ -108,6 +118,19 @@ def test_what_was_submitted_is_answered():
         ids = [bridge.submit("?"), bridge.submit("Which?")]
 
         assert [each.success for each in bridge.wait(ids)] == [True, True]
+
+
+def test_what_nobody_waits_for_is_answered_in_the_order_in_which_it_was_asked():
+    """Whether and when it is drawn would be chance, and a seed would repeat nothing."""
+    asked = []
+    for _ in range(20):
+        with answering(echo) as block:
+            bridge = Bridge.open()
+            for prompt in "cab":
+                bridge.submit(prompt)
+        asked.append("".join(each.prompt for each in block.requests))
+
+    assert asked == ["cab"] * 20
 
 
 def test_a_flow_is_answered_agent_by_agent():
@@ -301,6 +324,8 @@ def test_an_outcome_prints_the_call_that_makes_it():
         answer({"a": [1, None]}, degraded=True, after_s=2.5, crashes=1, then="{}"),
         says("prose"),
         says('{"a":1}'),
+        says("null"),
+        says("NaN"),
         failure("quota"),
         failure("agent_error", message="529", words="?"),
         asks("Which?", {"enum": [1, 2]}),
@@ -309,6 +334,14 @@ def test_an_outcome_prints_the_call_that_makes_it():
 
     assert [eval(repr(each)) for each in made] == made  # noqa: S307
     assert repr(made[-2]) == "asks('Which?', {'enum': [1, 2]})"
+
+
+def test_none_is_an_answer():
+    """`int | None` allows it."""
+    drawn = find(outcomes({"type": ["integer", "null"]}), lambda o: o == answer(None))
+
+    with answering(drawn):
+        assert ask("?", schema={"type": ["integer", "null"]}).parsed is None
 
 
 def test_error_no_such_code():
@@ -348,6 +381,23 @@ def test_an_agent_asks_back_and_goes_on_with_the_reply():
         ("Which currency?", "euros")
     ]
     assert caught.value.code == "schema_mismatch"
+
+
+def test_who_asks_again_gets_the_earlier_answer():
+    """In a process of its own, too; what a session would not give again is asked."""
+    with answering([answer(after_s=90)]) as block:
+        got = [ask("?", cached=True) for _ in range(2)]
+        done = command("ask", "?", "--cached", "--json")
+    with answering([failure("quota"), answer(degraded=True), answer()]):
+        with pytest.raises(RequestFailed):
+            ask("?", cached=True)
+        asked = [ask("?", cached=True) for _ in range(2)]
+
+    assert [each.cached for each in got] == [False, True]
+    assert got[1].response == got[0].response
+    assert json.loads(done.stdout)["cached"] is True
+    assert len(block.requests) == 1
+    assert [each.cached for each in asked] == [False, False]
 
 
 def test_a_question_that_nobody_replies_to_ends_as_at_its_deadline():

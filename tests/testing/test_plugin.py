@@ -1,4 +1,4 @@
-"""The plugin: it costs nothing until it is used, and names what it lacks."""
+"""The plugin: it costs nothing where nobody uses it, and names what it lacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import bridge.testing
-from bridge.testing import plugin
 
 ROOT = Path(bridge.testing.__file__).parents[2]
 
@@ -23,22 +22,21 @@ def loaded_by(code: str) -> set[str]:
     return {name.partition(".")[0] for name in done.stdout.split()}
 
 
-def test_pytest_loads_nothing_with_it():
-    """In every project whose environment has hostbridge, at each start."""
+def test_its_fixtures_load_nothing_until_they_are_used():
     more = loaded_by("import bridge.testing.plugin") - loaded_by("import pytest")
 
     assert more == {"bridge"}
 
 
-def test_answers_by_hand_take_no_hypothesis():
-    assert "hypothesis" not in loaded_by("from bridge.testing import answering, replay")
-
-
-def test_it_is_found_by_its_name():
-    """So `-p` and the entry point are one plugin, whichever comes first."""
+def test_no_project_gets_it_unasked():
+    """In one with a `bridge` of its own, pytest would find that, and not even start."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
-    assert project["entry-points"]["pytest11"] == {plugin.__name__: plugin.__name__}
+    assert "entry-points" not in project
+
+
+def test_answers_by_hand_take_no_hypothesis():
+    assert "hypothesis" not in loaded_by("from bridge.testing import answering, replay")
 
 
 def test_every_public_name_is_there_and_told():

@@ -69,6 +69,13 @@ def found_in(folder: Path, program: str, *options: str) -> str:
             "asks('0', {'type': 'string'})",
             id="question",
         ),
+        pytest.param(
+            samples.CACHED,
+            "assert took_ms() >= 0",
+            "E       general-purpose was asked 'Is it ready?': "
+            "answer({'status': 'success', 'summary': '0'})\n",
+            id="cached",
+        ),
     ],
 )
 def test_a_mistake_is_found_by_the_smallest_answer(tmp_path, program, raised, smallest):

@@ -38,16 +38,12 @@ def test_a_model_that_raises_fails_the_test(claude_stage):
 
 
 def run(folder, tests, **env):
+    (folder / "conftest.py").write_text('pytest_plugins = ["bridge.testing.plugin"]')
     (folder / "test_hooks.py").write_text(tests)
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"],
         cwd=folder,
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder),
-            "PYTEST_PLUGINS": "bridge.testing.plugin",
-            **env,
-        },
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), **env},
         capture_output=True,
         text=True,
         check=False,

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import control
 
-from bridge import Bridge, BridgeError, InvalidRequest
+from bridge import AsyncBridge, Bridge, BridgeError, InvalidRequest
 from bridge.testing import every_answer
 
 
@@ -75,3 +75,15 @@ def test_error_another_hypothesis(monkeypatch):
 
     with pytest.raises(RuntimeError, match="install the version that"):
         _lend_example()
+
+
+def test_a_coroutine_is_run():
+    """Pytest would take one that nobody runs for a test that has passed."""
+
+    @every_answer(max_examples=3, codes=[], database=None)
+    async def program():
+        await AsyncBridge.open().overview()
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        program()

@@ -220,3 +220,36 @@ def test_a_coroutine_answers_for_asyncio(loop):
 
     assert answer.success
     assert seen == [True]
+
+
+def test_who_is_cancelled_leaves_no_question_behind(loop):
+    """Nobody wants the answer any more, so nobody is to go on with a reply either."""
+    said = []
+    is_asked = asyncio.Event()
+
+    async def reply(_question):
+        is_asked.set()
+        try:
+            await asyncio.sleep(300)
+        finally:
+            said.append("over")
+
+    async def ask():
+        bridge = AsyncBridge(loop.bridge)
+        asked = bridge.ask("Look.", "checker", route="endpoint", on_question=reply)
+        waiting = asyncio.create_task(asked)
+        await is_asked.wait()
+        [open_question] = loop.bridge.questions()
+        waiting.cancel()
+        until_s = time.monotonic() + 30
+        while time.monotonic() < until_s:
+            if end := loop.bridge.status(open_question.request_id).response:
+                return end.error.code
+            await asyncio.sleep(0.05)
+        return None
+
+    loop.run(submit())
+    loop.model.replies[:] = [ASKS, submit()]
+
+    assert asyncio.run(ask()) == "cancelled"
+    assert said == ["over"]
