@@ -12,8 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from bridge.host.plain_file import read_plain
 from bridge.host.settings_edit import SettingsUnreadable
+from bridge.store.plain_file import read_plain
 
 
 def load(file: Path) -> str | None:
