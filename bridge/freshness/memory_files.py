@@ -1,6 +1,6 @@
 """What Claude Code puts into the prompts of its agents by itself: memory and the like.
 
-    CLAUDE.md, CLAUDE.local.md, .claude/CLAUDE.md, .claude/rules, AGENTS.md
+    CLAUDE.md, CLAUDE.local.md, .claude/CLAUDE.md, .claude/rules
         of the project, of each folder above it, and of each below it that the agent
         has read a file of; and what they import
     .claude/agents, agent-memory, commands, skills
@@ -12,7 +12,8 @@ Which of it an agent gets depends on the agent, and on the client's settings. Al
 counts, also behind links: too much only asks once more.
 
 Source: measured on Claude Code 2.1.330, by words planted in each. A file that a prompt
-names by `@` is not read, nor is one that is imported within code or from a home.
+names by `@` is not read, nor is one that is imported within code or from a home, nor
+AGENTS.md. What the client says of git does not count: it is as old as the session.
 """
 
 from __future__ import annotations
@@ -25,10 +26,7 @@ from itertools import chain, islice
 from bridge.freshness.looks import Look
 from bridge.store.plain_file import open_plain
 
-_MEMORY = (
-    "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md",
-    "AGENTS.md", ".claude/AGENTS.md",
-)  # fmt: skip
+_MEMORY = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md")
 _RULES = "rules"
 _TREES = (_RULES, "agents", "agent-memory", "agent-memory-local", "commands", "skills")
 _PAGES = "*.md"

@@ -11,7 +11,6 @@ from sessionlooks import answered, is_reused, reads, reasons, write
 
 MEMORY = [
     "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/x/y.md",
-    "AGENTS.md",
     ".claude/skills/s/SKILL.md", ".claude/agent-memory/a/MEMORY.md",
 ]  # fmt: skip
 
