@@ -130,8 +130,9 @@ def _rooted(root: str, pattern: str) -> tuple[str, str]:
 
 def _narrowed(kind: Kind, root: str, pattern: str, folder: str) -> str:
     """The pattern by which a look below `root` counts, of an agent in `folder`."""
-    pattern = pattern.removeprefix("**/")
-    if "/" in pattern and (root != folder or _repeats(root, pattern)):
+    # `**/*.py` begins anywhere, and finds what `*.py` does.
+    is_of_folder = "/" in pattern.removeprefix("**/")
+    if is_of_folder and (root != folder or _repeats(root, pattern)):
         pattern = _every(pattern)
     if kind == "contents" and patterns_of(pattern):
         pattern = f"{{{','.join((pattern, *IGNORING))}}}"

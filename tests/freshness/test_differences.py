@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bridge.freshness.completing import complete
@@ -144,6 +144,7 @@ def alternatives(pattern: str) -> list[str]:
 
 
 @settings(max_examples=300)
+@example("**/*/*")
 @given(SEARCHES)
 def test_a_search_finds_nothing_outside_of_what_it_rests_on(pattern):
     """Whatever any tool could take the pattern for: one that may leave is a doubt."""
