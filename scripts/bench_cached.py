@@ -118,12 +118,13 @@ def answer(bridge: Bridge, name: str) -> str:
     response = answered(
         request, raw=ANSWER, parsed=verdict.parsed, now_ms=store.now_ms(), route="host"
     )
-    project = str(store.place.project)
+    project = store.place.project
     look = Look("contents", f"{project}/{name}", "*.py", store.now_ms())
-    beside = of_client(project, str(bridge.settings.claude_dir), (), store.now_ms())
-    looks = [look, *beside]
+    claude_dir = str(bridge.settings.claude_dir)
+    looks = [look, *of_client(str(project), claude_dir, (), store.now_ms())]
+    how = {"project": project, "model": MODEL, "read_s": 60}
     with store.state() as state:
-        kept_reads.keep(state, request, response, looks, model=MODEL, read_s=60)
+        kept_reads.keep(state, request, response, looks, **how)
     assert store.publish(response, source="bench")
     (standing,) = bridge.stale([asked])
     assert standing.state == "fresh", standing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from loopworld import Loop
@@ -11,6 +12,7 @@ from runworld import call, submit
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bridge.api.bridge import Bridge
     from bridge.api.result import Result
 
 READS = call("read_file", path="src/a.py")
@@ -30,6 +32,17 @@ class CachedWorld(Loop):
     def project(self) -> Path:
         """Where its files are."""
         return self.bridge.store.place.project
+
+    @property
+    def folder(self) -> Path:
+        """The same, for `gitworld.Repository.git`."""
+        return self.project
+
+    def at(self, bridge: Bridge) -> CachedWorld:
+        """The same agents in another project."""
+        other = copy(self)
+        other.bridge = bridge
+        return other
 
     def write(self, path: str, text: str = "one\n") -> Path:
         """Write a file."""

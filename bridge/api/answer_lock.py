@@ -27,11 +27,11 @@ from bridge.freshness.locked import (
     items_of,
 )
 from bridge.freshness.never_reused import Given
+from bridge.store.plain_file import open_plain
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READABLE = 0o666
 _SHOWN = 10
 
@@ -149,7 +149,7 @@ def check_lock(project: Path, file: Path) -> list[Standing]:
 
 def _text(file: Path) -> str:
     try:
-        with open(os.open(file, _READ), "rb") as found:
+        with open_plain(file, links=False) as found:
             data = found.read(MAX_BYTES + 1)
     except OSError as exc:
         raise InvalidRequest(f"{file}: {reason_of(exc)}") from None

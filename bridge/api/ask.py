@@ -127,10 +127,13 @@ class Asker(Submitter):
                 request = request.with_(falls_back_to=own)
             # An existing answer needs neither a session nor a wait.
             known = store.answer_of_key(request, routes=routes)
+            deadline_s = store.clock.monotonic_s() + request.timeout / 1000
             if known is None and given.get("cached"):
                 from bridge.api.earlier_answer import find_answer
 
-                known = find_answer(store, begun, planned)
+                # The agent needs the rest.
+                half_s = deadline_s - request.timeout / 1000 / 2
+                known = find_answer(store, begun, planned, until_s=half_s)
                 self.is_cached = known is not None
             if known is not None:
                 return known
@@ -138,7 +141,6 @@ class Asker(Submitter):
                 check_here(own, begun.on(own), begun.definition_on(own), self.settings)
             if hosts.is_off or not (own or hosts.of(request)):
                 raise hosts.none_for(request)
-            deadline_s = store.clock.monotonic_s() + request.timeout / 1000
             worker = own and self._worker(begun, own, deadline_s, given)
             submitted = self.make_durable(
                 store, request, routes, deadline_s, fan_out=begun.fan_out

@@ -13,18 +13,22 @@ from bridge.protocol.response import Response
 from bridge.store.store import Store
 
 
-def find_answer(store: Store, begun: Draft, planned: Plan) -> Response | None:
+def find_answer(
+    store: Store, begun: Draft, planned: Plan, *, until_s: float
+) -> Response | None:
     """The newest answer to what is asked, by a route that may answer it now.
 
-    None if there is none, it is never reused, or it does not hold any more.
+    None if there is none, it is never reused, it does not hold any more, or that could
+    not be told until `until_s`, on the monotonic clock.
     """
     if not store.exists():
         return None
     routes = dict.fromkeys((planned.route, planned.own or planned.route))
     with store.state(make=False) as state:
         for route in routes:
-            given = kept_reads.find(state, begun.on(route), route)
-            if given is None or not holds(given):
+            asked = begun.on(route)
+            given = kept_reads.find(state, asked, route, store.place.project)
+            if given is None or not _holds(given, until_s):
                 continue
             definition = begun.definition_on(route)
             if not why_another(store, begun.settings, given, definition):
@@ -32,11 +36,11 @@ def find_answer(store: Store, begun: Draft, planned: Plan) -> Response | None:
     return None
 
 
-def holds(given: Given) -> bool:
+def _holds(given: Given, until_s: float) -> bool:
     """Whether an answer may be reused, and all that it rests on is as it was."""
     if why_never(given) is not None:
         return False
     try:
-        return next(differences(given.reads, Disk()), None) is None
+        return next(differences(given.reads, Disk(until_s)), None) is None
     except Unknowable:
         return False

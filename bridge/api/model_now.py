@@ -41,10 +41,13 @@ def why_another(
     from bridge.worker.model_keys import key_now
 
     try:
-        now = key_now(route, request, definition, settings, store.place.project)
+        now = key_now(route, request, definition, settings, store.place)
     except (ModelFailed, BridgeError) as exc:
         return str(exc)
-    return "" if now == then else f"another would answer on route {route} now"
+    if now == then:
+        return ""
+    or_trust = ", or Claude Code trusts the project as it did not then"
+    return f"another would answer on route {route} now" + or_trust * (route == "claude")
 
 
 def _of_session(store: Store, request: Request, then: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -14,7 +15,6 @@ from bridge.errors import BridgeError, InvalidRequest
 from bridge.freshness import kept_reads
 from bridge.freshness.disk import Disk, Unknowable
 from bridge.freshness.never_reused import Given, is_about, why_never
-from bridge.freshness.question import digest_of
 from bridge.freshness.reads import Difference, differences
 from bridge.protocol.ids import check_id
 from bridge.protocol.node import Node
@@ -103,7 +103,7 @@ class Freshness:
             return
         with self._store.open(make=False) as store, store.state(make=False) as state:
             if not ids:
-                for reads in list(kept_reads.all_kept(state)):
+                for reads in list(kept_reads.all_kept(state, self._project)):
                     given = kept_reads.given_by(state, reads)
                     if given is not None and is_about(given):
                         yield given
@@ -118,18 +118,20 @@ class Freshness:
                         f"request {request_id} has no answer that could be checked",
                         ways=(f"hostbridge show {request_id}",),
                     )
-                kept = kept_reads.load(state, digest_of(request, response.route))
+                kept = kept_reads.load(state, request, response.route, self._project)
                 if kept is None:
                     raise InvalidRequest(
                         f"what the answer of request {request_id} rests on was not "
-                        "kept: a person gave it, or an earlier hostbridge",
+                        "kept: a person gave it, or an earlier hostbridge, or it is "
+                        "of another worktree",
                         request_id=request_id,
                     )
                 yield Given(request, response, kept)
 
     def standing(self, given: Given) -> Standing:
         """How one answer stands."""
-        reasons = tuple(islice(self._reasons(given), MAX_REASONS))
+        # An agent may have looked at something in several ways.
+        reasons = tuple(dict.fromkeys(islice(self._reasons(given), MAX_REASONS)))
         state: State = "fresh"
         if reasons:
             unknown = all(reason.what == "unknown" for reason in reasons)
@@ -209,8 +211,10 @@ def _has_node(project: Path, node: Node) -> bool:
     """Whether a file still has a piece of source, wherever in it."""
     try:
         fd = open_beneath(project, node.file.split("/"))
+        try:
+            text = os.read(fd, _MAX_NODE_FILE).decode("utf-8", "replace")
+        finally:
+            os.close(fd)
     except OSError:
         return False
-    with open(fd, "rb") as file:
-        text = file.read(_MAX_NODE_FILE).decode("utf-8", "replace")
     return node.text in text

@@ -75,4 +75,4 @@ def _as_it_is(project: str) -> Reads:
         raise InvalidRequest(f"{project} cannot be watched: {exc}") from None
     entries = {name: Entry(seen.kind, "", seen.facts) for name, seen in found.items()}
     tree = Tree("everything", project, (), entries)
-    return Reads("", "", "", 0, trees=(tree,))
+    return Reads("", "", project, "", 0, trees=(tree,))

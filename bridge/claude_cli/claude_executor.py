@@ -22,6 +22,7 @@ from bridge.claude_cli.model_key import key_of_client
 from bridge.claude_cli.printed_result import read_output, session_in
 from bridge.freshness.looks import Look
 from bridge.freshness.memory_files import of_client
+from bridge.freshness.repository import with_repository
 from bridge.host.definition_in_session import limits_of
 from bridge.policy.permissions import names_options
 from bridge.policy.tool_names import on_host
@@ -35,6 +36,7 @@ from bridge.protocol.request import Request
 from bridge.protocol.trace_context import variables_of
 from bridge.protocol.usage import Usage
 from bridge.rules.rests_on import looks_of
+from bridge.store.clock import Moment
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -97,7 +99,7 @@ class ClaudeExecutor:
         )
         steps = rules.begin_steps(request)
         prompt = "\n\n".join(filter(None, (prompt_of(request, definition), steps)))
-        began_ms = rules.store.now_ms()
+        began = Moment.now(rules.store.clock)
         outcome, session = self._run(command(), prompt, request, control, rules)
         while asked := _question_in(request, outcome):
             if not session or (exchange := control.ask(asked)) is None:
@@ -111,8 +113,10 @@ class ClaudeExecutor:
             outcome = _after(outcome, later)
         if outcome.looks is None:
             return outcome
-        looks = (*outcome.looks, *_unasked(outcome.looks, rules, began_ms))
-        key = key_of_client(rules.settings, rules.store.place.project)
+        since_ms = began.earliest_ms(rules.store.clock)
+        unasked = _unasked(outcome.looks, rules, since_ms)
+        looks = (*with_repository(outcome.looks), *unasked)
+        key = key_of_client(rules.settings, rules.store.place)
         return replace(outcome, looks=looks, model_key=key)
 
     def _run(
@@ -124,7 +128,7 @@ class ClaudeExecutor:
         rules: AgentRules,
     ) -> tuple[Outcome, str]:
         """One run of the client, and the id of its session."""
-        began_ms = rules.store.now_ms()
+        began = Moment.now(rules.store.clock)
         output = run.WholeOutput(MAX_OUTPUT_BYTES)
         ended = run.run(
             command,
@@ -154,7 +158,7 @@ class ClaudeExecutor:
             is_structured=is_structured,
             is_fork=request.context_from is not None,
             folder=str(rules.store.place.project),
-            began_ms=began_ms,
+            began_ms=began.earliest_ms(rules.store.clock),
         )
         outcome = replace(outcome, degraded=_is_degraded(request, outcome.model))
         return outcome, session_in(bytes(output.data))

@@ -1,34 +1,38 @@
-"""What chooses the model of `claude -p` where a request names none: as one key."""
+"""What chooses the model of `claude -p` where a request names none: as one key.
+
+Also whether Claude Code trusts the project: if not, it reads nothing that is there.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from bridge.claude_cli.folder_trust import is_trusted
 from bridge.config import Settings, environment_for_a_client
 from bridge.protocol import plain_json
 from bridge.protocol.digest import sha256_of
+from bridge.store.location import Place
+from bridge.store.plain_file import open_plain
 
 _MAX_BYTES = 1 << 20
 _FOR_ALL = "/etc/claude-code/managed-settings.json"
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def key_of_client(settings: Settings, project: Path) -> str:
-    """The key of what chooses the model of `claude -p`: variables and settings.
+def key_of_client(settings: Settings, place: Place) -> str:
+    """The key of what chooses the model of `claude -p`: variables, settings, trust.
 
     Source: Claude Code model configuration, "Setting your model".
     """
     files = (
         _FOR_ALL,
-        f"{project}/.claude/settings.local.json",
-        f"{project}/.claude/settings.json",
+        f"{place.project}/.claude/settings.local.json",
+        f"{place.project}/.claude/settings.json",
         f"{settings.claude_dir}/settings.json",
     )
-    chosen = [_chosen(environment_for_a_client())]
+    chosen: list[Any] = [is_trusted(settings, place)]
+    chosen.append(_chosen(environment_for_a_client()))
     for file in files:
         found = _settings_in(file)
         env = found.get("env")
@@ -49,7 +53,7 @@ def _chosen(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 def _settings_in(file: str) -> dict[str, Any]:
     try:
-        with open(os.open(file, _READ), "rb") as found:
+        with open_plain(file) as found:
             value = plain_json.loads(found.read(_MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}

@@ -214,12 +214,12 @@ def _calls(events: list[Json]) -> Iterator[ToolCall]:
 def _looked(
     events: list[Json], results: list[Json], folder: str, began_ms: int
 ) -> tuple[Look, ...] | None:
-    """What the agent looked at: anything, where no calls were printed."""
+    """What the agent looked at; where no calls were printed, nobody knows."""
     if not folder:
         return None
     if len(events) > len(results):
         return tuple(_looks(events, folder, began_ms))
-    return (Look("everything", folder, "", began_ms),)
+    return (Look("outside", "calls that were not printed"),)
 
 
 def _looks(events: list[Json], folder: str, began_ms: int) -> Iterator[Look]:

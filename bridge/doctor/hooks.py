@@ -23,8 +23,8 @@ from bridge.host.hook_table import BESIDE, POINTER, form_of
 from bridge.host.install import SCOPES, Target, target_of
 from bridge.host.install_records import InstallRecords
 from bridge.host.pins import Pins
-from bridge.host.plain_file import read_plain
 from bridge.shipped import hooks_folder
+from bridge.store.plain_file import read_plain
 
 INSTALL = "hostbridge install"
 # The first counts in any settings, the others only in an administrator's.

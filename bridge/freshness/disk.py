@@ -11,10 +11,11 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from bridge.freshness.looks import is_found
-from bridge.policy.made_folders import LOCK, MADE
+from bridge.freshness.looks import is_found, left_out
+from bridge.policy.made_folders import GIT, LOCK
 
 MAX_FILES = 20_000
 MAX_DEPTH = 64
@@ -22,7 +23,6 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1 << 20
 # Behind the name of a program, and of a folder, where all counts: no name ends so.
 PROGRAM, FOLDER = "//", "/"
-_NEVER = frozenset({".git", LOCK})
 _KINDS = {
     stat.S_IFREG: "file",
     stat.S_IFLNK: "link",
@@ -142,9 +142,9 @@ class Disk:
     def walk(self, root: str, patterns: tuple[str, ...], *, is_all: bool) -> Walked:
         """What there is below a folder, or at it if it is a file.
 
-        Left out are `.git`, `answers.lock`, and folders that tools make. With `is_all`
-        folders and programs are told from other files; otherwise only files and links
-        count, those that the patterns find.
+        Left out are `answers.lock`, and `.git` and folders that tools make, unless a
+        pattern names them. With `is_all` folders and programs are told from other
+        files; otherwise only files and links count, those that the patterns find.
 
         Raises:
             Unknowable: there is too much, or some of it cannot be read.
@@ -154,7 +154,7 @@ class Disk:
             return Walked({} if top.kind == ABSENT else {"": top}, 0)
         found: dict[str, Seen] = {}
         newest = as_late(top.changed_ns)
-        for path, seen in self._below(root):
+        for path, seen in self._below(root, left_out(patterns)):
             if seen.kind == "folder":
                 newest = max(newest, as_late(seen.changed_ns))
                 if is_all:
@@ -167,20 +167,22 @@ class Disk:
                 raise Unknowable(f"{root}: more than {MAX_FILES:,} files")
         return Walked(found, newest)
 
-    def _below(self, root: str) -> Iterator[tuple[str, Seen]]:
-        """All that lies below a folder, by its path from there."""
+    def _below(self, root: str, but: AbstractSet[str]) -> Iterator[tuple[str, Seen]]:
+        """All that lies below a folder, by its path from there, but in some folders."""
         waiting = [""]
         while waiting:
-            self._go_on()
             prefix = waiting.pop()
             if prefix.count("/") > MAX_DEPTH:
                 raise Unknowable(f"{root}/{prefix}: more than {MAX_DEPTH} folders deep")
             for name, seen in _entries(f"{root.rstrip('/')}/{prefix}"):
-                if seen.kind != "folder":
-                    yield prefix + name, seen
-                elif name not in MADE:
-                    yield prefix + name, seen
+                self._go_on()
+                is_folder = seen.kind == "folder"
+                # Of a linked worktree, `.git` is a file.
+                if name in but and (is_folder or name == GIT):
+                    continue
+                if is_folder:
                     waiting.append(f"{prefix}{name}/")
+                yield prefix + name, seen
 
     def _go_on(self) -> None:
         if time.monotonic() > self._until_s:
@@ -191,7 +193,7 @@ def _entries(folder: str) -> Iterator[tuple[str, Seen]]:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name in _NEVER:
+                if entry.name == LOCK:
                     continue
                 if not entry.name.isascii():
                     _check_text(entry)

@@ -1,6 +1,9 @@
 """Keep the read set of the newest answer to each question, and find it again.
 
-    reads/<digest of the question>.json    sealed, so that only what we wrote counts
+    reads/<name>.json    sealed, so that only what we wrote counts
+
+The name is the digest of the question and the project: linked worktrees of a repository
+share one state, and have other files.
 
 It is written before the response: a kill in between leaves a set without its answer,
 which is ignored, as is one whose response is another.
@@ -18,6 +21,7 @@ from bridge.freshness.never_reused import Given
 from bridge.freshness.question import digest_of
 from bridge.freshness.reads import VERSION, Reads, reads_of
 from bridge.protocol import plain_json
+from bridge.protocol.digest import sha256_of
 from bridge.protocol.ids import RequestId
 from bridge.protocol.record import printable
 from bridge.protocol.request import Request
@@ -28,6 +32,8 @@ from bridge.store.seal import has_seal, with_seal
 from bridge.store.state import State
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bridge.freshness.looks import Look
 
 FOLDER = "reads"
@@ -43,12 +49,14 @@ def keep(
     response: Response,
     looks: Iterable[Look],
     *,
+    project: Path,
     model: str = "",
     read_s: float = READ_S,
 ) -> None:
     """Write down what an answer rests on, before it is published.
 
-    Of an answer that is no success nothing is kept. `model` is the key of the model.
+    Of an answer that is no success nothing is kept. `project` is where its agent
+    worked, `model` is the key of the model.
     """
     if not response.success:
         return
@@ -60,6 +68,7 @@ def keep(
     reads = Reads(
         request_id=request.request_id,
         question=digest_of(request, response.route),
+        project=str(project),
         answer=never_reused.words_digest(response),
         at_ms=state.now_ms(),
         doubt=found.doubt,
@@ -69,19 +78,21 @@ def keep(
         trees=found.trees,
     )
     data = with_seal(plain_json.dumps(reads.to_data()), state.key(), _KIND)
-    state[FOLDER].replace(f"{reads.question}.json", data, durable=False)
+    name = _name(reads.question, reads.project)
+    state[FOLDER].replace(f"{name}.json", data, durable=False)
 
 
-def find(state: State, request: Request, route: Route) -> Given | None:
+def find(state: State, request: Request, route: Route, project: Path) -> Given | None:
     """The newest answer to what a request asks on a route, if there is one."""
-    reads = load(state, digest_of(request, route))
+    reads = load(state, request, route, project)
     return None if reads is None else given_by(state, reads)
 
 
-def all_kept(state: State) -> Iterator[Reads]:
+def all_kept(state: State, project: Path) -> Iterator[Reads]:
     """The read set of the newest answer to each question, in no order."""
-    for question in state[FOLDER].names():
-        if (reads := load(state, question)) is not None:
+    for name in state[FOLDER].names():
+        reads = _load(state, name)
+        if reads is not None and reads.project == str(project):
             yield reads
 
 
@@ -93,14 +104,22 @@ def given_by(state: State, reads: Reads) -> Given | None:
     return Given(found.request, found.response, reads)
 
 
-def load(state: State, question: str) -> Reads | None:
+def load(state: State, request: Request, route: Route, project: Path) -> Reads | None:
     """The read set of a question; None if there is none that we wrote.
 
     Raises:
         NewerSchema: a newer hostbridge wrote it.
     """
+    return _load(state, _name(digest_of(request, route), str(project)))
+
+
+def _name(question: str, project: str) -> str:
+    return sha256_of(f"{question} {project}".encode())
+
+
+def _load(state: State, name: str) -> Reads | None:
     try:
-        data = state[FOLDER].read(f"{question}.json", _MAX_BYTES)
+        data = state[FOLDER].read(f"{name}.json", _MAX_BYTES)
     except NotAPlainFile:
         return None
     if data is None or not has_seal(data, state.key(), _KIND):
@@ -108,10 +127,10 @@ def load(state: State, question: str) -> Reads | None:
     value = plain_json.loads(data)
     if value["schemaVersion"] > VERSION:
         raise NewerSchema(
-            f"{state[FOLDER].path}/{question}.json: schemaVersion "
+            f"{state[FOLDER].path}/{name}.json: schemaVersion "
             f"{value['schemaVersion']} is newer than {VERSION}, the newest this "
             "hostbridge reads; update hostbridge"
         )
     reads = reads_of(value)
     # A copy under another name would answer another question.
-    return reads if reads.question == question else None
+    return reads if _name(reads.question, reads.project) == name else None

@@ -22,10 +22,11 @@ from bridge.change.project_files import stat_at
 from bridge.errors import InvalidRequest
 from bridge.freshness.disk import ABSENT, MAX_DEPTH, PROGRAM
 from bridge.freshness.lock_file import Item, LockedAnswer, digest_of_names
-from bridge.freshness.looks import is_found
+from bridge.freshness.looks import is_found, left_out
 from bridge.freshness.memory_files import is_of_client
 from bridge.freshness.reads import Difference, Reads, Tree
-from bridge.policy.made_folders import LOCK, MADE
+from bridge.freshness.repository import folders_of
+from bridge.policy.made_folders import GIT, LEFT_OUT, LOCK, MADE
 from bridge.store.nofollow import open_beneath
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _TOO_MUCH = {
     "steps": "the patterns in this lock take too long to compare with the files",
 }
 _CHUNK = 1 << 20
+_MAX_LINKS = 40
 
 
 class Cannot(Exception):
@@ -60,12 +62,13 @@ class Checkout:
     def __init__(self, project: Path, lock: Path, yours: Iterable[Path] = ()) -> None:
         self.root = Path(os.path.realpath(project))
         self.yours = tuple(os.path.realpath(folder) for folder in yours)
+        self.git_folders = folders_of(str(self.root))
         self._lock = os.path.relpath(os.path.realpath(lock), self.root)
         self._known = _in_index(self.root)
         self._sorted = None if self._known is None else sorted(self._known)
         self._walked_in: dict[str, list[str]] = {}
         self._digests: dict[str, tuple[str, str]] = {}
-        self._names: dict[tuple[str, tuple[str, ...], bool], list[str]] = {}
+        self._lists: dict[tuple[str, tuple[str, ...], bool], str] = {}
         self._all_facts: dict[str, os.stat_result | None] = {}
         self._left = {"files": MAX_WALKED, "bytes": MAX_BYTES, "steps": _MAX_STEPS}
 
@@ -90,22 +93,24 @@ class Checkout:
             self._digests[path] = self._look(path)
         return self._digests[path]
 
+    def list_digest(
+        self, folder: str, patterns: tuple[str, ...], *, is_all: bool
+    ) -> str:
+        """The digest of `names`; raises as that."""
+        key = (folder, patterns, is_all)
+        if key not in self._lists:
+            names = self.names(folder, patterns, is_all=is_all)
+            self._lists[key] = digest_of_names(names)
+        return self._lists[key]
+
     def names(
         self, folder: str, patterns: tuple[str, ...], *, is_all: bool
-    ) -> list[str]:
+    ) -> Iterator[str]:
         """The names of files and links below a folder, relative to it.
 
         Raises:
             InvalidRequest: there are too many, or it takes too long to compare them.
         """
-        key = (folder, patterns, is_all)
-        if key not in self._names:
-            self._names[key] = list(self._found(folder, patterns, is_all=is_all))
-        return self._names[key]
-
-    def _found(
-        self, folder: str, patterns: tuple[str, ...], *, is_all: bool
-    ) -> Iterator[str]:
         prefix = "" if folder == "." else f"{folder}/"
         wild = 1 + sum(each.count(sign) for each in patterns for sign in "*?[")
         for path in self._paths(folder):
@@ -155,7 +160,7 @@ class Checkout:
         try:
             count = 0
             for where, folders, names, _fd in os.fwalk(dir_fd=fd):
-                folders[:] = [n for n in folders if n not in MADE and n != ".git"]
+                folders[:] = [n for n in folders if n not in LEFT_OUT]
                 if where.count("/") > MAX_DEPTH:
                     raise InvalidRequest(
                         f"{folder} is more than {MAX_DEPTH} folders deep"
@@ -243,13 +248,13 @@ def items_of(reads: Reads, checkout: Checkout) -> Iterator[Item]:
         Cannot: it rests on something that a clone has not.
     """
     for path, entry in reads.files.items():
-        inside = _inside(path, checkout, is_there=entry.kind != ABSENT)
-        if inside is not None:
-            yield file_item(inside, checkout)
+        if not _is_untold(path, checkout, is_there=entry.kind != ABSENT):
+            links, inside = _followed(path, checkout)
+            yield from (*links, file_item(inside, checkout))
     for tree in reads.trees:
-        inside = _inside(tree.root, checkout, is_there=bool(tree.entries))
-        if inside is not None:
-            yield from _tree_items(inside, tree, checkout)
+        if not _is_untold(tree.root, checkout, is_there=bool(tree.entries)):
+            links, inside = _followed(tree.root, checkout)
+            yield from (*links, *_tree_items(inside, tree, checkout))
 
 
 def file_item(path: str, checkout: Checkout) -> Item:
@@ -268,20 +273,22 @@ def file_item(path: str, checkout: Checkout) -> Item:
 
 def _tree_items(root: str, tree: Tree, checkout: Checkout) -> Iterator[Item]:
     is_all = tree.kind == "everything"
-    if checkout.state_of(root)[0] in ("file", "link"):
+    if checkout.state_of(root)[0] == "file":
         yield file_item(root, checkout)
         return
     prefix = "" if root == "." else f"{root}/"
+    if named := sorted(LEFT_OUT - left_out(tree.patterns)):
+        raise Cannot(_not_known(prefix + named[0]))
     for name, entry in tree.entries.items():
         path = prefix + name.removesuffix(PROGRAM)
         is_folder = entry is not None and entry.kind == "folder"
         if not is_folder and checkout.lacks(path):
             raise Cannot(_not_known(path))
-    names = checkout.names(root, tree.patterns, is_all=is_all)
-    kind = "tree" if is_all else "names"
-    yield Item(kind, root, digest_of_names(names), tree.patterns)
+    kind, patterns = "tree" if is_all else "names", tree.patterns
+    digest = checkout.list_digest(root, patterns, is_all=is_all)
+    yield Item(kind, root, digest, patterns)
     if tree.kind != "names":
-        for name in names:
+        for name in checkout.names(root, patterns, is_all=is_all):
             yield file_item(prefix + name.removesuffix(PROGRAM), checkout)
 
 
@@ -289,23 +296,47 @@ def _not_known(path: str) -> str:
     return f"it rests on {path}, which git does not know: a clone lacks it"
 
 
-def _inside(path: str, checkout: Checkout, *, is_there: bool) -> str | None:
-    """A path relative to the project; None for what no lock tells of.
+def _is_untold(path: str, checkout: Checkout, *, is_there: bool) -> bool:
+    """Whether it is something that no lock tells of.
 
     That is what git has of it: which commit it is no lock can say, since it is part of
-    one. And what is the user's own, and where the client found no memory of a project.
+    one. And what is the user's own, and where the client found no memory of a project,
+    and the main worktree of a linked one has no rules.
     """
-    inside = os.path.relpath(path, checkout.root)
-    if inside.split("/")[0] == ".git":
-        return None
-    if inside.split("/")[0] != "..":
-        return inside
-    is_yours = any(
-        path == each or path.startswith(f"{each}/") for each in checkout.yours
-    )
-    if is_yours or (is_of_client(path) and not is_there):
-        return None
-    raise Cannot(f"it rests on {path}, which is not in the project")
+    if any(_is_below(path, each) for each in checkout.git_folders):
+        return True
+    if _is_below(path, str(checkout.root)):
+        return False
+    is_yours = any(_is_below(path, each) for each in checkout.yours)
+    is_optional = is_of_client(path) or ".bridge" in path.split("/")
+    return is_yours or (is_optional and not is_there)
+
+
+def _followed(path: str, checkout: Checkout) -> tuple[list[Item], str]:
+    """The links at a path, and where they lead, relative to the project.
+
+    Raises:
+        Cannot: they lead out of the project, or the path leads through another one.
+    """
+    links: list[Item] = []
+    while len(links) < _MAX_LINKS:
+        if not _is_below(path, str(checkout.root)):
+            raise Cannot(f"it rests on {path}, which is not in the project")
+        inside = os.path.relpath(path, checkout.root)
+        above = os.path.dirname(path)
+        if GIT in inside.lower().split("/"):
+            raise Cannot(_not_known(inside))
+        if inside != "." and os.path.realpath(above) != above:
+            raise Cannot(f"it rests on {inside}, which is behind a link to a folder")
+        if checkout.state_of(inside)[0] != "link":
+            return links, inside
+        links.append(file_item(inside, checkout))
+        path = os.path.normpath(os.path.join(above, os.readlink(path)))
+    raise Cannot(f"it rests on {path}, which is behind too many links")
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def differences_of(answer: LockedAnswer, checkout: Checkout) -> Iterator[Difference]:
@@ -313,8 +344,8 @@ def differences_of(answer: LockedAnswer, checkout: Checkout) -> Iterator[Differe
     for item in answer.items:
         if item.kind in ("names", "tree"):
             is_all = item.kind == "tree"
-            names = checkout.names(item.path, item.patterns, is_all=is_all)
-            if digest_of_names(names) != item.digest:
+            digest = checkout.list_digest(item.path, item.patterns, is_all=is_all)
+            if digest != item.digest:
                 what = " ".join([item.path, *item.patterns])
                 yield Difference("names", what)
             continue

@@ -10,7 +10,11 @@ from typing import Any
 from bridge.freshness.disk import facts_of
 from bridge.freshness.looks import Look, look_of
 from bridge.freshness.noted import looks_of
-from bridge.store.clock import Clock
+from bridge.policy.globs import from_root
+from bridge.store.clock import Clock, Moment
+
+_PATTERNS = ("pattern", "glob")
+_AT_A_PATH = ("file", "names", "contents")
 
 
 class Looking:
@@ -23,24 +27,24 @@ class Looking:
 
     def note(self, tool: str, tool_input: Mapping[str, Any]) -> None:
         """Note a call, by the client's names, that is about to run."""
-        look = look_of(tool, tool_input, self._folder, 0)
+        # Here a pattern begins in the project, whatever its first character.
+        given = {
+            name: from_root(value) if name in _PATTERNS else value
+            for name, value in tool_input.items()
+            if isinstance(value, str)
+        }
+        look = look_of(tool, given, self._folder, 0)
         facts = None
-        if look is not None and look.kind == "file":
+        if look is not None and look.kind in _AT_A_PATH:
             try:
                 facts = facts_of(os.stat(look.path))
             except (OSError, ValueError):
                 facts = ""
-        at = {"at": self._now_ms(), "up": self._up_ms()}
-        note = {"tool": tool, "input": dict(tool_input), "facts": facts}
-        self._notes.append(at | note)
+        now = Moment.now(self._clock)
+        at = {"at": now.at_ms, "up": now.up_ms}
+        self._notes.append({**at, "tool": tool, "input": given, "facts": facts})
 
     def looks(self) -> tuple[Look, ...]:
         """What it has looked at."""
-        now_ms, up_ms = self._now_ms(), self._up_ms()
+        now_ms, up_ms = Moment.now(self._clock)
         return tuple(looks_of(self._notes, self._folder, now_ms=now_ms, up_ms=up_ms))
-
-    def _now_ms(self) -> int:
-        return self._clock.now_us() // 1000
-
-    def _up_ms(self) -> int:
-        return int(self._clock.monotonic_s() * 1000)

@@ -4,13 +4,14 @@
 | --- | --- |
 | Read | the bytes of one file, or that there is none |
 | Glob | which files there are below a folder, by their names |
-| Grep | those names, and the bytes of each |
+| Grep | the same, and the bytes of each, and of what says which files git ignores |
 | Bash | everything in the project |
 | Edit, Write | nothing: the agent acted, and an action is no reading |
 | any other | something that cannot be checked: the web, a server, another agent |
 
 A look may take in more than the agent saw, never less: Grep counts what it skipped, and
-a pattern that is not understood stands for every file.
+a pattern that is not understood stands for every file, as does one of which nobody can
+say where it begins: below the folder that was searched, or below the agent's own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, Literal, NamedTuple
 from unicodedata import is_normalized
 
 from bridge.policy.globs import finds, fixed_part, stays_below
-from bridge.policy.made_folders import MADE
+from bridge.policy.made_folders import LEFT_OUT
 from bridge.policy.tool_names import SUBMIT
 
 Kind = Literal["file", "names", "contents", "everything", "change", "outside"]
@@ -43,15 +44,18 @@ _NOTHING = frozenset(
     | {"TaskOutput", "TaskStop", "TodoWrite", "ToolSearch", SUBMIT}
 )
 _BRACES = re.compile(r"\{([^{}]*)\}")
+_NAMES = re.compile(r"[^/{},]+")
 MAX_PATTERNS = 16
 _MAX_PATTERN_CHARS = 1000
 # Each costs time for each file.
 _MAX_WILD = 16
-# What a search pattern may hold and `finds` does not know.
-_ODD = frozenset(" ,!\\(){}|")
+# What `finds` and every tool take for the same.
+_PLAIN = re.compile(r"(?:[^\s,!\\(){}|^\[\]]|\[[\w.-]+\])*")
 # What a tool may take for the folder itself, and `finds` takes for a name.
 _ODD_NAMES = frozenset({"", ".", ".."})
 _ALL = frozenset({"*", "**", "**/*"})
+# A search skips what these say: below its folder, and in those above it.
+IGNORING = (".gitignore", ".ignore", ".rgignore")
 
 
 class Look(NamedTuple):
@@ -92,12 +96,13 @@ def look_of(
         kind, narrowed_by = _TREES[tool]
         path, pattern = tool_input.get("path"), tool_input.get(narrowed_by)
         given = isinstance(path, str | None) and isinstance(pattern, str | None)
-        if (
-            given
-            and _is_plain(path or ".")
-            and (root := _rooted(_joined(folder, path or "."), pattern or ""))
-        ):
-            return Look(kind, *root, at_ms)
+        if given and _is_plain(path or "."):
+            root, narrowed = _joined(folder, path or "."), pattern or ""
+            if kind == "names":
+                root, narrowed = _rooted(root, narrowed)
+            narrowed = narrowed.lstrip("/")
+            if not narrowed or stays_in(narrowed):
+                return Look(kind, root, _narrowed(kind, root, narrowed, folder), at_ms)
     return Look("outside", tool, "", at_ms)
 
 
@@ -109,17 +114,47 @@ def _is_plain(path: str) -> bool:
 
 
 def _joined(folder: str, path: str) -> str:
-    return posixpath.normpath(posixpath.join(folder, path))
+    # Two slashes at the beginning would stay.
+    return "/" + posixpath.normpath(posixpath.join(folder, path)).lstrip("/")
 
 
-def _rooted(root: str, pattern: str) -> tuple[str, str] | None:
+def _rooted(root: str, pattern: str) -> tuple[str, str]:
     """Root and pattern, where a pattern that is absolute names its own root."""
-    if pattern.startswith("/"):
-        fixed = fixed_part(pattern)
-        if fixed == pattern:
-            fixed = posixpath.dirname(pattern)
-        root, pattern = fixed or "/", pattern[len(fixed) :].lstrip("/")
-    return (root, pattern) if not pattern or stays_in(pattern) else None
+    if not pattern.startswith("/"):
+        return root, pattern
+    fixed = fixed_part(pattern)
+    if fixed == pattern:
+        fixed = posixpath.dirname(pattern)
+    return fixed or "/", pattern[len(fixed) :]
+
+
+def _narrowed(kind: Kind, root: str, pattern: str, folder: str) -> str:
+    """The pattern by which a look below `root` counts, of an agent in `folder`."""
+    # `**/*.py` begins anywhere, and finds what `*.py` does.
+    is_of_folder = "/" in pattern.removeprefix("**/")
+    if is_of_folder and (root != folder or _repeats(root, pattern)):
+        pattern = _every(pattern)
+    if kind == "contents" and patterns_of(pattern):
+        pattern = f"{{{','.join((pattern, *IGNORING))}}}"
+    return pattern
+
+
+def _repeats(root: str, pattern: str) -> bool:
+    """Whether a pattern begins with the folders that its root ends with.
+
+    The client leaves them out if they are not there once more.
+    """
+    names, above = pattern.split("/"), root.split("/")
+    return any(names[:n] == above[-n:] for n in range(1, len(names)))
+
+
+def _every(pattern: str) -> str:
+    """A pattern for every file, also in folders that are left out if none names them.
+
+    Empty where this one names none.
+    """
+    named = sorted(LEFT_OUT.intersection(_NAMES.findall(pattern)))
+    return f"{{{','.join(('**', *(f'**/{each}/**' for each in named)))}}}" * bool(named)
 
 
 def stays_in(pattern: str) -> bool:
@@ -142,10 +177,16 @@ def patterns_of(pattern: str) -> tuple[str, ...]:
 
     What is not understood, or would take long, stands for every file, too.
     """
-    found = _alternatives(pattern)
-    if not pattern or _ALL & set(found) or not all(map(is_quick, found)):
-        return ()
-    return tuple(sorted(set(found)))
+    found = set(_alternatives(pattern))
+    if not found or not all(map(is_quick, found)):
+        every = _every(pattern)
+        return patterns_of(every) if every else ()
+    return () if found <= _ALL else tuple(sorted(found))
+
+
+def left_out(patterns: Iterable[str]) -> frozenset[str]:
+    """The folders that do not count, unless one of these patterns names them."""
+    return LEFT_OUT.difference(*(each.split("/") for each in patterns))
 
 
 def _alternatives(pattern: str) -> list[str]:
@@ -164,7 +205,7 @@ def is_quick(pattern: str) -> bool:
         return False
     wild = sum(map(pattern.count, "*?["))
     is_short = len(pattern) <= _MAX_PATTERN_CHARS and wild <= _MAX_WILD
-    return is_short and not _ODD & set(pattern)
+    return is_short and _PLAIN.fullmatch(pattern) is not None
 
 
 def _expanded(pattern: str) -> Iterable[str]:
@@ -221,11 +262,16 @@ def _is_covered(look: Look, top: Look) -> bool:
     A file is not in it: the tree follows no link, and the agent did.
     """
     is_tree = look.kind in OF_TREES and look.at_ms >= top.at_ms
-    return is_tree and _is_below(look.path, top.path)
+    names_none = LEFT_OUT.isdisjoint(_NAMES.findall(look.pattern))
+    return is_tree and names_none and is_part(look.path, top.path)
 
 
-def _is_below(path: str, top: str) -> bool:
+def is_part(path: str, top: str) -> bool:
+    """Whether a folder counts, with all that is in it, where everything in `top` does.
+
+    Not below one that is left out.
+    """
     if path == top:
         return True
     inside = path.removeprefix(top.rstrip("/") + "/")
-    return inside != path and not (MADE | {".git"}) & set(inside.split("/"))
+    return inside != path and LEFT_OUT.isdisjoint(inside.split("/"))

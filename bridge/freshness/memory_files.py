@@ -8,38 +8,41 @@
     projects/<project>/memory/MEMORY.md
         of the user: what the client has written down itself
 
-Which of it an agent gets depends on the agent. All of it counts: too much only asks
-once more.
+Which of it an agent gets depends on the agent, and on the client's settings. All of it
+counts, also behind links: too much only asks once more.
 
 Source: measured on Claude Code 2.1.330, by words planted in each. A file that a prompt
-names by `@` is not read, nor is one that is imported within code or from a home.
+names by `@` is not read, nor is one that is imported within code or from a home, nor
+AGENTS.md. What the client says of git does not count: it is as old as the session.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, islice
 
 from bridge.freshness.looks import Look
+from bridge.store.plain_file import open_plain
 
 _MEMORY = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md")
 _RULES = "rules"
 _TREES = (_RULES, "agents", "agent-memory", "agent-memory-local", "commands", "skills")
 _PAGES = "*.md"
-_IMPORT = re.compile(r"(?:^|(?<=\s))@(\S+)", re.MULTILINE)
+_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:[^\s\\]|\\ )+)", re.MULTILINE)
+_ENDS = ".,;:!?)\"'`"
 _MAX_NAME = 4096
 _MAX_BYTES = 1 << 20
 # The client follows imports five levels deep.
 _MAX_DEPTH = 5
 _MAX_FILES = 200
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_MAX_ENTRIES = 10_000
 _OTHER = re.compile(r"[^A-Za-z0-9]")
 
 
 def of_client(
-    project: str, claude_dir: str, read: Iterable[str], since_ms: int
+    project: str, claude_dir: str, read: Collection[str], since_ms: int
 ) -> Iterator[Look]:
     """What the client reads by itself for an agent; at the earliest at `since_ms`.
 
@@ -55,10 +58,16 @@ def of_client(
         folders.append(os.path.join(folder, ".claude", _RULES))
     for path in dict.fromkeys(found):
         yield Look("file", path, "", since_ms)
-    for folder in dict.fromkeys(folders):
+    entries = list(islice(_entries_in(folders), _MAX_ENTRIES + 1))
+    if len(entries) > _MAX_ENTRIES:
+        yield Look("outside", f"more than {_MAX_ENTRIES:,} files of memory")
+    for folder in dict.fromkeys((*folders, *filter(os.path.islink, entries))):
         yield Look("contents", folder, _PAGES, since_ms)
-    rules = [each for each in folders if each.endswith(f"/{_RULES}")]
-    for imported in _imported([*found, *_pages_in(rules)]):
+        # A link that is new may have any name.
+        yield Look("names", folder, "", since_ms)
+    rules = tuple(f"{each}/" for each in folders if each.endswith(f"/{_RULES}"))
+    pages = [e for e in entries if e.endswith(".md") and e.startswith(rules)]
+    for imported in _imported(filter(os.path.exists, (*found, *pages))):
         yield imported._replace(at_ms=since_ms)
 
 
@@ -68,10 +77,10 @@ def is_of_client(path: str) -> bool:
     return name in _MEMORY or ".claude" in folder.split("/")
 
 
-def _folders(project: str, read: Iterable[str]) -> list[str]:
+def _folders(project: str, read: Collection[str]) -> list[str]:
     """The project, the folders above it, and those below it of files that were read."""
     found = dict.fromkeys(_above(f"{project}/x", "/"))
-    for path in read:
+    for path in chain(read, map(os.path.realpath, read)):
         if path.startswith(f"{project}/"):
             found |= dict.fromkeys(_above(path, project))
     return list(found)
@@ -84,10 +93,16 @@ def _above(path: str, top: str) -> Iterator[str]:
         yield path
 
 
-def _pages_in(folders: Iterable[str]) -> Iterator[str]:
-    for folder in dict.fromkeys(folders):
-        for where, _folders_in, names in os.walk(folder):
-            yield from (f"{where}/{name}" for name in names if name.endswith(".md"))
+def _entries_in(folders: Iterable[str]) -> Iterator[str]:
+    """What lies below these folders, also behind links; below each folder once."""
+    known = set()
+    for folder in folders:
+        for where, inside, names in os.walk(folder, followlinks=True):
+            if (real := os.path.realpath(where)) in known:
+                inside.clear()
+                continue
+            known.add(real)
+            yield from (os.path.join(where, name) for name in (*inside, *names))
 
 
 def _imported(pages: Iterable[str]) -> Iterator[Look]:
@@ -107,11 +122,15 @@ def _imported(pages: Iterable[str]) -> Iterator[Look]:
 
 def _names_in(page: str) -> Iterator[str]:
     try:
-        with open(os.open(page, _READ), "rb") as file:
+        with open_plain(page) as file:
             text = file.read(_MAX_BYTES).decode("utf-8", "replace")
-    except OSError:
+    except (OSError, ValueError):
         return
-    for name in islice(_IMPORT.findall(text), _MAX_FILES):
+    # As the client has it; and if it ends a sentence.
+    words = (each.partition("#")[0] for each in set(_IMPORT.findall(text)))
+    names = {name for word in words for name in (word, word.rstrip(_ENDS)) if name}
+    folders = {os.path.dirname(path) for path in (page, os.path.realpath(page))}
+    for name in islice(names, _MAX_FILES):
         if len(name) <= _MAX_NAME and "\0" not in name and "\ufffd" not in name:
-            path = os.path.expanduser(name.rstrip(".,;:!?)\"'`"))
-            yield os.path.normpath(os.path.join(os.path.dirname(page), path))
+            path = os.path.expanduser(name.replace("\\ ", " "))
+            yield from (os.path.normpath(os.path.join(f, path)) for f in folders)

@@ -68,6 +68,12 @@ NEVER = (
         is_doubt=True,
     ),
     Never(
+        "workflow",
+        "its agent worked through a step workflow, which acts and has a state",
+        lambda g: g.request.works_through is not None,
+        is_doubt=True,
+    ),
+    Never(
         "worktree",
         "its agent worked in a worktree of its own",
         lambda g: g.request.folder is not None,

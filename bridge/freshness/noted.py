@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bridge.freshness.looks import Look, look_of
+from bridge.freshness.looks import Look, is_part, look_of
 
 
 def looks_of(
@@ -29,21 +29,13 @@ def looks_of(
         if look is None:
             continue
         if look.kind == "everything":
-            is_inside = cwd in (None, folder) or str(cwd).startswith(f"{folder}/")
             # After a `cd`, a command is about something else.
-            look = look._replace(path=folder) if is_inside else _outside(note["tool"])
+            is_inside = cwd is None or is_part(cwd, folder)
+            outside = Look("outside", f"{note['tool']} in {cwd}")
+            look = look._replace(path=folder) if is_inside else outside
         if facts is not None:
             # A pattern that is absolute has another root than what was looked at.
-            is_root = look.kind == "file" or not _is_absolute(note["input"])
-            seen = facts if is_root else None
-            look = look._replace(facts=seen, was_there=bool(facts))
+            is_absolute = str(note["input"].get("pattern")).startswith("/")
+            seen = None if is_absolute else facts
+            look = look._replace(facts=seen, was_there=bool(seen))
         yield look
-
-
-def _outside(tool: str) -> Look:
-    return Look("outside", f"{tool} outside of the project")
-
-
-def _is_absolute(tool_input: Mapping[str, Any]) -> bool:
-    narrowed_by = (tool_input.get("pattern"), tool_input.get("glob"))
-    return any(isinstance(each, str) and each[:1] == "/" for each in narrowed_by)

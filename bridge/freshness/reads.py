@@ -1,6 +1,6 @@
 """The read set of an answer, as a value: what it rests on. Pure.
 
-reads/<question>.json    of the newest answer to a question (`kept_reads`)
+reads/<name>.json    of the newest answer to a question in a project (`kept_reads`)
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Reads(NamedTuple):
     Attributes:
         request_id: the request that was answered.
         question: what it asked, on which route (`question.digest_of`).
+        project: where, absolute: each linked worktree is one of its own.
         answer: the SHA-256 of the agent's words.
         at_ms: when the set was complete, in milliseconds since 1970.
         doubt: why nobody can tell whether the answer still holds; empty if one can.
@@ -54,6 +55,7 @@ class Reads(NamedTuple):
 
     request_id: str
     question: str
+    project: str
     answer: str
     at_ms: int
     doubt: str = ""
@@ -77,6 +79,7 @@ class Reads(NamedTuple):
             "schemaVersion": VERSION,
             "requestId": self.request_id,
             "question": self.question,
+            "project": self.project,
             "answer": self.answer,
             "at": self.at_ms,
             "doubt": self.doubt,
@@ -92,11 +95,12 @@ def reads_of(data: Mapping[str, Any]) -> Reads:
     return Reads(
         request_id=data["requestId"],
         question=data["question"],
+        # An earlier hostbridge did not write it, nor the model.
+        project=data.get("project", ""),
         answer=data["answer"],
         at_ms=data["at"],
         doubt=data["doubt"],
         detail=data["detail"],
-        # An earlier hostbridge did not write it.
         model=data.get("model", ""),
         files={path: Entry(*each) for path, each in data["files"].items()},
         trees=tuple(
@@ -154,7 +158,15 @@ def _difference(entry: Entry, now: SeenNow, path: str, files: Files) -> str:
         return found.get("absent", "changed")
     if entry.facts == now.facts or entry.kind not in ("file", "link"):
         return ""
+    if _size(entry.facts) != _size(now.facts):
+        # However large it is by now, nobody need read it.
+        return "changed"
     return "" if files.digest(path, now.kind) == entry.digest else "changed"
+
+
+def _size(facts: str) -> str:
+    """The size in what `disk.facts_of` says."""
+    return facts.split()[1]
 
 
 def path_in(root: str, name: str) -> str:

@@ -24,11 +24,11 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.host.plain_file import open_plain
 from bridge.protocol.ids import is_id
 from bridge.protocol.record import json_object
 from bridge.protocol.usage import Usage, count_in
 from bridge.store.charges import note_tokens
+from bridge.store.plain_file import open_plain
 from bridge.store.usages import note_usage
 
 if TYPE_CHECKING:

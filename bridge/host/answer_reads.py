@@ -52,7 +52,14 @@ def keep_reads(
             noted,
         )
         with store.state() as state:
-            kept_reads.keep(state, request, response, looks, model=run.model)
+            kept_reads.keep(
+                state,
+                request,
+                response,
+                looks,
+                project=place.project,
+                model=run.model,
+            )
 
 
 def _unseen(hook: HookContext, run: AgentRun, store: Store) -> Iterator[Look]:

@@ -91,16 +91,18 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
     notes = f"{agents}{agent_id}.calls"
     line = {"id": call_id, "tool": tool, "at": int(time.time() * 1000)}
     line["up"] = int(time.monotonic() * 1000)
+    if isinstance(cwd := fields.get("cwd"), str):
+        line["cwd"] = cwd
     line |= _looked_at(fields, tool)
     if tool == "Bash":
         tool_input = fields.get("tool_input")
         said = tool_input.get("command") if isinstance(tool_input, dict) else ""
         line["command"] = said[:MAX_COMMAND] if isinstance(said, str) else ""
-        if isinstance(cwd := fields.get("cwd"), str):
-            line["cwd"] = cwd
-    if not write(notes, json.dumps(line) + "\n", os.O_APPEND):
-        # A full disk takes no note of that, but lets a file go.
-        _remove(f"{agents}{agent_id}.noted")
+    is_noted = write(notes, json.dumps(line) + "\n", os.O_APPEND)
+    if not is_noted and os.path.lexists(sign := f"{agents}{agent_id}.noted"):
+        # A full disk takes no note of that, but lets a file go. If it does neither, the
+        # error denies the call: nobody could know of it later.
+        os.unlink(sign)
     if not has_turns(agents, run, agent_id, call_id):
         write(notes, json.dumps({"id": call_id, "refused": True}) + "\n", os.O_APPEND)
         return False
@@ -186,13 +188,6 @@ def write(path: str, text: str, how: int) -> bool:
             os.close(fd)
     except OSError:
         return False
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
 
 
 def name_of(call_id: object) -> str:

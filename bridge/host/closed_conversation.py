@@ -13,9 +13,9 @@ from pathlib import Path
 
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.host.plain_file import open_plain
 from bridge.protocol.record import json_object
 from bridge.store.location import Place, find_owner
+from bridge.store.plain_file import open_plain
 
 # A first prompt may have images; without one the record is within 2 kB.
 _MAX_BYTES = 64 << 20

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host.hook_table import PLUGIN, Form, Hook, kind_of
-from bridge.host.plain_file import read_plain
 from bridge.store.location import Place
+from bridge.store.plain_file import read_plain
 
 if TYPE_CHECKING:
     from bridge.host.install import Scope

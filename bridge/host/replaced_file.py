@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from bridge.errors import reason_of
-from bridge.host.plain_file import read_plain
 from bridge.host.settings_edit import SettingsUnreadable
+from bridge.store.plain_file import read_plain
 
 
 def load(file: Path) -> str | None:

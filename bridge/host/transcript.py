@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bridge.host.events import HookEvent
-from bridge.host.plain_file import open_plain
 from bridge.protocol.record import json_object
+from bridge.store.plain_file import open_plain
 
 if TYPE_CHECKING:
     T = TypeVar("T")

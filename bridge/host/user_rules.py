@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from bridge.host.plain_file import open_plain
 from bridge.protocol.record import json_object
+from bridge.store.plain_file import open_plain
 
 _MANAGED = "/etc/claude-code/managed-settings.json"
 _MAX_BYTES = 1 << 20

@@ -160,8 +160,9 @@ class Answerer:
             return
         response = response_to(live, outcome)
         # An earlier answer to whoever asks again: its agent has looked at nothing.
+        project = self._store.place.project
         with self._store.state() as state:
-            keep(state, live, response, (), model=MODEL)
+            keep(state, live, response, (), project=project, model=MODEL)
         self._store.publish(response, source="test")
         if outcome.then is not None:
             second = replace(outcome, words=outcome.then, code=None, after_s=0.0)

@@ -12,10 +12,12 @@ from bridge.agent_loop.tool import Tool
 from bridge.agents.definition import Definition
 from bridge.agents.prompt import instructions_of, prompt_of
 from bridge.freshness.looking import Looking
+from bridge.freshness.repository import with_repository
 from bridge.host.agent_rules import AgentRules
 from bridge.protocol.outcome import Control, Outcome, Progress
 from bridge.protocol.request import Request
 from bridge.rules.rests_on import looks_of
+from bridge.store.clock import Moment
 from bridge.store.store import Store
 from bridge.worker.ask_tool import ask_tool
 
@@ -66,7 +68,7 @@ class ModelExecutor:
             on_note=lambda note: control.on_progress(Progress(note=note)),
         )
         looking = Looking(self.store.place.project, self.store.clock)
-        began_ms = self.store.now_ms()
+        began = Moment.now(self.store.clock)
         try:
             with (
                 self.open_model(request, definition, control) as opened,
@@ -105,10 +107,11 @@ class ModelExecutor:
         finally:
             rules.forget()
         degraded = opened.degraded or outcome.degraded
-        by_rules = looks_of(rules.settings, rules.store.place, began_ms)
+        since_ms = began.earliest_ms(self.store.clock)
+        by_rules = looks_of(rules.settings, rules.store.place, since_ms)
         return replace(
             outcome,
             degraded=degraded,
-            looks=(*looking.looks(), *by_rules),
+            looks=(*with_repository(looking.looks()), *by_rules),
             model_key=opened.key,
         )

@@ -15,6 +15,7 @@ from bridge.protocol.names import OF_SERVER
 from bridge.protocol.request import Request
 from bridge.routes import OwnRoute
 from bridge.setting import without_passwords
+from bridge.store.location import Place
 
 if TYPE_CHECKING:
     from bridge.agents.definition import Definition
@@ -28,7 +29,7 @@ def key_now(
     request: Request,
     definition: Definition | None,
     settings: Settings,
-    project: Path,
+    place: Place,
 ) -> str:
     """The key of the model that would answer a request now.
 
@@ -39,7 +40,7 @@ def key_now(
     if route == "claude":
         from bridge.claude_cli.model_key import key_of_client
 
-        return key_of_client(settings, project)
+        return key_of_client(settings, place)
     if route == "local":
         from bridge.llama.model_files import find_model
 

@@ -80,11 +80,12 @@ class Publisher:
         if not response.success or outcome.looks is None:
             return
         from bridge.freshness import kept_reads
-        from bridge.freshness.repository import with_repository
 
-        looks, model = with_repository(outcome.looks), outcome.model_key
+        project, model = self.store.place.project, outcome.model_key
         with suppress(BridgeError, OSError), self.store.state() as state:
-            kept_reads.keep(state, request, response, looks, model=model)
+            kept_reads.keep(
+                state, request, response, outcome.looks, project=project, model=model
+            )
 
     def _write(self, request: Request, response: Response, *, is_final: bool) -> None:
         """Publish the response, or end the try if the request is ours."""

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import json
 import signal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from fakeclaude import BY_CLAUDE, SERVED, SUCCESS, fake_claude, printing, result
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from fakeclaude import (
+    BY_CLAUDE,
+    SERVED,
+    SUCCESS,
+    fake_claude,
+    printing,
+    result,
+    trust_folder,
+)
 
 ASK = ("ask", "--route", "claude", "Which?")
 
 
 def having_read(*files: Path) -> str:
     """The lines of a `claude` that reads these files and answers, and counts itself."""
+    return having_called(*(("Read", {"file_path": str(file)}) for file in files))
+
+
+def having_called(*tools: tuple[str, dict[str, str]]) -> str:
+    """The lines of a `claude` that makes these calls and answers, and counts itself."""
     calls = [
-        {
-            "type": "tool_use",
-            "id": f"t{at}",
-            "name": "Read",
-            "input": {"file_path": str(f)},
-        }
-        for at, f in enumerate(files)
+        {"type": "tool_use", "id": f"t{at}", "name": name, "input": given}
+        for at, (name, given) in enumerate(tools)
     ]
     ends = [{"type": "tool_result", "tool_use_id": call["id"]} for call in calls]
     events: list[Any] = [
@@ -106,6 +112,51 @@ def test_stale_says_why_and_exits_with_it(asked):
     assert told["reasons"] == [{"what": "removed", "about": "a.py"}]
 
 
+def test_a_command_counts_where_git_has_packed_nothing(asked):
+    """What was not there when it ran may not come, and no more."""
+    fake_claude(asked.folder, having_called(("Bash", {"command": "ls"})))
+    (asked.project.folder / ".git/refs").mkdir(parents=True)
+    asked.project.run(*ASK)
+
+    assert asked.project.run(*ASK, "--cached", "--json").json["cached"] is True
+    (asked.project.folder / ".git/packed-refs").write_text("one\n")
+    assert asked.project.run(*ASK, "--cached", "--json").json["cached"] is False
+
+
+def test_a_client_that_trusts_the_project_by_now_is_asked_anew(asked):
+    """Before, it read no memory, no settings and no agents there."""
+    home = Path(asked.project.env["HOME"])
+    (home / ".claude.json").unlink()
+    asked.project.run(*ASK)
+    assert asked.project.run(*ASK, "--cached", "--json").json["cached"] is True
+
+    trust_folder(home, asked.project.folder)
+    stale = asked.project.run("stale", "--json").json
+
+    assert stale["reasons"] == [
+        {
+            "what": "model",
+            "about": "another would answer on route claude now, or Claude Code trusts "
+            "the project as it did not then",
+        }
+    ]
+    assert asked.project.run(*ASK, "--cached", "--json").json["cached"] is False
+
+
+def test_calls_that_were_not_printed_are_not_relied_on(asked):
+    """An older client, or what somebody put in its place, shows none."""
+    fake_claude(asked.folder, printing(result(structured_output=SUCCESS)))
+    asked.project.run(*ASK)
+
+    assert asked.project.run("stale", "--json").json["reasons"] == [
+        {
+            "what": "unknown",
+            "about": "it rests on something that cannot be checked: calls that were "
+            "not printed",
+        }
+    ]
+
+
 def test_stale_of_nothing_is_fresh(project):
     project.run("stale").prints(0, "0 fresh, 0 stale, 0 that nobody can tell\n")
 
@@ -118,7 +169,7 @@ def test_error_stale_of_an_answer_that_nobody_saw_being_read(project):
     project.run("stale", request).fails(
         2,
         f"what the answer of request {request} rests on was not kept: a person gave "
-        "it, or an earlier hostbridge",
+        "it, or an earlier hostbridge, or it is of another worktree",
     )
 
 

@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bridge.freshness.completing import complete
@@ -58,13 +58,14 @@ def seen_by(call: tuple[str, dict[str, str]], files: dict[str, str]) -> object:
     if tool == "Bash":
         folders = {str(p) for name in files for p in Path(name).parents}
         return files, folders
-    prefix = f"{given['path']}/" if "path" in given else ""
-    pattern = given.get("glob" if tool == "Grep" else "pattern", "")
+    look = look_of(tool, given, "/p", 0)
+    assert look is not None
+    prefix, patterns = f"{look.path}/", patterns_of(look.pattern)
     found = {
         name: text
         for name, text in files.items()
-        if name.startswith(prefix)
-        and is_found(patterns_of(pattern), name.removeprefix(prefix))
+        if f"/p/{name}".startswith(prefix)
+        and is_found(patterns, f"/p/{name}".removeprefix(prefix))
     }
     return found if tool == "Grep" else set(found)
 
@@ -74,7 +75,7 @@ def reads_for(calls: list[tuple[str, dict[str, str]]], root: Path) -> Reads:
     looks = [look_of(tool, given, str(root), later_ms) for tool, given in calls]
     found = complete(filter(None, looks), Disk())
     assert found.doubt == ""
-    made = Reads("r", "q", "a", 0, files=found.files, trees=found.trees)
+    made = Reads("r", "q", "p", "a", 0, files=found.files, trees=found.trees)
     # As it is kept.
     assert reads_of(made.to_data()) == made
     return made
@@ -143,6 +144,7 @@ def alternatives(pattern: str) -> list[str]:
 
 
 @settings(max_examples=300)
+@example("**/*/*")
 @given(SEARCHES)
 def test_a_search_finds_nothing_outside_of_what_it_rests_on(pattern):
     """Whatever any tool could take the pattern for: one that may leave is a doubt."""

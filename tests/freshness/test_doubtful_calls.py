@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import needs
+import pytest
 from cachedworld import TICK_S
+from hookprocesses import run_hook
 from sessionlooks import answered, is_reused, reads, reasons, write
 
 from bridge.host import call_notes
+from bridge.host.hook_table import Hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# Of a shell that may not mount.
+NO_MOUNTS = 9
 
 
 def test_a_call_of_which_there_is_no_note_is_never_relied_on(session):
@@ -136,6 +144,30 @@ def test_a_call_that_could_not_be_noted_is_never_relied_on(session):
     assert not is_reused(session)
 
 
+def test_a_call_of_which_nobody_could_know_later_is_denied(session):
+    """The disk is read-only by now: it takes no note, and the sign stays."""
+    unshare = needs.tool("unshare")
+    freeze = 'mount --bind "$1" "$1" && mount -o remount,bind,ro,nosuid,nodev "$1"'
+    script = f'{freeze} || exit 9; shift; exec "$@"'
+    _request, _call, agent = session.begin(prompt="Look.")
+    tool, arguments = reads(session, "src/a.py")
+    session.use(agent, tool, tool_input=arguments)
+    call = {"agent_id": agent, "tool_name": tool, "tool_input": arguments}
+    event = session.event("PreToolUse", **call, tool_use_id="toolu_later")
+    state = str(session.store.place.state)
+
+    code, stdout, _stderr = run_hook(
+        Hook("PreToolUse", "tool-start"),
+        event,
+        below=(unshare, "-rm", "/bin/sh", "-c", script, "sh", state),
+    )
+
+    if code == NO_MOUNTS:
+        pytest.skip("no mounts here")
+    said = json.loads(stdout)["hookSpecificOutput"]
+    assert said["permissionDecision"] == "deny"
+
+
 @contextmanager
 def no_file_larger_than(most: int) -> Iterator[None]:
     """As on a full disk: a file gets a part of what is written to it, or nothing."""
@@ -158,8 +190,8 @@ def test_a_command_outside_of_the_project_is_never_relied_on(session, tmp_path):
 
     assert reasons(session) == [
         (
-            "unknown: it rests on something that cannot be checked: Bash outside of "
-            "the project"
+            "unknown: it rests on something that cannot be checked: Bash in "
+            f"{tmp_path / 'elsewhere'}"
         )
     ]
 

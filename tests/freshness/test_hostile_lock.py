@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import tracemalloc
+from typing import TYPE_CHECKING
 
 import pytest
 from lockworld import DIGEST, GOOD, lock
@@ -11,6 +13,9 @@ from lockworld import DIGEST, GOOD, lock
 from bridge import InvalidRequest
 from bridge.api.answer_lock import check_lock
 from bridge.freshness.lock_file import HEAD
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_a_lock_that_is_a_link_or_a_pipe_is_not_followed(locked, tmp_path):
@@ -81,6 +86,32 @@ def test_however_many_lists_a_lock_asks_for_each_folder_is_listed_once(
 
     assert found.state == "stale"
     assert walks.count == 51
+
+
+def most_memory(folder: Path, lists: int) -> int:
+    """How many bytes the check of a lock with so many lists takes at once."""
+    lines = [f'  names {DIGEST} "." "*" "{n}"' for n in range(lists)]
+    (folder / "answers.lock").write_text("\n".join([GOOD.rstrip(), *lines, ""]))
+    tracemalloc.start()
+    try:
+        check_lock(folder, folder / "answers.lock")
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_lists_that_a_lock_asks_for_are_not_kept(tmp_path, monkeypatch):
+    """Each is compared by its digest: together they could fill the memory of CI."""
+    # What the file itself is read into would hide them.
+    monkeypatch.setattr("bridge.api.answer_lock.MAX_BYTES", 1 << 17)
+    for number in range(500):
+        (tmp_path / f"{number}.py").write_text("")
+    of_a_list = 500 * 8
+
+    # The first loads modules, too.
+    _first, few, many = (most_memory(tmp_path, lists) for lists in (2, 2, 200))
+
+    assert many - few < 200 * of_a_list / 2
 
 
 BOUNDS = {

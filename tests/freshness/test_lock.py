@@ -238,6 +238,75 @@ def test_a_file_that_was_found_and_is_not_added_is_not_left_out(
     assert states(world.bridge, world.project) == {"all": "fresh"}
 
 
+def test_what_was_read_through_a_link_is_in_the_lock(world):
+    """Where it leads, and what is there: an earlier lock had the first alone."""
+    world.write("v1/a.py")
+    world.write("v2/a.py")
+    (world.project / "now.py").symlink_to("v1/a.py")
+    looks = call("read_file", path="now.py")
+    world.answer(looks)
+    world.bridge.write_lock(lock(world))
+    assert states(world.bridge, world.project) == {"Look.": "fresh"}
+
+    world.write("v1/a.py", "two\n")
+
+    (found,) = world.bridge.check_lock(lock(world))
+    assert [tuple(each) for each in found.reasons] == [("changed", "v1/a.py")]
+    world.write("v1/a.py")
+    (world.project / "now.py").unlink()
+    (world.project / "now.py").symlink_to("v2/a.py")
+    assert states(world.bridge, world.project) == {"Look.": "stale"}
+
+
+def test_what_a_search_found_behind_a_link_is_in_the_lock(world):
+    world.write("v1/a.py")
+    (world.project / "now").symlink_to("v1")
+    world.answer(call("search_text", text="one", folder="now"))
+    world.bridge.write_lock(lock(world))
+    assert states(world.bridge, world.project) == {"Look.": "fresh"}
+
+    world.write("v1/b.py")
+
+    assert states(world.bridge, world.project) == {"Look.": "stale"}
+
+
+BEHIND = {
+    "a folder": ("now/a.py", "v1", "which is behind a link to a folder"),
+    "outside": ("now", "../other.py", "which is not in the project"),
+}
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_a_link_that_no_lock_can_tell_of_refuses_its_answer(world, name, tmp_path):
+    path, target, why = BEHIND[name]
+    world.write("v1/a.py")
+    (tmp_path / "other.py").write_text("one\n")
+    (world.project / "now").symlink_to(target)
+    # As an agent of a session may; our own loop reads nothing outside.
+    world.answer(call("read_file", path=path))
+
+    with pytest.raises(InvalidRequest) as caught:
+        world.bridge.write_lock(lock(world))
+    assert caught.value.what.endswith(why)
+
+
+NO_CLONE = {
+    "a repository inside": call("read_file", path="vendor/.git/HEAD"),
+    "what tools made": call("list_files", pattern="**/node_modules/**"),
+}
+
+
+@pytest.mark.parametrize("name", NO_CLONE)
+def test_what_no_clone_has_is_not_locked(world, name):
+    """Not even that it is not there: no lock could be read that says so."""
+    world.answer(NO_CLONE[name])
+
+    with pytest.raises(InvalidRequest) as caught:
+        world.bridge.write_lock(lock(world))
+
+    assert caught.value.what.endswith("which git does not know: a clone lacks it")
+
+
 def test_what_is_the_users_own_is_not_in_the_lock(world):
     """CI has no rules of the user's, and no memory."""
     world.write("src/a.py")

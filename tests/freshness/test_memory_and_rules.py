@@ -64,6 +64,79 @@ def test_what_memory_imports_counts(session):
     assert not is_reused(session)
 
 
+IMPORTS = {
+    "one of its sections": ("@docs/style.md#names", "docs/style.md"),
+    "spaces": ("See @docs/the\\ style.md", "docs/the style.md"),
+    "an odd end": ("@docs/style!", "docs/style!"),
+}
+
+
+@pytest.mark.parametrize("name", IMPORTS)
+def test_an_import_is_read_as_the_client_reads_it(session, name):
+    text, file = IMPORTS[name]
+    write(session, "CLAUDE.md", f"{text}\n")
+    write(session, file)
+    session.start_again()
+    answered(session)
+    assert is_reused(session)
+
+    write(session, file, "two\n")
+
+    assert reasons(session) == [f"changed: {file}"]
+
+
+@pytest.mark.parametrize("kind", ["rules/one.md", "rules/all", "skills/s"])
+def test_memory_behind_a_link_counts(session, tmp_path, kind):
+    """The client follows them, so that projects can share their rules."""
+    shared = tmp_path / "shared"
+    file = shared if kind.endswith(".md") else shared / "SKILL.md"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("one\n")
+    link = session.project / ".claude" / kind
+    link.parent.mkdir(parents=True)
+    link.symlink_to(shared)
+    session.start_again()
+    answered(session)
+    assert is_reused(session)
+
+    file.write_text("two\n")
+
+    (reason,) = reasons(session)
+    assert reason.startswith(f"changed: .claude/{kind}")
+
+
+def test_a_link_to_memory_that_is_new_counts(session, tmp_path):
+    answered(session)
+    (tmp_path / "shared").mkdir()
+    (session.project / ".claude/rules").mkdir(parents=True)
+    (session.project / ".claude/rules/all").symlink_to(tmp_path / "shared")
+
+    assert reasons(session) == ["added: .claude/rules/all"]
+
+
+def test_memory_that_leads_everywhere_is_a_doubt(session, monkeypatch):
+    """It may come with a stranger's archive; the hook has little time."""
+    monkeypatch.setattr("bridge.freshness.memory_files._MAX_ENTRIES", 100)
+    (session.project / ".claude/rules").mkdir(parents=True)
+    (session.project / ".claude/rules/loop").symlink_to("..")
+    (session.project / ".claude/rules/all").symlink_to("/")
+    session.start_again()
+    answered(session)
+
+    (reason,) = reasons(session)
+    assert reason.endswith("cannot be checked: more than 100 files of memory")
+
+
+def test_an_agent_that_reads_in_many_folders_is_no_doubt(session):
+    """Each of them could have memory, and none has."""
+    for number in range(70):
+        write(session, f"f{number}/a.py")
+    answered(session, *(reads(session, f"f{number}/a.py") for number in range(70)))
+
+    assert reasons(session) == []
+    assert is_reused(session)
+
+
 def test_memory_beside_a_file_that_was_read_counts(session):
     answered(session, reads(session, "src/a.py"))
     assert is_reused(session)

@@ -13,6 +13,7 @@ from ggufs import gguf
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.protocol.request import Request
+from bridge.store.location import Place
 from bridge.worker.model_keys import key_now
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def asked(**fields: Any) -> Request:
 def key(
     settings: Settings, project: Path, route: OwnRoute = "endpoint", **fields: Any
 ) -> str:
-    return key_now(route, asked(**fields), None, settings, project)
+    place = Place(project, project, project, "")
+    return key_now(route, asked(**fields), None, settings, place)
 
 
 OTHERS = {

@@ -26,6 +26,13 @@ routes: [endpoint]
 prompt: '{{ task }}'
 allow: ["Edit(src/**)", "Write(src/**)", "Bash(echo *)"]
 """
+TWO = """\
+name: two
+steps:
+  - {name: look, transitions: [{to: end, when: "true"}]}
+  - {name: end}
+exit_condition: current_step == 'end'
+"""
 SCHEMA = {"type": "object", "required": ["status"]}
 
 
@@ -172,6 +179,20 @@ def test_an_agent_that_changed_files_is_asked_again(world):
     assert world.is_asked_again(READS)
 
 
+def test_an_agent_that_works_through_a_workflow_is_asked_again(world):
+    """What its steps do and say hangs on their state, and on a file of their own."""
+    (world.home / "workflows").mkdir(mode=0o700)
+    (world.home / "workflows/two.yaml").write_text(TWO)
+    world.define("checker", WRITER + "workflow: two\n")
+    world.write("src/a.py")
+    world.answer(READS)
+
+    assert world.reasons() == [
+        "unknown: its agent worked through a step workflow, which acts and has a state"
+    ]
+    assert world.is_asked_again(READS)
+
+
 def test_a_command_that_changed_files_makes_the_answer_an_action(world):
     """By what it did, since nobody understands commands."""
     world.write("src/a.py")
@@ -247,6 +268,37 @@ def test_an_answer_that_was_pruned_is_asked_again_and_its_read_set_goes(world):
 
     assert files_in(world, "reads") == []
     assert world.is_asked_again(READS)
+
+
+def test_a_file_that_is_huge_by_now_is_not_read(world):
+    """Its size says enough; it may come with a branch, and take hours."""
+    world.write("src/a.py")
+    world.answer(READS)
+    os.truncate(world.project / "src/a.py", 1 << 42)
+
+    assert world.reasons() == ["changed: src/a.py"]
+    assert world.is_asked_again(READS)
+
+
+def test_a_check_that_takes_too_long_asks_again(world):
+    """Half of the time of a question is its agent's."""
+    for number in range(300):
+        world.write(f"src/{number}.py")
+    world.answer(RUNS)
+    assert not world.is_asked_again(RUNS)
+
+    with pytest.raises(RequestFailed) as caught:
+        world.ask(RUNS, timeout_s=0.001)
+    assert caught.value.code == "timeout"
+
+
+def test_a_node_whose_file_is_a_folder_by_now_is_gone(world):
+    file = world.write("src/a.py", "def f():\n    return 1\n")
+    world.answer(READS, node="src/a.py::f")
+    file.unlink()
+    file.mkdir()
+
+    assert world.reasons() == ["changed: src/a.py", "node: src/a.py::f"]
 
 
 def test_every_reason_has_a_name_of_its_own():

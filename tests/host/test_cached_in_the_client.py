@@ -129,7 +129,13 @@ def plant(world: HostWorld) -> dict[str, Path]:
     project, home = world.stage.project, world.stage.home
     slug = re.sub(r"[^A-Za-z0-9]", "-", str(project))
     files = {
-        "project": (project / "CLAUDE.md", "@docs/one.md\n"),
+        "project": (
+            project / "CLAUDE.md",
+            "@docs/one.md\n@docs/part.md#b\n@docs/a\\ b.md\n",
+        ),
+        "part": (project / "docs/part.md", ""),
+        "spaced": (project / "docs/a b.md", ""),
+        "behind": (project / "common/c.md", ""),
         "imported": (project / "docs/one.md", "@two.md\n"),
         "deeper": (project / "docs/two.md", ""),
         "local": (project / "CLAUDE.local.md", ""),
@@ -162,17 +168,21 @@ def test_all_that_the_client_shows_an_agent_is_what_its_answer_rests_on(tmp_path
 
     with host_world(tmp_path, obedient_model(agent)) as world:
         files = plant(world)
+        link = world.stage.project / ".claude/rules/shared"
+        link.symlink_to("../../common")
+        files["behind"] = link / "c.md"
         (world.stage.project / "src/a.py").write_text("one\n")
         time.sleep(0.1)
         with world.stream():
             assert not world.bridge.ask("Look.", cached=True, timeout_s=90).cached
         with world.store.state() as state:
-            (reads,) = kept_reads.all_kept(state)
+            (reads,) = kept_reads.all_kept(state, world.stage.project)
         shown = {n for n in files if f"planted-{n}-word" in world.subagent_words()}
 
     assert reads.doubt == ""
     rests_on = set(reads.files) | {
         path_in(tree.root, name) for tree in reads.trees for name in tree.entries
     }
-    assert shown >= {"project", "imported", "deeper", "rule", "user", "beside"}
+    shown_at_least = {"project", "imported", "deeper", "rule", "user", "beside"}
+    assert shown >= shown_at_least | {"part", "spaced", "behind"}
     assert {name for name in shown if str(files[name]) not in rests_on} == set()

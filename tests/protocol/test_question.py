@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from bridge.host.output import MAX_CONTEXT, clean
+from bridge.host.output import MAX_CONTEXT
 from bridge.protocol.claim import Claim, Continued, HostProcess
 from bridge.protocol.contract import HEADING, full_prompt, prompt_for
 from bridge.protocol.judge import judge
@@ -28,6 +28,7 @@ from bridge.protocol.question import (
     value_of,
 )
 from bridge.protocol.request import Request
+from bridge.protocol.wording import clean
 
 TEXT = {"type": "string"}
 HOST = HostProcess(pid=1, start_time="1", boot="b")
