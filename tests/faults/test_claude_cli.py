@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.faults
 
+# Their ids have hyphens; a read set is named by a digest.
+OF_REQUESTS = "*/1*-*.json"
+
 
 class World:
     """A project, and a program that stands where `claude` should."""
@@ -64,7 +67,7 @@ class World:
 
     def records(self) -> set[str]:
         """The names of all requests, wherever they lie."""
-        return {file.name for file in self.store.place.state.glob("*/1*.json")}
+        return {file.name for file in self.store.place.state.glob(OF_REQUESTS)}
 
 
 # A program that misbehaves
@@ -146,7 +149,7 @@ def test_an_asker_killed_at_any_moment_leaves_no_orphan(tmp_path, round_):
         asker.kill()
 
     wait_until(lambda: not any(map(is_alive, world.pids())))
-    left = [path.stem for path in world.store.place.state.glob("*/1*.json")]
+    left = [path.stem for path in world.store.place.state.glob(OF_REQUESTS)]
     ended = finish_everything(world.store)
     for request_id in set(left):
         assert ended[request_id] is not None
