@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bridge.api.stale import MAX_REASONS, Freshness, Reason, Standing, State
 from bridge.errors import InvalidRequest, reason_of
+from bridge.freshness.checkout import Checkout
 from bridge.freshness.lock_file import (
     HEAD,
     MAX_BYTES,
@@ -19,13 +20,7 @@ from bridge.freshness.lock_file import (
     parsed,
     written,
 )
-from bridge.freshness.locked import (
-    Cannot,
-    Checkout,
-    differences_of,
-    file_item,
-    items_of,
-)
+from bridge.freshness.locked import Cannot, differences_of, file_item, items_of
 from bridge.freshness.never_reused import Given
 from bridge.store.plain_file import open_plain
 

@@ -1,244 +1,26 @@
-"""Write what answers rest on into a lock, and check a lock, in a project.
+"""What a lock says of an answer, and what of that is another by now.
 
-Only what git knows counts, where there is a repository: a clone has nothing else. A
-lock may come from anybody: no link is followed, and nothing outside of the project is
-looked at.
+A lock is for clones: what no clone has cannot be in it.
 """
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from functools import cached_property
-from hashlib import sha256
-from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from bridge.change.project_files import stat_at
-from bridge.errors import InvalidRequest
-from bridge.freshness.disk import ABSENT, MAX_DEPTH, PROGRAM
-from bridge.freshness.lock_file import Item, LockedAnswer, digest_of_names
-from bridge.freshness.looks import is_found, left_out
+from bridge.freshness.checkout import Checkout
+from bridge.freshness.disk import ABSENT, PROGRAM
+from bridge.freshness.lock_file import Item, LockedAnswer
+from bridge.freshness.looks import left_out
 from bridge.freshness.memory_files import is_of_client
 from bridge.freshness.reads import Difference, Reads, Tree
-from bridge.freshness.repository import folders_of
-from bridge.policy.made_folders import GIT, LEFT_OUT, LOCK, MADE
-from bridge.store.nofollow import open_beneath
+from bridge.policy.made_folders import GIT, LEFT_OUT
 
-if TYPE_CHECKING:
-    from bridge.change.project_files import Ignored
-
-MAX_FILE_BYTES = 1 << 30
-MAX_FILES = 20_000
-# For all that is in a lock, together.
-MAX_WALKED = 10 * MAX_FILES
-MAX_BYTES = 8 << 30
-# Characters of names that are compared with patterns: a minute or so.
-_MAX_STEPS = 1_000_000_000
-_TOO_MUCH = {
-    "files": f"the folders in this lock have more than {MAX_WALKED:,} files",
-    "bytes": f"the files in this lock have more than {MAX_BYTES:,} bytes",
-    "steps": "the patterns in this lock take too long to compare with the files",
-}
-_CHUNK = 1 << 20
 _MAX_LINKS = 40
 
 
 class Cannot(Exception):
     """An answer cannot be locked; `str()` says why."""
-
-
-class Checkout:
-    """The files of a project that a clone of it has, too; but for the lock itself.
-
-    `yours` are folders outside of it that no clone has, and no lock tells of. Each file
-    and folder is looked at once, and the work is bounded, whatever a lock asks for.
-    """
-
-    def __init__(self, project: Path, lock: Path, yours: Iterable[Path] = ()) -> None:
-        self.root = Path(os.path.realpath(project))
-        self.yours = tuple(os.path.realpath(folder) for folder in yours)
-        self.git_folders = folders_of(str(self.root))
-        self._lock = os.path.relpath(os.path.realpath(lock), self.root)
-        self._known = _in_index(self.root)
-        self._sorted = None if self._known is None else sorted(self._known)
-        self._walked_in: dict[str, list[str]] = {}
-        self._digests: dict[str, tuple[str, str]] = {}
-        self._lists: dict[tuple[str, tuple[str, ...], bool], str] = {}
-        self._all_facts: dict[str, os.stat_result | None] = {}
-        self._left = {"files": MAX_WALKED, "bytes": MAX_BYTES, "steps": _MAX_STEPS}
-
-    def has(self, path: str) -> bool:
-        """Whether a clone has a file."""
-        return self._known is None or path in self._known
-
-    def lacks(self, path: str) -> bool:
-        """Whether a clone has not got a file, though git does not ignore it."""
-        return not self.has(path) and not self._ignored.is_ignored(path)
-
-    @cached_property
-    def _ignored(self) -> Ignored:
-        from bridge.change.project_files import ignored_in
-        from bridge.change.repository import Repository
-
-        return ignored_in(self.root, Repository(self.root).exclude)
-
-    def state_of(self, path: str) -> tuple[str, str]:
-        """What is at a path, and its digest: `file`, `link`, `absent` or `other`."""
-        if path not in self._digests:
-            self._digests[path] = self._look(path)
-        return self._digests[path]
-
-    def list_digest(
-        self, folder: str, patterns: tuple[str, ...], *, is_all: bool
-    ) -> str:
-        """The digest of `names`; raises as that."""
-        key = (folder, patterns, is_all)
-        if key not in self._lists:
-            names = self.names(folder, patterns, is_all=is_all)
-            self._lists[key] = digest_of_names(names)
-        return self._lists[key]
-
-    def names(
-        self, folder: str, patterns: tuple[str, ...], *, is_all: bool
-    ) -> Iterator[str]:
-        """The names of files and links below a folder, relative to it.
-
-        Raises:
-            InvalidRequest: there are too many, or it takes too long to compare them.
-        """
-        prefix = "" if folder == "." else f"{folder}/"
-        wild = 1 + sum(each.count(sign) for each in patterns for sign in "*?[")
-        for path in self._paths(folder):
-            name = path.removeprefix(prefix)
-            self._spend("steps", wild * len(name))
-            if is_all or is_found(patterns, name):
-                yield name + PROGRAM * (is_all and self._is_program(path))
-
-    def _spend(self, what: str, count: int) -> None:
-        self._left[what] -= count
-        if self._left[what] < 0:
-            raise InvalidRequest(_TOO_MUCH[what])
-
-    def _paths(self, folder: str) -> Iterator[str]:
-        """Paths of files and links that are there, below a folder."""
-        prefix = "" if folder == "." else f"{folder}/"
-        known = self._sorted if self._sorted is not None else self._below(folder)
-        for path in islice(known, bisect_left(known, prefix), None):
-            if not path.startswith(prefix):
-                break
-            *folders, name = path.removeprefix(prefix).split("/")
-            is_ours = name == LOCK or path == self._lock
-            if is_ours or not MADE.isdisjoint(folders):
-                continue
-            if self._kind(path) in ("file", "link"):
-                yield path
-
-    def _below(self, folder: str) -> list[str]:
-        """Sorted paths, among them all that lie below a folder."""
-        above = folder
-        while above not in self._walked_in:
-            upper, _, name = above.rpartition("/")
-            # What tools make is left out of a walk that begins above it.
-            if above == "." or name in MADE:
-                self._walked_in[folder] = sorted(self._walked(folder))
-                return self._walked_in[folder]
-            above = upper or "."
-        return self._walked_in[above]
-
-    def _walked(self, folder: str) -> Iterator[str]:
-        """Paths of what lies below a folder; none if it is not one, or a link."""
-        parts = [] if folder == "." else folder.split("/")
-        try:
-            fd = open_beneath(self.root, parts, is_folder=True)
-        except OSError:
-            return
-        try:
-            count = 0
-            for where, folders, names, _fd in os.fwalk(dir_fd=fd):
-                folders[:] = [n for n in folders if n not in LEFT_OUT]
-                if where.count("/") > MAX_DEPTH:
-                    raise InvalidRequest(
-                        f"{folder} is more than {MAX_DEPTH} folders deep"
-                    )
-                self._spend("files", len(folders) + len(names))
-                count += len(folders) + len(names)
-                if count > MAX_FILES:
-                    raise InvalidRequest(f"{folder} has more than {MAX_FILES:,} files")
-                for name in names:
-                    yield os.path.normpath(os.path.join(folder, where, name))
-        finally:
-            os.close(fd)
-
-    def _facts(self, path: str) -> os.stat_result | None:
-        if path not in self._all_facts:
-            self._all_facts[path] = stat_at(self.root, os.fsencode(path))
-        return self._all_facts[path]
-
-    def _kind(self, path: str) -> str:
-        facts = self._facts(path)
-        if facts is None:
-            return "absent"
-        if stat.S_ISLNK(facts.st_mode):
-            return "link"
-        return "file" if stat.S_ISREG(facts.st_mode) else "other"
-
-    def _is_program(self, path: str) -> bool:
-        facts = self._facts(path)
-        is_file = facts is not None and stat.S_ISREG(facts.st_mode)
-        return bool(is_file and facts is not None and facts.st_mode & stat.S_IXUSR)
-
-    def _look(self, path: str) -> tuple[str, str]:
-        kind = self._kind(path)
-        *folders, name = path.split("/")
-        try:
-            if kind == "link":
-                fd = open_beneath(self.root, folders, is_folder=True)
-                try:
-                    target = os.fsencode(os.readlink(name, dir_fd=fd))
-                finally:
-                    os.close(fd)
-                return "link", sha256(target).hexdigest()
-            if kind == "file":
-                return "file", self._digest(path)
-        except OSError as exc:
-            return ("absent" if exc.errno == errno.ENOENT else "other"), ""
-        return kind, ""
-
-    def _digest(self, path: str) -> str:
-        digest = sha256()
-        with open(open_beneath(self.root, path.split("/")), "rb") as file:
-            facts = os.fstat(file.fileno())
-            if not stat.S_ISREG(facts.st_mode):
-                return ""
-            if facts.st_size > MAX_FILE_BYTES:
-                raise InvalidRequest(
-                    f"{path} has {facts.st_size:,} bytes, too many for a lock"
-                )
-            self._spend("bytes", facts.st_size)
-            while part := file.read(_CHUNK):
-                digest.update(part)
-        return digest.hexdigest()
-
-
-def _in_index(root: Path) -> frozenset[str] | None:
-    """The paths that git knows; None without a repository, or if it knows none yet."""
-    from bridge.change.repository import NoRepository, Repository, Unreadable
-
-    try:
-        repository = Repository(root)
-        index = repository.index
-        if not repository.index_ns and repository.head_id is None:
-            return None
-    except NoRepository:
-        return None
-    except (Unreadable, OSError, ValueError, AssertionError) as exc:
-        raise InvalidRequest(f"the index of {root} cannot be read: {exc}") from None
-    return frozenset(os.fsdecode(path) for path in index)
 
 
 def items_of(reads: Reads, checkout: Checkout) -> Iterator[Item]:
