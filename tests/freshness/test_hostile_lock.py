@@ -124,7 +124,7 @@ BOUNDS = {
 @pytest.mark.parametrize("what", BOUNDS)
 def test_error_a_lock_that_asks_for_too_much(tmp_path, monkeypatch, what):
     """The bounds are for all of a lock together; here they are smaller."""
-    from bridge.freshness import locked as checked
+    from bridge.freshness import checkout as checked
 
     for number in range(30):
         (tmp_path / f"{number}.py").write_text("one\n" * 100)
