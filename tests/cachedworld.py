@@ -87,3 +87,8 @@ class CachedWorld(Loop):
             for standing in self.bridge.stale()
             for reason in standing.reasons
         ]
+
+
+def files_in(world: CachedWorld, folder: str) -> list[Path]:
+    """The records in a folder of the state."""
+    return sorted((world.bridge.store.place.state / folder).glob("*.json"))

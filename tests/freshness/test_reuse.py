@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from cachedworld import GREPS, READS, RUNS
+from cachedworld import GREPS, READS, RUNS, files_in
 from runworld import call, submit
 
 from bridge import NoHost, NotTrusted, RequestFailed
 from bridge.freshness.never_reused import NEVER
-from bridge.freshness.reads import Reads
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cachedworld import CachedWorld
 
 WRITER = """\
 name: checker
@@ -34,10 +26,6 @@ steps:
 exit_condition: current_step == 'end'
 """
 SCHEMA = {"type": "object", "required": ["status"]}
-
-
-def files_in(world: CachedWorld, folder: str) -> list[Path]:
-    return sorted((world.bridge.store.place.state / folder).glob("*.json"))
 
 
 def test_an_earlier_answer_is_returned_at_once_and_says_so(world):
@@ -226,50 +214,6 @@ def test_what_changed_while_the_agent_worked_is_not_relied_on(world, looks):
     assert not world.is_asked_again(looks)
 
 
-def test_a_read_set_that_somebody_else_wrote_does_not_count(world):
-    """It could make any answer hold for ever."""
-    world.write("src/a.py")
-    world.answer(READS)
-    (file,) = files_in(world, "reads")
-    data = json.loads(file.read_text())
-    data["files"] = {}
-    file.write_text(json.dumps(data))
-
-    assert world.reasons() == []
-    assert world.is_asked_again(READS)
-
-
-def test_the_read_set_of_one_question_does_not_stand_for_another(world):
-    world.write("src/a.py")
-    world.answer(READS)
-    (first,) = files_in(world, "reads")
-    kept = first.read_bytes()
-    world.ask(READS, prompt="Look well.", cached=False)
-    (other,) = set(files_in(world, "reads")) - {first}
-
-    other.write_bytes(kept)
-
-    assert world.is_asked_again(READS, prompt="Look well.")
-
-
-def test_a_response_that_somebody_else_wrote_is_not_reused(world):
-    world.write("src/a.py")
-    first = world.answer(READS)
-    file = world.bridge.store.place.state / "responses" / f"{first.request_id}.json"
-    file.write_text(file.read_text().replace("done", "gone"))
-
-    assert world.is_asked_again(READS)
-
-
-def test_an_answer_that_was_pruned_is_asked_again_and_its_read_set_goes(world):
-    world.write("src/a.py")
-    world.answer(READS)
-    world.bridge.prune(older_than_days=0)
-
-    assert files_in(world, "reads") == []
-    assert world.is_asked_again(READS)
-
-
 def test_a_file_that_is_huge_by_now_is_not_read(world):
     """Its size says enough; it may come with a branch, and take hours."""
     world.write("src/a.py")
@@ -318,52 +262,3 @@ def test_a_rule_that_may_add_to_what_an_agent_sees_counts(world):
     assert reason.startswith("added: ")
     assert reason.endswith("/rules.yaml")
     assert world.is_asked_again(READS)
-
-
-def test_a_read_set_of_another_project_does_not_count(world, tmp_path):
-    """Copied with its folder, from a state that has another key."""
-    world.write("src/a.py")
-    world.answer(READS)
-    (file,) = files_in(world, "reads")
-    kept = file.read_bytes()
-    state = world.bridge.store.place.state
-    other = tmp_path / "other"
-    shutil.copytree(state, other)
-    (state / "key").unlink()
-    (state / "key").write_bytes(b"k" * 32)
-
-    assert world.reasons() == []
-    assert world.is_asked_again(READS)
-    (file,) = files_in(world, "reads")
-    file.write_bytes(kept)
-    assert world.is_asked_again(READS)
-
-
-def test_a_read_set_that_is_a_link_or_a_pipe_is_not_followed(world, tmp_path):
-    world.write("src/a.py")
-    world.answer(READS)
-    (file,) = files_in(world, "reads")
-    moved = tmp_path / "moved.json"
-    file.rename(moved)
-    file.symlink_to(moved)
-    assert world.is_asked_again(READS)
-
-    file.unlink()
-    os.mkfifo(file)
-
-    assert world.is_asked_again(READS)
-
-
-def test_a_read_set_of_an_earlier_hostbridge_asks_again(world, monkeypatch):
-    """It does not say which model answered."""
-    write = Reads.to_data
-
-    def as_before(reads: Reads) -> dict[str, Any]:
-        return {k: v for k, v in write(reads).items() if k != "model"}
-
-    world.write("src/a.py")
-    monkeypatch.setattr(Reads, "to_data", as_before)
-    world.answer(READS)
-    monkeypatch.undo()
-
-    assert world.reasons() == ["model: which model gave it is not known"]

@@ -5,61 +5,35 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import find
-from polling import wait_until
+from programs import MODULES, command
 
 from bridge import (
     AsyncBridge,
     Bridge,
     BridgeError,
-    InvalidRequest,
     NoHost,
     NoRoute,
     RequestFailed,
     ask,
 )
-from bridge.protocol.failure_codes import ANSWERED
 from bridge.testing import (
-    CODES,
     Unscripted,
     answer,
     answering,
-    asks,
     failure,
-    outcomes,
-    says,
 )
 
-MODULES = {"type": "object", "required": ["modules"]}
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path, monkeypatch):
-    """A project of nobody's; what the program asks must not reach a real one."""
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("project")
 
 
 def echo(request):
     return answer({"status": "success", "summary": request.prompt})
-
-
-def command(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "bridge", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def test_an_answer_is_a_real_record():
@@ -143,29 +117,6 @@ def test_a_flow_is_answered_agent_by_agent():
     assert (done.status, done.variables["x"]) == ("completed", "a.py")
 
 
-@pytest.mark.parametrize("code", [c for c in CODES if c not in ("no_host", *ANSWERED)])
-def test_each_failure_arrives_under_its_code(code):
-    with answering(failure(code)), pytest.raises(RequestFailed) as caught:
-        ask("?")
-
-    assert caught.value.code == code
-
-
-@pytest.mark.parametrize(
-    ("code", "status"), [("agent_failed", "failed"), ("agent_blocked", "blocked")]
-)
-def test_an_agent_that_reports_failure_has_answered(code, status):
-    with answering(failure(code, message="no disk")):
-        got = ask("?")
-
-    assert (got.success, got.parsed.status, got.parsed.summary) == (
-        False,
-        status,
-        "no disk",
-    )
-    assert got.error.code == code
-
-
 def test_without_a_session_nothing_is_asked():
     with answering(failure("no_host")) as block:
         with pytest.raises(NoHost):
@@ -175,59 +126,6 @@ def test_without_a_session_nothing_is_asked():
             bridge.wait(bridge.submit("?"))
 
     assert block.requests == []
-
-
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [("", "empty_answer"), ("It is fine.", "no_json"), ('{"a": 1}', "schema_mismatch")],
-)
-def test_words_count_for_what_they_are_worth(words, code):
-    with answering(says(words)), pytest.raises(RequestFailed) as caught:
-        ask("?", schema=MODULES)
-
-    assert (caught.value.code, caught.value.response.raw_output) == (code, words)
-
-
-def test_time_is_told_and_not_waited_for():
-    began_s = time.monotonic()
-
-    with answering([answer(after_s=90), answer(after_s=3600)]):
-        assert ask("?", timeout_s=600).duration_s == 90
-        with pytest.raises(RequestFailed) as caught:
-            ask("?", timeout_s=600)
-
-    assert caught.value.code == "timeout"
-    assert caught.value.response.duration == 600_000
-    assert time.monotonic() - began_s < 90
-
-
-def test_after_a_crash_another_try_answers():
-    """A real process dies with the claim, and whoever looks takes it back."""
-    with answering([answer(crashes=1), answer(crashes=2)]):
-        got = ask("?")
-        tries = [
-            each["event"]
-            for each in Bridge.open().story(got.request_id).history
-            if each["event"] in ("claimed", "waiting again", "completed")
-        ]
-        with pytest.raises(RequestFailed) as caught:
-            ask("?")
-
-    assert got.success
-    assert tries == ["claimed", "waiting again", "claimed", "completed"]
-    assert caught.value.code == "host_gone"
-
-
-def test_the_first_of_two_answers_counts():
-    with answering(answer({"modules": []}, then='{"modules": ["late"]}')):
-        bridge = Bridge.open()
-        got = bridge.ask("?", schema=MODULES)
-        evidence = wait_until(lambda: bridge.story(got.request_id).evidence)
-
-    assert got.parsed == {"modules": []}
-    assert [(e["source"], e["rawOutput"]) for e in evidence] == [
-        ("a second agent", '{"modules": ["late"]}')
-    ]
 
 
 def test_error_asked_more_often_than_answered():
@@ -317,38 +215,6 @@ def test_agents_of_the_project_can_be_asked(project):
         ask("all of it", agent="reviewer")
 
 
-def test_an_outcome_prints_the_call_that_makes_it():
-    """What a failing test shows can be pasted into the next one."""
-    made = [
-        answer(),
-        answer({"a": [1, None]}, degraded=True, after_s=2.5, crashes=1, then="{}"),
-        says("prose"),
-        says('{"a":1}'),
-        says("null"),
-        says("NaN"),
-        failure("quota"),
-        failure("agent_error", message="529", words="?"),
-        asks("Which?", {"enum": [1, 2]}),
-        answer({"hostbridge_question": "?"}),
-    ]
-
-    assert [eval(repr(each)) for each in made] == made  # noqa: S307
-    assert repr(made[-2]) == "asks('Which?', {'enum': [1, 2]})"
-
-
-def test_none_is_an_answer():
-    """`int | None` allows it."""
-    drawn = find(outcomes({"type": ["integer", "null"]}), lambda o: o == answer(None))
-
-    with answering(drawn):
-        assert ask("?", schema={"type": ["integer", "null"]}).parsed is None
-
-
-def test_error_no_such_code():
-    with pytest.raises(ValueError, match="code 'quotas': expected one of no_host, "):
-        failure("quotas")
-
-
 def test_a_program_may_ask_what_the_session_knows():
     """Nobody's conversation is shown, so nobody has to say yes."""
     with answering(echo) as block:
@@ -356,62 +222,3 @@ def test_a_program_may_ask_what_the_session_knows():
 
     assert known.parsed.summary == "What did we decide?"
     assert [each.context_from for each in block.requests] == ["session"]
-
-
-def test_an_agent_asks_back_and_goes_on_with_the_reply():
-    """The program's own function is called, and a reply of another form refused."""
-    which = asks("Which currency?", {"enum": ["euros", "dollars"]})
-    heard = []
-
-    def told(request):
-        if not request.exchanges:
-            return which
-        heard.extend(request.exchanges)
-        return answer()
-
-    with answering(told):
-        done = ask("Print the prices.", on_question=lambda _: "euros")
-    with answering([which, answer()]), pytest.raises(InvalidRequest, match="pounds"):
-        ask("Print the prices.", on_question=lambda _: "pounds")
-    with answering(which), pytest.raises(RequestFailed) as caught:
-        ask("Print the prices.")
-
-    assert done.success
-    assert [(each.words, each.reply) for each in heard] == [
-        ("Which currency?", "euros")
-    ]
-    assert caught.value.code == "schema_mismatch"
-
-
-def test_who_asks_again_gets_the_earlier_answer():
-    """In a process of its own, too; what a session would not give again is asked."""
-    with answering([answer(after_s=90)]) as block:
-        got = [ask("?", cached=True) for _ in range(2)]
-        done = command("ask", "?", "--cached", "--json")
-    with answering([failure("quota"), answer(degraded=True), answer()]):
-        with pytest.raises(RequestFailed):
-            ask("?", cached=True)
-        asked = [ask("?", cached=True) for _ in range(2)]
-
-    assert [each.cached for each in got] == [False, True]
-    assert got[1].response == got[0].response
-    assert json.loads(done.stdout)["cached"] is True
-    assert len(block.requests) == 1
-    assert [each.cached for each in asked] == [False, False]
-
-
-def test_a_question_that_nobody_replies_to_ends_as_at_its_deadline():
-    """Else a test would wait for it, in real time."""
-    which = asks("Which currency?", {"enum": ["euros", "dollars"]})
-
-    with (
-        answering(which, reply_s=0.1),
-        pytest.raises(RequestFailed) as caught,
-    ):
-        ask("?", on_question=lambda _: None, timeout_s=86_400)
-
-    assert (caught.value.code, caught.value.response.duration) == (
-        "timeout",
-        86_400_000,
-    )
-    assert "Which currency?" in str(caught.value)

@@ -10,11 +10,7 @@ from hypothesis import control
 from bridge import AsyncBridge, Bridge, BridgeError, InvalidRequest
 from bridge.testing import every_answer
 
-
-@pytest.fixture(autouse=True)
-def project(tmp_path, monkeypatch):
-    (tmp_path / ".git").mkdir()
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("project")
 
 
 def test_each_kind_of_question_is_drawn_and_the_reply_goes_on():

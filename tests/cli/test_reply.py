@@ -1,0 +1,121 @@
+"""`hostbridge reply`: what it takes for a reply, and from whom."""
+
+from __future__ import annotations
+
+import pytest
+from questionworld import ask_in, submitted
+from trustworld import Terminal
+
+from bridge.cli import reply
+from bridge.cli.question_prompt import chosen
+from bridge.protocol.status import Stage
+
+
+def test_a_reply_of_another_form_is_refused_with_its_place(project):
+    request = submitted(project)
+
+    ran = project.run("reply", request, "green")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(
+        f"hostbridge: request {request} asks for another form: "
+        '$: "green" is not one of "red" or "blue"'
+    )
+    assert len(project.bridge.questions()) == 1
+
+
+def test_a_reply_may_be_the_number_of_a_choice(project):
+    """`questions` shows the list with its numbers, on a terminal or not."""
+    request = submitted(project)
+
+    ran = project.run("reply", request, "2", "--json")
+
+    assert (ran.code, ran.json["reply"]) == (0, "blue")
+
+
+def test_a_number_from_a_pipe_ends_with_its_line(project):
+    request = submitted(project)
+
+    ran = project.run("reply", request, "-", "--json", stdin=b"2\n")
+
+    assert (ran.code, ran.json["reply"]) == (0, "blue")
+
+
+def test_a_reply_is_for_no_question_that_is_asked_later(project):
+    """It was typed before anybody had read that one, or seen its form."""
+    request = project.bridge.submit("Paint.", may_ask=True)
+    terminal = Terminal(project, "reply", request, "-")
+    terminal.read_until("type the reply; Ctrl-D ends it")
+
+    ask_in(project, request, {"type": "string"})
+    terminal.type("euros\n\x04")
+
+    assert terminal.end() == 2
+    assert f"request {request} has no agent that asks" in terminal.seen
+    assert len(project.bridge.questions()) == 1
+
+
+def test_a_number_that_is_a_choice_is_that_choice():
+    assert chosen({"enum": [2, 1]}, "1") == 1
+    assert chosen({"enum": [30, 60]}, "2") == 60
+
+
+def test_error_nothing_on_stdin_is_no_reply(project):
+    """Even where any text would do: a job without a stdin has said nothing."""
+    request = submitted(project, {"type": "string"})
+
+    ran = project.run("reply", request)
+
+    ran.fails(2, f"no reply; try: hostbridge reply {request} VALUE")
+    assert len(project.bridge.questions()) == 1
+
+
+def test_the_tab_key_offers_what_can_be_replied_to(project):
+    """Not all that was ever asked."""
+    project.submit()
+    request = submitted(project)
+
+    project.run("completion", "questions").prints(0, f"{request}\n")
+    assert reply.OPTIONS[0].completes == "questions"
+
+
+def test_a_reply_may_come_from_a_file(project, tmp_path):
+    request = submitted(project)
+    (tmp_path / "reply").write_text("blue")
+
+    ran = project.run("reply", request, "--file", str(tmp_path / "reply"))
+
+    assert ran.code == 0
+    assert project.run("reply", request, "red").code == 2
+    (tmp_path / "reply").write_text("green")
+    second = project.run("reply", request, "--file", str(tmp_path / "reply"))
+    assert "this one is kept as evidence" in second.err
+    kept = project.bridge.store.evidence(request)
+    assert [each["rawOutput"] for each in kept] == ['"red"', '"green"']
+
+
+def test_status_and_show_say_what_it_waits_for(project):
+    request = submitted(project)
+
+    status, shown = project.run("status"), project.run("show", request)
+
+    assert "asking: a reply to question 1: Which colour?" in status.out
+    assert "status    asking\n" in shown.out
+    assert "question 1, without a reply\n    Which colour?\n" in shown.out
+    assert f"    hostbridge reply {request} VALUE\n" in shown.out
+    assert "the agent asks question 1" in shown.out
+    found = project.bridge.status(request).request
+    assert found.stage_at(0) is Stage.ASKING
+
+
+@pytest.mark.parametrize("sign", ["CLAUDECODE", "BRIDGE_PARENT"])
+def test_neither_a_session_nor_an_agent_replies(project, sign):
+    """A model would reply for its user, or an agent to its own question."""
+    request = submitted(project)
+    project.env[sign] = "1"
+
+    ran = project.run("reply", request, "red")
+
+    assert ran.code == 1
+    assert "run `hostbridge reply` in a terminal of your own" in ran.err
+    assert len(project.bridge.questions()) == 1
