@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.floors import FLOORS
-from bench.script import exit_code, option_parser, scratch
+from bench.script import exit_code, rounds_of, scratch
 from bench.table import Row, show
 from bench.timing import run, take_turns
 from bench.world import World
@@ -52,15 +52,12 @@ LONG = 10 * 1024 * 1024
 
 def main() -> int:
     """Run the benchmark; the exit code is 1 if a goal is missed."""
-    parser = option_parser(__doc__)
-    parser.add_argument("--rounds", type=int, default=60, help="processes each (60)")
-    chosen = parser.parse_args()
-    rounds = 2 if chosen.quick else chosen.rounds
+    rounds, is_quick = rounds_of(__doc__, 60, "processes each")
     with scratch() as folder:
         found = take_turns(cases(folder), rounds)
     rows = compare(found)
     show(f"rules as hooks, {rounds} runs each", rows)
-    return exit_code(rows, quick=chosen.quick)
+    return exit_code(rows, quick=is_quick)
 
 
 def cases(root: Path) -> list[Callable[[], Figures]]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from bench.script import exit_code, option_parser, scratch
+from bench.script import exit_code, rounds_of, scratch
 from bench.table import Row, show
 from bench.timing import take_turns, timed
 
@@ -52,10 +52,7 @@ BETWEEN: dict[str, tuple[int, dict[str, Any]]] = {
 
 def main() -> int:
     """Run the benchmark; the exit code is 1 if the goal is missed."""
-    parser = option_parser(__doc__)
-    parser.add_argument("--rounds", type=int, default=21, help="of each (21)")
-    chosen = parser.parse_args()
-    rounds = 2 if chosen.quick else chosen.rounds
+    rounds, is_quick = rounds_of(__doc__, 21, "of each")
     with scratch() as folder:
         store, files = filled(folder)
         found = take_turns(cases(store, files), rounds)
@@ -67,7 +64,7 @@ def main() -> int:
         Row("the same as JSON", found["json"], found["floor"]),
     ]
     show(f"{EVENTS:,} events, {size / 2**20:.1f} MiB, {cells} cells", rows)
-    return exit_code(rows, quick=chosen.quick)
+    return exit_code(rows, quick=is_quick)
 
 
 def cases(store: Store, files: list[Path]) -> list[Callable[[], dict[str, float]]]:

@@ -19,7 +19,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.script import exit_code, option_parser, scratch
+from bench.script import exit_code, rounds_of, scratch
 from bench.table import Row, show
 from bench.timing import take_turns, timed
 
@@ -42,10 +42,7 @@ FLOOR = f"SELECT {COLUMNS} FROM tasks t WHERE {READY} ORDER BY t.priority, t.num
 
 def main() -> int:
     """Run the benchmark."""
-    parser = option_parser(__doc__)
-    parser.add_argument("--rounds", type=int, default=30, help="of each (30)")
-    chosen = parser.parse_args()
-    rounds = 2 if chosen.quick else chosen.rounds
+    rounds, is_quick = rounds_of(__doc__, 30, "of each")
     with scratch() as folder:
         tasks = filled(folder)
         with closing(sqlite3.connect(tasks.database.path)) as connection:
@@ -59,7 +56,7 @@ def main() -> int:
         Row(f"execute_expansion of {PARTS}", found["expand"], found["insert"]),
     ]
     show(f"tasks, {rounds} runs each", rows)
-    return exit_code(rows, quick=chosen.quick)
+    return exit_code(rows, quick=is_quick)
 
 
 def filled(folder: Path) -> Tasks:

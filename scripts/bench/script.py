@@ -14,6 +14,18 @@ if TYPE_CHECKING:
     from bench.table import Row
 
 
+def rounds_of(page: str | None, rounds: int, what: str) -> tuple[int, bool]:
+    """How often to run each case, and whether it is a smoke test: all that is chosen.
+
+    `what` is what a round is, for the help.
+    """
+    parser = option_parser(page)
+    help_text = f"{what} ({rounds})"
+    parser.add_argument("--rounds", type=int, default=rounds, help=help_text)
+    chosen = parser.parse_args()
+    return (2 if chosen.quick else chosen.rounds), chosen.quick
+
+
 def option_parser(page: str | None) -> argparse.ArgumentParser:
     """Options: `--help` prints the script's page, and `--quick` is a smoke test."""
     made = argparse.ArgumentParser(
