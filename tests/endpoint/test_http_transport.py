@@ -102,3 +102,20 @@ def test_no_cut_returns_before_every_connection_is_shut_down():
     assert still_waits == [True]
     with ours, theirs:
         assert theirs.recv(1) == b""
+
+
+def test_a_connection_opened_after_the_cut_is_shut_down():
+    """Whoever asked is gone: nobody would ever cut it."""
+    connections = Connections()
+    ours, theirs = socket.socketpair()
+    request = SimpleNamespace(extensions={})
+    connections.watch(request)
+    connection = SimpleNamespace(get_extra_info=lambda _: ours)
+
+    connections.cut()
+    connected = {"return_value": connection}
+    request.extensions["trace"]("connection.connect_tcp.complete", connected)
+
+    with ours, theirs:
+        theirs.settimeout(10)
+        assert theirs.recv(1) == b""
