@@ -83,8 +83,9 @@ class _Reader:
     ) -> None:
         """Note a program, and all that it starts in turn."""
         for _ in range(_MAX_WRAPPERS):
+            origin = written(words)
             if program(words[0]) is None:
-                self.found.opaque.append((None, written(words)))
+                self.found.opaque.append((None, origin))
             (self.found.started if is_sure else self.found.perhaps).append(words)
             self.found.assigned(words[1:])
             if " " in words[0]:
@@ -96,9 +97,9 @@ class _Reader:
             started = unwrap(words)
             last = started.pop() if started else None
             for one in started:
-                self.further(one, words, stdin, is_sure=is_sure, depth=depth)
+                self.further(one, origin, stdin, is_sure=is_sure, depth=depth)
             if not isinstance(last, Argv) or not last.words:
-                self.further(last, words, stdin, is_sure=is_sure, depth=depth)
+                self.further(last, origin, stdin, is_sure=is_sure, depth=depth)
                 return
             words = last.words
         self.found.problems.append("too many wrappers around one another")
@@ -106,14 +107,13 @@ class _Reader:
     def further(
         self,
         one: Started | None,
-        words: list[str],
+        origin: str,
         stdin: Any,
         *,
         is_sure: bool,
         depth: int,
     ) -> None:
         """Read what a wrapper starts. `stdin`: its text, None, or UNKNOWN."""
-        origin = written(words)
         if isinstance(one, Argv):
             if one.words:
                 self.command(one.words, stdin=stdin, is_sure=is_sure, depth=depth)

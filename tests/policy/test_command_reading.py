@@ -13,13 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bridge
-from bridge.policy.bash_parser import MAX_LENGTH, BashParser
+from bridge.policy import started_programs
+from bridge.policy.bash_parser import MAX_LENGTH, BashParser, written
 from bridge.policy.condition import MAY
 from bridge.policy.here_documents import here_document
 from bridge.policy.shell_functions import shell
 from bridge.policy.started_programs import read
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bridge.policy.command_reading import Reading
 
 
@@ -122,6 +125,32 @@ def test_error_hostile_commands_end(
     assert found.runs(["pytest"]) is expected
     assert (problem or "") in "\n".join(found.problems)
     assert bool(found.problems) is bool(problem)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . " + "-exec pytest \\; " * 1_000,
+        "awk " + "system " * 1_000,
+        "alias " + "a=b " * 1_000,
+    ],
+    ids=["find", "awk", "alias"],
+)
+def test_what_starts_many_programs_is_written_out_once(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them says where it came from: that is all of the command, each time."""
+    lengths = []
+
+    def counted(words: Sequence[str]) -> str:
+        lengths.append(len(words))
+        return written(words)
+
+    monkeypatch.setattr(started_programs, "written", counted)
+
+    reading(command)
+
+    assert sum(lengths) < 2 * len(command.split())
 
 
 @pytest.mark.parametrize("text", ["a=(", "|", "<<<"])
