@@ -1,9 +1,11 @@
 """Everything that can be asked, one line each: defined, or known to Claude Code."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.agents.agent_names import CLIENT_LAYERS
 from bridge.agents.known_agents import BUILT_IN, CLIENT_ROUTES, Agents
@@ -15,15 +17,17 @@ from bridge.cli.output import counted, visible
 from bridge.cli.screen import Line, Style, Styled, wrapped
 from bridge.cli.table import Column, table
 from bridge.config import Settings
-from bridge.engine.run import Run
 from bridge.engine.run_ids import LIVE
 from bridge.engine.temporary import load_agent, runs_with_agents
 from bridge.errors import BridgeError
 from bridge.protocol.names import GENERAL, TEMPORARY
 from bridge.routes import OWN
 from bridge.rules.agents_named import agent_check
-from bridge.store.store import Store
 from bridge.workflows.own_steps import entries_with_steps
+
+if TYPE_CHECKING:
+    from bridge.engine.run import Run
+    from bridge.store.store import Store
 
 _COLUMNS = (
     Column("AGENT"),

@@ -19,12 +19,9 @@ For example:
 import shlex
 import sys
 from argparse import Namespace
-from dataclasses import replace
 from pathlib import Path
 
-from bridge.agents.agent_names import SUFFIXES
 from bridge.agents.known_agents import Agents, check_agent
-from bridge.agents.load import Loaded, load
 from bridge.agents.registry import Registry
 from bridge.cli.agent_list import (
     all_agents,
@@ -34,25 +31,17 @@ from bridge.cli.agent_list import (
 )
 from bridge.cli.agents_promote import CONFLICTS, promote
 from bridge.cli.agents_promote import LAYERS as PROMOTED_TO
-from bridge.cli.definition_text import (
-    entry_text,
-    entry_value,
-    problem_lines,
-    problem_value,
-)
+from bridge.cli.definition_text import entry_text, entry_value
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import AS_JSON, option, switch
-from bridge.cli.output import counted, say, say_json, say_result, visible
-from bridge.cli.run_text import which_run
-from bridge.cli.schema_limits import shape_problems
+from bridge.cli.output import say, say_json, say_result
 from bridge.cli.screen import folded, screen_of
+from bridge.cli.which_run import which_run
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
-from bridge.pipelines.workflow_files import WorkflowFiles
 from bridge.rules.agents_named import agent_check
 from bridge.store.location import locate
-from bridge.workflows.library import with_named_workflows
-from bridge.workflows.own_steps import entries_with_steps, with_steps
+from bridge.workflows.own_steps import entries_with_steps
 
 USAGE = "[list|show NAME|check [PATH]|new NAME|promote NAME]"
 OPTIONS = (
@@ -107,7 +96,9 @@ def command(options: Namespace) -> int:
             "--run, --to and --on-conflict are for: hostbridge agents promote"
         )
     if options.what == "check":
-        return _check(registry, options)
+        from bridge.cli.agents_check import check
+
+        return check(registry, settings, options)
     if options.what == "show":
         return _show(registry, options)
     if options.what == "new":
@@ -214,56 +205,4 @@ def _show(registry: Registry, options: Namespace) -> int:
         entry_text(entry).split("\n"), screen_of(sys.stdout).width, whole_words=False
     )
     say_result(options, {**entry_value(entry), "definition": value}, *lines)
-    return _code([entry.loaded])
-
-
-def _check(registry: Registry, options: Namespace) -> int:
-    if options.which is None:
-        found = [entry.loaded for entry in Agents(registry).entries()]
-    else:
-        whole = Agents(registry).whole
-        found = [
-            whole(load(file, registry.layer_of(file), home=registry.home))
-            for file in _files(Path(options.which))
-        ]
-    settings = Settings.from_environment()
-    check_name = agent_check(settings, registry.project)
-    files = WorkflowFiles(settings, registry.project)
-    found = [with_steps(_with_shapes(loaded), check_name) for loaded in found]
-    found = [with_named_workflows(loaded, files) for loaded in found]
-    if not found:
-        suffixes = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
-        raise InvalidRequest(f"{options.which}: no definitions in it ({suffixes})")
-    problems = [problem for loaded in found for problem in loaded.problems]
-    for problem in problems:
-        say_result(options, problem_value(problem), *problem_lines(problem))
-    if not options.as_json:
-        errors = sum(problem.level == "error" for problem in problems)
-        warnings = len(problems) - errors
-        summary = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
-        say(f"{len(found)} looked at: {summary}")
-        untrusted = [each.name for each in found if not registry.is_trusted(each)]
-        if untrusted:
-            names = visible(", ".join(untrusted))
-            say(f"not trusted: {names}; look with: hostbridge trust")
-    return _code(found)
-
-
-def _with_shapes(loaded: Loaded) -> Loaded:
-    more = tuple(shape_problems(loaded))
-    return replace(loaded, problems=(*loaded.problems, *more))
-
-
-def _files(path: Path) -> list[Path]:
-    path = path.absolute()
-    if not path.exists():
-        raise InvalidRequest(f"{path}: no such file or folder")
-    if not path.is_dir():
-        return [path]
-    # Only Claude Code looks for agents in sub-folders.
-    found = path.rglob("*") if ".claude" in path.parts else path.iterdir()
-    return sorted(file for file in found if file.suffix in SUFFIXES)
-
-
-def _code(found: list[Loaded]) -> int:
-    return Exit.FAILED if any(loaded.errors for loaded in found) else Exit.OK
+    return Exit.FAILED if entry.loaded.errors else Exit.OK

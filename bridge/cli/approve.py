@@ -25,9 +25,10 @@ from bridge.api.bridge import Bridge
 from bridge.cli.exit_codes import Exit
 from bridge.cli.options import option, switch
 from bridge.cli.output import complain, counted, tell, visible
-from bridge.cli.run_text import stands, step_of, ways_out, which_run
+from bridge.cli.run_text import stands, ways_out
 from bridge.cli.terminal import confirm
 from bridge.cli.which_request import which
+from bridge.cli.which_run import step_of, which_run
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.run import Run

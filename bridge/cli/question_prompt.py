@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents.trust import InsideSession
 from bridge.cli.output import complain, indented, json_text, span, visible
-from bridge.cli.run_display import is_foreground
-from bridge.cli.terminal import typed_on
+from bridge.cli.terminal import is_foreground, typed_on
 from bridge.errors import StateUnavailable
 from bridge.host.session_above import only_by_hand
 from bridge.protocol.ids import check_id

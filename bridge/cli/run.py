@@ -45,8 +45,8 @@ from bridge.cli.run_text import (
     changed_files,
     stands,
     ways_out,
-    which_run,
 )
+from bridge.cli.which_run import which_run
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
 

@@ -6,7 +6,6 @@ answers first, here or by `hostbridge approve`, has answered.
 
 from __future__ import annotations
 
-import os
 import select
 import sys
 import termios
@@ -18,7 +17,7 @@ from bridge.agents.trust import InsideSession
 from bridge.cli.output import complain, indented, visible
 from bridge.cli.run_text import run_lines
 from bridge.cli.screen import columns_of, printed, screen_of
-from bridge.cli.terminal import typed_on
+from bridge.cli.terminal import is_foreground, typed_on
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import question
@@ -125,15 +124,6 @@ class Display(AbstractContextManager["Display"]):
                 advance(self._bridge.store, self._bridge.settings, run_id, act)
             except InvalidRequest as exc:
                 complain(exc.what)
-
-
-def is_foreground() -> bool:
-    """Whether somebody can answer here; the shell reads what is typed to its jobs."""
-    try:
-        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
-    except (OSError, AttributeError):
-        # No terminal, or no stdin at all.
-        return False
 
 
 def bar_of(seen: RunView) -> Line:

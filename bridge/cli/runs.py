@@ -25,12 +25,11 @@ from bridge.cli.run_text import (
     run_lines,
     run_table,
     run_value,
-    step_of,
     waits_for_you,
     ways_out,
-    which_run,
 )
 from bridge.cli.screen import screen_of
+from bridge.cli.which_run import step_of, which_run
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import all_runs, view

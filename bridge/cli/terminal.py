@@ -7,6 +7,7 @@ question is discarded.
 
 import os
 import select
+import sys
 import termios
 from collections.abc import Iterable
 
@@ -47,6 +48,15 @@ def confirm(lines: Iterable[Line], question: str) -> bool:
         tty.write(f"{question} Type yes to agree: ".encode())
         answer = tty.readline(200)
     return answer.strip().lower() == b"yes"
+
+
+def is_foreground() -> bool:
+    """Whether somebody can answer here; the shell reads what is typed to its jobs."""
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (OSError, AttributeError):
+        # No terminal, or no stdin at all.
+        return False
 
 
 def typed_on(fd: int) -> str:

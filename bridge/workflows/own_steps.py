@@ -11,7 +11,6 @@ from bridge.agents.own_steps import OTHERS_NAME, fields_of
 from bridge.agents.registry import Registry
 from bridge.agents.yaml_source import read_tree
 from bridge.errors import InvalidRequest
-from bridge.workflows.reader import StepWorkflow, read_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from bridge.agents.registry import Entry
     from bridge.agents.yaml_source import Tree
     from bridge.config import Settings
+    from bridge.workflows.reader import StepWorkflow
 
 CheckAgent = Callable[[str], str | None]
 
@@ -31,6 +31,9 @@ def read_steps(
     steps: OwnSteps, check_agent: CheckAgent = lambda _name: None
 ) -> StepWorkflow:
     """The workflow, from the text that was read with its agent; it may have errors."""
+    # Most agents have no steps.
+    from bridge.workflows.reader import read_in
+
     tree = read_tree(steps.text, steps.file, keeps_source=True)
     # The agent's reader has said what is wrong with the YAML.
     tree.problems.clear()
