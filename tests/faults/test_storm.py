@@ -80,7 +80,7 @@ def poll(store: Store, ids: list[RequestId]) -> None:
         for one in CHANCE.sample(ids, 5):
             assert store.find(one) is not None, one
         store.sweep()
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 def spans(log: Path, killed_ns: int | None) -> Iterator[tuple[int, int, int]]:
