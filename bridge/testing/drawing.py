@@ -9,7 +9,6 @@ Source: JSON Schema, draft 2020-12.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 from bridge.errors import InvalidRequest
 from bridge.testing.merged import merged
 from bridge.testing.references import find_part, is_recursive
-from bridge.testing.scalars import OWN_STRATEGY, matching, scalars
+from bridge.testing.scalars import OWN_STRATEGY, compiled, matching, scalars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -177,7 +176,8 @@ class Drawing:
         if not patterns and not is_open:
             return None
         if "propertyNames" in schema:
-            return self.of(merged(schema["propertyNames"], {"type": "string"}), _DEEP)
+            names = merged(schema["propertyNames"], {"type": "string"})
+            return self.of(names, _DEEP).filter(lambda name: isinstance(name, str))
         usual = [st.text(max_size=4)] if is_open else []
         return st.one_of(*map(matching, patterns), *usual)
 
@@ -186,7 +186,7 @@ class Drawing:
         found: list[Schema] = [
             each
             for pattern, each in schema.get("patternProperties", {}).items()
-            if re.search(pattern, name)
+            if compiled(pattern).search(name)
         ]
         if name in schema.get("properties", {}):
             found.append(schema["properties"][name])
@@ -253,7 +253,9 @@ def _plain(schema: Schema) -> SearchStrategy[Any] | None:
     kind = schema.get("type")
     if not isinstance(kind, str) or kind in ("object", "array"):
         return None
-    return scalars(kind, schema)
+    found = scalars(kind, schema)
+    # Hypothesis makes no list of nothing, not even `[]`: it is to find that out.
+    return None if found is st.nothing() else found
 
 
 def _with_dependent(
