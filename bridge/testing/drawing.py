@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Below this, lists and objects are kept small; what refers to itself, minimal.
 _DEEP = 4
 _TOO_DEEP = 24
+_FEW = 3
 _TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
 # What joins schemas, or names the values.
 _DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
@@ -207,8 +208,9 @@ class Drawing:
         least, most = schema.get("minItems", 0), schema.get("maxItems")
         if most is not None and most < least:
             return draw(st.nothing())
-        if depth >= _DEEP:
-            top = least if self._is_recursive else least + 1
+        if depth >= _DEEP or (depth and self._is_recursive):
+            # A list of lists has so many leaves to the power of its depth.
+            top = least + (_FEW if depth < _DEEP else not self._is_recursive)
             most = top if most is None else min(most, top)
         count = len(first)
         if least < count:

@@ -39,8 +39,11 @@ def _both(key: str, one: Any, other: Any) -> Any:
         return [each for each in one if each in other] or [None]
     if key in ("required", "allOf"):
         return [*one, *(each for each in other if each not in one)]
-    if key in ("properties", "patternProperties"):
+    if key in ("properties", "patternProperties", "dependentSchemas"):
         shared = {name: merged(one[name], other[name]) for name in one.keys() & other}
+        return {**one, **other, **shared}
+    if key == "dependentRequired":
+        shared = {n: [*one[n], *other[n]] for n in one.keys() & other}
         return {**one, **other, **shared}
     if key in ("items", "additionalProperties", "propertyNames"):
         return merged(one, other)

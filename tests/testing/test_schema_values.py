@@ -248,6 +248,19 @@ DRAWN = {
         },
         {"a": None, "b": None},
     ),
+    "two dependencies": (
+        {
+            "type": "object",
+            "required": ["a"],
+            "allOf": [
+                {"dependentRequired": {"a": ["b"]}},
+                {"dependentRequired": {"a": ["c"]}},
+                {"dependentSchemas": {"a": {"required": ["d"]}}},
+                {"dependentSchemas": {"a": {"required": ["e"]}}},
+            ],
+        },
+        dict.fromkeys("abcde"),
+    ),
     "two choices": (
         {
             "type": "object",
