@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from bridge.errors import InvalidRequest
-from bridge.testing.merged import merged
+from bridge.testing.merged import DEPENDENT, follows, merged
 from bridge.testing.references import find_part, is_recursive
 from bridge.testing.scalars import OWN_STRATEGY, compiled, matching, scalars
 
@@ -31,8 +31,7 @@ _TOO_DEEP = 24
 _FEW = 3
 _TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
 # What joins schemas, or names the values.
-_DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
-_JOINING = {"$ref", "allOf", "anyOf", "oneOf", "if", "const", "enum", *_DEPENDENT}
+_JOINING = {"$ref", "allOf", "anyOf", "oneOf", "if", "const", "enum", *DEPENDENT}
 # The keywords that say something of one type only.
 _OF_TYPE = {
     "object": {"properties", "required", "additionalProperties", "patternProperties"},
@@ -113,7 +112,7 @@ class Drawing:
                 parts = [rest.pop(n, True) for n in ("if", "then", "else")]
                 yes, no = merged(merged(rest, parts[0]), parts[1]), parts[2]
                 schema = yes if draw(st.booleans()) else merged(rest, no)
-            elif where := next((n for n in _DEPENDENT if n in rest), None):
+            elif where := next((n for n in DEPENDENT if n in rest), None):
                 schema = _with_dependent(draw, rest, rest.pop(where))
             else:
                 return rest
@@ -270,8 +269,7 @@ def _with_dependent(
     for _ in dependent:
         for name, then in dependent.items():
             if isinstance(whole, dict) and name in whole["required"]:
-                follows = {"required": then} if isinstance(then, list) else then
-                whole = merged(whole, follows)
+                whole = merged(whole, follows(then))
     return whole  # type: ignore[no-any-return]
 
 

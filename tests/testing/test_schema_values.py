@@ -261,6 +261,18 @@ DRAWN = {
         },
         dict.fromkeys("abcde"),
     ),
+    "two draft 7 dependencies": (
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "type": "object",
+            "required": ["a"],
+            "allOf": [
+                {"dependencies": {"a": ["b"]}},
+                {"dependencies": {"a": {"required": ["c"]}}},
+            ],
+        },
+        dict.fromkeys("abc"),
+    ),
     "two choices": (
         {
             "type": "object",
