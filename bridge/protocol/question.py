@@ -107,11 +107,10 @@ def read_question(value: dict[str, Any]) -> Asked | str:
     if not isinstance(said, dict):
         return f"`{KEY}`: expected an object with `words` and `form`"
     words, form = said.get("words"), said.get("form")
-    # As a hook tells them: what it strips may part the backticks of a longer run.
-    words = clean(printable(words), len(words)) if isinstance(words, str) else ""
-    if not (words := words.strip()):
+    if not isinstance(words, str) or not words.strip():
         return f"`{KEY}.words`: expected your question, a text that is not empty"
-    if problem := _too_long(words, len(words), "characters", MAX_WORDS):
+    words = printable(words.strip())
+    if problem := _too_long(_told_words(words), len(words), "characters", MAX_WORDS):
         return f"`{KEY}.words`: {problem}"
     if not isinstance(form, dict):
         return (
@@ -251,10 +250,15 @@ def _types_of(form: dict[str, Any]) -> list[Any]:
 
 def told(exchange: Exchange, *, is_last: bool) -> str:
     """What an agent is told of a question and its reply; `is_last`: it asks no more."""
-    words = fenced(exchange.words)
+    words = fenced(_told_words(exchange.words))
     reply = fenced(_shown(exchange.reply), "json")
     said = _TOLD.format(words=words, reply=reply)
     return f"{said} {_NO_MORE}" if is_last else said
+
+
+def _told_words(words: str) -> str:
+    """Words as a hook tells them: what it would strip may part a run of backticks."""
+    return clean(words, len(words))
 
 
 def _shown(value: Any) -> str:
