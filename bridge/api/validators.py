@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bridge.agents.known_agents import Agents
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.validation.look import Asked
+from bridge.validation.look import Validator
 from bridge.validation.rights import can_read, runs_commands
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def find_validators(
     *,
     timeout_s: float | None = None,
     together: bool = False,
-) -> list[Asked]:
+) -> list[Validator]:
     """The validators of these names; `timeout_s` is the most that each may take.
 
     `together` has those that go together asked in one request.
@@ -57,21 +57,21 @@ def find_validators(
                 ways=("hostbridge agents new",),
             )
         found.append(definition)
-    asked = [
-        _asked(each, timeout_s)._replace(digests=digests_of(agents, each.name))
+    chosen = [
+        _validator(each, timeout_s)._replace(digests=digests_of(agents, each.name))
         for each in found
     ]
-    return _joined(asked, found) if together else asked
+    return _joined(chosen, found) if together else chosen
 
 
-def _joined(asked: list[Asked], definitions: list[Definition]) -> list[Asked]:
+def _joined(chosen: list[Validator], definitions: list[Definition]) -> list[Validator]:
     """The same, with what each is in one request for several."""
     from bridge.validation.together import grouped  # with jinja2
 
     parts, alone = grouped(definitions)
     return [
         each._replace(part=parts.get(each.agent), alone=alone.get(each.agent, ""))
-        for each in asked
+        for each in chosen
     ]
 
 
@@ -85,14 +85,14 @@ def digests_of(agents: Agents, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _asked(definition: Definition, timeout_s: float | None) -> Asked:
+def _validator(definition: Definition, timeout_s: float | None) -> Validator:
     if not _gives_verdict(definition.output_schema):
         raise InvalidRequest(
             f"agent {definition.name!r} is no validator: its answers need not have "
             "`verdict` or `status`; require one of them in its output_schema"
         )
     own_s = definition.timeout_s or USUAL_S
-    return Asked(
+    return Validator(
         definition.name,
         own_s if timeout_s is None else min(own_s, timeout_s),
         must_verify=definition.require_verified_evidence,

@@ -50,3 +50,5 @@ def watch(
         while not watched.has_changed():
             interrupts()
             time.sleep(watched.pause_s)
+        if watched.restless:
+            complain(f"{watched.restless} goes on changing; asking all the same")

@@ -61,11 +61,11 @@ def tool(held: HeldRun, asked: str, node: str) -> None:
 
 
 def _call_tool(held: HeldRun, asked: str, node: str) -> None:
-    from bridge.engine.tool_steps import Caller, call_tool
+    from bridge.engine.tool_steps import CallingRun, call_tool
 
     tree = held.tree
 
-    caller = Caller(
+    caller = CallingRun(
         tree.store,
         tree.settings,
         tree.state,

@@ -31,7 +31,7 @@ _ENDS: dict[str, Fact] = {
 }
 
 
-class Asked(NamedTuple):
+class RehearsedStep(NamedTuple):
     """One who would be asked, what, and what the file says that comes back."""
 
     node: str
@@ -94,7 +94,7 @@ class Rehearsal:
             hint = near(name, sorted(known - {""}))
             raise InvalidRequest(f"no agent is called {name!r} in this flow{hint}")
 
-    def go(self) -> Iterator[Asked]:
+    def go(self) -> Iterator[RehearsedStep]:
         """Whom it would ask, in order, until it ends."""
         facts: dict[str, Fact] = {}
         while True:
@@ -132,7 +132,7 @@ class Rehearsal:
             return agent
         return detail["tool"]["name"] if "tool" in detail else detail.get("says", "")
 
-    def _asked(self, node: str) -> Asked:
+    def _asked(self, node: str) -> RehearsedStep:
         left = self._answers.get(node) or self._answers.get(self._who(node)) or [None]
         answer = left.pop(0) if len(left) > 1 else left[0]
         texts = Texts(self.run, self.details, self._known)
@@ -155,7 +155,7 @@ class Rehearsal:
                     answer = self._known.awaited(request_id(self.run, node))
             case _:
                 text = texts.question(node)
-        return Asked(node, self._who(node), text, answer)
+        return RehearsedStep(node, self._who(node), text, answer)
 
     def _heard(self, node: str, answer: Any) -> Fact:
         asked = request_id(self.run, node)

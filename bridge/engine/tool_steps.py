@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bridge.store.store import Store
 
 
-class Caller(NamedTuple):
+class CallingRun(NamedTuple):
     """A run that calls a tool.
 
     `find` finds its agents' definitions; `on_asked` is called when a session could
@@ -42,7 +42,7 @@ class Caller(NamedTuple):
     on_asked: Callable[[], None]
 
 
-def call_tool(caller: Caller, asked: str, node: str) -> None:
+def call_tool(caller: CallingRun, asked: str, node: str) -> None:
     """Call the tool of a step, and keep its result.
 
     Raises:
@@ -71,7 +71,7 @@ def call_tool(caller: Caller, asked: str, node: str) -> None:
     put_result(caller.state, caller.run["run"], asked, result, durable=is_durable)
 
 
-def _called(caller: Caller, asked: str, name: str, arguments: Any) -> Any:
+def _called(caller: CallingRun, asked: str, name: str, arguments: Any) -> Any:
     from bridge.tasks.task import Holder
     from bridge.tasks.tool_deeds import ToolContext
     from bridge.tasks.tool_table import call
@@ -89,7 +89,7 @@ def _called(caller: Caller, asked: str, name: str, arguments: Any) -> Any:
 
 
 def _start_agent(
-    caller: Caller,
+    caller: CallingRun,
     *,
     agent: str,
     prompt: str,

@@ -21,7 +21,7 @@ from bridge.host.launch import agents_above
 from bridge.host.offers import MAX_STOP_OFFERS
 from bridge.host.rule_effects import decide
 from bridge.host.rule_request import (
-    Caller,
+    Delegator,
     NotPossible,
     Told,
     add_told,
@@ -171,7 +171,7 @@ class AgentRules:
     def _give(self, spawn: Spawn, whose: Whose, changes: Json) -> Told:
         """Give work to an agent that needs no session."""
         with self.store.open() as store:
-            caller = Caller.of_request(
+            delegator = Delegator.of_request(
                 self.settings,
                 store,
                 self.request_id,
@@ -179,11 +179,11 @@ class AgentRules:
                 variables={**whose.variables, **changes},
             )
             try:
-                definition = caller.find_definition(spawn)
+                definition = delegator.find_definition(spawn)
                 if not is_headless(definition):
                     raise NotPossible(_NO_SESSION)
                 take_time()
-                return ask_headless(caller, spawn, definition, is_over=self.is_over)
+                return ask_headless(delegator, spawn, definition, is_over=self.is_over)
             except BridgeError as error:
                 return not_started(spawn, error)
 

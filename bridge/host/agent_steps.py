@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.agents.workflow_choice import workflow_settings
 from bridge.errors import BridgeError
 from bridge.host.conversations import begin_for
-from bridge.host.rule_request import Caller
+from bridge.host.rule_request import Delegator
 from bridge.host.step_gate import Bound, shell
 from bridge.host.step_requests import StepRequests
 from bridge.policy import step_workflow
@@ -133,7 +133,7 @@ class AgentSteps(NamedTuple):
         fields = {"agent_id": self.request_id, **raw}
         bound = Bound(str(store.place.state), fields, self.run)
         whose = bound.whose()
-        caller = Caller.of_request(
+        delegator = Delegator.of_request(
             self.settings,
             store,
             self.request_id,
@@ -146,6 +146,6 @@ class AgentSteps(NamedTuple):
             bound.whose,
             kept=kept_variables(self.settings, store),
             settings=workflow_settings(self.settings),
-            act=StepRequests(caller, route=self.route).act,
+            act=StepRequests(delegator, route=self.route).act,
             shell=shell(),
         )

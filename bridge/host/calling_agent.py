@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bridge.store.tool_calls import RunningCall
 
 
-class Caller(NamedTuple):
+class CallingAgent(NamedTuple):
     """The request of the agent that started us, and its depth.
 
     Of an agent in a session also its run, and the store that has it. `is_sure` is false
@@ -69,7 +69,7 @@ def asking_process(
 
 def find_caller(
     store: Store, settings: Settings, above: Environments | None = None
-) -> Caller | None:
+) -> CallingAgent | None:
     """The agent that started us; None if none did.
 
     An agent in a session started us by a Bash call that hooks saw; the environment
@@ -103,15 +103,15 @@ def _running_call(store: Store, client: int, above: list[int]) -> RunningCall | 
     return running_bash(store, client, _shell(client, above))
 
 
-def _caller(store: Store, call: RunningCall) -> Caller:
+def _caller(store: Store, call: RunningCall) -> CallingAgent:
     from bridge.store.subagent_runs import find_agent
 
     run = find_agent(store, call.agent_id)
-    return Caller(call.request_id, call.depth, run, store, call.is_sure)
+    return CallingAgent(call.request_id, call.depth, run, store, call.is_sure)
 
 
 def inherited_variables(
-    store: Store, client: int | None, caller: Caller | None
+    store: Store, client: int | None, caller: CallingAgent | None
 ) -> dict[str, Any]:
     """The variables of the agent that asks here, or what was set in its session.
 
@@ -141,12 +141,12 @@ def _shell(client: int, above: list[int]) -> str:
     return " ".join(arguments_of(above[above.index(client) - 1]))
 
 
-def _parent_of(variables: Mapping[str, str]) -> Caller | None:
+def _parent_of(variables: Mapping[str, str]) -> CallingAgent | None:
     """What the environment of a process above us says."""
     depth = variables.get("BRIDGE_DEPTH", "")
     known = depth.isascii() and depth.isdigit()
     return _parent(variables.get("BRIDGE_PARENT"), int(depth) if known else 0)
 
 
-def _parent(parent: str | None, depth: int) -> Caller | None:
-    return Caller(parent, depth) if parent is not None and is_id(parent) else None
+def _parent(parent: str | None, depth: int) -> CallingAgent | None:
+    return CallingAgent(parent, depth) if parent is not None and is_id(parent) else None

@@ -60,7 +60,7 @@ _TAKEN = (
 _NOTHING = "hostbridge: the flow has no use for this answer. Do nothing about it."
 
 
-class Asked(Record):
+class QuestionOffer(Record):
     """Who asks a checkpoint's question: one session at a time."""
 
     host: HostProcess
@@ -121,12 +121,14 @@ def _is_running(state: State, run: Run) -> bool:
     return run["status"] == "running"
 
 
-def _asked(state: State, name: str) -> Asked | None:
+def _asked(state: State, name: str) -> QuestionOffer | None:
     with folder_of(state, _run_of(name)) as folder:
-        return read_quietly(folder, f"{name}.asked", Asked)
+        return read_quietly(folder, f"{name}.asked", QuestionOffer)
 
 
-def _may_offer(hook: HookContext, asked: Asked | None, *, at_once: bool) -> bool:
+def _may_offer(
+    hook: HookContext, asked: QuestionOffer | None, *, at_once: bool
+) -> bool:
     if asked is None or liveness(asked.host) is Liveness.GONE:
         return True
     if asked.host != hook.session.host or asked.calls:
@@ -139,22 +141,24 @@ def _offer(hook: HookContext, state: State, name: str, *, at_once: bool) -> bool
     """Have this session ask a checkpoint's question, unless another one does."""
     host = hook.session.host
 
-    def counted(asked: Asked | None) -> Asked | None:
+    def counted(asked: QuestionOffer | None) -> QuestionOffer | None:
         if not _may_offer(hook, asked, at_once=at_once):
             return None
         count = asked.offers if asked and asked.host == host else 0
-        return Asked(host=host, offers=count + 1, at=hook.now_ms())
+        return QuestionOffer(host=host, offers=count + 1, at=hook.now_ms())
 
     return _change(state, name, counted)
 
 
 def _change(
-    state: State, name: str, change: Callable[[Asked | None], Asked | None]
+    state: State,
+    name: str,
+    change: Callable[[QuestionOffer | None], QuestionOffer | None],
 ) -> bool:
     """Note who asks; False if `change` says no."""
     with folder_of(state, _run_of(name)) as folder:
         with lock_in(folder, LOCK, wait_s=state.lock_wait_s):
-            new = change(read_quietly(folder, f"{name}.asked", Asked))
+            new = change(read_quietly(folder, f"{name}.asked", QuestionOffer))
             if new is not None:
                 folder.replace(f"{name}.asked", new.to_json(), durable=False)
     return new is not None
@@ -193,7 +197,7 @@ def before_question(hook: HookContext) -> HookOutput:
             run = read(folder, _run_of(name), state.key())
         tool_input = _shown(hook, run, name)
 
-        def shown(asked: Asked | None) -> Asked | None:
+        def shown(asked: QuestionOffer | None) -> QuestionOffer | None:
             calls = (*(asked.calls if asked else ()), hook.event.tool_use_id)
             return asked and asked.with_(calls=calls, shown=tool_input)
 

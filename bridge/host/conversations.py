@@ -19,7 +19,7 @@ from bridge.host import step_gate
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import count_agent
-from bridge.host.rule_request import Caller
+from bridge.host.rule_request import Delegator
 from bridge.host.step_requests import StepRequests
 from bridge.protocol.ids import RequestId
 from bridge.rules.compiled import kept_variables
@@ -48,7 +48,7 @@ def conversation_of(hook: HookContext, run: AgentRun | None) -> Conversation:
     data = run.to_data() if run else None
     bound = step_gate.Bound(str(store.place.state), hook.event.raw, data)
     whose = bound.whose()
-    caller = Caller(
+    delegator = Delegator(
         settings,
         store,
         session.session_id,
@@ -58,7 +58,7 @@ def conversation_of(hook: HookContext, run: AgentRun | None) -> Conversation:
         variables=whose.variables,
     )
     asks = StepRequests(
-        caller,
+        delegator,
         hook=hook,
         run=run,
         agent_type=hook.event.text("agent_type") if run else None,

@@ -21,7 +21,7 @@ from bridge.host.context import HookContext
 from bridge.host.headless import ask_headless, is_headless, take_time
 from bridge.host.offers import judge_for, mark_open
 from bridge.host.request_tokens import PREFIX
-from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
+from bridge.host.rule_request import Delegator, NotPossible, Told, give_up, not_started
 from bridge.policy.rule_decision import Spawn
 from bridge.policy.rule_set import Whose, place_of
 from bridge.policy.tool_lists import permits
@@ -50,7 +50,7 @@ def hand_over(
     the same event has set.
     """
     run = runs.find_run(hook.store, hook.event)
-    caller = Caller(
+    delegator = Delegator(
         hook.settings,
         hook.store,
         hook.session.session_id,
@@ -60,17 +60,17 @@ def hand_over(
         variables={**whose.variables, **changes},
     )
     try:
-        definition = caller.find_definition(spawn)
+        definition = delegator.find_definition(spawn)
         if is_headless(definition):
             take_time()
             return ask_headless(
-                caller, spawn, definition, begin=partial(count_agent, hook)
+                delegator, spawn, definition, begin=partial(count_agent, hook)
             )
         if not spawn.is_handover:
-            return _beside(caller, spawn, definition)
+            return _beside(delegator, spawn, definition)
         # The hook of another entry may see the same call at the same time.
         with hook.store.exclusive_if_free():
-            return _instead(hook, run, caller, spawn, definition)
+            return _instead(hook, run, delegator, spawn, definition)
     except BridgeError as error:
         return not_started(spawn, error)
 
@@ -87,31 +87,31 @@ def count_agent(hook: HookContext, request: Request) -> None:
     sessions.note_launch(hook.store, hook.session, request.request_id, left_ms=left_ms)
 
 
-def _beside(caller: Caller, spawn: Spawn, definition: Definition | None) -> Told:
+def _beside(delegator: Delegator, spawn: Spawn, definition: Definition | None) -> Told:
     """Ask an agent beside what goes on, unless the same is asked already."""
-    key = BESIDE + caller.key_of(spawn)
-    earlier = find_handover(caller.store, caller.holder, key)
-    if earlier and caller.store.find_unfinished(RequestId(earlier)) is not None:
+    key = BESIDE + delegator.key_of(spawn)
+    earlier = find_handover(delegator.store, delegator.holder, key)
+    if earlier and delegator.store.find_unfinished(RequestId(earlier)) is not None:
         return Told("")
-    request = caller.request_of(spawn, definition).with_(session=caller.holder)
-    caller.store.submit(request, fan_out=caller.settings.fan_out)
-    note_handover(caller.store, caller.holder, key, request.request_id)
+    request = delegator.request_of(spawn, definition).with_(session=delegator.holder)
+    delegator.store.submit(request, fan_out=delegator.settings.fan_out)
+    note_handover(delegator.store, delegator.holder, key, request.request_id)
     return Told("")
 
 
 def _instead(
     hook: HookContext,
     run: AgentRun | None,
-    caller: Caller,
+    delegator: Delegator,
     spawn: Spawn,
     definition: Definition | None,
 ) -> Told:
     """Offer a request in place of the call."""
     kind = hook.event.text("agent_type") if hook.event.agent_id else None
-    if not can_start(kind, run, caller.depth):
+    if not can_start(kind, run, delegator.depth):
         raise NotPossible("the agent that made the call has no tool to start others")
-    key = caller.key_of(spawn)
-    session_id = caller.holder
+    key = delegator.key_of(spawn)
+    session_id = delegator.holder
     earlier = find_handover(hook.store, session_id, key)
     if earlier:
         from bridge.host.unseen_ends import take_stopped
@@ -125,8 +125,8 @@ def _instead(
         if not found.response.success and not spawn.rule.get("required"):
             return Told(_failed_before(spawn, found))
     elif found is not None and found.request is not None:
-        return _again(hook, caller, spawn, found.request)
-    request = caller.request_of(spawn, definition).with_(session=session_id)
+        return _again(hook, delegator, spawn, found.request)
+    request = delegator.request_of(spawn, definition).with_(session=session_id)
     offer_to_caller(hook, request, key)
     return _offer(spawn, request.request_id)
 
@@ -182,7 +182,9 @@ def can_start(agent_type: str | None, run: AgentRun | None, depth: int) -> bool:
     return agent_type not in _WITHOUT_AGENT and depth <= _LAST_LEVEL
 
 
-def _again(hook: HookContext, caller: Caller, spawn: Spawn, request: Request) -> Told:
+def _again(
+    hook: HookContext, delegator: Delegator, spawn: Spawn, request: Request
+) -> Told:
     """The same call once more, while its request is open."""
     claim = request.claim
     if claim is not None and claim.launched_at is not None:
@@ -193,7 +195,7 @@ def _again(hook: HookContext, caller: Caller, spawn: Spawn, request: Request) ->
         )
     if claim is not None and len(claim.offers) >= hook.settings.max_offers:
         why = "the model did not call the agent that it was asked to call"
-        note_handover(hook.store, caller.holder, caller.key_of(spawn), None)
+        note_handover(hook.store, delegator.holder, delegator.key_of(spawn), None)
         give_up(hook.store, request, "declined", why)
         raise NotPossible(why)
     hook.store.change_claim(

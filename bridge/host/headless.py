@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.host.answer_wait import MAX_WAIT_S, answer_text, why_failed
 from bridge.host.call_notes import load
 from bridge.host.context import HookContext
-from bridge.host.rule_request import Caller, NotPossible, Told, give_up, not_started
+from bridge.host.rule_request import Delegator, NotPossible, Told, give_up, not_started
 from bridge.policy.rule_decision import Spawn
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
@@ -78,7 +78,7 @@ def own_route(definition: Definition | None, settings: Settings) -> RouteName:
 
 
 def begin_beside(
-    caller: Caller, request: Request, key: str, *, begin: Begin = lambda _: None
+    delegator: Delegator, request: Request, key: str, *, begin: Begin = lambda _: None
 ) -> None:
     """Have an agent of a process of its own begin; nobody here waits for it.
 
@@ -87,15 +87,17 @@ def begin_beside(
     Raises:
         BridgeError: it may not run.
     """
-    store, request_id = caller.store, RequestId(request.request_id)
+    store, request_id = delegator.store, RequestId(request.request_id)
     with store.exclusive_if_free():
         found = store.find(request_id)
         if found is None:
-            _check_depth(caller)
-            _check_room(caller)
+            _check_depth(delegator)
+            _check_room(delegator)
             begin(request)
             store.submit(request)
-        note_handover(store, caller.holder, BESIDE + key, request_id, caller.agent_id)
+        note_handover(
+            store, delegator.holder, BESIDE + key, request_id, delegator.agent_id
+        )
     waiting = store.find_unfinished(request_id)
     if waiting is not None and waiting.claim is None:
         _start(store.place, request_id)
@@ -109,7 +111,7 @@ def take_time() -> None:
 
 
 def ask_headless(
-    caller: Caller,
+    delegator: Delegator,
     spawn: Spawn,
     definition: Definition | None,
     *,
@@ -124,23 +126,23 @@ def ask_headless(
     Raises:
         BridgeError: it cannot be asked.
     """
-    store = caller.store
+    store = delegator.store
     kind = HEADLESS if spawn.is_handover else BESIDE
-    key = kind + caller.key_of(spawn)
+    key = kind + delegator.key_of(spawn)
     # The hook of another entry may see the same call at the same time.
     with store.exclusive_if_free():
-        request_id = _open_request(caller, key, is_answer_wanted=spawn.is_handover)
+        request_id = _open_request(delegator, key, is_answer_wanted=spawn.is_handover)
         if request_id is None:
-            request = _request(caller, spawn, definition)
-            _check_room(caller)
+            request = _request(delegator, spawn, definition)
+            _check_room(delegator)
             begin(request)
             store.submit(request)
             request_id = request.request_id
-            note_handover(store, caller.holder, key, request_id, caller.agent_id)
+            note_handover(store, delegator.holder, key, request_id, delegator.agent_id)
     if not spawn.is_handover:
         _start(store.place, request_id)
         return Told("")
-    response = _wait(caller, request_id, is_over)
+    response = _wait(delegator, request_id, is_over)
     if response is None:
         return Told(
             f"hostbridge: the rule {spawn.rule['name']} gives this to the agent "
@@ -148,40 +150,44 @@ def ask_headless(
             "answer will be told to you. To wait for it, make the same call again.",
             is_refusal=True,
         )
-    note_handover(store, caller.holder, key, None)
-    return _told(caller, spawn, request_id, response)
+    note_handover(store, delegator.holder, key, None)
+    return _told(delegator, spawn, request_id, response)
 
 
-def _open_request(caller: Caller, key: str, *, is_answer_wanted: bool) -> str | None:
+def _open_request(
+    delegator: Delegator, key: str, *, is_answer_wanted: bool
+) -> str | None:
     """The request that this call was given to before, if that is not over."""
-    earlier = find_handover(caller.store, caller.holder, key)
+    earlier = find_handover(delegator.store, delegator.holder, key)
     if earlier is None:
         return None
-    found = caller.store.find(RequestId(earlier))
+    found = delegator.store.find(RequestId(earlier))
     is_answered = found is not None and found.response is not None
     is_open = found is not None and (is_answer_wanted or not is_answered)
     return earlier if is_open else None
 
 
-def _request(caller: Caller, spawn: Spawn, definition: Definition | None) -> Request:
-    _check_depth(caller)
-    return caller.request_of(
-        spawn, definition, route=own_route(definition, caller.settings)
+def _request(
+    delegator: Delegator, spawn: Spawn, definition: Definition | None
+) -> Request:
+    _check_depth(delegator)
+    return delegator.request_of(
+        spawn, definition, route=own_route(definition, delegator.settings)
     )
 
 
-def _check_depth(caller: Caller) -> None:
-    if caller.depth > caller.settings.max_depth:
+def _check_depth(delegator: Delegator) -> None:
+    most = delegator.settings.max_depth
+    if delegator.depth > most:
         raise NotPossible(
-            f"{caller.depth} agents stand above it; {caller.settings.max_depth} is the "
-            "limit (max_depth)"
+            f"{delegator.depth} agents stand above it; {most} is the limit (max_depth)"
         )
 
 
-def _check_room(caller: Caller) -> None:
+def _check_room(delegator: Delegator) -> None:
     """Check that one more may run beside those that rules have started here."""
-    store, slots = caller.store, caller.settings.slots
-    given = map(RequestId, handed_over(store, caller.holder))
+    store, slots = delegator.store, delegator.settings.slots
+    given = map(RequestId, handed_over(store, delegator.holder))
     # One that nobody has claimed by then waits for the same call to be made again.
     young_ms = store.now_ms() - int(_START_S * 1000)
     running = [
@@ -206,16 +212,16 @@ def _start(place: Place, request_id: str, session_id: str = "") -> bool:
 
 
 def _wait(
-    caller: Caller, request_id: str, is_over: Callable[[], bool]
+    delegator: Delegator, request_id: str, is_over: Callable[[], bool]
 ) -> dict[str, Any] | None:
     """The response once it is there; None if it is not in time.
 
     Whoever waits has the work begun, again if the process that did it is gone.
     """
-    store = caller.store
+    store = delegator.store
     path = f"{store.place.state}/responses/{request_id}.json"
     # The process of an agent's agent is below that one's, and ends with it.
-    session_id = "" if caller.holder == caller.parent else caller.holder
+    session_id = "" if delegator.holder == delegator.parent else delegator.holder
     until_s = time.monotonic() + MAX_WAIT_S
     look_s = start_s = 0.0
     while True:
@@ -237,9 +243,9 @@ def _wait(
 
 
 def _told(
-    caller: Caller, spawn: Spawn, request_id: str, response: dict[str, Any]
+    delegator: Delegator, spawn: Spawn, request_id: str, response: dict[str, Any]
 ) -> Told:
-    notes = tuple(rule_notes(caller.store, request_id))
+    notes = tuple(rule_notes(delegator.store, request_id))
     if response.get("parsedOutput") is None:
         told = not_started(spawn, f"it did not answer {why_failed(response)}")
         return told._replace(notes=notes)

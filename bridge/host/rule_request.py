@@ -58,8 +58,8 @@ def not_started(spawn: Spawn, why: object) -> Told:
     return Told(said)
 
 
-class Caller(NamedTuple):
-    """Who made the call that a rule gives away.
+class Delegator(NamedTuple):
+    """Who gives work to an agent: by a call that a rule gives away, or by a step.
 
     Attributes:
         holder: whose record has what was given away (`store.handovers`): the session,

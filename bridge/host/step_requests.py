@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.host.handover import can_start, offer_to_caller
 from bridge.host.headless import Begin, begin_beside, is_headless, own_route
 from bridge.host.request_tokens import instruction
-from bridge.host.rule_request import Caller, NotPossible
+from bridge.host.rule_request import Delegator, NotPossible
 from bridge.policy.rule_decision import Spawn
 from bridge.policy.step_change import Said
 from bridge.protocol.digest import sha256_of
@@ -44,7 +44,7 @@ class StepRequests:
     """Asks agents for the workflow of one conversation.
 
     Attributes:
-        caller: in whose name.
+        delegator: in whose name.
         hook: the session that it is in; None for an agent that no session runs.
         route: of such an agent: those that it asks are asked on the same one.
         run: the record of the agent, if it is one of ours in a session.
@@ -52,7 +52,7 @@ class StepRequests:
         begin: called before an agent of a process of its own is started.
     """
 
-    caller: Caller
+    delegator: Delegator
     hook: HookContext | None = None
     run: AgentRun | None = None
     agent_type: str | None = None
@@ -72,7 +72,7 @@ class StepRequests:
         from bridge.tasks.tool_deeds import ToolContext
         from bridge.tasks.tool_table import call
 
-        caller = self.caller
+        delegator = self.delegator
         texts: list[str] = []
 
         def start_agent(*, dedup_key: str, **asked: Any) -> str:
@@ -81,12 +81,12 @@ class StepRequests:
             return str(said.value["request_id"])
 
         # As the tools that the model calls itself: what a step claims is its own.
-        holder = holder_of_run(caller.store, caller.parent)
+        holder = holder_of_run(delegator.store, delegator.parent)
         if holder is None and self.hook is not None:
-            holder = holder_in(self.hook.session, caller.agent_id, caller.parent)
+            holder = holder_in(self.hook.session, delegator.agent_id, delegator.parent)
         elif holder is None:
-            holder = Holder(f"agent {caller.holder}", request=caller.parent)
-        context = ToolContext(caller.store, caller.settings, holder, start_agent)
+            holder = Holder(f"agent {delegator.holder}", request=delegator.parent)
+        context = ToolContext(delegator.store, delegator.settings, holder, start_agent)
         result = call(context, action["tool"], given, key)
         return Said(result, "\n".join(texts)) if texts else result
 
@@ -101,21 +101,21 @@ class StepRequests:
             BridgeError: it cannot be asked.
         """
         agent = str(given.get("agent"))
-        caller = self.caller
-        earlier = find_handover(caller.store, caller.holder, key)
+        delegator = self.delegator
+        earlier = find_handover(delegator.store, delegator.holder, key)
         if earlier is not None:
             return _offered(agent, key)
         spawn = _spawn_of(agent, given, self._prompt(given))
-        definition = caller.find_definition(spawn)
+        definition = delegator.find_definition(spawn)
         mode = given.get("mode") or ("headless" if self._is_alone(definition) else "")
         if mode == "headless":
-            route = self.route or own_route(definition, caller.settings)
+            route = self.route or own_route(definition, delegator.settings)
             request = self._request(spawn, definition, given, key, route)
-            begin_beside(caller, request, key, begin=self.begin)
+            begin_beside(delegator, request, key, begin=self.begin)
             return _works(agent, key)
         if self.hook is None:
             raise NotPossible(_NO_SESSION)
-        if not can_start(self.agent_type, self.run, caller.depth):
+        if not can_start(self.agent_type, self.run, delegator.depth):
             raise NotPossible("this agent has no tool to start others")
         request = self._request(spawn, definition, given, key, "host")
         session = self.hook.session.session_id
@@ -135,7 +135,7 @@ class StepRequests:
             raise NotPossible("it has neither a prompt nor a `task_id`")
         from bridge.tasks.task_prompt import prompt_of  # with SQLite
 
-        return prompt_of(self.caller.store, str(given["task_id"]))
+        return prompt_of(self.delegator.store, str(given["task_id"]))
 
     def _is_alone(self, definition: Definition | None) -> bool:
         return self.hook is None or is_headless(definition)
@@ -153,7 +153,7 @@ class StepRequests:
             more["answer_schema"] = given["schema"]
         if given.get("timeout") is not None:
             more["timeout"] = int(float(given["timeout"]) * 1000)
-        return self.caller.request_of(
+        return self.delegator.request_of(
             spawn,
             definition,
             request_id=key,

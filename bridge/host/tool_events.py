@@ -15,7 +15,7 @@ from bridge.host.user_rules import rules_of
 from bridge.policy.tool_classes import MESSAGE, QUESTION, is_own
 from bridge.policy.tool_lists import is_unasked
 from bridge.protocol.wording import one_line
-from bridge.store.callers import Agent, Caller, note_caller
+from bridge.store.callers import Agent, SessionAgent, note_caller
 from bridge.store.live_runs import some_live
 from bridge.store.subagent_runs import AgentRun
 
@@ -34,7 +34,7 @@ def pre_tool_use(hook: HookContext) -> output.HookOutput:
     event = hook.event
     if is_own(event.tool):
         agent = Agent(agent_id=event.agent_id, agent_type=event.text("agent_type"))
-        caller = Caller(hook.session.session_id, agent)
+        caller = SessionAgent(hook.session.session_id, agent)
         note_caller(hook.store, caller, event.text("tool_use_id"))
     if event.tool == "Bash" and (refused := _for_the_user(event)):
         return refused

@@ -18,8 +18,7 @@ from bridge.errors import BridgeError, InvalidRequest
 from bridge.host.calling_agent import Asking, asking_process, find_caller
 from bridge.host.handover import can_start
 from bridge.protocol.wording import one_line
-from bridge.store.callers import Caller as SeenCaller
-from bridge.store.callers import caller_of
+from bridge.store.callers import SessionAgent, caller_of
 from bridge.store.host_process import ancestors_of, name_of
 from bridge.store.sessions import Session, open_session
 from bridge.store.subagent_runs import AgentRun, find_agent
@@ -86,7 +85,7 @@ def _name_of(client: str) -> str:
     return f"{one_line(name, _MAX_NAME)} over MCP (pid {pid})"
 
 
-def _in_session(project: Project, seen: SeenCaller) -> Caller:
+def _in_session(project: Project, seen: SessionAgent) -> Caller:
     store = project.store
     session = open_session(store, seen.session_id)
     if not _has_started_us(project, session):

@@ -18,7 +18,7 @@ from bridge.protocol import plain_json
 from bridge.protocol.plain_types import Limits
 from bridge.protocol.record import Count, Milliseconds, Record, printable
 from bridge.protocol.value import Value
-from bridge.protocol.wording import fenced, one_line
+from bridge.protocol.wording import clean, fenced, one_line
 
 KEY = "hostbridge_question"
 # How often the agents of one request may ask; then they are told to answer.
@@ -109,8 +109,9 @@ def read_question(value: dict[str, Any]) -> Asked | str:
     words, form = said.get("words"), said.get("form")
     if not isinstance(words, str) or not words.strip():
         return f"`{KEY}.words`: expected your question, a text that is not empty"
-    if len(words) > MAX_WORDS:
-        return f"`{KEY}.words`: {len(words):,} characters; {MAX_WORDS:,} is the limit"
+    words = printable(words.strip())
+    if problem := _too_long(_told_words(words), len(words), "characters", MAX_WORDS):
+        return f"`{KEY}.words`: {problem}"
     if not isinstance(form, dict):
         return (
             f"`{KEY}.form`: expected the JSON Schema of the reply, such as "
@@ -118,7 +119,7 @@ def read_question(value: dict[str, Any]) -> Asked | str:
         )
     if problem := problem_of_form(form):
         return f"`{KEY}.form`: {problem}"
-    return Asked(printable(words.strip()), form)
+    return Asked(words, form)
 
 
 def problem_of_form(form: dict[str, Any]) -> str | None:
@@ -163,10 +164,19 @@ def _problem_of_size(value: Any, most: int) -> str | None:
     if _has_no_number(value):
         return "is no JSON value: JSON has neither NaN nor infinities"
     try:
-        size = len(_shown(value).encode())
+        text = _shown(value)
     except plain_json.JSONEncodeError as exc:
         return f"is no JSON value: {exc}"
-    return f"{size:,} bytes; {most:,} is the limit" if size > most else None
+    return _too_long(text, len(text.encode()), "bytes", most)
+
+
+def _too_long(text: str, size: int, unit: str, most: int) -> str | None:
+    """Why a text of this size is too long to be told in a fence."""
+    added = len(fenced(text)) - len(text) - len(fenced(""))
+    if size + added <= most:
+        return None
+    fence = f", and {added:,} for the fence around its backticks" if added else ""
+    return f"{size:,} {unit}{fence}; {most:,} is the limit"
 
 
 def _is_deep(value: Any, left: int) -> bool:
@@ -240,10 +250,15 @@ def _types_of(form: dict[str, Any]) -> list[Any]:
 
 def told(exchange: Exchange, *, is_last: bool) -> str:
     """What an agent is told of a question and its reply; `is_last`: it asks no more."""
-    words = fenced(exchange.words)
+    words = fenced(_told_words(exchange.words))
     reply = fenced(_shown(exchange.reply), "json")
     said = _TOLD.format(words=words, reply=reply)
     return f"{said} {_NO_MORE}" if is_last else said
+
+
+def _told_words(words: str) -> str:
+    """Words as a hook tells them: what it would strip may part a run of backticks."""
+    return clean(words, len(words))
 
 
 def _shown(value: Any) -> str:

@@ -33,7 +33,7 @@ class Agent(Value):
     agent_type: str = ""
 
 
-class Caller(NamedTuple):
+class SessionAgent(NamedTuple):
     """A session, and who in it."""
 
     session_id: str
@@ -47,7 +47,7 @@ class Callers(Record):
     calls: dict[str, Agent] = field(default_factory=dict)
 
 
-def caller_of(store: Store, tool_use_id: str) -> Caller | None:
+def caller_of(store: Store, tool_use_id: str) -> SessionAgent | None:
     """Who made a call, by its `claudecode/toolUseId`; None if no hook saw it."""
     if not store.exists():
         return None
@@ -55,11 +55,11 @@ def caller_of(store: Store, tool_use_id: str) -> Caller | None:
         for name in folder.names(CALLERS):
             known = read_quietly(folder, name + CALLERS, Callers)
             if known is not None and tool_use_id in known.calls:
-                return Caller(known.session_id, known.calls[tool_use_id])
+                return SessionAgent(known.session_id, known.calls[tool_use_id])
     return None
 
 
-def note_caller(store: Store, caller: Caller, tool_use_id: str) -> None:
+def note_caller(store: Store, caller: SessionAgent, tool_use_id: str) -> None:
     """Write down who makes a call."""
     if not 0 < len(tool_use_id) <= _MAX_ID:
         return

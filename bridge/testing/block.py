@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from bridge.api import upkeep
 from bridge.config import (
@@ -43,7 +43,17 @@ REPLY_S = 3.0
 _LOOK_S = 0.02
 
 Answers = Callable[["Request"], Outcome]
-Script = Outcome | Sequence[Outcome] | Mapping[str, "Script"] | Answers
+
+
+@runtime_checkable
+class Recording(Protocol):
+    """What answers by what it has answered before, and so begins in each block."""
+
+    def begin(self) -> Answers:
+        """Play it from its beginning, whoever else plays it."""
+
+
+Script = Outcome | Sequence[Outcome] | Mapping[str, "Script"] | Recording | Answers
 
 
 class Unscripted(AssertionError):
@@ -60,9 +70,10 @@ class Answering:
     """
 
     def __init__(
-        self, script: Answers, *, is_open: bool = True, reply_s: float = REPLY_S
+        self, script: Script, *, is_open: bool = True, reply_s: float = REPLY_S
     ) -> None:
         self._script = script
+        self._answers = _begun(script)
         self._is_open = is_open
         self._reply_s = reply_s
         self._open = ExitStack()
@@ -73,6 +84,7 @@ class Answering:
     def __enter__(self) -> Self:
         """Begin: from here on this process, and what it starts, asks here."""
         self.requests, self.outcomes = [], []
+        self._answers = _begun(self._script)
         with ExitStack() as made:
             root = made.enter_context(folder())
             _share(root)
@@ -98,7 +110,7 @@ class Answering:
             raise self._answerer.raised from None
 
     def _outcome_of(self, request: Request) -> Outcome:
-        outcome = self._script(request)
+        outcome = self._answers(request)
         self.requests.append(request)
         self.outcomes.append(outcome)
         return outcome
@@ -123,8 +135,8 @@ def answering(script: Script, *, reply_s: float = REPLY_S) -> Answering:
         Unscripted: at the end of the block, if a request had no outcome.
     """
     if isinstance(script, Outcome) and script.code == "no_host":
-        return Answering(_script(script), is_open=False)
-    return Answering(_script(script), reply_s=reply_s)
+        return Answering(script, is_open=False)
+    return Answering(script, reply_s=reply_s)
 
 
 def question(request: Request) -> str:
@@ -133,11 +145,14 @@ def question(request: Request) -> str:
     return f"{request.agent_type} was asked {words!r}"
 
 
-def _script(script: Script) -> Answers:
+def _begun(script: Script) -> Answers:
+    """A script from its beginning: nothing of it has been played."""
     if isinstance(script, Outcome):
         return lambda _: script
     if isinstance(script, Mapping):
-        return _by_agent({name: _script(each) for name, each in script.items()})
+        return _by_agent({name: _begun(each) for name, each in script.items()})
+    if isinstance(script, Recording):
+        return script.begin()
     return script if callable(script) else _in_turn(script)
 
 

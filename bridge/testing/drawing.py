@@ -9,15 +9,14 @@ Source: JSON Schema, draft 2020-12.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
 from bridge.errors import InvalidRequest
-from bridge.testing.merged import merged
+from bridge.testing.merged import DEPENDENT, follows, merged
 from bridge.testing.references import find_part, is_recursive
-from bridge.testing.scalars import OWN_STRATEGY, matching, scalars
+from bridge.testing.scalars import OWN_STRATEGY, compiled, matching, scalars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
 # Below this, lists and objects are kept small; what refers to itself, minimal.
 _DEEP = 4
 _TOO_DEEP = 24
+_FEW = 3
 _TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
 # What joins schemas, or names the values.
-_DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
-_JOINING = {"$ref", "allOf", "anyOf", "oneOf", "if", "const", "enum", *_DEPENDENT}
+_JOINING = {"$ref", "allOf", "anyOf", "oneOf", "if", "const", "enum", *DEPENDENT}
 # The keywords that say something of one type only.
 _OF_TYPE = {
     "object": {"properties", "required", "additionalProperties", "patternProperties"},
@@ -113,7 +112,7 @@ class Drawing:
                 parts = [rest.pop(n, True) for n in ("if", "then", "else")]
                 yes, no = merged(merged(rest, parts[0]), parts[1]), parts[2]
                 schema = yes if draw(st.booleans()) else merged(rest, no)
-            elif where := next((n for n in _DEPENDENT if n in rest), None):
+            elif where := next((n for n in DEPENDENT if n in rest), None):
                 schema = _with_dependent(draw, rest, rest.pop(where))
             else:
                 return rest
@@ -177,7 +176,8 @@ class Drawing:
         if not patterns and not is_open:
             return None
         if "propertyNames" in schema:
-            return self.of(merged(schema["propertyNames"], {"type": "string"}), _DEEP)
+            names = merged(schema["propertyNames"], {"type": "string"})
+            return self.of(names, _DEEP).filter(lambda name: isinstance(name, str))
         usual = [st.text(max_size=4)] if is_open else []
         return st.one_of(*map(matching, patterns), *usual)
 
@@ -186,7 +186,7 @@ class Drawing:
         found: list[Schema] = [
             each
             for pattern, each in schema.get("patternProperties", {}).items()
-            if re.search(pattern, name)
+            if compiled(pattern).search(name)
         ]
         if name in schema.get("properties", {}):
             found.append(schema["properties"][name])
@@ -207,8 +207,9 @@ class Drawing:
         least, most = schema.get("minItems", 0), schema.get("maxItems")
         if most is not None and most < least:
             return draw(st.nothing())
-        if depth >= _DEEP:
-            top = least if self._is_recursive else least + 1
+        if depth >= _DEEP or (depth and self._is_recursive):
+            # A list of lists has so many leaves to the power of its depth.
+            top = least + (_FEW if depth < _DEEP else not self._is_recursive)
             most = top if most is None else min(most, top)
         count = len(first)
         if least < count:
@@ -253,7 +254,9 @@ def _plain(schema: Schema) -> SearchStrategy[Any] | None:
     kind = schema.get("type")
     if not isinstance(kind, str) or kind in ("object", "array"):
         return None
-    return scalars(kind, schema)
+    found = scalars(kind, schema)
+    # Hypothesis makes no list of nothing, not even `[]`: it is to find that out.
+    return None if found is st.nothing() else found
 
 
 def _with_dependent(
@@ -266,8 +269,7 @@ def _with_dependent(
     for _ in dependent:
         for name, then in dependent.items():
             if isinstance(whole, dict) and name in whole["required"]:
-                follows = {"required": then} if isinstance(then, list) else then
-                whole = merged(whole, follows)
+                whole = merged(whole, follows(then))
     return whole  # type: ignore[no-any-return]
 
 

@@ -19,6 +19,9 @@ _SMALLER = (
     "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties",
 )  # fmt: skip
 
+# What follows from a key.
+DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
+
 
 def merged(one: Schema, other: Schema, *, without: str = "") -> Any:
     """What satisfies both, less a keyword of the first that has been dealt with."""
@@ -32,6 +35,11 @@ def merged(one: Schema, other: Schema, *, without: str = "") -> Any:
     return rest
 
 
+def follows(then: Schema | list[str]) -> Schema:
+    """What follows from a key, as a schema: some name only the keys."""
+    return {"required": then} if isinstance(then, list) else then
+
+
 def _both(key: str, one: Any, other: Any) -> Any:
     if key == "type":
         return _types(one, other)
@@ -41,6 +49,10 @@ def _both(key: str, one: Any, other: Any) -> Any:
         return [*one, *(each for each in other if each not in one)]
     if key in ("properties", "patternProperties"):
         shared = {name: merged(one[name], other[name]) for name in one.keys() & other}
+        return {**one, **other, **shared}
+    if key in DEPENDENT:
+        named = one.keys() & other
+        shared = {n: merged(follows(one[n]), follows(other[n])) for n in named}
         return {**one, **other, **shared}
     if key in ("items", "additionalProperties", "propertyNames"):
         return merged(one, other)

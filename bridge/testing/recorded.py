@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ from bridge.testing.outcome import Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bridge.testing.block import Answers
+
 Question = tuple[str, str]
 
 
@@ -36,7 +39,7 @@ class Replay:
 
     A request gets what was recorded of the same question to the same agent. If it was
     asked several times, each recording is played once, in the order in which they were
-    asked, and the last one again.
+    asked, and the last one again. Each block of `answering` begins anew.
 
     Attributes:
         folder: where the recordings are.
@@ -60,12 +63,19 @@ class Replay:
     def __repr__(self) -> str:
         return f"replay({str(self.folder)!r})"
 
+    def begin(self) -> Answers:
+        """Play them from the first, whatever has been played before."""
+        return partial(self._next, defaultdict(int))
+
     def __call__(self, request: Request) -> Outcome:
         """What was recorded of a question.
 
         Raises:
             Unscripted: nothing was.
         """
+        return self._next(self._played, request)
+
+    def _next(self, played: dict[Question, int], request: Request) -> Outcome:
         key = _question(request)
         known = self._of.get(key)
         if known is None:
@@ -74,9 +84,8 @@ class Replay:
                 f"{question(request)}, of which {self.folder} has no recording; it has "
                 + "; ".join(asked)
             )
-        played = self._played[key]
-        self._played[key] += 1
-        return known[min(played, len(known) - 1)]
+        played[key] += 1
+        return known[min(played[key], len(known)) - 1]
 
 
 def replay(folder: Path | str) -> Replay:

@@ -56,7 +56,12 @@ def _strings(schema: Mapping[str, Any]) -> SearchStrategy[str]:
 
 
 def matching(pattern: str) -> SearchStrategy[str]:
-    r"""Texts in which a pattern is found, as ECMA 262 reads it.
+    """Texts in which a pattern is found; raises as `compiled`."""
+    return st.from_regex(compiled(pattern))
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    r"""A pattern as ECMA 262 reads it.
 
     There `\d` and `\w` are ASCII, `$` is not before a last line feed, and the name of a
     group comes right after `?<`.
@@ -68,7 +73,7 @@ def matching(pattern: str) -> SearchStrategy[str]:
     if re.search(r"(?<!\\)(?:\\\\)*\$$", here):
         here = here[:-1] + r"\Z"
     try:
-        return st.from_regex(re.compile(here, re.ASCII))
+        return re.compile(here, re.ASCII)
     except (re.error, OverflowError, RecursionError) as exc:
         raise InvalidRequest(
             f"pattern {shortened(pattern, _SHOWN)!r}: no text can be drawn from what "

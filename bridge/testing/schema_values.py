@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     Schema = Mapping[str, Any] | bool
 
 _SHOWN = 200
+_COUNTS = {
+    f"{end}{what}"
+    for end in ("min", "max")
+    for what in ("Length", "Items", "Contains", "Properties")
+}
 
 
 def values(form: object = None) -> SearchStrategy[Any]:
@@ -99,5 +104,14 @@ def _counted(draw: DrawFn, strategy: SearchStrategy[Any], begun: list[None]) -> 
 @lru_cache(maxsize=256)
 def _valid(text: str) -> SearchStrategy[Any]:
     schema = json.loads(text)
-    found = Drawing(schema).of(schema, 0)
+    drawn = json.loads(text, object_hook=_with_whole_counts)
+    found = Drawing(drawn).of(drawn, 0)
     return found.filter(lambda value: problem_of(schema, value) is None)
+
+
+def _with_whole_counts(part: dict[str, Any]) -> dict[str, Any]:
+    """Its counts as `int`: JSON Schema takes 3.0 for 3, and Hypothesis does not."""
+    for name in _COUNTS & part.keys():
+        if isinstance(part[name], float) and part[name].is_integer():
+            part[name] = int(part[name])
+    return part

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from bridge.validation.escalation import EscalateTo
 
 
-class Asked(NamedTuple):
+class Validator(NamedTuple):
     """A validator that may be asked.
 
     Attributes:
@@ -47,7 +47,7 @@ class Look(NamedTuple):
         accept_degraded: whether the word of a small model counts.
     """
 
-    validators: Sequence[Asked]
+    validators: Sequence[Validator]
     intent: str = ""
     named: bool = False
     complexity: str | None = None
@@ -57,7 +57,7 @@ class Look(NamedTuple):
 class Work(NamedTuple):
     """What is to be built, by whom, and what follows if it is not approved.
 
-    `digests` are those of the builder's definition, as in `Asked`.
+    `digests` are those of the builder's definition, as in `Validator`.
     """
 
     task: str

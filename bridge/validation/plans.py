@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from bridge.flow.details import ChangeCall, Detail, ValidatorNode
     from bridge.flow.plan import Code, Edge, Node, Plan
-    from bridge.validation.look import Asked, Look, Work
+    from bridge.validation.look import Look, Validator, Work
 
 _ODD = re.compile(r"[^A-Za-z0-9_-]+")
 _MAX_NAME = 60
@@ -220,7 +220,7 @@ class _Plan:
         self.add_tool("verdict", VERDICT, asked, "the verdict of all", **given)
         self.node("verdict")["var"] = LAST
 
-    def _add_validator(self, name: str, each: Asked, folder: Code | None) -> None:
+    def _add_validator(self, name: str, each: Validator, folder: Code | None) -> None:
         # A constant: no name is read as part of a condition.
         prompt = ["get", 0, _value(f"{_CHANGE}.prompts"), each.agent]
         call: Any = {
@@ -248,7 +248,7 @@ class _Plan:
             "on_failure": "skip",
         })  # fmt: skip
 
-    def _names(self, validators: Sequence[Asked]) -> dict[str, str]:
+    def _names(self, validators: Sequence[Validator]) -> dict[str, str]:
         """The nodes of the validators, by their agents."""
         found: dict[str, str] = {}
         for number, each in enumerate(validators, 1):
@@ -280,7 +280,7 @@ class _Plan:
         }
 
 
-def _known(each: Asked, names: Mapping[str, str]) -> ValidatorNode:
+def _known(each: Validator, names: Mapping[str, str]) -> ValidatorNode:
     known: ValidatorNode = {
         "node": names[each.agent],
         "mustVerify": each.must_verify,

@@ -15,7 +15,7 @@ import orjson
 
 from bridge.agent_loop.tool import Tool, ToolResult, object_schema, refused
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.host.rule_request import Caller, give_up
+from bridge.host.rule_request import Delegator, give_up
 from bridge.host.step_requests import StepRequests
 from bridge.policy.tool_classes import OWN_SERVER
 from bridge.policy.tool_lists import permits
@@ -94,14 +94,14 @@ class _Agents:
 
     def _requests(self, store: Store) -> StepRequests:
         request = self.request
-        caller = Caller.of_request(
+        delegator = Delegator.of_request(
             self.settings,
             store,
             request.request_id,
             depth=request.depth + 1,
             variables=self.variables,
         )
-        return StepRequests(caller, route=request.route)
+        return StepRequests(delegator, route=request.route)
 
     def _ended(self, request_id: str) -> Json:
         known = RequestId(request_id)

@@ -23,7 +23,7 @@ BLOCK = 8
 TOOLS = ("Read", "Bash")
 
 
-class Caller:
+class CallingModel:
     """A model that makes `BLOCK` calls of one tool, one after the other, and ends."""
 
     def __init__(self, file: str) -> None:
@@ -61,7 +61,7 @@ def measure(root: Path, rounds: int) -> list[Row]:
     with ExitStack() as stack:
         pairs = []
         for name, hooks in tables.items():
-            caller = Caller(str(root / name / "project" / "notes.txt"))
+            caller = CallingModel(str(root / name / "project" / "notes.txt"))
             api = stack.enter_context(ScriptedApi(caller))
             stage = host.world(root / name, api, hooks)
             session = stack.enter_context(StreamSession(stage))

@@ -42,7 +42,7 @@ def having_called(*tools: tuple[str, dict[str, str]]) -> str:
     return 'echo asked >>"$here/count"\n' + printing(json.dumps(events))
 
 
-class Asked:
+class CountedProject:
     """A project whose `claude` reads `a.py`, and how often it was started."""
 
     def __init__(self, project: Any, folder: Path) -> None:
@@ -59,8 +59,8 @@ class Asked:
 
 
 @pytest.fixture
-def asked(project, claude) -> Asked:
-    return Asked(project, claude)
+def asked(project, claude) -> CountedProject:
+    return CountedProject(project, claude)
 
 
 def test_a_cached_answer_is_the_same_and_says_when_it_was_given(asked):

@@ -10,7 +10,7 @@ from hookprocesses import INSTALLED
 
 from bridge.host.hook_table import HOOKS, entries
 from bridge.policy.tool_classes import is_own
-from bridge.store.callers import Agent, Caller, caller_of
+from bridge.store.callers import Agent, SessionAgent, caller_of
 
 OWN = ["mcp__hostbridge__status", "mcp__plugin_hostbridge_hostbridge__start_agent"]
 
@@ -25,7 +25,7 @@ def test_a_call_of_ours_is_written_down(world, tool, agent):
     )
 
     assert said == {}
-    assert caller_of(world.store, "toolu_1") == Caller(
+    assert caller_of(world.store, "toolu_1") == SessionAgent(
         "session-1", Agent(agent_id=agent, agent_type="Explore" if agent else "")
     )
 
@@ -40,7 +40,7 @@ def test_a_call_of_ours_is_written_down_although_rules_look_at_it(world):
     )
 
     assert "hm" in json.dumps(said)
-    assert caller_of(world.store, "toolu_1") == Caller("session-1", Agent())
+    assert caller_of(world.store, "toolu_1") == SessionAgent("session-1", Agent())
 
 
 def test_calls_of_others_are_not(world):

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from storeworld import this_process
 
 from bridge.store import sessions
-from bridge.store.callers import Agent, Caller, caller_of, note_caller
+from bridge.store.callers import Agent, SessionAgent, caller_of, note_caller
 from bridge.store.sessions import Session
 
 MAIN = Agent()
@@ -16,13 +16,13 @@ EXPLORER = Agent(agent_id="agent-a", agent_type="Explore")
 
 def test_each_call_has_its_caller(store):
     """One server serves the session and all its agents."""
-    note_caller(store, Caller("s1", MAIN), "toolu_1")
-    note_caller(store, Caller("s1", EXPLORER), "toolu_2")
-    note_caller(store, Caller("s2", MAIN), "functions.start:0")
+    note_caller(store, SessionAgent("s1", MAIN), "toolu_1")
+    note_caller(store, SessionAgent("s1", EXPLORER), "toolu_2")
+    note_caller(store, SessionAgent("s2", MAIN), "functions.start:0")
 
-    assert caller_of(store, "toolu_1") == Caller("s1", MAIN)
-    assert caller_of(store, "toolu_2") == Caller("s1", EXPLORER)
-    assert caller_of(store, "functions.start:0") == Caller("s2", MAIN)
+    assert caller_of(store, "toolu_1") == SessionAgent("s1", MAIN)
+    assert caller_of(store, "toolu_2") == SessionAgent("s1", EXPLORER)
+    assert caller_of(store, "functions.start:0") == SessionAgent("s2", MAIN)
     assert caller_of(store, "toolu_3") is None
 
 
@@ -33,9 +33,9 @@ def test_nobody_calls_where_there_is_no_state(store):
 
 def test_the_oldest_calls_are_forgotten(store):
     for number in range(205):
-        note_caller(store, Caller("s1", MAIN), f"toolu_{number}")
-    note_caller(store, Caller("s1", MAIN), "")
-    note_caller(store, Caller("s1", MAIN), "x" * 100_000)
+        note_caller(store, SessionAgent("s1", MAIN), f"toolu_{number}")
+    note_caller(store, SessionAgent("s1", MAIN), "")
+    note_caller(store, SessionAgent("s1", MAIN), "x" * 100_000)
 
     with store.folder("sessions") as folder:
         assert len(folder.read("s1.callers.json") or b"") < 20_000
@@ -50,7 +50,7 @@ def test_calls_at_once_are_all_written_down(store):
     with ThreadPoolExecutor(8) as threads:
         list(
             threads.map(
-                lambda call: note_caller(store, Caller("s1", MAIN), call), calls
+                lambda call: note_caller(store, SessionAgent("s1", MAIN), call), calls
             )
         )
 
@@ -62,15 +62,15 @@ def test_a_broken_record_names_nobody(store):
         folder.replace("s1.callers.json", b'{"calls": [')
     assert caller_of(store, "toolu_1") is None
 
-    note_caller(store, Caller("s1", MAIN), "toolu_1")
+    note_caller(store, SessionAgent("s1", MAIN), "toolu_1")
 
-    assert caller_of(store, "toolu_1") == Caller("s1", MAIN)
+    assert caller_of(store, "toolu_1") == SessionAgent("s1", MAIN)
 
 
 def test_the_record_goes_with_its_session(store):
     session = Session(session_id="s1", host=this_process(), registered_at=1)
     sessions.save(store, session)
-    note_caller(store, Caller("s1", MAIN), "toolu_1")
+    note_caller(store, SessionAgent("s1", MAIN), "toolu_1")
 
     sessions.remove(store, session)
 

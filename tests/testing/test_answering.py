@@ -142,6 +142,14 @@ def test_error_asked_more_often_than_answered():
     )
 
 
+def test_a_block_that_is_entered_again_begins_anew():
+    block = answering([answer("first"), answer("second")])
+
+    for _ in range(2):
+        with block:
+            assert ask("?", schema={"type": "string"}).parsed == "first"
+
+
 def test_error_an_agent_without_outcomes():
     with (
         pytest.raises(Unscripted) as caught,

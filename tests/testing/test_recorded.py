@@ -54,6 +54,16 @@ def test_each_question_gets_its_own_answers(recorded):
     assert caught.value.code == "agent_error"
 
 
+def test_each_block_begins_anew(recorded):
+    """One replay for a whole file of tests: none depends on those before it."""
+    answers = replay(recorded)
+    block = answering({"general-purpose": answers})
+
+    for each in (answering(answers), block, block):
+        with each:
+            assert ask("Which?", schema=MODULES).parsed == {"modules": ["a"]}
+
+
 def test_recordings_are_outcomes(recorded):
     """For `parametrize`, each by itself."""
     assert replay(recorded).outcomes == tuple(ENDS)

@@ -104,6 +104,11 @@ SMALLEST = {
         },
         {"a": None, "b": None},
     ),
+    "no name, a list": ({"type": "object", "propertyNames": {"const": [1]}}, {}),
+    "no name, a text of no length": (
+        {"type": "object", "propertyNames": {"minLength": 5, "maxLength": 2}},
+        {},
+    ),
     "if": (
         {
             "type": "object",
@@ -243,6 +248,31 @@ DRAWN = {
         },
         {"a": None, "b": None},
     ),
+    "two dependencies": (
+        {
+            "type": "object",
+            "required": ["a"],
+            "allOf": [
+                {"dependentRequired": {"a": ["b"]}},
+                {"dependentRequired": {"a": ["c"]}},
+                {"dependentSchemas": {"a": {"required": ["d"]}}},
+                {"dependentSchemas": {"a": {"required": ["e"]}}},
+            ],
+        },
+        dict.fromkeys("abcde"),
+    ),
+    "two draft 7 dependencies": (
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "type": "object",
+            "required": ["a"],
+            "allOf": [
+                {"dependencies": {"a": ["b"]}},
+                {"dependencies": {"a": {"required": ["c"]}}},
+            ],
+        },
+        dict.fromkeys("abc"),
+    ),
     "two choices": (
         {
             "type": "object",
@@ -256,6 +286,41 @@ DRAWN = {
     "named group": ({"type": "string", "pattern": r"^(?<year>\d{4})$"}, "0000"),
     "anchor": ({"$ref": "#n", "$defs": {"a": {"$anchor": "n", "const": 3}}}, 3),
     "escaped": ({"$ref": "#/$defs/a%20b", "$defs": {"a b": {"const": 3}}}, 3),
+    "a name, an object and others": (
+        {
+            "type": "object",
+            "propertyNames": {"enum": [{"b": 1}, 2, None, "a"]},
+            "minProperties": 1,
+        },
+        {"a": None},
+    ),
+    "named group of a key": (
+        {
+            "type": "object",
+            "patternProperties": {"^(?<x>a)$": {"const": 1}},
+            "additionalProperties": False,
+            "minProperties": 1,
+        },
+        {"a": 1},
+    ),
+    "no item in a short list": (
+        {
+            "type": "array",
+            "items": {"type": "string", "maxLength": 0, "minLength": 1},
+            "maxItems": 3,
+        },
+        [],
+    ),
+    "counts with a point": (
+        {
+            "type": "array",
+            "contains": {"const": 1},
+            "minContains": 2.0,
+            "minItems": 3.0,
+            "items": {"type": "integer"},
+        },
+        [1, 1, 0],
+    ),
     "far bounds": ({"type": "number", "minimum": -(10**400), "maximum": 0}, 0),
     "two lower bounds": (
         {"type": "number", "minimum": 0, "exclusiveMinimum": 3, "maximum": 4},
@@ -306,6 +371,12 @@ def test_an_edge_is_drawn(form, is_there):
         pytest.param({"type": "string", "minLength": 3, "maxLength": 2}, id="lengths"),
         pytest.param({"type": "integer", "minimum": 10**30}, id="too large to write"),
         pytest.param({"type": "string", "minLength": 10**6}, id="too long to draw"),
+        pytest.param(
+            {"type": "object", "propertyNames": {"const": {}}, "minProperties": 1},
+            id="no name",
+        ),
+        pytest.param({"type": "array", "contains": False}, id="no item"),
+        pytest.param({"$ref": "#"}, id="a circle"),
     ],
 )
 def test_error_nothing_is_allowed(form):
