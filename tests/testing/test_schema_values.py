@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from enum import Enum
 from typing import Annotated, Literal, Union
 
@@ -13,9 +12,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field, TypeAdapter
 
 from bridge.api.result import schema_of
-from bridge.errors import InvalidRequest
 from bridge.protocol.agent_output import ANSWER_SCHEMA
-from bridge.protocol.json_schema import problem_of
 from bridge.testing import schema_values, values
 
 
@@ -196,145 +193,9 @@ def test_keys_that_the_schema_does_not_name_are_drawn():
     assert more == {"": None}
 
 
-def test_error_a_schema_refers_to_another():
-    with pytest.raises(InvalidRequest) as caught:
-        find(values({"$ref": "https://example.org/a.json"}), lambda _: True)
-
-    assert str(caught.value) == (
-        "$ref 'https://example.org/a.json': there is no such part in the schema, and "
-        "nothing else is looked for; draw the answers from a strategy of your own: "
-        "`strategy.map(answer)`"
-    )
-
-
-def nested(levels):
-    form = {"type": "integer"}
-    for _ in range(levels):
-        form = {"type": "object", "required": ["a"], "properties": {"a": form}}
-    return form
-
-
 DEEP = {"type": "array"}
 for key in "dcb":
     DEEP = {"type": "object", "required": [key], "properties": {key: DEEP}}
-
-
-# What broke the drawing itself, or was never drawn.
-DRAWN = {
-    "draft 7 tuple": (
-        {
-            "$schema": "http://json-schema.org/draft-07/schema#",
-            "type": "array",
-            "items": [{"type": "integer"}, {"type": "string"}],
-            "additionalItems": False,
-            "minItems": 2,
-        },
-        [0, ""],
-    ),
-    "draft 7 dependencies": (
-        {
-            "$schema": "http://json-schema.org/draft-07/schema#",
-            "type": "object",
-            "dependencies": {"a": ["b"]},
-            "required": ["a"],
-        },
-        {"a": None, "b": None},
-    ),
-    "dependent schemas": (
-        {
-            "type": "object",
-            "required": ["a"],
-            "dependentSchemas": {"a": {"required": ["b"]}},
-        },
-        {"a": None, "b": None},
-    ),
-    "two dependencies": (
-        {
-            "type": "object",
-            "required": ["a"],
-            "allOf": [
-                {"dependentRequired": {"a": ["b"]}},
-                {"dependentRequired": {"a": ["c"]}},
-                {"dependentSchemas": {"a": {"required": ["d"]}}},
-                {"dependentSchemas": {"a": {"required": ["e"]}}},
-            ],
-        },
-        dict.fromkeys("abcde"),
-    ),
-    "two draft 7 dependencies": (
-        {
-            "$schema": "http://json-schema.org/draft-07/schema#",
-            "type": "object",
-            "required": ["a"],
-            "allOf": [
-                {"dependencies": {"a": ["b"]}},
-                {"dependencies": {"a": {"required": ["c"]}}},
-            ],
-        },
-        dict.fromkeys("abc"),
-    ),
-    "two choices": (
-        {
-            "type": "object",
-            "allOf": [
-                {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
-                {"anyOf": [{"required": ["c"]}, {"required": ["d"]}]},
-            ],
-        },
-        {"a": None, "c": None},
-    ),
-    "named group": ({"type": "string", "pattern": r"^(?<year>\d{4})$"}, "0000"),
-    "anchor": ({"$ref": "#n", "$defs": {"a": {"$anchor": "n", "const": 3}}}, 3),
-    "escaped": ({"$ref": "#/$defs/a%20b", "$defs": {"a b": {"const": 3}}}, 3),
-    "a name, an object and others": (
-        {
-            "type": "object",
-            "propertyNames": {"enum": [{"b": 1}, 2, None, "a"]},
-            "minProperties": 1,
-        },
-        {"a": None},
-    ),
-    "named group of a key": (
-        {
-            "type": "object",
-            "patternProperties": {"^(?<x>a)$": {"const": 1}},
-            "additionalProperties": False,
-            "minProperties": 1,
-        },
-        {"a": 1},
-    ),
-    "no item in a short list": (
-        {
-            "type": "array",
-            "items": {"type": "string", "maxLength": 0, "minLength": 1},
-            "maxItems": 3,
-        },
-        [],
-    ),
-    "counts with a point": (
-        {
-            "type": "array",
-            "contains": {"const": 1},
-            "minContains": 2.0,
-            "minItems": 3.0,
-            "items": {"type": "integer"},
-        },
-        [1, 1, 0],
-    ),
-    "far bounds": ({"type": "number", "minimum": -(10**400), "maximum": 0}, 0),
-    "two lower bounds": (
-        {"type": "number", "minimum": 0, "exclusiveMinimum": 3, "maximum": 4},
-        4,
-    ),
-    "long": ({"type": "array", "items": {"type": "integer"}, "minItems": 90}, [0] * 90),
-    "deep": (nested(30), json.loads('{"a":' * 30 + "0" + "}" * 30)),
-}
-
-
-@pytest.mark.parametrize(("form", "smallest"), DRAWN.values(), ids=DRAWN)
-def test_what_is_seldom_asked_is_drawn_too(form, smallest):
-    assert schema_values.smallest(form) == smallest
-    assert problem_of(form, smallest) is None
 
 
 # Edges that a program may not think of, each of them valid.
@@ -360,42 +221,3 @@ def test_an_edge_is_drawn(form, is_there):
     often = settings(FIND, max_examples=2_000, phases=[Phase.generate])
 
     assert is_there(find(values(form), is_there, settings=often))
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        pytest.param({"type": "integer", "minimum": 5, "maximum": 4}, id="bounds"),
-        pytest.param({"allOf": [{"type": "null"}, {"type": "string"}]}, id="types"),
-        pytest.param({"enum": []}, id="no value"),
-        pytest.param({"type": "string", "minLength": 3, "maxLength": 2}, id="lengths"),
-        pytest.param({"type": "integer", "minimum": 10**30}, id="too large to write"),
-        pytest.param({"type": "string", "minLength": 10**6}, id="too long to draw"),
-        pytest.param(
-            {"type": "object", "propertyNames": {"const": {}}, "minProperties": 1},
-            id="no name",
-        ),
-        pytest.param({"type": "array", "contains": False}, id="no item"),
-        pytest.param({"$ref": "#"}, id="a circle"),
-    ],
-)
-def test_error_nothing_is_allowed(form):
-    """Else a test would pass that has never seen an answer."""
-    with pytest.raises(InvalidRequest) as caught:
-        values(form)
-
-    assert str(caught.value) == (
-        f"no answer was found that the schema allows: {json.dumps(form)}; draw the "
-        "answers from a strategy of your own: `strategy.map(answer)`"
-    )
-
-
-def test_error_a_pattern_that_python_does_not_know():
-    with pytest.raises(InvalidRequest) as caught:
-        values({"type": "string", "pattern": r"^\p{L}+$"})
-
-    assert str(caught.value) == (
-        r"pattern '^\\p{L}+$': no text can be drawn from what Python cannot read (bad "
-        r"escape \p at position 1); draw the answers from a strategy of your own: "
-        "`strategy.map(answer)`"
-    )
