@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from bridge.errors import BridgeError
 from bridge.host import transcript
 from bridge.host.call_notes import name_of
 from bridge.host.context import HookContext
+from bridge.host.hook_log import log_failure
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.store import tool_calls
@@ -25,7 +25,17 @@ if TYPE_CHECKING:
 def keep_reads(
     hook: HookContext, run: AgentRun, request: Request, response: Response
 ) -> None:
-    """Keep it; if that fails, the answer is never reused."""
+    """Keep it; if that fails, whatever it is, the answer counts and is never reused."""
+    try:
+        _keep(hook, run, request, response)
+    except Exception as exc:  # noqa: BLE001 - its agent is gone, and the answer is good
+        if not isinstance(exc, BridgeError | OSError):
+            log_failure("what an answer rests on")
+
+
+def _keep(
+    hook: HookContext, run: AgentRun, request: Request, response: Response
+) -> None:
     from bridge.freshness import kept_reads
     from bridge.freshness.memory_files import of_client
     from bridge.freshness.noted import looks_of
@@ -34,7 +44,7 @@ def keep_reads(
 
     place, settings = hook.store.place, hook.settings
     project = str(place.project)
-    with suppress(BridgeError, OSError), hook.store.open() as store:
+    with hook.store.open() as store:
         seen = looks_of(
             tool_calls.notes_on(store, run.agent_id),
             project,
