@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from faultlab import Operation, prepared, tell
 from storeworld import claimant, path_of, request, store_in, take, this_process
-from systemcalls import collect, start
+from systemcalls import ERRORS, collect, start
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId
@@ -24,12 +24,14 @@ pytestmark = pytest.mark.faults
 
 ASKED = Asked("Which colour?", {"enum": ["red", "blue"]})
 ID = RequestId("asks")
+# Who claims, also where a child of it is what is broken.
+HOST = this_process()
 
 
 def begin(store: Store) -> None:
     """An agent works on a request, and may ask."""
     store.submit(request(ID, may_ask=True))
-    store.claim(claimant(this_process()), 1, take)
+    store.claim(claimant(HOST), 1, take)
 
 
 def ask(store: Store) -> object:
@@ -48,7 +50,9 @@ def reply(store: Store, value: str = "red") -> object:
 
 def wait_for_reply(store: Store) -> object:
     """The agent may end, and the request waits."""
-    return store.give_back(ID, this_process())
+    given_back = store.give_back(ID, HOST)
+    assert given_back, "it was held"
+    return given_back
 
 
 def files_are_whole(store: Store) -> None:
@@ -75,22 +79,35 @@ def settled(store: Store) -> list[object]:
     return [each.reply for each in found.exchanges]
 
 
+STEPS = [
+    ("ask", begin, ask),
+    ("reply", begin_and_ask, reply),
+    ("wait for the reply", begin_and_ask, wait_for_reply),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "before", "act"),
-    [
-        ("ask", begin, ask),
-        ("reply", begin_and_ask, reply),
-        ("wait for the reply", begin_and_ask, wait_for_reply),
-    ],
-    ids=["ask", "reply", "wait"],
-)
+@pytest.mark.parametrize(("name", "before", "act"), STEPS, ids=["ask", "reply", "wait"])
 def test_a_kill_at_any_change_leaves_one_question_and_one_reply(name, before, act):
     with prepared(Operation(name, before, act, frozenset((ID,)))) as state:
         for _kill, store, _outcome in state.killed():
             files_are_whole(store)
             assert settled(store) == ["red"]
     tell(f"{name}: {state.cases} kill points")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "before", "act"), STEPS, ids=["ask", "reply", "wait"])
+def test_a_disk_that_fails_leaves_one_question_and_one_reply(name, before, act):
+    """What was said to be done is done; what was not can be done again."""
+    with prepared(Operation(name, before, act, frozenset((ID,)))) as state:
+        for fault, store, outcome in state.failing(ERRORS, 3):
+            files_are_whole(store)
+            found = store.find_unfinished(ID)
+            if act is reply and outcome.status == "returned":
+                assert [each.reply for each in found.exchanges] == ["red"], fault
+            assert settled(store) == ["red"], fault
+    tell(f"{name}: {state.cases} failing calls")
 
 
 def test_of_many_replies_at_once_the_first_counts(tmp_path):
