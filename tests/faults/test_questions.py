@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faultlab import Operation, prepared, tell
-from storeworld import claimant, path_of, request, store_in, take, this_process
+from storeworld import (
+    answer,
+    claimant,
+    folders_of,
+    path_of,
+    request,
+    store_in,
+    take,
+    this_process,
+)
 from systemcalls import ERRORS, collect, start
 
 from bridge.errors import InvalidRequest
@@ -26,11 +35,12 @@ ASKED = Asked("Which colour?", {"enum": ["red", "blue"]})
 ID = RequestId("asks")
 # Who claims, also where a child of it is what is broken.
 HOST = this_process()
+PROMPT = "Paint."
 
 
 def begin(store: Store) -> None:
     """An agent works on a request, and may ask."""
-    store.submit(request(ID, may_ask=True))
+    store.submit(request(ID, may_ask=True, prompt=PROMPT))
     store.claim(claimant(HOST), 1, take)
 
 
@@ -178,3 +188,78 @@ def test_a_form_that_would_never_be_checked_is_refused():
     ]
 
     assert all(problem_of_form(form) for form in forms)
+
+
+def write_reply(store: Store, value: str) -> str:
+    """As a program in any language may."""
+    folder = path_of(store, "questions")
+    made = folder / f".{os.getpid()}"
+    made.write_text(json.dumps({"value": value}))
+    try:
+        os.link(made, folder / questions.reply_file(ID, 1))
+    except FileExistsError:
+        return "refused"
+    finally:
+        made.unlink()
+    return "written"
+
+
+def claim(store: Store, session: str) -> list[object]:
+    mine = store.claim(claimant(HOST, session), 1, take)
+    return [exchange.reply for one in mine for exchange in one.exchanges] or [len(mine)]
+
+
+def end(store: Store) -> bool:
+    """Somebody answers by hand, or the agent does after all."""
+    return store.publish(answer(request(ID, prompt=PROMPT)), source="test")
+
+
+def said_or_refused(store: Store, value: str) -> str:
+    try:
+        reply(store, value)
+    except InvalidRequest:
+        return "refused"
+    return value
+
+
+@pytest.mark.slow
+def test_replies_claims_and_an_answer_at_once_leave_one_reply_one_claim_one_end(
+    tmp_path,
+):
+    """Whichever of them comes first."""
+    seen = set()
+    for number in range(12):
+        store = store_in(tmp_path / str(number), lock_wait_s=60.0)
+        begin_and_ask(store)
+        wait_for_reply(store)
+        acts = {
+            "red": partial(said_or_refused, store, "red"),
+            "blue": partial(said_or_refused, store, "blue"),
+            "file": partial(write_reply, store, "blue"),
+            "claim 1": partial(claim, store, "session-1"),
+            "claim 2": partial(claim, store, "session-2"),
+            "sweep": partial(store.sweep, everything=True),
+        }
+        if number % 2:
+            acts["end"] = partial(end, store)
+        children = {name: start(act) for name, act in acts.items()}
+        for _, go, _ in children.values():
+            os.write(go, b"!")
+            os.close(go)
+        came = {n: collect(pid, report) for n, (pid, _, report) in children.items()}
+
+        assert {each.status for each in came.values()} == {"returned"}, came
+        assert len(folders_of(store, ID)) == 1
+        replied = {came[name].value for name in ("red", "blue")} - {"refused"}
+        claims = [came[n].value for n in ("claim 1", "claim 2") if came[n].value != [0]]
+        assert len(replied) <= 1
+        assert len(claims) <= 1
+        found = store.find(ID)
+        counts = [each.reply for each in found.request.exchanges]
+        assert counts in ([], ["red"], ["blue"])
+        assert replied <= set(counts)
+        # Nobody holds it before there is a reply.
+        assert all(each == counts for each in claims)
+        assert (found.response is not None) == bool(number % 2)
+        seen.add((bool(claims), *counts, *replied))
+    tell(f"{len(seen)} ways it went: {seen}")
