@@ -21,6 +21,9 @@ from bridge.store.subagent_runs import AgentRun
 if TYPE_CHECKING:
     from bridge.freshness.looks import Look
 
+# The hook that takes an answer goes through all of them.
+MAX_CALLS = 10_000
+
 
 def keep_reads(
     hook: HookContext, run: AgentRun, request: Request, response: Response
@@ -37,6 +40,7 @@ def _keep(
     hook: HookContext, run: AgentRun, request: Request, response: Response
 ) -> None:
     from bridge.freshness import kept_reads
+    from bridge.freshness.looks import Look
     from bridge.freshness.memory_files import of_client
     from bridge.freshness.noted import looks_of
     from bridge.freshness.repository import with_repository
@@ -45,14 +49,17 @@ def _keep(
     place, settings = hook.store.place, hook.settings
     project = str(place.project)
     with hook.store.open() as store:
+        notes = tool_calls.notes_on(store, run.agent_id)
         seen = looks_of(
-            tool_calls.notes_on(store, run.agent_id),
+            notes[:MAX_CALLS],
             project,
             now_ms=hook.now_ms(),
             up_ms=int(time.monotonic() * 1000),
         )
         noted = list(with_repository(seen))
-        read = [look.path for look in noted if look.kind == "file"]
+        if len(notes) > MAX_CALLS:
+            noted.append(Look("outside", f"more than {MAX_CALLS:,} calls"))
+        read = dict.fromkeys(look.path for look in noted if look.kind == "file")
         # The session may have read its memory files when it began.
         since_ms = min(hook.session.registered_at, run.launched_at)
         looks = chain(

@@ -9,6 +9,7 @@ from cachedworld import TICK_S
 from hookprocesses import run_hook
 from sessionlooks import answered, is_reused, reads, reasons, write
 
+from bridge.host import answer_reads
 from bridge.host.hook_table import Hook
 
 STRANGE = {
@@ -52,6 +53,19 @@ def test_a_path_that_no_file_can_have_is_a_doubt(session, tool, path):
 
     assert reasons(session) == [
         f"unknown: it rests on something that cannot be checked: {tool}"
+    ]
+
+
+def test_more_calls_than_a_hook_can_go_through_are_a_doubt(session, monkeypatch):
+    monkeypatch.setattr(answer_reads, "MAX_CALLS", 2)
+    some = [("Glob", {"pattern": "*.py"}), reads(session, "src/a.py")]
+    answered(session, *some)
+    assert is_reused(session)
+
+    answered(session, *some, ("Grep", {"pattern": "x"}))
+
+    assert reasons(session) == [
+        "unknown: it rests on something that cannot be checked: more than 2 calls"
     ]
 
 
