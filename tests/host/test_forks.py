@@ -334,6 +334,21 @@ def test_a_strange_transcript_costs_a_fork_no_answer(world, made):
     assert world.code(request) == "success"
 
 
+def test_its_answer_is_never_given_again(world):
+    """The conversation has gone on since."""
+    share(world)
+    request = dropped(world)
+    world.stop(world.start(world.launch(request)), GOOD)
+    assert world.code(request) == "success"
+
+    (standing,) = world.bridge.stale([request])
+
+    assert standing.state == "unknown"
+    assert [reason.about for reason in standing.reasons] == [
+        "its agent knew an earlier conversation"
+    ]
+
+
 def test_an_invalid_answer_is_corrected(world):
     share(world)
     request = dropped(world)

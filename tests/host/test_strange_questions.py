@@ -25,6 +25,7 @@ KEY = '"hostbridge_question"'
 REFUSED = {
     "no words": asks(words=""),
     "blank words": asks(words=" \n\t\u00a0\u2003"),
+    "words that nobody sees": asks(words="\u200b\u202e \x00\ufeff"),
     "words that are none": f'{{{KEY}: {{"words": 5, "form": {{}}}}}}',
     "words that are a form": f'{{{KEY}: {{"words": {{}}, "form": {{}}}}}}',
     "ten megabytes": asks(words="x" * 10_000_000),
