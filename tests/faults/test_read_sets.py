@@ -31,6 +31,7 @@ from bridge.freshness.disk import Disk
 from bridge.freshness.looks import Look
 from bridge.freshness.never_reused import why_never
 from bridge.freshness.reads import differences
+from bridge.host import call_notes
 from bridge.protocol.ids import RequestId
 
 if TYPE_CHECKING:
@@ -209,4 +210,39 @@ def test_a_lock_is_the_earlier_one_or_the_new_one_whatever_is_killed_or_fails(tm
         assert set(locking.states()) == {"fresh"}, fault
         assert locking.write() == 2
         assert locking.lock.read_bytes() == new
+    tell(f"{len(faults)} faults")
+
+
+@pytest.mark.slow
+def test_a_call_is_noted_whole_or_known_to_be_missing_whatever_fails(tmp_path):
+    """A kill lets the call run without a note: then its transcript tells of it."""
+    notes, sign = tmp_path / "agent1.calls", tmp_path / "agent1.noted"
+    fields = {"tool_use_id": "toolu_2", "tool_input": {"command": "ls"}, "cwd": "/"}
+
+    def note() -> bool:
+        return call_notes.before_tool(f"{tmp_path}/", fields, {}, "agent1", "Bash")
+
+    def reset() -> None:
+        for file in tmp_path.iterdir():
+            file.unlink()
+        notes.write_text('{"id": "toolu_1", "tool": "Read", "at": 1}\n')
+        sign.touch()
+
+    reset()
+    faults = [f"{call}:signal=KILL:when={number}" for call, number in changes(note)]
+    faults += [
+        f"{call}:error={error}:when={number}"
+        for call in ("openat", "write")
+        for error in ERRORS[call]
+        for number in (1, 2, 3)
+    ]
+    for fault in faults:
+        reset()
+
+        outcome = run_broken(note, "-e", f"inject={fault}")
+
+        lines = [json.loads(line)["id"] for line in notes.read_text().splitlines()]
+        assert lines in (["toolu_1"], ["toolu_1", "toolu_2"]), fault
+        if outcome.status == "returned" and len(lines) == 1:
+            assert not sign.exists(), fault
     tell(f"{len(faults)} faults")
