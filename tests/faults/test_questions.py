@@ -14,6 +14,7 @@ from storeworld import (
     claimant,
     folders_of,
     path_of,
+    quarantined,
     request,
     store_in,
     take,
@@ -172,6 +173,57 @@ def test_what_is_no_plain_file_is_no_reply(tmp_path, kind):
     assert seen.asks.number == 1
     assert not os.path.lexists(file)
     assert aim.read_text() == '{"value": "red"}'
+    assert settled(store) == ["red"]
+
+
+NO_REPLIES = {
+    "empty": b"",
+    "cut": b'{"value": "re',
+    "a value alone": b'"red"',
+    "a list": b'["red"]',
+    "nothing": b"{}",
+    "another form": b'{"value": "green"}',
+    "null": b'{"value": null}',
+    "not UTF-8": b'{"value": "\xff"}',
+    "half a character": b'{"value": "\\ud800"}',
+    "two marks": b'\xef\xbb\xbf{"value": "red"}',
+    "not finite": b'{"value": NaN}',
+    "deep": b'{"value": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "two objects": b'{"value": "red"}{"value": "red"}',
+}
+
+
+@pytest.mark.parametrize("name", NO_REPLIES)
+def test_a_file_that_is_no_reply_is_put_aside_and_the_question_stays(tmp_path, name):
+    store = store_in(tmp_path)
+    begin_and_ask(store)
+    wait_for_reply(store)
+    file = path_of(store, "questions") / f"{ID}.1.reply.json"
+    file.write_bytes(NO_REPLIES[name])
+    os.utime(file, (0, 0))
+
+    assert store.take_reply(ID).asks.number == 1
+
+    assert not file.exists()
+    assert list(quarantined(store)) == [file.name]
+    assert settled(store) == ["red"]
+
+
+OTHER_NAMES = (
+    "asks.2.reply.json", "asks.01.json", "asks.\u0661.json", ".1.json", "x.1.json",
+    f"asks.{'9' * 200}.json", "asks.1.json.bak",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES, ids=ascii)
+def test_a_file_of_another_name_is_neither_question_nor_reply(tmp_path, name):
+    store = store_in(tmp_path)
+    begin_and_ask(store)
+    wait_for_reply(store)
+    (path_of(store, "questions") / name).write_text('{"value": "red"}')
+
+    assert store.take_reply(ID).asks.number == 1
+    assert [question.number for question in store.open_questions()] == [1]
     assert settled(store) == ["red"]
 
 
