@@ -31,7 +31,8 @@ def find_answer(
             if given is None or not _holds(given, until_s):
                 continue
             definition = begun.definition_on(route)
-            if not why_another(store, begun.settings, given, definition):
+            why = why_another(store, begun.settings, given, definition, until_s=until_s)
+            if not why:
                 return given.response
     return None
 

@@ -6,6 +6,7 @@ is for the session's own model, or for what settings choose.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from bridge.api.hosts import eligible_hosts
@@ -25,10 +26,13 @@ def why_another(
     settings: Settings,
     given: Given,
     definition: Definition | None,
+    *,
+    until_s: float = math.inf,
 ) -> str:
     """Why another model might answer now than gave an answer; empty if none would.
 
-    Where no session is open, none would.
+    Where no session is open, none would. What cannot be told until `until_s`, on the
+    monotonic clock, is a reason.
     """
     request, then = given.request, given.reads.model
     route = next((own for own in OWN if own == given.response.route), None)
@@ -41,7 +45,9 @@ def why_another(
     from bridge.worker.model_keys import key_now
 
     try:
-        now = key_now(route, request, definition, settings, store.place)
+        now = key_now(
+            route, request, definition, settings, store.place, until_s=until_s
+        )
     except (ModelFailed, BridgeError) as exc:
         return str(exc)
     if now == then:

@@ -108,7 +108,7 @@ def look_of(
 
 def _is_plain(path: str) -> bool:
     """Whether the client looks at this very path: it trims, expands and composes."""
-    if path[:1] == "~" or path != path.strip():
+    if path[:1] == "~" or path != path.strip() or "\0" in path:
         return False
     return path.isascii() or is_normalized("NFC", path)
 

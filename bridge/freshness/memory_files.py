@@ -33,7 +33,10 @@ _PAGES = "*.md"
 _IMPORT = re.compile(r"(?:^|(?<=\s))@((?:[^\s\\]|\\ )+)", re.MULTILINE)
 _ENDS = ".,;:!?)\"'`"
 _MAX_NAME = 4096
-_MAX_BYTES = 1 << 20
+# In no name of a file that is text.
+_ODD = frozenset("\0\ufffd")
+# Of all pages together: a hook reads them, and the client's limit is far below.
+_MAX_BYTES = 4 << 20
 # The client follows imports five levels deep.
 _MAX_DEPTH = 5
 _MAX_FILES = 200
@@ -109,28 +112,50 @@ def _imported(pages: Iterable[str]) -> Iterator[Look]:
     """The files that these name by `@path`, and those that they name in turn."""
     level = list(dict.fromkeys(islice(pages, _MAX_FILES + 1)))
     known = set(level)
+    left = _MAX_BYTES
     for _ in range(_MAX_DEPTH):
-        named = {name for page in level for name in _names_in(page)}
+        named: set[str] = set()
+        for page in level:
+            data = _bytes_of(page, left + 1)
+            left -= len(data)
+            if left < 0:
+                yield Look("outside", f"more than {_MAX_BYTES:,} bytes of memory")
+                return
+            names = _names_in(data.decode("utf-8", "replace"))
+            if len(names) > _MAX_FILES:
+                yield _too_many()
+                return
+            named.update(_paths_of(names, page))
         level = sorted(name for name in named - known if not os.path.isdir(name))
         known |= named
         for name in level:
             yield Look("file", name)
         if len(known) > _MAX_FILES:
-            yield Look("outside", f"more than {_MAX_FILES} files of memory")
+            yield _too_many()
             return
 
 
-def _names_in(page: str) -> Iterator[str]:
+def _too_many() -> Look:
+    return Look("outside", f"more than {_MAX_FILES} files of memory")
+
+
+def _bytes_of(page: str, most: int) -> bytes:
     try:
         with open_plain(page) as file:
-            text = file.read(_MAX_BYTES).decode("utf-8", "replace")
+            return file.read(most)
     except (OSError, ValueError):
-        return
+        return b""
+
+
+def _names_in(text: str) -> set[str]:
     # As the client has it; and if it ends a sentence.
     words = (each.partition("#")[0] for each in set(_IMPORT.findall(text)))
     names = {name for word in words for name in (word, word.rstrip(_ENDS)) if name}
+    return {n for n in names if len(n) <= _MAX_NAME and not _ODD.intersection(n)}
+
+
+def _paths_of(names: Iterable[str], page: str) -> Iterator[str]:
     folders = {os.path.dirname(path) for path in (page, os.path.realpath(page))}
-    for name in islice(names, _MAX_FILES):
-        if len(name) <= _MAX_NAME and "\0" not in name and "\ufffd" not in name:
-            path = os.path.expanduser(name.replace("\\ ", " "))
-            yield from (os.path.normpath(os.path.join(f, path)) for f in folders)
+    for name in names:
+        path = os.path.expanduser(name.replace("\\ ", " "))
+        yield from (os.path.normpath(os.path.join(f, path)) for f in folders)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from bridge.errors import BridgeError
 from bridge.host import transcript
 from bridge.host.call_notes import name_of
 from bridge.host.context import HookContext
+from bridge.host.hook_log import log_failure
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
 from bridge.store import tool_calls
@@ -21,12 +21,26 @@ from bridge.store.subagent_runs import AgentRun
 if TYPE_CHECKING:
     from bridge.freshness.looks import Look
 
+# The hook that takes an answer goes through all of them.
+MAX_CALLS = 10_000
+
 
 def keep_reads(
     hook: HookContext, run: AgentRun, request: Request, response: Response
 ) -> None:
-    """Keep it; if that fails, the answer is never reused."""
+    """Keep it; if that fails, whatever it is, the answer counts and is never reused."""
+    try:
+        _keep(hook, run, request, response)
+    except Exception as exc:  # noqa: BLE001 - its agent is gone, and the answer is good
+        if not isinstance(exc, BridgeError | OSError):
+            log_failure("what an answer rests on")
+
+
+def _keep(
+    hook: HookContext, run: AgentRun, request: Request, response: Response
+) -> None:
     from bridge.freshness import kept_reads
+    from bridge.freshness.looks import Look
     from bridge.freshness.memory_files import of_client
     from bridge.freshness.noted import looks_of
     from bridge.freshness.repository import with_repository
@@ -34,15 +48,18 @@ def keep_reads(
 
     place, settings = hook.store.place, hook.settings
     project = str(place.project)
-    with suppress(BridgeError, OSError), hook.store.open() as store:
+    with hook.store.open() as store:
+        notes = tool_calls.notes_on(store, run.agent_id)
         seen = looks_of(
-            tool_calls.notes_on(store, run.agent_id),
+            notes[:MAX_CALLS],
             project,
             now_ms=hook.now_ms(),
             up_ms=int(time.monotonic() * 1000),
         )
         noted = list(with_repository(seen))
-        read = [look.path for look in noted if look.kind == "file"]
+        if len(notes) > MAX_CALLS:
+            noted.append(Look("outside", f"more than {MAX_CALLS:,} calls"))
+        read = dict.fromkeys(look.path for look in noted if look.kind == "file")
         # The session may have read its memory files when it began.
         since_ms = min(hook.session.registered_at, run.launched_at)
         looks = chain(

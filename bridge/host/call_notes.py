@@ -65,8 +65,7 @@ def _looked_at(fields: Json, tool: str) -> Json:
         value = tool_input.get(name)
         if value is not None:
             # One that is no path says that nobody knows where the call looks.
-            is_path = isinstance(value, str) and len(value) <= MAX_PATH
-            given[name] = is_path and value
+            given[name] = _is_path(value) and value
     cwd = fields.get("cwd")
     folder = cwd if isinstance(cwd, str) else "/"
     try:
@@ -77,6 +76,22 @@ def _looked_at(fields: Json, tool: str) -> Json:
     except (OSError, ValueError):
         facts = ""
     return {"cwd": folder, "input": given, "facts": facts}
+
+
+def _is_path(value: object) -> bool:
+    if not isinstance(value, str) or len(value) > MAX_PATH:
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        # Half a character, for which the client reads another file.
+        return False
+    return True
+
+
+def _json(fields: Json) -> str:
+    """As JSON that every reader takes: `write` replaces half a character."""
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) -> bool:
@@ -98,7 +113,7 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
         tool_input = fields.get("tool_input")
         said = tool_input.get("command") if isinstance(tool_input, dict) else ""
         line["command"] = said[:MAX_COMMAND] if isinstance(said, str) else ""
-    is_noted = write(notes, json.dumps(line) + "\n", os.O_APPEND)
+    is_noted = write(notes, _json(line) + "\n", os.O_APPEND)
     if not is_noted and os.path.lexists(sign := f"{agents}{agent_id}.noted"):
         # A full disk takes no note of that, but lets a file go. If it does neither, the
         # error denies the call: nobody could know of it later.
@@ -115,7 +130,7 @@ def before_tool(agents: str, fields: Json, run: Json, agent_id: str, tool: str) 
             "host": run.get("host"),
             "command": line["command"],
         }
-        write(f"{agents}{call_id}.bash", json.dumps(open_call), os.O_EXCL)
+        write(f"{agents}{call_id}.bash", _json(open_call), os.O_EXCL)
     return True
 
 

@@ -107,7 +107,7 @@ def read_question(value: dict[str, Any]) -> Asked | str:
     if not isinstance(said, dict):
         return f"`{KEY}`: expected an object with `words` and `form`"
     words, form = said.get("words"), said.get("form")
-    if not isinstance(words, str) or not words.strip():
+    if not isinstance(words, str) or not any(map(_is_seen, words)):
         return f"`{KEY}.words`: expected your question, a text that is not empty"
     words = printable(words.strip())
     if problem := _too_long(_told_words(words), len(words), "characters", MAX_WORDS):
@@ -120,6 +120,10 @@ def read_question(value: dict[str, Any]) -> Asked | str:
     if problem := problem_of_form(form):
         return f"`{KEY}.form`: {problem}"
     return Asked(words, form)
+
+
+def _is_seen(character: str) -> bool:
+    return character.isprintable() and not character.isspace()
 
 
 def problem_of_form(form: dict[str, Any]) -> str | None:

@@ -100,6 +100,9 @@ def _write(state: State, request: Request) -> None:
     assert question is not None, "it asks"  # noqa: S101
     file = f"{_stem(question.request_id, question.number)}.json"
     before = read_quietly(folder, file, Question)
+    if before is None:
+        # What is there is no question, and nothing could replace a folder.
+        state.make_way(FOLDER, file)
     if before is None or (before.words, before.form) != (question.words, question.form):
         state.make_way(FOLDER, reply_file(question.request_id, question.number))
     folder.replace(file, question.to_json())

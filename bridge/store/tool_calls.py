@@ -150,9 +150,11 @@ def notes_on(store: Store, agent_id: str) -> list[dict[str, Any]]:
 
 
 def are_all_noted(store: Store, agent_id: str) -> bool:
-    """Whether each of an agent's calls that a hook saw could be written down."""
+    """Whether each of an agent's calls that a hook saw was written down, readably."""
     with store.state() as state:
-        return state["agents"].has(agent_id + NOTED)
+        folder = state["agents"]
+        lines = (folder.read(agent_id + CALLS) or b"").splitlines()
+        return folder.has(agent_id + NOTED) and all(map(json_object, lines))
 
 
 def noted_ids(store: Store, agent_id: str) -> frozenset[str]:

@@ -6,6 +6,7 @@ still the one that a new answer would have.
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,8 +31,13 @@ def key_now(
     definition: Definition | None,
     settings: Settings,
     place: Place,
+    *,
+    until_s: float = math.inf,
 ) -> str:
     """The key of the model that would answer a request now.
+
+    A server has until `until_s`, on the monotonic clock, to say which one it has, and
+    never more than five seconds.
 
     Raises:
         ModelFailed: there is no such model, or its server does not say.
@@ -52,7 +58,7 @@ def key_now(
 
         from bridge.endpoint.served_models import model_in_use
 
-        until_s = time.monotonic() + _LOOK_S
+        until_s = min(until_s, time.monotonic() + _LOOK_S)
         name = model_in_use(settings, until_s, lambda: False)
     return key_of_served(name, settings)
 

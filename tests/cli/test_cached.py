@@ -17,6 +17,7 @@ from fakeclaude import (
     result,
     trust_folder,
 )
+from leftprocesses import Marked
 
 ASK = ("ask", "--route", "claude", "Which?")
 
@@ -218,3 +219,25 @@ def test_watch_of_what_nobody_can_ask_ends_at_once(project):
     ran = project.run("ask", "Which?", "--watch")
 
     assert ran.code == 4
+
+
+def test_no_command_about_answers_leaves_a_process(asked):
+    """Nor does one that is killed while it watches: nothing of ours is resident."""
+    marked = Marked()
+    asked.project.env |= marked.env
+    for words in (
+        (*ASK, "--cached"),
+        (*ASK, "--cached"),
+        ("stale",),
+        ("stale", "--write-lock", "answers.lock"),
+        ("stale", "--lock", "answers.lock"),
+    ):
+        assert asked.project.run(*words).code == 0
+        assert marked.have_ended()
+    with asked.project.start(*ASK, "--watch", "--json") as process:
+        process.stdout.readline()
+        assert marked.running()
+        process.kill()
+        process.communicate()
+
+    assert marked.have_ended()

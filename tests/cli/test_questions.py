@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakeclaude import fake_claude, printing, result, trust_folder
+from leftprocesses import Marked
 from polling import wait_until
 from questionworld import COLOURS, submitted
 from trustworld import Terminal
@@ -249,3 +250,21 @@ def test_an_asker_that_is_killed_leaves_its_question_to_others(project, asking):
     assert told.startswith("Paint.")
     assert '"blue"' in told
     assert project.response(asked.request_id).success
+
+
+def test_no_process_waits_for_a_reply_once_its_asker_is_gone(project, asking):
+    """The question lies in a file, and whoever serves next goes on."""
+    marked = Marked()
+    project.env |= marked.env
+    asking(question())
+    process = project.start("ask", "--route", "claude", "--may-ask", "Paint.")
+    asked = waiting(project)
+    assert marked.running()
+    process.kill()
+    process.communicate()
+
+    assert marked.have_ended()
+    project.bridge.store.sweep()
+    for words in (("questions",), ("reply", asked.request_id, "blue")):
+        assert project.run(*words).code == 0
+        assert marked.have_ended()

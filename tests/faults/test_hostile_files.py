@@ -27,8 +27,12 @@ from storeworld import (
 )
 
 from bridge.errors import BridgeError
+from bridge.freshness import kept_reads
+from bridge.freshness.looks import Look
 from bridge.protocol.ids import RequestId
+from bridge.protocol.question import Asked
 from bridge.protocol.response import failed
+from bridge.store import questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,6 +52,8 @@ FILES = (
     "evidence/a.1-0.json",
     "quarantine/a.json.1",
     "dedup/8254c329a92850f6d539dd376f4816ee2764517da5e0235514af433164480d7a.json",
+    "questions/a.1.json",
+    "questions/a.1.reply.json",
     "sessions/session-1.json",
     "sessions/session-1.beat",
     "sessions/session-1.passed",
@@ -57,7 +63,7 @@ FILES = (
 )
 FOLDERS = (
     "requests", "processing", "responses", "done", "evidence", "quarantine", "dedup",
-    "locks", "sessions",
+    "locks", "sessions", "questions", "reads",
 )  # fmt: skip
 
 
@@ -99,6 +105,27 @@ def world() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+def ask_and_reply(store: Store) -> None:
+    """The agent of `a` asks, and somebody replies."""
+    with store.state() as state:
+        asked = questions.ask(state, A, lambda _: True, Asked("Which one?", {}))
+    store.open_questions()
+    store.take_reply(A)
+    if asked is not None and store.find_unfinished(A).asks is not None:
+        store.reply(A, "red", by="test", number=1)
+
+
+def keep_and_find(store: Store) -> None:
+    """What the answer to `a` rests on is kept, and asked for."""
+    looks = [Look("file", "/etc/passwd", "", START_US // 1000)]
+    for mine in store.claimed():
+        with store.state() as state:
+            project = store.place.project
+            kept_reads.keep(state, mine, answer(mine), looks, project=project)
+            kept_reads.find(state, mine, "host", project)
+            list(kept_reads.all_kept(state, project))
+
+
 def everything(store: Store) -> Iterator[Callable[[], object]]:
     """One of each thing that a store does, on the request `a`."""
     asked = request("a", dedup_key="a key")
@@ -109,6 +136,8 @@ def everything(store: Store) -> Iterator[Callable[[], object]]:
     yield store.claimed
     yield lambda: store.sweep(everything=True)
     yield lambda: claim_all(store)
+    yield lambda: ask_and_reply(store)
+    yield lambda: keep_and_find(store)
     yield lambda: store.keep_evidence("a", reason="r", source="s", words="w")
     yield lambda: store.evidence(A)
     yield lambda: list(store.wait([A], timeout_s=0))

@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faultlab import Operation, prepared, tell
-from storeworld import claimant, path_of, request, store_in, take, this_process
-from systemcalls import collect, start
+from storeworld import (
+    answer,
+    claimant,
+    folders_of,
+    path_of,
+    quarantined,
+    request,
+    store_in,
+    take,
+    this_process,
+)
+from systemcalls import ERRORS, collect, start
 
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.question import Asked, problem_of_form
 from bridge.store import questions
@@ -24,12 +34,15 @@ pytestmark = pytest.mark.faults
 
 ASKED = Asked("Which colour?", {"enum": ["red", "blue"]})
 ID = RequestId("asks")
+# Who claims, also where a child of it is what is broken.
+HOST = this_process()
+PROMPT = "Paint."
 
 
 def begin(store: Store) -> None:
     """An agent works on a request, and may ask."""
-    store.submit(request(ID, may_ask=True))
-    store.claim(claimant(this_process()), 1, take)
+    store.submit(request(ID, may_ask=True, prompt=PROMPT))
+    store.claim(claimant(HOST), 1, take)
 
 
 def ask(store: Store) -> object:
@@ -48,7 +61,9 @@ def reply(store: Store, value: str = "red") -> object:
 
 def wait_for_reply(store: Store) -> object:
     """The agent may end, and the request waits."""
-    return store.give_back(ID, this_process())
+    given_back = store.give_back(ID, HOST)
+    assert given_back, "it was held"
+    return given_back
 
 
 def files_are_whole(store: Store) -> None:
@@ -75,22 +90,35 @@ def settled(store: Store) -> list[object]:
     return [each.reply for each in found.exchanges]
 
 
+STEPS = [
+    ("ask", begin, ask),
+    ("reply", begin_and_ask, reply),
+    ("wait for the reply", begin_and_ask, wait_for_reply),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "before", "act"),
-    [
-        ("ask", begin, ask),
-        ("reply", begin_and_ask, reply),
-        ("wait for the reply", begin_and_ask, wait_for_reply),
-    ],
-    ids=["ask", "reply", "wait"],
-)
+@pytest.mark.parametrize(("name", "before", "act"), STEPS, ids=["ask", "reply", "wait"])
 def test_a_kill_at_any_change_leaves_one_question_and_one_reply(name, before, act):
     with prepared(Operation(name, before, act, frozenset((ID,)))) as state:
         for _kill, store, _outcome in state.killed():
             files_are_whole(store)
             assert settled(store) == ["red"]
     tell(f"{name}: {state.cases} kill points")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "before", "act"), STEPS, ids=["ask", "reply", "wait"])
+def test_a_disk_that_fails_leaves_one_question_and_one_reply(name, before, act):
+    """What was said to be done is done; what was not can be done again."""
+    with prepared(Operation(name, before, act, frozenset((ID,)))) as state:
+        for fault, store, outcome in state.failing(ERRORS, 3):
+            files_are_whole(store)
+            found = store.find_unfinished(ID)
+            if act is reply and outcome.status == "returned":
+                assert [each.reply for each in found.exchanges] == ["red"], fault
+            assert settled(store) == ["red"], fault
+    tell(f"{name}: {state.cases} failing calls")
 
 
 def test_of_many_replies_at_once_the_first_counts(tmp_path):
@@ -148,6 +176,57 @@ def test_what_is_no_plain_file_is_no_reply(tmp_path, kind):
     assert settled(store) == ["red"]
 
 
+NO_REPLIES = {
+    "empty": b"",
+    "cut": b'{"value": "re',
+    "a value alone": b'"red"',
+    "a list": b'["red"]',
+    "nothing": b"{}",
+    "another form": b'{"value": "green"}',
+    "null": b'{"value": null}',
+    "not UTF-8": b'{"value": "\xff"}',
+    "half a character": b'{"value": "\\ud800"}',
+    "two marks": b'\xef\xbb\xbf{"value": "red"}',
+    "not finite": b'{"value": NaN}',
+    "deep": b'{"value": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "two objects": b'{"value": "red"}{"value": "red"}',
+}
+
+
+@pytest.mark.parametrize("name", NO_REPLIES)
+def test_a_file_that_is_no_reply_is_put_aside_and_the_question_stays(tmp_path, name):
+    store = store_in(tmp_path)
+    begin_and_ask(store)
+    wait_for_reply(store)
+    file = path_of(store, "questions") / f"{ID}.1.reply.json"
+    file.write_bytes(NO_REPLIES[name])
+    os.utime(file, (0, 0))
+
+    assert store.take_reply(ID).asks.number == 1
+
+    assert not file.exists()
+    assert list(quarantined(store)) == [file.name]
+    assert settled(store) == ["red"]
+
+
+OTHER_NAMES = (
+    "asks.2.reply.json", "asks.01.json", "asks.\u0661.json", ".1.json", "x.1.json",
+    f"asks.{'9' * 200}.json", "asks.1.json.bak",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES, ids=ascii)
+def test_a_file_of_another_name_is_neither_question_nor_reply(tmp_path, name):
+    store = store_in(tmp_path)
+    begin_and_ask(store)
+    wait_for_reply(store)
+    (path_of(store, "questions") / name).write_text('{"value": "red"}')
+
+    assert store.take_reply(ID).asks.number == 1
+    assert [question.number for question in store.open_questions()] == [1]
+    assert settled(store) == ["red"]
+
+
 def test_a_form_that_would_never_be_checked_is_refused():
     """Its agent may have read injected text: nothing is fetched, nothing hangs."""
     deep: object = {}
@@ -161,3 +240,79 @@ def test_a_form_that_would_never_be_checked_is_refused():
     ]
 
     assert all(problem_of_form(form) for form in forms)
+
+
+def write_reply(store: Store, value: str) -> str:
+    """As a program in any language may."""
+    folder = path_of(store, "questions")
+    made = folder / f".{os.getpid()}"
+    made.write_text(json.dumps({"value": value}))
+    try:
+        os.link(made, folder / questions.reply_file(ID, 1))
+    except FileExistsError:
+        return "refused"
+    finally:
+        made.unlink()
+    return "written"
+
+
+def claim(store: Store, session: str) -> list[object]:
+    mine = store.claim(claimant(HOST, session), 1, take)
+    return [exchange.reply for one in mine for exchange in one.exchanges] or [len(mine)]
+
+
+def end(store: Store) -> bool:
+    """Somebody answers by hand, or the agent does after all."""
+    return store.publish(answer(request(ID, prompt=PROMPT)), source="test")
+
+
+def said_or_refused(store: Store, value: str) -> str:
+    try:
+        reply(store, value)
+    except (InvalidRequest, StateUnavailable):
+        # A file that a program has just written may be in the way.
+        return "refused"
+    return value
+
+
+@pytest.mark.slow
+def test_replies_claims_and_an_answer_at_once_leave_one_reply_one_claim_one_end(
+    tmp_path,
+):
+    """Whichever of them comes first."""
+    seen = set()
+    for number in range(12):
+        store = store_in(tmp_path / str(number), lock_wait_s=60.0)
+        begin_and_ask(store)
+        wait_for_reply(store)
+        acts = {
+            "red": partial(said_or_refused, store, "red"),
+            "blue": partial(said_or_refused, store, "blue"),
+            "file": partial(write_reply, store, "blue"),
+            "claim 1": partial(claim, store, "session-1"),
+            "claim 2": partial(claim, store, "session-2"),
+            "sweep": partial(store.sweep, everything=True),
+        }
+        if number % 2:
+            acts["end"] = partial(end, store)
+        children = {name: start(act) for name, act in acts.items()}
+        for _, go, _ in children.values():
+            os.write(go, b"!")
+            os.close(go)
+        came = {n: collect(pid, report) for n, (pid, _, report) in children.items()}
+
+        assert not [each.message for each in came.values() if each.message]
+        assert len(folders_of(store, ID)) == 1
+        replied = {came[name].value for name in ("red", "blue")} - {"refused"}
+        claims = [came[n].value for n in ("claim 1", "claim 2") if came[n].value != [0]]
+        assert len(replied) <= 1
+        assert len(claims) <= 1
+        found = store.find(ID)
+        counts = [each.reply for each in found.request.exchanges]
+        assert counts in ([], ["red"], ["blue"])
+        assert replied <= set(counts)
+        # Nobody holds it before there is a reply.
+        assert all(each == counts for each in claims)
+        assert (found.response is not None) == bool(number % 2)
+        seen.add((bool(claims), *counts, *replied))
+    tell(f"{len(seen)} ways it went: {seen}")

@@ -11,6 +11,22 @@ from strangers import Archive
 
 pytestmark = pytest.mark.faults
 
+# No answer, question or yes of the archive's is one of ours: how each ends.
+OF_ANSWERS = {
+    "ask --cached Q": 4,
+    "ask --cached --route endpoint Q": 4,
+    "ask --watch Q": 4,
+    "ask --context session Q": 2,
+    "ask --may-ask Q": 4,
+    "stale": 0,
+    "stale planted": 1,
+    "stale --lock answers.lock": 1,
+    "stale --write-lock answers.lock": 2,
+    "questions": 0,
+    "reply planted x": 1,
+    "show planted": 1,
+    "wait planted": 1,
+}
 COMMANDS = (
     "install --dry-run",
     "install",
@@ -45,6 +61,8 @@ COMMANDS = (
     "run .bridge/workflows/evil.yaml",
     "run stay",
     "run --dry-run evil",
+    *OF_ANSWERS,
+    "config list",
     "task create x",
     "task list",
     "task export",
@@ -102,6 +120,9 @@ def test_no_command_runs_anything_of_it(tmp_path):
             went_off[words] = found
             for name in found:
                 (archive.marks / name).unlink()
+        if words in OF_ANSWERS:
+            assert done.returncode == OF_ANSWERS[words], done
+            assert "STRANGER" not in done.stdout + done.stderr, done
 
     assert went_off == {}
 

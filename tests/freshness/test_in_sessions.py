@@ -120,6 +120,19 @@ def test_a_clock_that_is_set_while_the_agent_works_hides_no_change(session, seco
     assert reason.startswith("unknown: something that it rests on changed while")
 
 
+@pytest.mark.parametrize("seconds", [-3600, 3600])
+def test_a_clock_that_is_set_later_changes_no_answer(session, seconds):
+    """Neither the answer's time nor the files' own say whether it holds."""
+    answered(session, reads(session, "src/a.py"), ("Bash", {"command": "ls"}))
+
+    session.set_clock(seconds)
+
+    assert is_reused(session)
+    write(session, "src/a.py", "two\n")
+    assert reasons(session) == ["changed: src/a.py"]
+    assert not is_reused(session)
+
+
 def test_the_commit_counts_for_a_command_and_for_nobody_else(session):
     """`git log` tells of it; reading a file does not."""
     write(session, ".git/HEAD", "ref: refs/heads/main\n")

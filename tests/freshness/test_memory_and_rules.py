@@ -127,6 +127,30 @@ def test_memory_that_leads_everywhere_is_a_doubt(session, monkeypatch):
     assert reason.endswith("cannot be checked: more than 100 files of memory")
 
 
+MANY = {
+    "bytes": (5, "x" * (1 << 20), "more than 4,194,304 bytes of memory"),
+    # All of them are one file, and behind them another could hide.
+    "names": (
+        1,
+        "".join(f"@{'./' * n}a " for n in range(201)),
+        "more than 200 files of memory",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_memory_that_no_hook_can_read_in_time_is_a_doubt(session, kind):
+    """As that is: it may come with an archive, and the answer is not to be lost."""
+    count, text, why = MANY[kind]
+    for number in range(count):
+        write(session, f".claude/rules/{number}.md", text)
+    session.start_again()
+    answered(session)
+
+    (reason,) = reasons(session)
+    assert reason.endswith(f"cannot be checked: {why}")
+
+
 def test_an_agent_that_reads_in_many_folders_is_no_doubt(session):
     """Each of them could have memory, and none has."""
     for number in range(70):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -67,6 +68,21 @@ def test_a_server_that_does_not_say_which_model_it_has_is_a_doubt(world):
     (reason,) = world.reasons()
     assert reason.startswith("model: ")
     assert world.is_asked_again(READS)
+
+
+def test_a_server_that_says_nothing_holds_up_nobody(world, monkeypatch):
+    """Half of the question's time is for the check, and the agent needs the rest."""
+    monkeypatch.setattr("bridge.worker.model_keys._LOOK_S", 30)
+    world.write("src/a.py")
+    world.answer(READS)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings = world.bridge.settings.with_(
+            openai_model=None,
+            openai_base_url=f"http://127.0.0.1:{silent.getsockname()[1]}/v1/",
+        )
+        world.bridge = Bridge(settings, world.project)
+        # Were it past its deadline by then, nobody would be asked.
+        assert world.is_asked_again(READS, timeout_s=10)
 
 
 def test_a_model_file_is_told_by_its_path_its_size_and_its_time(tmp_path):

@@ -181,6 +181,17 @@ def test_an_agent_that_works_through_a_workflow_is_asked_again(world):
     assert world.is_asked_again(READS)
 
 
+def test_an_answer_that_rests_on_a_reply_is_asked_again(world):
+    """Whoever asks now may reply something else."""
+    world.write("src/a.py")
+    asks = call("ask_question", words="Which colour?", choices=["red", "blue"])
+    world.answer(READS, asks, on_question=lambda _: "red")
+
+    (reason,) = world.reasons()
+    assert reason.startswith("unknown: its agent asked, and somebody replied")
+    assert world.is_asked_again(READS, asks, on_question=lambda _: "blue")
+
+
 def test_a_command_that_changed_files_makes_the_answer_an_action(world):
     """By what it did, since nobody understands commands."""
     world.write("src/a.py")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 from defining import define
-from forkworld import dropped, ended, outside, share
+from forkworld import ASKED, dropped, ended, outside, share
 from hookworld import GOOD
 
 from bridge import Bridge, InvalidRequest
@@ -15,6 +16,8 @@ from bridge.protocol.request import Request
 from bridge.protocol.usage import Usage
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hookworld import HookWorld
 
 
@@ -264,6 +267,86 @@ def test_what_the_session_ran_is_no_evidence_of_its_fork(world):
         world.stop(agent, words)
 
     assert ended(world, request)[0] == "unverified"
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["all", "what was asked"])
+def test_an_echo_of_its_prompt_is_no_answer(world, whole):
+    """It quotes what it was given, or the question as it stands in the prompt."""
+    share(world)
+    request = dropped(world, maxAttempts=1)
+    call = world.launch(request)
+    agent = world.start(call)
+    forked(world, agent)
+    for _ in range(3):
+        world.stop(agent, world.prompts[call] if whole else ASKED["prompt"])
+
+    assert ended(world, request)[0] == "prompt_echo"
+    assert world.response(request).parsed_output is None
+
+
+def a_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def a_link(file: Path) -> None:
+    file.unlink()
+    file.symlink_to("/dev/zero")
+
+
+def a_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def deep(file: Path) -> None:
+    file.write_text('{"message":' * 100_000 + "\n" + file.read_text())
+
+
+def one_line(file: Path) -> None:
+    """As long as any transcript that is read, and not over."""
+    file.write_bytes(b'{"type":"assistant","message":"' + b"x" * (64 << 20))
+
+
+def strange_usage(file: Path) -> None:
+    usage = {"input_tokens": 10**30, "output_tokens": -1, "x": [1]}
+    message = {"role": "assistant", "id": [1], "content": 5, "usage": usage}
+    with file.open("a") as more:
+        more.write(json.dumps({"type": "assistant", "message": message}) + "\n")
+        more.write('{"type":"fork-context-ref","contextLength":"many"}\n')
+        more.write("[]\n5\nnull\n")
+
+
+TRANSCRIPTS = (a_pipe, a_link, a_folder, deep, one_line, strange_usage)
+
+
+@pytest.mark.parametrize("made", TRANSCRIPTS, ids=lambda made: made.__name__)
+def test_a_strange_transcript_costs_a_fork_no_answer(world, made):
+    """The client writes it as the hooks read; it belongs to nobody else."""
+    share(world)
+    request = dropped(world)
+    agent = world.start(world.launch(request))
+    forked(world, agent)
+    made(world.transcript(agent))
+
+    world.stop(agent, GOOD)
+
+    assert world.code(request) == "success"
+
+
+def test_its_answer_is_never_given_again(world):
+    """The conversation has gone on since."""
+    share(world)
+    request = dropped(world)
+    world.stop(world.start(world.launch(request)), GOOD)
+    assert world.code(request) == "success"
+
+    (standing,) = world.bridge.stale([request])
+
+    assert standing.state == "unknown"
+    assert [reason.about for reason in standing.reasons] == [
+        "its agent knew an earlier conversation"
+    ]
 
 
 def test_an_invalid_answer_is_corrected(world):

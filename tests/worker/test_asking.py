@@ -17,6 +17,7 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.question import Asked
 from bridge.protocol.status import Stage
 from bridge.store import Claimant
+from bridge.store.clock import SystemClock
 from bridge.store.host_process import identify
 from bridge.worker import asking, executors
 from bridge.worker.executors import open_workers
@@ -88,6 +89,23 @@ def test_a_reply_of_another_form_is_its_callers_mistake(loop):
     assert 'asks for another form: $: "green" is not one of' in caught.value.what
     found = loop.bridge.status(str(caught.value.request_id))
     assert found.response.error.code == "cancelled"
+
+
+@pytest.mark.parametrize("seconds", [-3600, 3600])
+def test_a_clock_that_is_set_while_somebody_thinks_costs_no_reply(loop, seconds):
+    """The question has the time that it had, by the clock that nobody sets."""
+    before = SystemClock.now_us
+
+    def think(_question):
+        loop.patch.setattr(
+            SystemClock, "now_us", lambda clock: before(clock) + seconds * 1_000_000
+        )
+        return "red"
+
+    response = loop.run(ASKS, submit(), on_question=think, timeout_s=60)
+
+    assert response.success
+    assert '"red"' in loop.model.results()[0]
 
 
 def test_a_question_to_nobody_ends_at_the_deadline_by_name(loop):
