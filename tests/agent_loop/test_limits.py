@@ -42,7 +42,6 @@ def test_error_tokens_run_out(world):
 
 def test_error_the_deadline(world):
     """A slow model is noticed before the next turn begins."""
-
     clock = AheadClock()
 
     def slow(_):
