@@ -8,10 +8,16 @@ from bridge.store.clock import SystemClock
 
 
 class AheadClock(SystemClock):
-    """The clock of this machine, `ahead_s` seconds later; both ways to ask for it."""
+    """The clock of this machine, `ahead_s` seconds later; both ways to ask for it.
+
+    `wall_s` is by how much somebody has set the wall clock besides.
+    """
 
     def __init__(self) -> None:
-        self.ahead_s = 0.0
+        self.ahead_s = self.wall_s = 0.0
+
+    def now_us(self) -> int:
+        return super().now_us() + int((self.ahead_s + self.wall_s) * 1_000_000)
 
     def monotonic(self) -> float:
         """As `time.monotonic`: the clock stands for the module `time` somewhere."""
