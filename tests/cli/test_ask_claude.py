@@ -235,15 +235,17 @@ def test_a_cancel_from_another_shell_ends_it(project, claude, until):
 
 
 def test_exit_5_at_the_deadline(project, claude):
-    fake_claude(claude, WAITING)
+    """It passes when the agent is at work."""
+    fake_claude(claude, f'echo 3600 >"$here/ahead"; {WAITING}')
+    words = ("ask", "--route", "claude", "Which?", "--timeout", "600", "--json")
 
-    ran = project.run("ask", "--route", "claude", "Which?", "--timeout", "1", "--json")
+    ran = project.run(*words, ahead=claude / "ahead")
 
     record = ran.json
     assert (ran.code, record["status"], record["route"]) == (5, "timeout", "claude")
     assert (
         record["error"]["message"]
-        == "no answer within 1 s: the agent was still at work"
+        == "no answer within 600 s: the agent was still at work"
     )
 
 
