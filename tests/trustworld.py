@@ -36,7 +36,7 @@ class Terminal:
         if early:
             os.write(self.fd, early)
 
-    def read_until(self, words, timeout_s=60):
+    def read_until(self, words, timeout_s=180):
         deadline = time.monotonic() + timeout_s
         while words not in self.seen:
             assert time.monotonic() < deadline, self.seen

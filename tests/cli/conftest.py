@@ -64,7 +64,7 @@ class Project:
     def start(
         self, *words: str, ahead: Path | None = None, **options: Any
     ) -> subprocess.Popen[bytes]:
-        """Start the command, with a clock that `ahead` puts forward (`module_ahead`)."""
+        """Start the command; `ahead` puts its clock forward (`module_ahead`)."""
         python = [sys.executable, "-m", "bridge"]
         command = module_ahead("bridge", ahead) if ahead else python
         env = self.env | options.pop("env", {})
@@ -78,7 +78,7 @@ class Project:
     def run(self, *words: str, stdin: bytes = b"", **options: Any) -> Ran:
         """Run the command to its end."""
         with self.start(*words, **options) as process:
-            out, err = process.communicate(stdin, timeout=120)
+            out, err = process.communicate(stdin, timeout=300)
         return Ran(process.returncode, (out or b"").decode(), (err or b"").decode())
 
     def submit(self, prompt: str = "Which modules lack tests?", **fields: Any) -> str:

@@ -286,7 +286,7 @@ def test_exit_130_cancels_the_request(project, until, number):
     with project.start("ask", "Anybody?") as process:
         (file,) = until(lambda: list(project.state.glob("requests/*.json")))
         process.send_signal(number)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
 
     said = f"hostbridge: interrupted; cancelled {file.stem}\n"
     assert (process.returncode, out, err.decode()) == (130, b"", said)
@@ -305,7 +305,7 @@ def test_ignored_signals_stay_ignored(project, host, until):
         until(lambda: list(project.state.glob("requests/*.json")))
         process.send_signal(signal.SIGHUP)
         with host.serving():
-            process.communicate(timeout=120)
+            process.communicate(timeout=300)
 
     assert process.returncode == 0
 
@@ -327,7 +327,7 @@ def test_progress_shows_the_stage_on_a_terminal(project, host):
             "ask", "Explore", "x", stderr=theirs, env={"TERM": "xterm"}
         ) as ask,
     ):
-        out, _ = ask.communicate(timeout=120)
+        out, _ = ask.communicate(timeout=300)
     os.close(theirs)
 
     os.close(ours)

@@ -131,10 +131,10 @@ def test_two_at_once(project, pull, hub, folder):
     hub.hold.clear()
     env = {"HF_ENDPOINT": hub.url}
     with project.start("models", "pull", FILE, env=env) as first:
-        assert hub.begun.wait(30)
+        assert hub.begun.wait(300)
         second = pull(FILE)
         hub.hold.set()
-        first.communicate(timeout=60)
+        first.communicate(timeout=300)
 
     assert (first.returncode, second.code) == (0, 1)
     assert "another process is fetching small-q4.gguf" in second.err
@@ -148,7 +148,7 @@ def test_an_interrupted_one_goes_on(project, pull, hub, folder):
     with project.start("models", "pull", FILE, env=env) as first:
         assert wait_until(lambda: partial.exists() and partial.stat().st_size)
         first.send_signal(signal.SIGINT)
-        _, said = first.communicate(timeout=60)
+        _, said = first.communicate(timeout=300)
 
     assert first.returncode == 130
     assert b"what has arrived is kept; the same command goes on from there" in said
@@ -166,7 +166,7 @@ def test_a_bar_is_shown_on_a_terminal(project, hub):
     with project.start(
         "models", "pull", FILE, env=env, stderr=theirs, stdout=subprocess.DEVNULL
     ) as process:
-        process.wait(60)
+        process.wait(300)
     os.close(theirs)
     shown = os.read(ours, 1 << 16).decode()
     os.close(ours)

@@ -150,7 +150,7 @@ def test_the_first_process_is_an_ancestor(monkeypatch):
 
 
 def test_ancestors():
-    child = subprocess.Popen(["sleep", "60"])
+    child = subprocess.Popen(["sleep", "600"])
     try:
         assert ancestors_of(child.pid)[0] == os.getpid()
         assert ancestors_of(child.pid)[1] == os.getppid()

@@ -243,7 +243,7 @@ def test_a_validator_that_does_not_answer_in_time_approves_nothing(
     (logic,) = (each for each in asked if each.agent_type == "validator-logic")
     host.answer(logic, json.dumps(APPROVED))
     ahead.write_text("3600")
-    out, _ = ran.communicate(timeout=120)
+    out, _ = ran.communicate(timeout=300)
 
     said = json.loads(out)
     assert (ran.returncode, said["verdict"]) == (8, "NEEDS_REVIEW")
@@ -263,7 +263,7 @@ def test_a_run_that_was_paused_ends_as_the_command_does(changed, host, until):
     (request,) = until(host.claim)
     run = request.request_id.partition("-")[0]
     changed.run("runs", "pause", run)
-    out, err = ran.communicate(timeout=60)
+    out, err = ran.communicate(timeout=300)
 
     assert ran.returncode == 8, err
     assert b"is paused" in out + err

@@ -59,7 +59,7 @@ def test_the_answer_has_the_callers_own_shape(tmp_path):
 
     with host_world(tmp_path, obedient_model(answering(*turns))) as world:
         with world.stream():
-            result = world.bridge.ask("Which?", schema=schema, timeout_s=30)
+            result = world.bridge.ask("Which?", schema=schema, timeout_s=300)
 
     assert result.parsed == {"modules": ["billing"]}
     assert world.api.turns("subagent")[0].contains("modules")

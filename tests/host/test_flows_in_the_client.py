@@ -60,7 +60,7 @@ def wait_for(world, run, what, status="running"):
         return what(seen)
 
     try:
-        return wait_until(there, timeout_s=90, what="the run")
+        return wait_until(there, timeout_s=300, what="the run")
     except AssertionError as error:
         error.add_note(world.story())
         raise

@@ -91,7 +91,7 @@ def say(
     if isinstance(session, TerminalSession):
         session.submit(prompt)
     else:
-        session.ask(prompt, timeout_s=60)
+        session.ask(prompt, timeout_s=300)
     return world.api.wait_for(
         lambda turn: turn.role == "main" and turn.last_user_text == prompt
     )
@@ -296,7 +296,7 @@ def test_a_closed_session(tmp_path):
     asked = (QUESTION, "--context", "session", "--schema", json.dumps(SCHEMA))
     with host_world(tmp_path, script) as world:
         with world.stream() as session:
-            session.ask(PLANTED, timeout_s=60)
+            session.ask(PLANTED, timeout_s=300)
             (sid,) = {each.session_id for each in world.live()}
         refused = ask(world, *asked, "--session", sid)
         share(world)

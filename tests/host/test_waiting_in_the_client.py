@@ -130,7 +130,7 @@ def test_a_deadline_in_the_wait_ends_it(tmp_path, how):
         world.define("checker", "prompt: check\ntimeout: 6\n")
         if how == "stream":
             with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=90)
+                session.ask("go", timeout_s=300)
                 words = world.main_words()
         else:
             with world.terminal() as terminal:

@@ -108,7 +108,6 @@ def test_a_question_to_nobody_ends_at_the_deadline_by_name(loop):
 @pytest.mark.parametrize("wall_s", [0, -3600], ids=["", "clock set back"])
 def test_a_reply_after_the_deadline_changes_nothing(loop, wall_s):
     """The caller's function took too long: that is what the response says."""
-
     clock = loop.bridge.store.clock
 
     def slow(_question):

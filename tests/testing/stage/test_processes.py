@@ -12,7 +12,7 @@ from bridge.testing.stage.processes import Member, end, family, is_alive
 # A parent with a child in a session of its own, as the client starts its tools.
 PARENT = """
 import subprocess, sys, time
-child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+child = subprocess.Popen(["sleep", "600"], start_new_session=True)
 print(child.pid, flush=True)
 time.sleep(60)
 """
