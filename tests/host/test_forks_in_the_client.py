@@ -222,9 +222,17 @@ def busy(request: ApiRequest) -> Answer | None:
     return bash(f"sleep 0.2 # {len(request.messages)}")
 
 
+def make_overdue(world: HostWorld, request: str) -> None:
+    """Its time is up now: how soon its agent begins is up to the machine."""
+    file = world.store.place.state / "processing" / f"{request}.json"
+    with world.store.exclusive():
+        record = json.loads(file.read_text()) | {"createdAt": 1, "uptime": None}
+        file.write_text(json.dumps(record))
+
+
 ENDS = {
     "cancelled": ({}, "cancelled"),
-    "overdue": ({"timeout_s": 6}, "timeout"),
+    "overdue": ({}, "timeout"),
     "its turns are up": ({"agent": "brief"}, "turn_limit"),
 }
 
@@ -243,6 +251,8 @@ def test_every_end_is_a_typed_response(tmp_path, end):
             world.wait_for_run(request)
             if end == "cancelled":
                 world.bridge.cancel(request)
+            if end == "overdue":
+                make_overdue(world, request)
             response = world.ended(request)
             world.wait_until_forgotten()
             say(world, session, "Go on.")
