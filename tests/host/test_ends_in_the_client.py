@@ -7,6 +7,7 @@ open), with the real client.
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -162,10 +163,12 @@ def test_an_agent_in_the_foreground_does_not_wait(tmp_path):
 
 def test_one_of_two_agents_is_corrected_while_the_other_works(tmp_path):
     """The client lists both as running: only an agent's own commands make it wait."""
+    is_over = threading.Event()
 
     def answers(prompt: str, request: ApiRequest) -> Answer:
         if prompt.startswith("slow"):
-            return reply(*agent_output().blocks, delay_s=3)
+            is_over.wait(300)
+            return agent_output()
         if "could not use this answer" in request.newest_text:
             return agent_output()
         return reply("Well.")
@@ -175,6 +178,7 @@ def test_one_of_two_agents_is_corrected_while_the_other_works(tmp_path):
         with world.stream():
             first = world.ended(quick)
             stage = world.stage_of(slow)
+            is_over.set()
             second = world.ended(slow)
 
     assert (first.success, stage, second.success) == (True, "running", True)
