@@ -7,6 +7,7 @@ import pty
 import select
 import sys
 import time
+from codecs import getincrementaldecoder
 
 from bridge.agents.registry import Registry
 from bridge.errors import NotTrusted
@@ -32,7 +33,8 @@ class Terminal:
             # Nothing is folded, nothing is coloured.
             env = {**project.env, "COLUMNS": "9999", "NO_COLOR": "1"}
             os.execve(sys.executable, command, env)  # noqa: S606 - ours
-        self.seen = ""
+        self.seen = self._late = ""
+        self._decoder = getincrementaldecoder("utf-8")()
         if early:
             os.write(self.fd, early)
 
@@ -41,7 +43,13 @@ class Terminal:
         while words not in self.seen:
             assert time.monotonic() < deadline, self.seen
             if select.select([self.fd], [], [], 0.1)[0]:
-                self.seen += os.read(self.fd, 4096).decode().replace("\r\n", "\n")
+                self._see(os.read(self.fd, 4096))
+
+    def _see(self, data):
+        """A part may end in the middle of a character, or of the end of a line."""
+        text = self._late + self._decoder.decode(data)
+        self._late = "\r" if text.endswith("\r") else ""
+        self.seen += text.removesuffix("\r").replace("\r\n", "\n")
 
     def type(self, words):
         os.write(self.fd, words.encode())
@@ -50,9 +58,9 @@ class Terminal:
         """The exit code; what is left to read is read."""
         try:
             while part := os.read(self.fd, 4096):
-                self.seen += part.decode().replace("\r\n", "\n")
+                self._see(part)
         except OSError:
-            pass
+            self.seen += self._late
         os.close(self.fd)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 

@@ -318,7 +318,7 @@ def test_progress_shows_the_stage_on_a_terminal(project, host):
     def once_shown(_: object) -> str:
         nonlocal shown
         while not re.search(r"Explore: waiting \(\d+ s\)", shown):
-            shown += os.read(ours, 100_000).decode()
+            shown += os.read(ours, 100_000).decode(errors="replace")
         return ANSWER
 
     with (

@@ -106,7 +106,7 @@ def test_an_end_is_a_typed_response(tmp_path, how, end):
 
 def test_an_agent_that_the_model_stops(tmp_path):
     """TaskStop: the notice says killed, and nothing else does."""
-    slow = reply("late", delay_s=60)
+    slow = reply("late", delay_s=600)
     with host_world(tmp_path, obedient_model(answering(slow), main=stopping)) as world:
         request = world.submit()
         with world.stream() as session:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.host
 
-SLOW = reply("late", delay_s=60)
+SLOW = reply("late", delay_s=600)
 
 
 def working(_prompt: str, _request: ApiRequest) -> Answer:
