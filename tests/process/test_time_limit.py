@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from polling import wait_until
@@ -99,6 +99,27 @@ def test_another_thread_has_no_limit():
     thread.join()
 
     assert done == [True]
+
+
+@pytest.mark.parametrize("rung", [200], indirect=True)
+def test_an_alarm_of_the_outer_limit_as_the_block_begins_is_not_lost(rung, monkeypatch):
+    """It rings when ours is the handler already, and our limit does not run yet."""
+    outer = signal.getsignal(signal.SIGALRM)
+    install = signal.signal
+
+    def rings_at_once(number: int, handler: Any) -> Any:
+        before = install(number, handler)
+        if handler is not outer:
+            os.kill(os.getpid(), signal.SIGALRM)
+        return before
+
+    monkeypatch.setattr(signal, "signal", rings_at_once)
+    with pytest.raises(TooSlow), within(60):
+        pytest.fail("it had no time")
+
+    assert signal.getsignal(signal.SIGALRM) is outer
+    assert signal.getitimer(signal.ITIMER_REAL)[0] > 100
+    assert rung == []
 
 
 @pytest.mark.parametrize("rung", [200], indirect=True)
