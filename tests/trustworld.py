@@ -9,6 +9,8 @@ import sys
 import time
 from codecs import getincrementaldecoder
 
+from aheadclock import module_ahead
+
 from bridge.agents.registry import Registry
 from bridge.errors import NotTrusted
 
@@ -25,11 +27,12 @@ ASKED = "Your answer (yes, no, or what you want to say): "
 class Terminal:
     """The command with a controlling terminal of its own."""
 
-    def __init__(self, project, *words, early=b""):
+    def __init__(self, project, *words, early=b"", ahead=None):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(project.folder)
-            command = [sys.executable, "-m", "bridge", *words]
+            python = [sys.executable, "-m", "bridge"]
+            command = [*(module_ahead("bridge", ahead) if ahead else python), *words]
             # Nothing is folded, nothing is coloured.
             env = {**project.env, "COLUMNS": "9999", "NO_COLOR": "1"}
             os.execve(sys.executable, command, env)  # noqa: S606 - ours

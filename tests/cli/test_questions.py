@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakeclaude import fake_claude, printing, result, trust_folder
@@ -37,8 +38,9 @@ def asking(project, tmp_path):
     return make
 
 
-def ask(project, *words: str) -> Terminal:
-    return Terminal(project, "ask", "--route", "claude", "--may-ask", "Paint.", *words)
+def ask(project, *words: str, **how: Any) -> Terminal:
+    asks = ("ask", "--route", "claude", "--may-ask", "Paint.")
+    return Terminal(project, *asks, *words, **how)
 
 
 def waiting(project):
@@ -214,11 +216,13 @@ def test_wait_on_a_terminal_asks_too(project):
     assert [each.reply for each in done.exchanges] == ["blue"]
 
 
-def test_a_prompt_ends_with_the_deadline(project, asking):
+def test_a_prompt_ends_with_the_deadline(project, asking, tmp_path):
     asking(question())
-    terminal = ask(project, "--timeout", "4s")
+    ahead = tmp_path / "ahead"
+    terminal = ask(project, "--timeout", "20m", ahead=ahead)
 
     terminal.read_until("Your reply (a number")
+    ahead.write_text("3600")
 
     assert terminal.end() == 5
     said = "nobody had replied (timeout)\n  | question 1: Which colour?\n"
