@@ -84,7 +84,7 @@ def test_a_resumed_agent_does_not_change_its_answer(tmp_path):
     (late,) = world.store.evidence(request)
     assert response.raw_output == GOOD
     assert late["rawOutput"] == OTHER
-    assert "task-notification" not in world.main_words()
+    assert "<task-id>" not in world.main_words()
 
 
 COMMANDS = {

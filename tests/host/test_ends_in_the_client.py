@@ -141,7 +141,7 @@ def test_an_agent_waits_for_a_command_of_its_own(tmp_path):
 
     assert between == "running"
     assert response.success
-    assert "task-notification" not in world.main_words()
+    assert "<task-id>" not in world.main_words()
 
 
 def test_an_agent_in_the_foreground_does_not_wait(tmp_path):

@@ -213,7 +213,7 @@ def test_error_cancelled(tmp_path):
             asked = len(world.api.turns("subagent"))
 
     assert code_of(response) == "cancelled"
-    assert "<task-notification>" not in world.main_words()
+    assert "<task-id>" not in world.main_words()
     assert len(world.api.turns("subagent")) == asked
 
 

@@ -55,7 +55,7 @@ def test_the_only_session_is_told_to_start_the_agent_itself(tmp_path, how):
         i for i, each in enumerate(turns) if '"prompt": "bridge:' in said(each)
     )
     assert "done on the stage" in said(turns[launched])
-    assert "<task-notification>" not in said(turns[-1])
+    assert "<task-id>" not in said(turns[-1])
 
 
 def claude(**more):
