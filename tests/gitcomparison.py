@@ -48,7 +48,7 @@ def two_branches(folder: Path) -> gitworld.Repository:
 def read(repo: gitworld.Repository, *words: str, staged: bool = False) -> Change:
     project = str(repo.folder)
     scope = parse_scope(words, staged=staged, project=project)
-    return read_change(repo.folder, scope, timeout_s=30)
+    return read_change(repo.folder, scope, timeout_s=300)
 
 
 def by_git(repo: gitworld.Repository, *words: str) -> dict[str, tuple[str, str, str]]:

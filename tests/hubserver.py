@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self.wfile.write(content[start:-1])
         hub.begun.set()
-        hub.hold.wait(30)
+        hub.hold.wait(300)
         self.wfile.write(content[-1:])
         with suppress(OSError):
             while hub.endless:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def wait_until(
-    look: Callable[[], T | None], *, timeout_s: float = 60, what: str = "it"
+    look: Callable[[], T | None], *, timeout_s: float = 180, what: str = "it"
 ) -> T:
     """Look until there is something to see."""
     deadline = time.monotonic() + timeout_s

@@ -114,7 +114,7 @@ class World:
         agent: Definition | None = None,
         asks: str = "Is all well?",
         schema: dict[str, Any] | None = None,
-        seconds: float = 30.0,
+        seconds: float = 600.0,
         is_small: bool = False,
         request: dict[str, Any] | None = None,
         **job: Any,

@@ -97,7 +97,7 @@ def this_process() -> HostProcess:
 
 def dead_process() -> HostProcess:
     """A host whose process is gone."""
-    child = subprocess.Popen(["sleep", "60"])
+    child = subprocess.Popen(["sleep", "600"])
     host = identify(child.pid)
     child.kill()
     child.wait()

@@ -107,6 +107,8 @@ class Replier:
     def _is_open(self, question: Question) -> bool:
         """Whether nobody else has replied meanwhile, and its time is not over."""
         request = self._store.find_unfinished(RequestId(question.request_id))
-        asks = request.asks if request else None
-        is_late = self._store.now_ms() >= question.until
-        return asks is not None and asks.number == question.number and not is_late
+        if request is None or request.asks is None:
+            return False
+        # Not `question.until`: somebody may have set the clock since it was read.
+        is_late = self._store.now_ms() >= request.deadline_ms
+        return request.asks.number == question.number and not is_late

@@ -20,7 +20,6 @@ For example:
 """
 
 import sys
-import time
 from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
@@ -119,10 +118,10 @@ def _missing() -> str | None:
 
 def _list_of_server(options: Namespace, settings: Settings) -> int:
     from bridge.agent_loop.chat_model import ModelFailed
-    from bridge.endpoint.served_models import HOW_TO_NAME, PATIENCE_S, served_models
+    from bridge.endpoint.served_models import HOW_TO_NAME, list_models
 
     try:
-        names = served_models(settings, time.monotonic() + PATIENCE_S)
+        names = list_models(settings)
     except ModelFailed as exc:
         error = NoRoute if exc.code == "no_server" else BridgeError
         raise error(str(exc)) from None

@@ -14,6 +14,7 @@ from bridge.agent_loop.chat_model import ModelFailed
 from bridge.config import Settings
 from bridge.endpoint.endpoint_model import next_of, open_client
 from bridge.endpoint.http_failures import failure_of
+from bridge.endpoint.http_transport import Connections
 from bridge.protocol.names import OF_SERVER
 from bridge.protocol.wording import one_line
 from bridge.setting import without_passwords
@@ -37,7 +38,24 @@ def served_models(
     Raises:
         ModelFailed: it cannot be reached, or lists none in a form that we know.
     """
+    return _asked(*open_client(settings), deadline_s, should_stop)
+
+
+def list_models(settings: Settings) -> list[str]:
+    """As `served_models`, within `PATIENCE_S` of the first word to the server.
+
+    Loading the library takes seconds on a busy machine; they are not the server's.
+    """
     client, connections = open_client(settings)
+    return _asked(client, connections, time.monotonic() + PATIENCE_S, lambda: False)
+
+
+def _asked(
+    client: Any,
+    connections: Connections,
+    deadline_s: float,
+    should_stop: Callable[[], bool],
+) -> list[str]:
     found: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(
         target=_list, args=(client, deadline_s, found), daemon=True

@@ -32,15 +32,18 @@ def within(limit_s: float) -> Iterator[None]:
         if is_open:
             raise TooSlow
 
+    before, began = signal.getsignal(signal.SIGALRM), time.monotonic()
     try:
-        before = signal.signal(signal.SIGALRM, ring)
+        # Changes nothing: only the main thread may.
+        signal.signal(signal.SIGALRM, before)
     except ValueError:
         yield
         return
-    began = time.monotonic()
     left_s, every_s = signal.getitimer(signal.ITIMER_REAL)
     mine_s = max(0.001, min(limit_s, left_s / 2) if left_s else limit_s)
     try:
+        # From here on an alarm of the outer limit ends this block.
+        signal.signal(signal.SIGALRM, ring)
         # Repeatedly: an exception raised in a destructor is lost.
         signal.setitimer(signal.ITIMER_REAL, mine_s, _AGAIN_S)
         yield

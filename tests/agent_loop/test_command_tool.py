@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import needs
 import pytest
+from aheadclock import AheadClock
 
 from bridge.agent_loop import command_tool
 from bridge.agent_loop.command_tool import KEPT_BYTES, Ran, run_command
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def run(tmp_path: Path):
-    def run(*argv: str, seconds: float = 20.0, **more: Any) -> Ran:
+    def run(*argv: str, seconds: float = 300.0, **more: Any) -> Ran:
         return run_command(
             " ".join(argv),
             argv,
@@ -81,8 +82,17 @@ def test_of_a_long_output_both_ends_are_kept(run):
     assert len(ran.output) < KEPT_BYTES + 100
 
 
-def test_a_command_that_writes_for_ever_is_ended(run):
-    ran = run("yes", seconds=3)
+def test_a_command_that_writes_for_ever_is_ended(run, tmp_path, monkeypatch):
+    clock = AheadClock()
+    monkeypatch.setattr("bridge.process.run.time", clock)
+    script = "yes | head -c 2000000; touch written; exec yes"
+
+    def put_forward() -> bool:
+        if (tmp_path / "written").exists():
+            clock.ahead_s = 3600
+        return False
+
+    ran = run("sh", "-c", script, is_cancelled=put_forward)
 
     assert ran.exit_code is None
     assert ran.size > 1_000_000

@@ -255,7 +255,7 @@ def test_error_a_claim_of_what_did_not_happen(world, agent, claim, complaint):
 
 
 def test_error_a_command_at_its_time_limit_did_not_succeed(world, agent):
-    world.write("check.sh", "sleep 9")
+    world.write("check.sh", "sleep 36000")
 
     outcome = world.run(CHECK, submit(), agent=agent, limits=Limits(command_s=0.2))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-import time
 
 import pytest
+from aheadclock import AheadClock
 from runworld import AT_WORK, call, definition, submit
 
 from bridge.agent_loop.chat_model import ModelFailed
@@ -42,24 +42,35 @@ def test_error_tokens_run_out(world):
 
 def test_error_the_deadline(world):
     """A slow model is noticed before the next turn begins."""
+    clock = AheadClock()
 
     def slow(_):
-        time.sleep(0.3)
+        clock.ahead_s = 3600
         return call("list_files")
 
-    outcome = world.run(slow, seconds=0.2)
+    outcome = world.run(slow, clock=clock)
 
     assert failure(outcome) == ("timeout", "the deadline passed in turn 2")
 
 
-def test_error_the_deadline_in_a_command(world):
+def test_error_the_deadline_in_a_command(world, monkeypatch):
     """A command cannot exceed the request's deadline, whatever its own limit is."""
+    clock = AheadClock()
+    monkeypatch.setattr("bridge.process.run.time", clock)
+    world.write("work.sh", "touch begun; exec sleep 36000")
+
+    def put_forward() -> bool:
+        if (world.project / "begun").exists():
+            clock.ahead_s = 3600
+        return False
+
     world.run(
-        call("run_command", command="sleep 36000"),
+        call("run_command", command="sh work.sh"),
         submit(),
-        agent=definition(allow=("Bash(sleep *)",)),
+        agent=definition(allow=("Bash(sh *)",)),
         limits=Limits(command_s=36_000),
-        seconds=4,
+        is_cancelled=put_forward,
+        clock=clock,
     )
 
     assert results(world)[0].startswith("ended at its time limit")
@@ -143,17 +154,17 @@ def test_cancelling_stops_the_commands_of_a_script(world):
 def test_a_search_ends_with_the_run(world, end):
     """Inside the tool, not only at the next turn."""
     world.write("a.txt", "x")
-    cancelled = []
+    cancelled, clock = [], AheadClock()
 
     def search(_):
         if end == "cancelled":
             cancelled.append(True)
         else:
-            time.sleep(0.3)
+            clock.ahead_s = 3600
         return call("search_text", text="x")
 
     outcome = world.run(
-        search, submit(), seconds=0.2, is_cancelled=lambda: bool(cancelled)
+        search, submit(), clock=clock, is_cancelled=lambda: bool(cancelled)
     )
 
     assert results(world) == ["error: the run is over: no time is left"]

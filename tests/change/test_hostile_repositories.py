@@ -102,7 +102,7 @@ def test_error_a_repository_that_cannot_be_read(project, harm, why):
     """In the prompt: a judge who sees no change must know that there may be one."""
     subprocess.run(["sh", "-c", harm], cwd=project, check=True)
 
-    change = read_change(project, timeout_s=2 if "fifo" in harm else 10)
+    change = read_change(project, timeout_s=2 if "fifo" in harm else 300)
 
     assert change.diff == ""
     (note,) = change.notes
@@ -137,7 +137,7 @@ def test_patterns_that_take_too_long_hide_no_change(project):
     (project / ".gitignore").write_text("*a" * 40 + "b\n")
     (project / ("a" * 200)).write_text("new\n")
 
-    change = read_change(project, timeout_s=8)
+    change = read_change(project, timeout_s=24)
 
     assert "+++ b/src/a.py" in change.diff
     assert change.notes == (

@@ -44,7 +44,7 @@ def by_us(repo: gitworld.Repository) -> set[str]:
 
 
 def read(repo: gitworld.Repository) -> Change:
-    return read_change(repo.folder, timeout_s=30)
+    return read_change(repo.folder, timeout_s=300)
 
 
 def paths(change: Change) -> set[str]:

@@ -29,7 +29,7 @@ def read(
     repo: gitworld.Repository, *words: str, staged: bool = False, **options: int
 ) -> Change:
     scope = parse_scope(words, staged=staged, project=str(repo.folder))
-    return read_change(repo.folder, scope, timeout_s=30, **options)
+    return read_change(repo.folder, scope, timeout_s=300, **options)
 
 
 def test_a_change_of_the_same_size_and_time_is_shown(repo):

@@ -120,7 +120,7 @@ def test_the_client_thinks_the_same(tmp_path, make):
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=300,
         )
 
     assert ("has not been trusted" not in done.stderr) is FOLDERS[make], done.stderr

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -164,7 +164,7 @@ def test_the_seeds_rule_with_its_headless_agent(tmp_path, how, rule):
             assert printed.exit_code == 0
         elif how == "stream":
             with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=90)
+                session.ask("go", timeout_s=300)
         else:
             with world.terminal() as terminal:
                 terminal.submit("go")
@@ -190,13 +190,14 @@ def test_the_seeds_rule_with_its_headless_agent(tmp_path, how, rule):
         assert ("did not start validation-runner" in plain) is (rule == "seed")
 
 
-def slowly(seconds: float) -> Callable[[ApiRequest], Answer]:
+def slowly(wait: Callable[[], object]) -> Callable[[ApiRequest], Answer]:
     """An agent that takes its time, and a session that runs pytest and ruff at once."""
     done = submits({**SUCCESS, "summary": "done at last"})
 
     def script(request: ApiRequest) -> Answer:
         if "Run and report" in json.dumps(request.messages[0]):
-            return replace(done, delay_s=seconds)
+            wait()
+            return done
         if request.own_calls or "go" not in request.last_user_text:
             return reply("ok")
         commands = ("pytest -q", "ruff check")
@@ -206,13 +207,13 @@ def slowly(seconds: float) -> Callable[[ApiRequest], Answer]:
 
 
 def test_two_calls_in_one_message_are_two_agents_and_one_turn(tmp_path):
-    with host_world(tmp_path, slowly(1)) as world:
+    with host_world(tmp_path, slowly(lambda: time.sleep(1))) as world:
         define_rules(world, SWITCHED)
         world.define("validation-runner", SEEDS_AGENT)
         world.allow("Bash")
         world.set_env(BRIDGE_CLAUDE=str(world.stage.program))
         with world.stream(greet=False) as session:
-            session.ask("go", timeout_s=90)
+            session.ask("go", timeout_s=300)
         answers = world.responses()
         last = json.dumps(world.api.turns("main")[-1].body["messages"])
 
@@ -223,7 +224,8 @@ def test_two_calls_in_one_message_are_two_agents_and_one_turn(tmp_path):
 
 def test_escape_ends_the_wait_and_the_answer_wakes_the_session(tmp_path):
     """Measured on 2.1.330: the client ends the hook, and the agent goes on."""
-    with host_world(tmp_path, slowly(8)) as world:
+    is_seen = threading.Event()
+    with host_world(tmp_path, slowly(lambda: is_seen.wait(300))) as world:
         define_rules(world, SWITCHED)
         world.define("validation-runner", SEEDS_AGENT)
         world.allow("Bash")
@@ -233,8 +235,9 @@ def test_escape_ends_the_wait_and_the_answer_wakes_the_session(tmp_path):
             wait_until(world.store.claimed, what="the agent")
             time.sleep(1)
             terminal.key("Escape")
-            terminal.wait_for_text("Interrupted", timeout_s=20)
+            terminal.wait_for_text("Interrupted", timeout_s=300)
             assert world.responses() == []
+            is_seen.set()
             wait_until(world.responses, what="the answer")
             wait_until(
                 lambda: "gave a call of yours" in world.main_words(), what="the wake-up"

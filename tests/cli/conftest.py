@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from aheadclock import module_ahead
 from coordinatorworld import make_epic
 from fakeclaude import fake_claude, repeating_claude, trust_folder
 from hubserver import Hub
@@ -60,12 +61,16 @@ class Project:
         self.bridge = Bridge(Settings.from_environment(self.env), self.folder)
         self.state = self.bridge.store.place.state
 
-    def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
-        """Start the command."""
+    def start(
+        self, *words: str, ahead: Path | None = None, **options: Any
+    ) -> subprocess.Popen[bytes]:
+        """Start the command; `ahead` puts its clock forward (`module_ahead`)."""
+        python = [sys.executable, "-m", "bridge"]
+        command = module_ahead("bridge", ahead) if ahead else python
         env = self.env | options.pop("env", {})
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(
-            [sys.executable, "-m", "bridge", *words],
+            [*command, *words],
             env=env,
             **({"cwd": self.folder} | streams | options),
         )
@@ -73,7 +78,7 @@ class Project:
     def run(self, *words: str, stdin: bytes = b"", **options: Any) -> Ran:
         """Run the command to its end."""
         with self.start(*words, **options) as process:
-            out, err = process.communicate(stdin, timeout=120)
+            out, err = process.communicate(stdin, timeout=300)
         return Ran(process.returncode, (out or b"").decode(), (err or b"").decode())
 
     def submit(self, prompt: str = "Which modules lack tests?", **fields: Any) -> str:

@@ -119,7 +119,7 @@ def test_by_claude(project, pipeline, tmp_path, started):
 
     shown = approve(project, run, ODD)
 
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert f"goes on with: {ODD}" in shown
     assert json.loads(out)["answers"] == [{"said": "It was: TOLD"}], err
     prompt = (tmp_path / "bin" / "stdin").read_text()
@@ -147,7 +147,7 @@ def test_an_agent_that_may_ask_asks_the_person_of_its_run(
 
     approve(project, run, "the second")
 
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert json.loads(out)["answers"] == [{"said": "It was: TOLD"}], err
     prompt = (tmp_path / "bin" / "stdin").read_text()
     assert QUESTION in prompt
@@ -161,7 +161,7 @@ def test_in_a_session(project, pipeline, host, started):
     with host.serving(lambda request: json.dumps(spoken(request.prompt))) as asked:
         process, run = started(pipeline, "host")
         approve(project, run, "the", "second")
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
 
     assert json.loads(out)["answers"] == [{"said": "It was: the second"}], err
     assert len(asked) == 2
@@ -178,7 +178,7 @@ def test_by_a_model_server(endpoint, server, pipeline, started):
     process, run = started(pipeline, "endpoint")
     approve(endpoint, run, "the second")
 
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert json.loads(out)["answers"] == [{"said": "It was: the second"}], err
 
 
@@ -209,7 +209,7 @@ def test_nothing_is_no_answer(project, pipeline, tmp_path, started):
         assert f"hostbridge approve {run} ANSWER" in seen
     approve(project, run, "no")
 
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=300)
     assert json.loads(out)["answers"] == [{"said": "It was: TOLD"}]
     assert "```\nno\n```" in (tmp_path / "bin" / "stdin").read_text()
 
@@ -225,4 +225,4 @@ def test_an_empty_text_agrees_to_nothing(project, echo, started):
     assert "only no answer at all is a yes" in seen
     assert process.poll() is None
     approve(project, run)
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0

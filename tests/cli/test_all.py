@@ -91,7 +91,7 @@ def test_an_interrupted_wait_leaves_the_request(project, host, number):
     with project.start("wait", done, left) as process:
         assert process.stdout.readline()
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
 
     assert (process.returncode, out) == (130, b"")
     still = f"still running: `hostbridge wait {left}` picks it up"

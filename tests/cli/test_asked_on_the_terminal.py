@@ -102,7 +102,7 @@ def test_in_the_background_it_asks_nobody_and_goes_on(project):
         assert project.run("runs", "cancel", run).code == 0
         seen = b""
         while b"is cancelled" not in seen:
-            assert select.select([fd], [], [], 30)[0], seen
+            assert select.select([fd], [], [], 180)[0], seen
             seen += os.read(fd, 4096)
         assert b"Your answer" not in seen
     finally:

@@ -149,7 +149,7 @@ def waiting_for_its_user(shop, host, until, agents):
         until(lambda: "waits for you" in shop.run("runs", "show").err)
         run = shop.run("runs", "--json").json["run"]
         yield run
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     yield process.returncode, out.decode(), err.decode()
 
 

@@ -203,7 +203,7 @@ def test_watch_asks_again_after_a_change_until_an_interrupt(asked):
         asked.file.write_text("four\n")
         last = json.loads(process.stdout.readline())
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
 
     assert [each["success"] for each in (first, second, failed, last)] == [
         True,

@@ -48,7 +48,7 @@ class Terminal:
     def type(self, words: str) -> None:
         os.write(self.fd, words.encode())
 
-    def until(self, words: str, seconds: float = 60) -> None:
+    def until(self, words: str, seconds: float = 180) -> None:
         """Read until `words` are on the terminal."""
         deadline = time.monotonic() + seconds
         while words not in _ESCAPES.sub("", self.shown):

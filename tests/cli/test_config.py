@@ -133,7 +133,7 @@ def test_large_numbers_are_typed_and_shown_short(project, user):
 
 def test_who_wins_over_a_file_is_said(project, user, host):
     limits = SessionLimits(slots=2, agents_per_hour=9, by_variable=("slots",))
-    with subprocess.Popen(["sleep", "60"]) as client:
+    with subprocess.Popen(["sleep", "600"]) as client:
         host.change(limits=limits, host=identify(client.pid))
         ran = project.run("config", "set", "slots", "8", env={"BRIDGE_SLOTS": "1"})
         client.kill()
@@ -270,7 +270,7 @@ def test_of_many_changes_at_once_none_is_lost(project, user):
         project.start("config", "set", key, str(300 + number))
         for number, key in enumerate(keys)
     ]
-    codes = [writer.wait(60) for writer in writers]
+    codes = [writer.wait(300) for writer in writers]
     for writer in writers:
         writer.communicate()
 

@@ -107,7 +107,7 @@ def test_the_cure_is_followed(project, case):
 
 
 def test_a_session_is_switched_on_again(project):
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with subprocess.Popen(["sleep", "600"]) as process:
         open_session(project, process.pid)
         project.run("off", "--session", "s1")
         case = Case(open_sessions, lambda _: None)
@@ -123,7 +123,7 @@ def test_a_session_is_switched_on_again(project):
 
 def test_an_idle_session_is_woken_for_a_new_limit(project):
     """It writes down what it obeys; `status` and `doctor` show that."""
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with subprocess.Popen(["sleep", "600"]) as process:
         open_session(project, process.pid)
         ran = project.run("config", "set", "agents_per_hour", "0")
         host = identify(process.pid)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 from fakeclaude import BY_CLAUDE, OBEDIENT, SERVED, WAITING, fake_claude
 
 FLAG = {"BRIDGE_CLI_FALLBACK": "claude"}
+ANSWER = '{"status": "success", "summary": "three modules lack tests"}'
 
 
 @pytest.mark.usefixtures("claude")
@@ -60,8 +62,17 @@ def test_route_host_with_a_fallback_gives_a_session_its_time(project):
 
 def test_no_fallback_when_a_session_works_on_it(project, claude, host):
     """Taken is taken: the same work is not done twice."""
-    with host.serving(after_s=1.5):
-        ran = project.run("ask", "?", "--fallback-after", "0.3", env=FLAG)
+    ahead = project.folder.with_name("ahead")
+
+    def answer_late(_: object) -> str:
+        """The time for a session is over while it works; the fallback could begin."""
+        ahead.write_text("1000")
+        time.sleep(2)
+        return ANSWER
+
+    words = ("ask", "?", "--fallback-after", "600", "--timeout", "3000")
+    with host.serving(answer_late):
+        ran = project.run(*words, env=FLAG, ahead=ahead)
 
     assert ran == (0, "success: three modules lack tests\n", "")
     assert not (claude / "stdin").exists()

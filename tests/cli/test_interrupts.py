@@ -97,7 +97,7 @@ def test_signals_without_end_lose_no_cancel(project, server):
 
     ask = ("ask", "--route", "endpoint", "--model", "openai:m", "Which?")
     with project.start(*ask) as process:
-        assert server.begun.wait(60)
+        assert server.begun.wait(300)
         while process.poll() is None:
             process.send_signal(next(numbers))
             time.sleep(0.002)

@@ -76,7 +76,7 @@ def test_error_interrupted(project, until):
     with project.start("ask", "Which?", "--json", "--timeout", "60") as process:
         until(lambda: project.bridge.overview().waiting)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=300)
 
     (request_id,) = project.ids()
     assert process.returncode == 130

@@ -41,7 +41,7 @@ class Tmux:
             return found if all(w in "\n".join(found) for w in words) else None
 
         try:
-            return wait_until(shown, timeout_s=30)
+            return wait_until(shown)
         except AssertionError:
             pytest.fail(f"not {words}, but:\n" + "\n".join(self.screen()))
 

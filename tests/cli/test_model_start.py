@@ -49,7 +49,7 @@ def test_a_model_that_has_nothing_to_do_is_ended(project, host, until):
         until(lambda: not children.read_text())
         assert asker.poll() is None
         host.answer(request, '{"status": "success", "summary": "all"}')
-        out, _ = asker.communicate(timeout=30)
+        out, _ = asker.communicate(timeout=300)
 
     assert (asker.returncode, out) == (0, b"success: all\n")
 
@@ -63,6 +63,6 @@ def test_it_ends_with_a_command_that_is_still_loading(project, until, number):
         children = Path(f"/proc/{asker.pid}/task/{asker.pid}/children")
         pid = int(until(children.read_text))
         asker.send_signal(number)
-        asker.communicate(timeout=30)
+        asker.communicate(timeout=300)
 
     until(lambda: not is_alive(pid))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakeclaude import fake_claude, printing, result, trust_folder
@@ -38,13 +39,14 @@ def asking(project, tmp_path):
     return make
 
 
-def ask(project, *words: str) -> Terminal:
-    return Terminal(project, "ask", "--route", "claude", "--may-ask", "Paint.", *words)
+def ask(project, *words: str, **how: Any) -> Terminal:
+    asks = ("ask", "--route", "claude", "--may-ask", "Paint.")
+    return Terminal(project, *asks, *words, **how)
 
 
 def waiting(project):
     """The open question, once it is there."""
-    wait_until(project.bridge.questions, timeout_s=30)
+    wait_until(project.bridge.questions)
     [found] = project.bridge.questions()
     return found
 
@@ -57,7 +59,7 @@ def test_ask_on_a_terminal_simply_asks(project, asking):
     assert "    Which colour?\n      1  red\n      2  blue\n" in terminal.seen
     terminal.type("green\n")
     terminal.read_until('not a reply: $: "green" is not one of "red" or "blue"')
-    terminal.read_until("Your reply", 5)
+    terminal.read_until("Your reply")
     terminal.type("2\n")
 
     assert terminal.end() == 0
@@ -182,7 +184,7 @@ def test_without_a_terminal_it_says_how_to_reply(project, asking):
     asked = waiting(project)
     listed = project.run("questions")
     ran = project.run("reply", asked.request_id, "red", "--json")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
 
     assert json.loads(out)["success"]
     assert err.decode() == (
@@ -215,11 +217,13 @@ def test_wait_on_a_terminal_asks_too(project):
     assert [each.reply for each in done.exchanges] == ["blue"]
 
 
-def test_a_prompt_ends_with_the_deadline(project, asking):
+def test_a_prompt_ends_with_the_deadline(project, asking, tmp_path):
     asking(question())
-    terminal = ask(project, "--timeout", "4s")
+    ahead = tmp_path / "ahead"
+    terminal = ask(project, "--timeout", "20m", ahead=ahead)
 
     terminal.read_until("Your reply (a number")
+    ahead.write_text("3600")
 
     assert terminal.end() == 5
     said = "nobody had replied (timeout)\n  | question 1: Which colour?\n"

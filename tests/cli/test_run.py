@@ -174,7 +174,7 @@ def test_another_terminal_answers_a_checkpoint(project, waiting):
 
     assert f"run {run} goes on with: go ahead" in approve(project, run, "go ahead")
 
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert out.decode() == "<They said go ahead>\n"
     # Without a terminal one line says what it waits for, once.
     way = f"node-0 waits for you: hostbridge approve {run} [ANSWER]"
@@ -240,7 +240,7 @@ def by_program(project, call):
         env=project.env,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     return ran.stderr.decode()
 

@@ -45,6 +45,9 @@ def wait_for_its_time(project, run):
 
     def is_over():
         now = view(project.bridge.store, run).run
+        if not now["open"]:
+            # On a slow machine it was over as soon as it had begun.
+            return True
         (name,) = now["open"]
         entry = now["nodes"][name]
         return project.bridge.store.now_ms() >= entry.get(

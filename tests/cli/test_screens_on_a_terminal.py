@@ -55,7 +55,7 @@ def test_the_live_table_follows(project, env):
     while b"nothing was ever asked" not in shown:
         shown += os.read(ours, 65_536)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=120)
+    process.communicate(timeout=300)
     os.close(ours)
 
     assert (b"\x1b[1m" in shown) is ("NO_COLOR" not in env)

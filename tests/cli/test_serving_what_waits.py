@@ -97,7 +97,7 @@ def test_a_killed_process_is_shown_as_gone(project, claude, until):
     with project.start("ask", "--route", "claude", "Which?") as process:
         until((claude / "pid").exists)
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
     (file,) = project.state.glob("processing/*.json")
 
     status = project.run("status").out
@@ -118,7 +118,7 @@ def test_serve_goes_on_until_interrupted(project, claude, until):
         second = project.submit(route="claude")
         until((claude / "pid").exists)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
 
     assert process.returncode == 130
     found = project.bridge.status(second)

@@ -6,6 +6,7 @@ import re
 import time
 
 import pytest
+from aheadclock import AheadClock
 
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
@@ -44,7 +45,10 @@ def test_status_says_until_when_it_waits(project, paused):
 
 
 def test_status_names_the_try(project, host):
-    request_id = project.submit("Which?", max_attempts=3)
+    request_id = project.submit("Which?", max_attempts=3, timeout_s=86_400)
+    # Its pause of a second is still to come when the command has started.
+    host.store.clock = clock = AheadClock()
+    clock.ahead_s = 3600
     fail(host, "agent_error", "it broke")
 
     ran = project.run("status", "--json")

@@ -97,12 +97,14 @@ def test_a_tmux_is_no_session_if_it_is_older(project, tmp_path, first):
     words = ["env", "-i", *(f"{name}={value}" for name, value in project.env.items())]
     words += [sys.executable, "-m", "bridge", "trust"]
     # tmux may drop the last words of a pane that has ended: this one stays.
-    stays = ["sh", "-c", '"$@"; exec sleep 90', "sh", *words]
+    stays = ["sh", "-c", '"$@"; exec sleep 900', "sh", *words]
 
     def begin():
         command = [*tmux, "new-session", "-d", "-x", "300", "-c", str(project.folder)]
-        subprocess.run([*command, "sleep 90"], env=project.env, check=True)
-        time.sleep(0.02)  # the kernel's clock of starts ticks a hundred times a second
+        # The kernel's clock of starts ticks a hundred times a second.
+        time.sleep(0.02)
+        subprocess.run([*command, "sleep 900"], env=project.env, check=True)
+        time.sleep(0.02)
 
     def screen():
         done = subprocess.run(
@@ -150,7 +152,7 @@ def test_the_first_process_is_an_ancestor(monkeypatch):
 
 
 def test_ancestors():
-    child = subprocess.Popen(["sleep", "60"])
+    child = subprocess.Popen(["sleep", "600"])
     try:
         assert ancestors_of(child.pid)[0] == os.getpid()
         assert ancestors_of(child.pid)[1] == os.getppid()

@@ -234,13 +234,16 @@ def test_a_validator_of_the_project_counts_only_once_it_is_trusted(changed, host
 
 
 def test_a_validator_that_does_not_answer_in_time_approves_nothing(
-    changed, host, until
+    changed, host, until, tmp_path
 ):
-    ran = changed.start("validate", *TWO, "--timeout", "3s", "--json")
+    ahead = tmp_path / "ahead"
+    words = ("validate", *TWO, "--timeout", "20m", "--json")
+    ran = changed.start(*words, ahead=ahead)
     asked = until(host.claim)
     (logic,) = (each for each in asked if each.agent_type == "validator-logic")
     host.answer(logic, json.dumps(APPROVED))
-    out, _ = ran.communicate(timeout=60)
+    ahead.write_text("3600")
+    out, _ = ran.communicate(timeout=300)
 
     said = json.loads(out)
     assert (ran.returncode, said["verdict"]) == (8, "NEEDS_REVIEW")
@@ -260,7 +263,7 @@ def test_a_run_that_was_paused_ends_as_the_command_does(changed, host, until):
     (request,) = until(host.claim)
     run = request.request_id.partition("-")[0]
     changed.run("runs", "pause", run)
-    out, err = ran.communicate(timeout=60)
+    out, err = ran.communicate(timeout=300)
 
     assert ran.returncode == 8, err
     assert b"is paused" in out + err

@@ -66,7 +66,7 @@ def test_after_a_kill_the_one_answer_still_counts(changed, host, until):
     ran = changed.start("validate", *TWO)
     (request,) = until(host.claim)
     ran.kill()
-    ran.communicate(timeout=60)
+    ran.communicate(timeout=300)
     run = request.request_id.partition("-")[0]
     host.answer(request, json.dumps(ONE_REJECTS))
 

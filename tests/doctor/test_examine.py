@@ -207,7 +207,7 @@ def test_a_lock_that_somebody_holds_is_named(patient):
         "import fcntl, os, sys, time\n"
         "fcntl.flock(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX)\n"
         "print(flush=True)\n"
-        "time.sleep(60)\n"
+        "time.sleep(600)\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, lock], stdout=subprocess.PIPE

@@ -290,8 +290,8 @@ def test_a_plugin_beside_settings_is_seen(patient):
     """Settings do not name it; the command line of the open session does."""
     local = install(patient, "local")
     plugin = hooks_folder().parent
-    with subprocess.Popen(["sleep", "60"]) as plain:
-        sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(["sleep", "600"]) as plain:
+        sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
         line = [*sleep, "--plugin-dir", str(plugin)]
         with subprocess.Popen(line) as client:
             for process, name in ((plain, "s1"), (client, "s2")):

@@ -93,7 +93,7 @@ def test_close_ends_the_wait(server, act):
     endpoint = connect(server, act)
 
     def close() -> None:
-        assert server.begun.wait(60)
+        assert server.begun.wait(300)
         endpoint.close()
 
     closing = threading.Thread(target=close)
@@ -119,13 +119,13 @@ def test_a_cancelled_request_stops_the_server(server, tmp_path):
 
     asker = threading.Thread(target=ask_it, daemon=True)
     asker.start()
-    assert server.begun.wait(20)
+    assert server.begun.wait(300)
     (request,) = bridge.overview().requests
 
     assert Bridge(chosen, tmp_path / "project").cancel(request.request_id)
 
-    assert server.left.wait(20)
-    asker.join(20)
+    assert server.left.wait(300)
+    asker.join(300)
     assert codes == ["cancelled"]
 
 

@@ -7,16 +7,19 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
+from aheadclock import AheadClock
 from engine.pipeworld import PipeWorld, pipeline, program, tool
 
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.long_steps import claim
 from bridge.engine.run_files import folder_of
+from bridge.testing.stage.processes import is_alive
 from bridge.worker.long_work import LongWork, do_step
 
 NOTE = "import sys,os; open('ran','a').write('x'); print(os.getcwd(), *sys.argv[1:])"
@@ -122,16 +125,31 @@ def test_output_is_bounded(world):
     assert Path(found["log"]).stat().st_size == 2_000_001
 
 
-def test_a_program_ends_at_its_time_with_all_that_it_started(world, tmp_path):
+def test_a_program_ends_at_its_time_with_all_that_it_started(
+    world, tmp_path, monkeypatch
+):
+    """Its time passes when it has started what it does."""
     text = (
-        "import subprocess,sys,time; p=subprocess.Popen(['sleep','1000']);"
-        f"open({str(tmp_path / 'pid')!r},'w').write(str(p.pid)); time.sleep(1000)"
+        "import os,subprocess,time; p=subprocess.Popen(['sleep','1000']);"
+        f"open({str(tmp_path / 'new')!r},'w').write(str(p.pid));"
+        f"os.rename({str(tmp_path / 'new')!r},{str(tmp_path / 'pid')!r});"
+        "time.sleep(1000)"
     )
-    run = world.begin(pipeline(only=python(text, timeout_s=1.5)))
+    clock = AheadClock()
+    monkeypatch.setattr("bridge.process.run.time", clock)
 
-    assert world.do_all(run)["why"] == "only: it had not ended after 1.5 s"
+    def put_forward() -> None:
+        until((tmp_path / "pid").exists)
+        clock.ahead_s = 3600
+
+    run = world.begin(pipeline(only=python(text, timeout_s=900.5)))
+    other = threading.Thread(target=put_forward)
+    other.start()
+
+    assert world.do_all(run)["why"] == "only: it had not ended after 900.5 s"
+    other.join()
     assert world.run(run)["status"] == "failed"
-    assert not is_alive(int((tmp_path / "pid").read_text()))
+    until(lambda: not is_alive(int((tmp_path / "pid").read_text())))
 
 
 def test_who_cancels_a_run_ends_its_program(world, tmp_path):
@@ -208,19 +226,11 @@ def test_in_a_session_a_process_of_its_own_does_it(world):
     assert (Path(world.store.place.project) / "ran").read_text() == "x"
 
 
-def until(is_so, seconds=20.0):
+def until(is_so, seconds=180.0):
     end = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.02)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]
 
 
 @pytest.mark.parametrize(

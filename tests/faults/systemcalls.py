@@ -115,7 +115,7 @@ def attach(pid: int, *options: str) -> subprocess.Popen[bytes]:
         stderr=subprocess.DEVNULL,
     )
     status = Path(f"/proc/{pid}/status")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 180
     while "TracerPid:\t0\n" in (words := status.read_text()):
         if "State:\tZ" in words:  # killed at its first step
             break

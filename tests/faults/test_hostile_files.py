@@ -36,6 +36,7 @@ from bridge.store import questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from multiprocessing.synchronize import Event
 
     from bridge.store.store import Store
 
@@ -215,11 +216,11 @@ def test_something_else_in_place_of_a_folder_is_refused(world, name, kind):
     assert {"before", "later"} <= finish_everything(store).keys()
 
 
-def swap(folder: Path, link: Path, until: float) -> None:
+def swap(folder: Path, link: Path, is_over: Event) -> None:
     """Now it is a folder, now a link that leads out; nothing in between."""
     libc, here, exchange = ctypes.CDLL(None), -100, 2
     rounds = 0
-    while time.monotonic() < until or rounds % 2:
+    while not is_over.is_set() or rounds % 2:
         names = os.fsencode(folder), os.fsencode(link)
         assert libc.renameat2(here, names[0], here, names[1], exchange) == 0
         rounds += 1
@@ -236,13 +237,13 @@ def test_a_folder_swapped_while_one_looks_leads_nowhere(world, name):
     folder = state if name == "@" else state / name
     (world / "link").symlink_to(world / "outside")
     until = time.monotonic() + 1.5
-    swapper = multiprocessing.get_context("fork").Process(
-        target=swap, args=(folder, world / "link", until)
-    )
+    fork = multiprocessing.get_context("fork")
+    is_over = fork.Event()
+    swapper = fork.Process(target=swap, args=(folder, world / "link", is_over))
     swapper.start()
     accepted = []
     number = 0
-    while time.monotonic() < until:
+    while time.monotonic() < until or not accepted:
         number += 1
         with contextlib.suppress(BridgeError):
             store.submit(request(f"r-{number}"))
@@ -250,6 +251,7 @@ def test_a_folder_swapped_while_one_looks_leads_nowhere(world, name):
         for act in (claim_all, lambda s: s.sweep()):
             with contextlib.suppress(BridgeError):
                 act(store)
+    is_over.set()
     swapper.join()
 
     assert swapper.exitcode == 0

@@ -71,7 +71,7 @@ def repeating(script: str, *arguments: Path, cwd: Path) -> Iterator[None]:
         yield
         assert process.poll() is None
     finally:
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
     assert process.returncode == 0
 
 

@@ -64,7 +64,7 @@ def stop_in(act: Callable[[], object], call: str, number: int):
         tracer = attach(pid, "-o", log.name, "-e", stop)
         os.write(go, b"!")
         os.close(go)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         seen = ""
         while STOPPED not in (seen := seen + log.read()):
             if "State:\tZ" in Path(f"/proc/{pid}/status").read_text():

@@ -153,7 +153,7 @@ def test_many_that_execute_at_once_make_one_set_of_tasks(tmp_path):
     ]
     for each in family:
         each.start()
-    told = [ends.get(timeout=60) for _ in family]
+    told = [ends.get(timeout=300) for _ in family]
     for each in family:
         each.join()
 
@@ -179,7 +179,7 @@ def test_many_that_validate_at_once_start_one_validator(tmp_path):
     ]
     for each in family:
         each.start()
-    asked = {ends.get(timeout=60) for _ in family}
+    asked = {ends.get(timeout=300) for _ in family}
     for each in family:
         each.join()
 

@@ -224,7 +224,7 @@ def test_processes_side_by_side(tmp_path):
         for name in "xyz"
     ]
 
-    ended = [(one.communicate(timeout=120)[1], one.returncode) for one in beside]
+    ended = [(one.communicate(timeout=300)[1], one.returncode) for one in beside]
 
     assert [code for _, code in ended] == [0, 0, 0], ended
     assert sorted(repository.files("main")) == sorted(
@@ -252,7 +252,7 @@ def test_two_make_the_same_worktree_at_once(tmp_path):
         subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(4)
     ]
 
-    said = {one.communicate(timeout=120)[0] for one in beside}
+    said = {one.communicate(timeout=300)[0] for one in beside}
 
     assert len(said) == 1
     assert "stage='made'" in said.pop()

@@ -62,7 +62,7 @@ def run_hook(
         [*below, "/bin/sh", *form.arguments(hook)],
         input=json.dumps(event).encode(),
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
         **how,
     )

@@ -20,7 +20,7 @@ def say_go(world, how, *, mode="default"):
         assert world.print("go", mode=mode).exit_code == 0
     elif how == "stream":
         with world.stream(mode=mode, greet=False) as session:
-            session.ask("go", timeout_s=90)
+            session.ask("go", timeout_s=300)
             world.wait_until_forgotten()
     else:
         with world.terminal(mode=mode) as terminal:

@@ -298,10 +298,11 @@ def test_a_signal_from_before_the_watch_is_made_again(world):
 def test_a_signal_from_before_a_new_folders_watch_is_made_again(world):
     """What is asked just after a `cd` rings before the client watches again."""
     run(world, "SessionStart", source="startup")
-    run(world, "CwdChanged", cwd="/")
     signal = signal_of(world)
     signal.touch()
     before = signal.stat().st_mtime_ns
+
+    run(world, "CwdChanged", cwd="/")
 
     wait_until(lambda: signal.stat().st_mtime_ns > before, what="another signal")
     signal.unlink()

@@ -21,7 +21,7 @@ def state(tmp_path):
     return tmp_path
 
 
-def note(state, seconds=30.0, **fields):
+def note(state, seconds=300.0, **fields):
     known = {"requestId": "r-1", "agent": "checker"}
     known |= {"until": (time.monotonic() + seconds) * 1000, **fields}
     (state / "agents" / "toolu_1.wait").write_text(json.dumps(known))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 from askingworld import FORM, asked, asks, ended_asking
 from hookworld import running
+from polling import wait_until
 
 from bridge import InvalidRequest
 from bridge.engine.view import question, view
@@ -28,15 +28,12 @@ def test_an_agent_is_told_how_to_ask_only_where_it_may(world):
 
 
 def test_a_reply_reaches_the_agent_in_the_same_turn(world, monkeypatch):
-    monkeypatch.setattr(asking, "HOLD_S", 15)
+    monkeypatch.setattr(asking, "HOLD_S", 300)
     request, _, agent = asked(world)
     said: list[dict] = []
     hook = threading.Thread(target=lambda: said.append(world.stop(agent, asks())))
     hook.start()
-    until = time.monotonic() + 10
-    while not world.bridge.questions() and time.monotonic() < until:
-        time.sleep(0.02)
-    [question] = world.bridge.questions()
+    [question] = wait_until(world.bridge.questions)
     assert world.found(request).request.stage is Stage.ASKING
 
     world.bridge.reply(request, "red")

@@ -122,7 +122,7 @@ def test_an_hour_later_what_waits_is_taken(tmp_path):
         spent = session.spending._replace(charges=charges)
 
         note_spent(world.store, session.host, spent)
-        run(world, "wait", waiting, "--timeout", "60")
+        run(world, "wait", waiting, "--timeout", "5m")
 
         assert world.ended(waiting, timeout_s=0).success
 
@@ -152,7 +152,7 @@ def test_an_agent_of_an_agent_counts_and_is_stopped_by_a_budget(tmp_path):
 def test_more_slots_take_what_waits(tmp_path):
     """An agent is busy; the cure gives the next request a slot of its own."""
     script = obedient_model(
-        lambda prompt, _: reply(ANSWER, delay_s=60 if "slow" in prompt else 0)
+        lambda prompt, _: reply(ANSWER, delay_s=600 if "slow" in prompt else 0)
     )
     with host_world(tmp_path, script) as world, world.stream():
         run(world, "config", "set", "slots", "1")

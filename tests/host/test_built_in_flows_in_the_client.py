@@ -78,13 +78,13 @@ def test_plan_and_build_until_the_tests_pass(tmp_path):
         with world.stream():
             wait_until(
                 lambda: [*view(world.store, run).checkpoints()],
-                timeout_s=90, what=world.story(),
+                timeout_s=300, what=world.story(),
             )  # fmt: skip
             act = partial(by_hand.say, node=None, text="yes, small", by="a test")
             advance(world.store, settings, run, act)
             wait_until(
                 lambda: view(world.store, run).run["status"] != "running",
-                timeout_s=90, what=world.story(),
+                timeout_s=300, what=world.story(),
             )  # fmt: skip
 
     seen = view(world.store, run)

@@ -59,7 +59,7 @@ class Counted:
         before = self.asked
         # Only what cannot run commands has the client's tools for searching.
         agent = "looker" if LOOKS[prompt][0] in _SEARCHES else "Explore"
-        result = self.world.bridge.ask(prompt, agent, cached=True, timeout_s=90)
+        result = self.world.bridge.ask(prompt, agent, cached=True, timeout_s=300)
         return result, self.asked - before
 
 
@@ -110,7 +110,7 @@ def test_a_model_that_was_switched_in_the_session_is_asked_anew(tmp_path):
         host_world(tmp_path, obedient_model(agent)) as world,
         world.terminal() as terminal,
     ):
-        asked = [world.bridge.ask("Look.", cached=True, timeout_s=90)]
+        asked = [world.bridge.ask("Look.", cached=True, timeout_s=300)]
         world.wait_until_forgotten()
         asked.append(world.bridge.ask("Look.", cached=True))
         terminal.submit("/model haiku")
@@ -118,7 +118,7 @@ def test_a_model_that_was_switched_in_the_session_is_asked_anew(tmp_path):
         terminal.key("Enter")
         terminal.wait_for_text("Set model to Haiku")
         wait_until(lambda: "haiku" in world.live()[0].model, what="the model on record")
-        asked.append(world.bridge.ask("Look.", cached=True, timeout_s=90))
+        asked.append(world.bridge.ask("Look.", cached=True, timeout_s=300))
 
     assert [result.cached for result in asked] == [False, True, False]
     assert ["haiku" in model for model in models] == [False, True]
@@ -174,7 +174,7 @@ def test_all_that_the_client_shows_an_agent_is_what_its_answer_rests_on(tmp_path
         (world.stage.project / "src/a.py").write_text("one\n")
         time.sleep(0.1)
         with world.stream():
-            assert not world.bridge.ask("Look.", cached=True, timeout_s=90).cached
+            assert not world.bridge.ask("Look.", cached=True, timeout_s=300).cached
         with world.store.state() as state:
             (reads,) = kept_reads.all_kept(state, world.stage.project)
         shown = {n for n in files if f"planted-{n}-word" in world.subagent_words()}

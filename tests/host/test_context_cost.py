@@ -62,7 +62,7 @@ def test_growth_is_constant_and_small(tmp_path, mode):
                     assert response.success, response.error
                     world.wait_until_forgotten()
                 # As long as the first one, so that only our part differs.
-                session.ask("again", timeout_s=60)
+                session.ask("again", timeout_s=300)
                 sizes.append(size_of(world.api.turns("main")[-1]))
 
     tiny_then_big, idle, tiny = (b - a for a, b in pairwise(sizes))

@@ -108,7 +108,7 @@ def stopping_at_once(request: ApiRequest) -> Answer:
     return launching()(request)
 
 
-SLOW = reply("late", delay_s=60)
+SLOW = reply("late", delay_s=600)
 ENDS = {
     # what the agent does with its second question, and how the request ends
     "api error": (error(400, "invalid_request_error", "no"), "agent_error"),

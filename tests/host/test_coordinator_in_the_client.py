@@ -97,7 +97,7 @@ def test_an_epic_becomes_closed_tasks(tmp_path, rejects):
         world.bridge.tasks.create("It greets")
         with world.stream():
             done = world.bridge.run(
-                "coordinator", {"session_task": "#1"}, timeout_s=150
+                "coordinator", {"session_task": "#1"}, timeout_s=300
             )
         tasks = world.bridge.tasks.list()
         made = sorted(f.name for f in world.stage.project.glob("greet*.py"))

@@ -11,11 +11,14 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from aheadclock import AheadClock
 from hostworld import bash, code_of, host_world
 from polling import wait_until
 
+from bridge.api.bridge import Bridge
 from bridge.errors import NoHost
 from bridge.protocol.response import RequestFailed
+from bridge.protocol.status import Stage
 from bridge.store import subagent_runs
 from bridge.testing.stage.models import (
     agent_output,
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.host
 
-SLOW = reply("late", delay_s=60)
+SLOW = reply("late", delay_s=600)
 
 
 def working(_prompt: str, _request: ApiRequest) -> Answer:
@@ -183,9 +186,16 @@ def test_an_agent_answers_when_its_time_is_nearly_up(tmp_path):
 
 def test_error_timeout_of_an_agent_that_thinks_on(tmp_path):
     """Nothing of it is heard: whoever asked ends the request."""
+    clock = AheadClock()
+
+    def put_forward(stage: Stage) -> None:
+        if stage is Stage.RUNNING:
+            clock.ahead_s = 3600
+
     with host_world(tmp_path, obedient_model(answering(SLOW))) as world:
+        asker = Bridge(world.bridge.settings, world.stage.project, clock=clock)
         with world.stream(), pytest.raises(RequestFailed) as caught:
-            world.bridge.ask("hello", timeout_s=15)
+            asker.ask("hello", timeout_s=600, on_stage=put_forward)
 
     assert (caught.value.code, caught.value.stage) == ("timeout", "running")
 
@@ -203,7 +213,7 @@ def test_error_cancelled(tmp_path):
             asked = len(world.api.turns("subagent"))
 
     assert code_of(response) == "cancelled"
-    assert "<task-notification>" not in world.main_words()
+    assert "<task-id>" not in world.main_words()
     assert len(world.api.turns("subagent")) == asked
 
 

@@ -25,7 +25,7 @@ def model(prompt, _request):
 
 def test_what_cannot_run_goes_back_with_its_errors(tmp_path):
     with host_world(tmp_path, obedient_model(model)) as world, world.stream():
-        tried = [*design(world.bridge, "Look, then plan", timeout_s=90)]
+        tried = [*design(world.bridge, "Look, then plan", timeout_s=300)]
 
     assert [(each.flow, WRONG in each.problems) for each in tried] == [
         (BAD, True), (GOOD, False),

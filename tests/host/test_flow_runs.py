@@ -171,9 +171,9 @@ def test_its_user_is_told_of_a_run_that_ended_in_the_background(world, begun):
     """Its last step is a program: it ends where no hook sees it."""
     run = begun(pipeline("nightly", last=program("sh", "-c", "exit 3")))
 
-    wait_until(lambda: status(world, run) == "failed", timeout_s=30)
+    wait_until(lambda: status(world, run) == "failed")
 
-    shown = wait_until(lambda: world.say("Stop").get("systemMessage"), timeout_s=10)
+    shown = wait_until(lambda: world.say("Stop").get("systemMessage"))
     assert "flow nightly failed (last: exit code 3" in shown
     assert f"hostbridge runs show {run}" in shown
     assert "systemMessage" not in world.say("Stop")
@@ -185,7 +185,7 @@ def test_its_user_is_told_of_a_question_reached_in_the_background(world, begun):
     def waits():
         return view(world.store, run).run["nodes"].get("ask", {}).get("state") == "open"
 
-    wait_until(waits, timeout_s=30)
+    wait_until(waits)
 
-    shown = wait_until(lambda: world.say("Stop").get("systemMessage"), timeout_s=10)
+    shown = wait_until(lambda: world.say("Stop").get("systemMessage"))
     assert f"flow nightly waits for you: hostbridge approve {run}" in shown

@@ -60,7 +60,7 @@ def wait_for(world, run, what, status="running"):
         return what(seen)
 
     try:
-        return wait_until(there, timeout_s=90, what="the run")
+        return wait_until(there, timeout_s=300, what="the run")
     except AssertionError as error:
         error.add_note(world.story())
         raise
@@ -94,7 +94,7 @@ def test_the_next_session_goes_on_with_a_flow_of_a_killed_one(tmp_path):
     def slow(prompt, request):
         answer = answers(prompt, request)
         is_late = "beta" in prompt and not go.is_set()
-        return Reply(answer.blocks, delay_s=60) if is_late else answer
+        return Reply(answer.blocks, delay_s=600) if is_late else answer
 
     with host_world(tmp_path, obedient_model(slow)) as world:
         with world.stream() as session:

@@ -91,7 +91,7 @@ def say(
     if isinstance(session, TerminalSession):
         session.submit(prompt)
     else:
-        session.ask(prompt, timeout_s=60)
+        session.ask(prompt, timeout_s=300)
     return world.api.wait_for(
         lambda turn: turn.role == "main" and turn.last_user_text == prompt
     )
@@ -222,9 +222,17 @@ def busy(request: ApiRequest) -> Answer | None:
     return bash(f"sleep 0.2 # {len(request.messages)}")
 
 
+def make_overdue(world: HostWorld, request: str) -> None:
+    """Its time is up now: how soon its agent begins is up to the machine."""
+    file = world.store.place.state / "processing" / f"{request}.json"
+    with world.store.exclusive():
+        record = json.loads(file.read_text()) | {"createdAt": 1, "uptime": None}
+        file.write_text(json.dumps(record))
+
+
 ENDS = {
     "cancelled": ({}, "cancelled"),
-    "overdue": ({"timeout_s": 6}, "timeout"),
+    "overdue": ({}, "timeout"),
     "its turns are up": ({"agent": "brief"}, "turn_limit"),
 }
 
@@ -243,6 +251,8 @@ def test_every_end_is_a_typed_response(tmp_path, end):
             world.wait_for_run(request)
             if end == "cancelled":
                 world.bridge.cancel(request)
+            if end == "overdue":
+                make_overdue(world, request)
             response = world.ended(request)
             world.wait_until_forgotten()
             say(world, session, "Go on.")
@@ -296,7 +306,7 @@ def test_a_closed_session(tmp_path):
     asked = (QUESTION, "--context", "session", "--schema", json.dumps(SCHEMA))
     with host_world(tmp_path, script) as world:
         with world.stream() as session:
-            session.ask(PLANTED, timeout_s=60)
+            session.ask(PLANTED, timeout_s=300)
             (sid,) = {each.session_id for each in world.live()}
         refused = ask(world, *asked, "--session", sid)
         share(world)

@@ -37,7 +37,7 @@ def test_the_answer_reaches_the_same_turn(tmp_path, how, mode):
     assert "validation-runner answered" in words[called]
     assert "all passed" in words[called]
     assert words[-1].count("all passed") == 1
-    assert "<task-notification>" not in words[-1]
+    assert "<task-id>" not in words[-1]
     assert world.complaints() == ""
 
 

@@ -114,7 +114,7 @@ def test_the_agent_ends_with_the_session_that_gave_it_the_call(world, monkeypatc
     monkeypatch.setattr(headless, "MAX_WAIT_S", 0.05)
     run(world)
     client = int(os.environ["CLAUDE_PID"])
-    with subprocess.Popen(["sleep", "60"]) as second:
+    with subprocess.Popen(["sleep", "600"]) as second:
         if how == "left at once":
             world.say("SessionEnd", reason="other")
         else:

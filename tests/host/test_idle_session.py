@@ -59,7 +59,7 @@ def answered(world: HostWorld, request: RequestId) -> bool:
         found = world.store.find(request)
         return found and found.response
 
-    wait_until(response, timeout_s=30, what=f"an answer\n{world.story()}")
+    wait_until(response, what=f"an answer\n{world.story()}")
     return world.ended(request, timeout_s=0).success
 
 

@@ -108,7 +108,7 @@ def test_what_the_agent_says_last_is_the_answer(tmp_path, case):
 
 def test_a_helper_that_somebody_stops(tmp_path):
     """TaskStop: its caller is told, and answers without it."""
-    answers = with_helper(lambda _: reply("late", delay_s=60))
+    answers = with_helper(lambda _: reply("late", delay_s=600))
     with host_world(tmp_path, obedient_model(answers, main=stopping)) as world:
         request = world.submit()
         with world.terminal() as terminal:

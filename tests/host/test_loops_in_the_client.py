@@ -43,7 +43,7 @@ def test_without_any_variable_the_loop_cannot_happen(tmp_path, how):
             assert world.print("go").exit_code == 0
         elif how == "stream":
             with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=60)
+                session.ask("go", timeout_s=300)
                 world.wait_until_forgotten()
         else:
             with world.terminal() as terminal:

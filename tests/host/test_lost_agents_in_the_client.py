@@ -63,7 +63,7 @@ def test_no_dialog_when_our_traces_vanish(tmp_path, fault):
             return bash("sleep 0.1")
         if len(request.own_calls) == 1:
             begun.set()
-            gone.wait(60)
+            gone.wait(300)
             return bash("touch made")
         return agent_output()
 
@@ -73,7 +73,7 @@ def test_no_dialog_when_our_traces_vanish(tmp_path, fault):
         with world.terminal() as terminal:
             terminal.type("half a thought")
             world.submit()
-            assert begun.wait(60)
+            assert begun.wait(300)
             FAULTS[fault](world)
             gone.set()
             wait_until(lambda: was_called(world))

@@ -64,10 +64,10 @@ def test_variables_go_with_the_session_through_clear(tmp_path):
         register(world)
         world.allow("mcp__hostbridge")
         with world.stream(greet=False) as session:
-            session.ask("please", timeout_s=60)
+            session.ask("please", timeout_s=300)
             (before,) = world.live()
             session.ask("/clear")
-            session.ask("afresh", timeout_s=60)
+            session.ask("afresh", timeout_s=300)
             (after,) = world.live()
         _, got = results(world)
 

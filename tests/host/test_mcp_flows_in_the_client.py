@@ -39,8 +39,8 @@ def test_the_session_that_runs_a_flow_takes_it_to_its_end(tmp_path):
         register(world)
         world.allow("mcp__hostbridge")
         with world.stream(greet=False) as session:
-            session.ask("please", timeout_s=90)
-            wait_until(lambda: ended(world), timeout_s=60, what="the end of the run")
+            session.ask("please", timeout_s=300)
+            wait_until(lambda: ended(world), what="the end of the run")
         begun = json.loads(results(world)[0])
         (run,) = all_runs(world.bridge.store)
         done = result_of_run(world.bridge.store, world.bridge.settings, run["run"])

@@ -37,7 +37,7 @@ def test_the_only_session_is_told_to_start_the_agent_itself(tmp_path, how):
             assert world.print("please").exit_code == 0
         elif how == "stream":
             with world.stream(greet=False) as session:
-                session.ask("please", timeout_s=90)
+                session.ask("please", timeout_s=300)
         else:
             with world.terminal(mode="auto") as terminal:
                 terminal.submit("please")
@@ -55,7 +55,7 @@ def test_the_only_session_is_told_to_start_the_agent_itself(tmp_path, how):
         i for i, each in enumerate(turns) if '"prompt": "bridge:' in said(each)
     )
     assert "done on the stage" in said(turns[launched])
-    assert "<task-notification>" not in said(turns[-1])
+    assert "<task-id>" not in said(turns[-1])
 
 
 def claude(**more):
@@ -135,7 +135,7 @@ def test_a_long_call_goes_on_in_the_background(tmp_path):
             terminal.submit("please")
             turn = world.api.wait_for(
                 lambda r: r.role == "main" and "<task-notification>" in said(r),
-                timeout_s=30,
+                timeout_s=300,
             )
             screen = terminal.screen()
         (response,) = world.responses()
@@ -150,7 +150,7 @@ def test_a_long_call_goes_on_in_the_background(tmp_path):
 
 def test_escape_cancels_the_agent(tmp_path):
     """Who interrupts the call does not want its answer any more."""
-    main = with_headless(calling(IN_A_PROCESS), delay_s=60)
+    main = with_headless(calling(IN_A_PROCESS), delay_s=600)
     with host_world(tmp_path, main, env=claude()) as world:
         register(world)
         world.allow("mcp__hostbridge")
@@ -158,7 +158,7 @@ def test_escape_cancels_the_agent(tmp_path):
             terminal.submit("please")
             world.api.wait_for(
                 lambda r: r.role == "main" and r.prompt.startswith("Count"),
-                timeout_s=30,
+                timeout_s=300,
             )
             terminal.key("Escape")
             wait_until(world.responses, what="the end of the request")

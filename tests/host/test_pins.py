@@ -70,9 +70,9 @@ def test_of_installs_at_once_one_acts(world):
         asked = [fork.Process(target=_ask, args=(world, k, ready, said)) for k in kinds]
         for each in asked:
             each.start()
-        acting = [kind for kind, acts in (said.get(timeout=30) for _ in kinds) if acts]
+        acting = [kind for kind, acts in (said.get(timeout=300) for _ in kinds) if acts]
         for each in asked:
-            each.join(30)
+            each.join(300)
 
         assert len(acting) == 1
 

@@ -37,7 +37,7 @@ def test_a_blocked_call_does_not_run(tmp_path, how, mode):
             assert world.print("go", mode=mode).exit_code == 0
         elif how == "stream":
             with world.stream(mode=mode, greet=False) as session:
-                session.ask("go", timeout_s=60)
+                session.ask("go", timeout_s=300)
         else:
             with world.terminal(mode=mode) as terminal:
                 terminal.submit("go")
@@ -111,7 +111,7 @@ def test_every_event_of_the_main_conversation(tmp_path, how):
             assert world.print("go").exit_code == 0
         else:
             with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=60)
+                session.ask("go", timeout_s=300)
         last = world.api.turns("main")[-1].body["messages"]
         words = json.dumps(last)
         known = variables_of(world)
@@ -132,8 +132,8 @@ def test_a_blocked_prompt_reaches_no_model(tmp_path):
     with host_world(tmp_path, obedient_model()) as world:
         define_rules(world, EVERYWHERE)
         with world.stream(greet=False) as session:
-            session.ask("the secret is 42", timeout_s=60)
-            session.ask("hello", timeout_s=60)
+            session.ask("the secret is 42", timeout_s=300)
+            session.ask("hello", timeout_s=300)
         words = world.main_words()
 
     assert "secret is 42" not in words

@@ -107,7 +107,7 @@ def test_another_session_takes_over_from_one_that_is_killed(tmp_path, stage):
             with world.stream():
                 one.kill()
                 switch.is_on = True
-                result = world.bridge.wait(request, timeout_s=30)
+                result = world.bridge.wait(request, timeout_s=300)
 
     assert result.success
     assert _ended(world, request).attempt == 1

@@ -169,7 +169,7 @@ def test_a_person_begins_one_in_an_open_session(tmp_path):
             begin = "workflow", "activate", "two", "--session", live.session_id
             said = run(world, *begin)
             calls += [write(world, "early"), shell(SEEN), write(world), shell(DONE)]
-            session.ask("go", timeout_s=90)
+            session.ask("go", timeout_s=300)
         words = world.main_words()
 
     assert "two" in said
@@ -189,7 +189,7 @@ def test_it_goes_where_the_session_goes(tmp_path):
         calls += [shell(ACTIVATE), shell("mkdir -p sub && cd sub")]
         calls += [write(world, "early"), shell(SEEN), write(world), shell(DONE)]
         with world.stream(greet=False) as session:
-            session.ask("go", timeout_s=90)
+            session.ask("go", timeout_s=300)
         words = world.main_words()
 
     assert REFUSED in words

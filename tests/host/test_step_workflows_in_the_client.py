@@ -85,7 +85,7 @@ def test_a_step_refuses_says_why_and_its_transition_opens(tmp_path, how):
             assert world.print("go").exit_code == 0
         elif how == "stream":
             with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=90)
+                session.ask("go", timeout_s=300)
         else:
             with world.terminal() as terminal:
                 terminal.submit("go")
@@ -178,7 +178,7 @@ def test_a_turn_that_ends_early_is_told_to_go_on(tmp_path, how):
             assert world.print("go").exit_code == 0
         else:
             with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=90)
+                session.ask("go", timeout_s=300)
         last = json.dumps(world.api.turns("main")[-1].body["messages"])
 
     assert last.count("step look of the workflow two is not done. Set seen.") == 2

@@ -72,7 +72,7 @@ def test_what_is_not_granted_is_denied_without_a_dialog(tmp_path, *, nested):
 
 def test_the_user_stops_an_agent(tmp_path):
     """By the keys that stop all background agents: the caller hears at once."""
-    slow = reply("late", delay_s=120)
+    slow = reply("late", delay_s=600)
     with host_world(tmp_path, obedient_model(answering(slow))) as world:
         request = world.submit()
         with world.terminal() as terminal:

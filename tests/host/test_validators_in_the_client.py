@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from aheadclock import AheadClock
 from gitworld import Repository
 from hostworld import host_world
 from polling import wait_until
 from validatorworld import APPROVED, ISSUE, REJECTED
 
+from bridge.api.bridge import Bridge
 from bridge.api.run_flow import Runner
 from bridge.api.validate import begin_build
 from bridge.api.validation_result import build_of_run
@@ -80,7 +83,7 @@ def begun(world, **options):
 
 
 def wait_for(world, run, is_so):
-    wait_until(lambda: is_so(view(world.store, run)), timeout_s=120, what=world.story())
+    wait_until(lambda: is_so(view(world.store, run)), timeout_s=300, what=world.story())
 
 
 def test_a_change_that_both_approve_is_approved_at_once(world, agents):
@@ -132,8 +135,16 @@ def test_escalated_it_waits_for_its_user_and_ends_with_the_word(world, agents):
 def test_a_validator_that_never_answers_approves_nothing(world, agents):
     agents.file.write_text("one\n")
     agents.security_s = 600
-    with world.stream():
-        found = world.bridge.validate(validators=BOTH, timeout_s=15)
+    clock = AheadClock()
+    asker = Bridge(world.bridge.settings, world.stage.project, clock=clock)
+
+    def put_forward() -> None:
+        wait_until(world.responses, what="what the other says")
+        clock.ahead_s = 3600
+
+    with world.stream(), ThreadPoolExecutor(1) as pool:
+        pool.submit(put_forward)
+        found = asker.validate(validators=BOTH, timeout_s=600)
 
     assert found.verdict is Verdict.NEEDS_REVIEW
     logic, security = found.reports

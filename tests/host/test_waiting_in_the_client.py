@@ -18,10 +18,12 @@ from bridge.testing.stage.terminal import TerminalSession
 pytestmark = pytest.mark.host
 
 
-def slow(seconds):
-    """An agent that answers so much later."""
+def slow(seconds, until=None):
+    """An agent that answers so much later, or when something has happened."""
 
     def answers(_prompt, _request):
+        if until is not None:
+            until.wait(300)
         output = {"status": "success", "summary": "done at last", "evidence": []}
         return reply(json.dumps(output), delay_s=seconds)
 
@@ -31,7 +33,8 @@ def slow(seconds):
 def test_escape_ends_the_wait_and_the_answer_still_comes(tmp_path):
     """The agent goes on; its notice carries what the turn no longer waits for."""
     main = calling("pytest")
-    with host_world(tmp_path, obedient_model(slow(12), main=main)) as world:
+    is_seen = threading.Event()
+    with host_world(tmp_path, obedient_model(slow(0, is_seen), main=main)) as world:
         define_rules(world, TWO)
         world.allow("Bash")
         with world.terminal() as terminal:
@@ -44,6 +47,7 @@ def test_escape_ends_the_wait_and_the_answer_still_comes(tmp_path):
             time.sleep(2)
             before = len(world.api.turns("main"))
             (request,) = [r.request_id for r in world.store.claimed()]
+            is_seen.set()
             response = world.ended(request)
             terminal.submit("and now?")
             wait_until(lambda: "done at last" in world.main_words(), what="the answer")
@@ -56,7 +60,7 @@ def test_escape_ends_the_wait_and_the_answer_still_comes(tmp_path):
 def test_an_agent_that_the_user_stops_is_not_waited_for(tmp_path):
     """The turn goes on with why, and the call, made again, runs."""
     main = calling("touch made # pytest", "touch made # pytest")
-    with host_world(tmp_path, obedient_model(slow(60), main=main)) as world:
+    with host_world(tmp_path, obedient_model(slow(600), main=main)) as world:
         define_rules(world, SLOW)
         world.allow("Bash")
         world.define("checker", "prompt: check\n")
@@ -86,7 +90,7 @@ def test_a_session_that_is_killed_in_the_wait_goes_on_when_it_is_resumed(tmp_pat
         return (obeys if offered_tokens(request) else calls)(request)
 
     def answers(prompt, request):
-        return slow(1 if revived.is_set() else 60)(prompt, request)
+        return slow(1 if revived.is_set() else 600)(prompt, request)
 
     with host_world(tmp_path, obedient_model(answers, main=main)) as world:
         define_rules(world, TWO)
@@ -124,13 +128,13 @@ def waits(world):
 def test_a_deadline_in_the_wait_ends_it(tmp_path, how):
     """The turn goes on with why; made again, the call runs once."""
     main = calling("touch made # pytest", "touch made # pytest")
-    with host_world(tmp_path, obedient_model(slow(60), main=main)) as world:
+    with host_world(tmp_path, obedient_model(slow(600), main=main)) as world:
         define_rules(world, SLOW)
         world.allow("Bash")
-        world.define("checker", "prompt: check\ntimeout: 6\n")
+        world.define("checker", "prompt: check\ntimeout: 12\n")
         if how == "stream":
             with world.stream(greet=False) as session:
-                session.ask("go", timeout_s=90)
+                session.ask("go", timeout_s=300)
                 words = world.main_words()
         else:
             with world.terminal() as terminal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,11 @@ def signal(world: HookWorld, session: Session, *, ago_s: float) -> None:
     then = time.time_ns() - int(ago_s * 1_000_000_000)
     file = f"{wakeups.path_of(world.store.place, session.host)}/{wakeups.SIGNAL}"
     os.utime(file, ns=(then, time.time_ns()))
+
+
+def without_age(words: str) -> str:
+    """These words at any time in the next minute."""
+    return re.sub(r"file for (6|7|8|9|10|11)\d s", "file for N s", words)
 
 
 def record(world: HookWorld, session: Session) -> None:
@@ -76,7 +82,7 @@ def test_error_an_unanswered_wake_up_is_named_by_who_waits(world):
     signal(world, session, ago_s=60)
     reason = (
         f"; session {session.session_id} (pid {session.host.pid}) has not answered its "
-        f"wake-up file for 60 s: {UNANSWERED.cause}; {UNANSWERED.cure}"
+        f"wake-up file for N s: {UNANSWERED.cause}; {UNANSWERED.cure}"
     )
     request = world.submit()
     outside = Bridge(world.bridge.settings.with_(host_pid=None), world.project)
@@ -86,11 +92,11 @@ def test_error_an_unanswered_wake_up_is_named_by_who_waits(world):
     with pytest.raises(RequestFailed) as asked:
         outside.ask("hello", timeout_s=0.1)
 
-    assert waited.value.what == (
+    assert without_age(waited.value.what) == (
         f"request {request}: no answer within 0.1 s: nobody had taken it{reason}. "
         "It goes on"
     )
-    assert asked.value.what.endswith(
+    assert without_age(asked.value.what).endswith(
         f"no answer within 0.1 s: nobody had taken it{reason}"
     )
 

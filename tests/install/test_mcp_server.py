@@ -46,7 +46,8 @@ class Client:
 
 
 @pytest.fixture
-def client(tmp_path) -> Client:
+def client(tmp_path, monkeypatch) -> Client:
+    monkeypatch.setattr("bridge.doctor.mcp._TIMEOUT_S", 300)
     return Client(tmp_path)
 
 

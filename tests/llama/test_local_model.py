@@ -128,7 +128,7 @@ def test_close_from_another_thread_ends_a_reply(tmp_path):
     with start(tmp_path) as llama:
 
         def close() -> None:
-            assert begun.wait(120)
+            assert begun.wait(300)
             llama.close()
 
         closing = threading.Thread(target=close)

@@ -199,7 +199,7 @@ def test_a_rule_hands_work_over_with_the_plugin(tmp_path, plugin, how, mode):
             assert run_print(stage, "go", args=args).exit_code == 0
         elif how == "stream":
             with StreamSession(stage, args=args) as session:
-                session.ask("go", timeout_s=90)
+                session.ask("go", timeout_s=300)
         else:
             needs.tool("tmux")
             with TerminalSession(stage, mode=mode, args=args[2:]) as terminal:

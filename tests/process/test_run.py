@@ -8,10 +8,10 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from aheadclock import AheadClock
 from polling import wait_until
 
 from bridge.process.run import WholeOutput
@@ -30,7 +30,7 @@ def run(
     folder: Path,
     *command: str,
     stdin: bytes = b"",
-    seconds: float = 30,
+    seconds: float = 300,
     should_stop: Callable[[], bool] = lambda: False,
     max_stdout: int = 1 << 20,
     grace_s: float = 0.2,
@@ -115,13 +115,11 @@ LOOP = "while :; do sleep 0.1; done"
 @pytest.fixture
 def jump(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Puts the clock of `run` forward: a deadline nears when something has happened."""
-    ahead_s = 0.0
+    clock = AheadClock()
 
     def put_forward(seconds: float) -> None:
-        nonlocal ahead_s
-        ahead_s = seconds
+        clock.ahead_s = seconds
 
-    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + ahead_s)
     monkeypatch.setattr("bridge.process.run.time", clock)
     return put_forward
 
@@ -151,7 +149,7 @@ def test_a_program_is_stopped(tmp_path, jump, how, script, exit_code, grace_s, l
     )
 
     assert (ended, code) == (how, exit_code)
-    assert all_are_gone(pid)
+    wait_until(lambda: all_are_gone(pid))
 
 
 def test_a_deadline_is_kept_by_the_clock(tmp_path):
@@ -211,7 +209,7 @@ def test_an_interrupt_leaves_nothing(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, f"echo $$ >pids; {FOREVER}", should_stop=interrupt)
 
-    assert all_are_gone(tmp_path / "pids")
+    wait_until(lambda: all_are_gone(tmp_path / "pids"))
 
 
 CALLER = """
@@ -258,15 +256,22 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_nothing_outlives_an_attacked_supervisor(tmp_path, attack):
+def test_nothing_outlives_an_attacked_supervisor(tmp_path, jump, attack):
     """One of its two processes is enough; if both are stopped, the caller kills all."""
+    pids = tmp_path / "pids"
     script = f"{IN_ITS_OWN_SESSION}\n{CHILD}\n"
     script += "until [ $(wc -l <pids) = 2 ]; do sleep 0.01; done; echo $$ >>pids\n"
 
-    run(tmp_path, f"{script}{ATTACKS[attack]}; {FOREVER}", seconds=4)
+    def put_forward() -> bool:
+        if len(pids_in(pids)) == 3:
+            jump(4000 - 4)
+        return False
 
-    assert len(pids_in(tmp_path / "pids")) == 3
-    assert all_are_gone(tmp_path / "pids")
+    attacked = f"{script}{ATTACKS[attack]}; {FOREVER}"
+    run(tmp_path, attacked, seconds=4000, should_stop=put_forward)
+
+    assert len(pids_in(pids)) == 3
+    wait_until(lambda: all_are_gone(pids))
 
 
 HOPPER = """
@@ -306,7 +311,7 @@ def test_processes_that_keep_forking_are_killed(tmp_path, code):
         return sum(seen) > 5
 
     script = f"{sys.executable} -I forks.py & {FOREVER}"
-    how, *_ = run(tmp_path, script, should_stop=is_well_under_way, seconds=60)
+    how, *_ = run(tmp_path, script, should_stop=is_well_under_way)
 
     assert how == "stopped"
     last = beat.stat().st_mtime_ns

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import multiprocessing
 import threading
-import time
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from storeworld import (
@@ -22,12 +22,13 @@ from storeworld import (
 )
 
 from bridge.protocol.ids import RequestId, new_request_id
+from bridge.store import lock
 from bridge.store.claim_next import _MAX_ENDED, _MAX_LOOKED
 from bridge.store.lock import LockBusy
 from bridge.store.passed_over import FEW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from bridge.protocol.request import Request
     from bridge.store.store import Store
@@ -236,17 +237,33 @@ def test_one_request_is_taken_by_name_behind_a_crowd(store):
     assert claimed(store, lambda _: "pass", only=RequestId("none")) == []
 
 
-def test_others_get_the_lock_during_a_long_claim(tmp_path):
+@pytest.fixture
+def turn_until(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], None]:
+    """Makes each turn of the others last until something has happened in it."""
+
+    def last_until(wait: Callable[..., Any]) -> None:
+        def sleep(seconds: float) -> None:
+            # They look for the lock so often; how soon they run is up to the system.
+            assert seconds > lock._POLL_S
+            assert wait(60)
+
+        monkeypatch.setattr("bridge.store.state.time", SimpleNamespace(sleep=sleep))
+
+    return last_until
+
+
+def test_others_get_the_lock_during_a_long_claim(tmp_path, turn_until):
     """They look for it every 2 ms: it has to be free for as long."""
-    store = store_in(tmp_path)
-    crowd(store, 6 * _MAX_LOOKED, session="gone")
+    store = store_in(tmp_path, lock_wait_s=60)
+    crowd(store, 2 * _MAX_LOOKED, session="gone")
     fork = multiprocessing.get_context("fork")
-    is_going_on, submitted_s = fork.Event(), fork.Value("d", 0.0)
+    is_going_on, is_submitted = fork.Event(), fork.Event()
+    turn_until(is_submitted.wait)
 
     def submit() -> None:
         is_going_on.wait()
-        store_in(tmp_path).submit(request(MINE))
-        submitted_s.value = time.monotonic()
+        store_in(tmp_path, lock_wait_s=60).submit(request(MINE))
+        is_submitted.set()
 
     def judge(asked: Request) -> str:
         is_going_on.set()
@@ -255,19 +272,21 @@ def test_others_get_the_lock_during_a_long_claim(tmp_path):
     other = fork.Process(target=submit)
     other.start()
     claimed(store, judge)
-    ended_s = time.monotonic()
+    was_submitted = is_submitted.is_set()
     other.join()
 
-    assert 0 < submitted_s.value < ended_s
+    assert was_submitted
 
 
-def test_what_was_taken_is_the_claimants_though_the_lock_is_lost(tmp_path):
+def test_what_was_taken_is_the_claimants_though_the_lock_is_lost(tmp_path, turn_until):
     """Somebody takes it between two steps, and keeps it."""
     store = store_in(tmp_path, lock_wait_s=0.1)
     first = new_request_id(START_US - 1)
     store.submit(request(first))
     crowd(store, 3 * _MAX_LOOKED, session="gone")
     is_going_on, is_over = threading.Event(), threading.Event()
+    is_held = threading.Event()
+    turn_until(is_held.wait)
 
     def judge(asked: Request) -> str:
         is_going_on.set()
@@ -275,7 +294,8 @@ def test_what_was_taken_is_the_claimants_though_the_lock_is_lost(tmp_path):
 
     def hold_on() -> None:
         is_going_on.wait()
-        with store_in(tmp_path).exclusive():
+        with store_in(tmp_path, lock_wait_s=60).exclusive():
+            is_held.set()
             is_over.wait()
 
     other = threading.Thread(target=hold_on)

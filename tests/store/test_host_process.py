@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from polling import wait_until
 from storeworld import (
     dead_process,
     this_process,
@@ -25,17 +26,17 @@ def test_a_running_process_is_alive_and_a_dead_one_gone():
 def test_a_zombie_is_gone():
     child = subprocess.Popen(["true"])
     host = identify(child.pid) or dead_process()
-    time.sleep(0.1)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
 
     assert liveness(host) is Liveness.GONE
     child.wait()
 
 
 def test_a_stopped_process_is_alive():
-    child = subprocess.Popen(["sleep", "60"])
+    child = subprocess.Popen(["sleep", "600"])
     host = identify(child.pid)
-    child.send_signal(19)
-    time.sleep(0.05)
+    child.send_signal(signal.SIGSTOP)
+    os.waitpid(child.pid, os.WUNTRACED)
 
     assert host is not None
     assert liveness(host) is Liveness.ALIVE
@@ -46,8 +47,7 @@ def test_a_stopped_process_is_alive():
 def test_a_name_with_parentheses_is_no_trouble(tmp_path):
     program = tmp_path / "a ) S (b"
     program.symlink_to(sys.executable)
-    child = subprocess.Popen([program, "-S", "-c", "import time; time.sleep(60)"])
-    time.sleep(0.1)
+    child = subprocess.Popen([program, "-S", "-c", "import time; time.sleep(600)"])
 
     host = identify(child.pid)
 
@@ -58,10 +58,9 @@ def test_a_name_with_parentheses_is_no_trouble(tmp_path):
 
 
 def test_a_process_has_the_name_of_its_program():
-    child = subprocess.Popen(["sleep", "60"])
-    time.sleep(0.1)
+    child = subprocess.Popen(["sleep", "600"])
 
-    assert name_of(child.pid) == "sleep"
+    wait_until(lambda: name_of(child.pid) == "sleep")
     child.kill()
     child.wait()
     assert name_of(child.pid) == ""

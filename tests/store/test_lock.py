@@ -42,7 +42,7 @@ def state(tmp_path: Path) -> Iterator[Folder]:
         yield opened
 
 
-def holder(state: Folder, then: str = "time.sleep(60)") -> subprocess.Popen[str]:
+def holder(state: Folder, then: str = "time.sleep(600)") -> subprocess.Popen[str]:
     """Another process that has the lock on return."""
     child = subprocess.Popen(
         [sys.executable, "-c", HOLD.format(then=then), state.path],
@@ -117,7 +117,7 @@ def test_the_lock_of_a_killed_process_is_free(state):
     child.send_signal(signal.SIGKILL)
     end(child)
 
-    with locked(state, wait_s=0.5):
+    with locked(state, wait_s=0):
         pass
 
 
@@ -150,18 +150,25 @@ def test_threads_of_one_process_exclude_each_other(state):
 
 def test_a_started_program_does_not_inherit_the_lock(state):
     """It could outlive the hook that started it, and hold the lock for as long."""
-    then = "import subprocess; subprocess.Popen(['sleep', '5'], close_fds=False)"
+    then = (
+        "import subprocess\n"
+        "    kept = subprocess.Popen(['sleep', '600'], close_fds=False)\n"
+        "    print(kept.pid, flush=True)"
+    )
     child = holder(state, then)
-    child.wait()
     assert child.stdout is not None
-    child.stdout.close()
+    program = int(child.stdout.readline())
+    child.wait()
 
-    with locked(state, wait_s=0.2):
+    with locked(state, wait_s=0):
         pass
+
+    os.kill(program, signal.SIGKILL)
+    child.stdout.close()
 
 
 def test_a_forked_child_does_not_keep_the_lock(state):
-    then = "import os; pid = os.fork()\n    if pid == 0: time.sleep(5); os._exit(0)"
+    then = "import os; pid = os.fork()\n    if pid == 0: time.sleep(600); os._exit(0)"
     child = holder(
         state, f"{then}\n    print(pid, flush=True); os.kill(os.getpid(), 9)"
     )
@@ -169,7 +176,8 @@ def test_a_forked_child_does_not_keep_the_lock(state):
     grandchild = int(child.stdout.readline())
     child.wait()
 
-    with locked(state, wait_s=0.2):
+    # As soon as it runs, it lets go.
+    with locked(state, wait_s=60):
         pass
 
     os.kill(grandchild, signal.SIGKILL)
@@ -264,7 +272,7 @@ def test_another_thread_waits_and_hides_nothing(state):
     got: list[bool] = []
 
     def wait() -> None:
-        with locked(state, wait_s=30):
+        with locked(state, wait_s=600):
             got.append(True)
 
     with locked(state, wait_s=5):
@@ -274,7 +282,7 @@ def test_another_thread_waits_and_hides_nothing(state):
         with pytest.raises(LockBusy, match=REENTRY), locked(state, wait_s=1000):
             pass
         assert got == []
-    other.join(30)
+    other.join()
 
     assert got == [True]
     with locked(state, wait_s=5):

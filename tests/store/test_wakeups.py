@@ -7,7 +7,14 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from storeworld import dead_process, store_in, this_process, unseen_process
+from storeworld import (
+    START_US,
+    FakeClock,
+    dead_process,
+    store_in,
+    this_process,
+    unseen_process,
+)
 
 from bridge.store import wakeups
 from bridge.store.sessions import Session
@@ -134,12 +141,13 @@ def test_a_signal_is_always_a_change(store):
 
 
 @pytest.mark.parametrize(("age_s", "is_left"), [(0.5, True), (2, False), (-60, False)])
-def test_a_signal_has_time_to_be_still(store, age_s, *, is_left):
+def test_a_signal_has_time_to_be_still(tmp_path, age_s, *, is_left):
     """One that changes all the time is never reported; a clock may be set back."""
+    store = store_in(tmp_path, clock=FakeClock())
     host = this_process()
     file = f"{wakeups.prepare(store, host)}/{wakeups.SIGNAL}"
     wakeups.wake(store, [session(host)])
-    then = time.time_ns() - int(age_s * 1_000_000_000)
+    then = START_US * 1000 - int(age_s * 1_000_000_000)
     os.utime(file, ns=(then, then))
 
     wakeups.wake(store, [session(host)])

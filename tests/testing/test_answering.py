@@ -6,11 +6,13 @@ import asyncio
 import json
 import os
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from polling import wait_until
 from programs import MODULES, command
 
 from bridge import (
@@ -80,10 +82,21 @@ def test_asyncio_and_threads_get_their_own_answers():
 def test_threads_are_answered_in_one_order():
     """Which thread was quicker is no part of an example."""
     for asked in ("abcd", "dcba"):
-        with answering(echo) as block, ThreadPoolExecutor(4) as pool:
+        is_begun = threading.Event()
+
+        def when_all_wait(request):
+            """The first is answered when all others wait: how soon is chance."""
+            is_begun.set()  # noqa: B023 - called in this round
+            if request.prompt == "first":
+                wait_until(lambda: Bridge.open().overview().waiting == 4)
+            return echo(request)
+
+        with answering(when_all_wait) as block, ThreadPoolExecutor(5) as pool:
+            pool.submit(ask, "first")
+            assert is_begun.wait(300)
             list(pool.map(ask, asked))
 
-        assert [each.prompt for each in block.requests] == [*"abcd"]
+        assert [each.prompt for each in block.requests] == ["first", *"abcd"]
 
 
 def test_what_was_submitted_is_answered():

@@ -6,6 +6,7 @@ import json
 import time
 
 import pytest
+from aheadclock import AheadClock
 from hypothesis import find
 from polling import wait_until
 from programs import MODULES, command
@@ -178,6 +179,21 @@ def test_who_asks_again_gets_the_earlier_answer():
     assert json.loads(done.stdout)["cached"] is True
     assert len(block.requests) == 1
     assert [each.cached for each in asked] == [False, False]
+
+
+def test_a_reply_is_not_late_because_the_process_did_not_run(monkeypatch):
+    """On a busy machine nobody schedules it for seconds: that changes no answer."""
+    clock = AheadClock()
+    monkeypatch.setattr("bridge.testing.answerer.time", clock)
+    which = asks("Which currency?", {"enum": ["euros", "dollars"]})
+
+    def reply(_question):
+        clock.ahead_s = 3600
+        time.sleep(0.2)
+        return "euros"
+
+    with answering([which, answer()]):
+        assert ask("?", on_question=reply, timeout_s=86_400).success
 
 
 def test_a_question_that_nobody_replies_to_ends_as_at_its_deadline():

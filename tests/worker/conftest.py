@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from aheadclock import AheadClock
 from loopworld import Loop
 from servingworld import bridge_in
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loop:
     """It asks for the route endpoint, where a scripted model answers."""
-    bridge = bridge_in(tmp_path)
+    bridge = bridge_in(tmp_path, clock=AheadClock())
     monkeypatch.setenv("HOME", str(bridge.settings.home.parent))
     monkeypatch.setenv("BRIDGE_HOME", str(bridge.settings.home))
     return Loop(bridge, monkeypatch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from aheadclock import AheadClock
 from servingworld import GOOD, A, Scripted, failure, new_worker, response
 from storeworld import folders_of, request, store_in
 
@@ -69,10 +70,17 @@ def test_who_asked_is_told_what_is_waited_for(store):
     )
     stages: list[Stage] = []
     news: list[Progress] = []
-    waiter = Waiter(store, on_stage=stages.append, on_progress=news.append)
+    store.clock = clock = AheadClock()
+
+    def tell(progress: Progress) -> None:
+        """Once it is told, the asker's time passes, and not the request's."""
+        news.append(progress)
+        clock.ahead_s = 300.0 if progress.waits else 0.0
+
+    waiter = Waiter(store, on_stage=stages.append, on_progress=tell)
 
     with pytest.raises(WaitTimeout) as caught:
-        waiter.one_or_serve(A, served, after_s=0, timeout_s=5)
+        waiter.one_or_serve(A, served, after_s=0, timeout_s=120)
 
     assert stages[-1] is Stage.PAUSED
     assert news[-1].waits.startswith("waiting until ")

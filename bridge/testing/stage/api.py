@@ -88,7 +88,7 @@ class ScriptedApi:
         ]
 
     def wait_for(
-        self, predicate: Callable[[ApiRequest], bool], *, timeout_s: float = 20
+        self, predicate: Callable[[ApiRequest], bool], *, timeout_s: float = 120
     ) -> ApiRequest:
         """Return the first request, past or to come, that satisfies `predicate`.
 

@@ -47,7 +47,7 @@ def run_print(
     *,
     args: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
-    timeout_s: float = 60,
+    timeout_s: float = 180,
 ) -> PrintResult:
     """Run `claude -p PROMPT --output-format json ARGS` to its end.
 

@@ -77,7 +77,7 @@ class StreamSession:
         self,
         predicate: Callable[[Event], bool],
         *,
-        timeout_s: float = 20,
+        timeout_s: float = 120,
         after: int = 0,
     ) -> Event:
         """Return the first event, past or to come, that satisfies `predicate`.
@@ -104,11 +104,11 @@ class StreamSession:
                     msg = f"no such event within {timeout_s} s; the last were {kinds}"
                     raise TimeoutError(msg)
 
-    def wait_for_result(self, *, after: int = 0, timeout_s: float = 20) -> Event:
+    def wait_for_result(self, *, after: int = 0, timeout_s: float = 120) -> Event:
         """Return the event that ends a turn."""
         return self.wait_for(is_result, timeout_s=timeout_s, after=after)
 
-    def ask(self, text: str, *, timeout_s: float = 20) -> Event:
+    def ask(self, text: str, *, timeout_s: float = 120) -> Event:
         """Send a prompt and return the event that ends its turn."""
         return self.wait_for_result(after=self.send(text), timeout_s=timeout_s)
 

@@ -96,7 +96,7 @@ class TerminalSession:
         """Press one key, by tmux's name for it: Enter, Escape, C-c, BTab."""
         self._tmux("send-keys", name)
 
-    def submit(self, text: str, *, timeout_s: float = 10) -> None:
+    def submit(self, text: str, *, timeout_s: float = 120) -> None:
         """Type `text`, wait until it stands at the prompt, and press return."""
         self.type(text)
         # A return that arrives with the text is part of it: a paste, no submission.
@@ -104,7 +104,7 @@ class TerminalSession:
         time.sleep(0.1)
         self.key("Enter")
 
-    def wait_for_text(self, text: str, *, timeout_s: float = 20) -> str:
+    def wait_for_text(self, text: str, *, timeout_s: float = 120) -> str:
         """Wait until `text` is on the screen; return the screen.
 
         Raises:
@@ -112,7 +112,7 @@ class TerminalSession:
         """
         return self.wait_for_match(re.escape(text), timeout_s=timeout_s)
 
-    def wait_for_match(self, pattern: str, *, timeout_s: float = 20) -> str:
+    def wait_for_match(self, pattern: str, *, timeout_s: float = 120) -> str:
         """Wait until a regular expression matches the screen; return the screen.
 
         Raises:
@@ -128,7 +128,7 @@ class TerminalSession:
                 raise TimeoutError(msg)
             time.sleep(_POLL_S)
 
-    def wait_until_ready(self, *, timeout_s: float = 30) -> None:
+    def wait_until_ready(self, *, timeout_s: float = 120) -> None:
         """Wait until the prompt is drawn.
 
         Raises:

@@ -52,13 +52,17 @@ def test_the_world_of_the_client_is_clean(tmp_path, client_program, monkeypatch)
 
 def test_error_one_shot_run_takes_too_long(tmp_path, client_program):
     """The client is gone when the error arrives."""
-    with ScriptedApi(lambda _: reply("late", delay_s=60)) as api:
+    with ScriptedApi(lambda _: reply("late", delay_s=600)) as api:
         stage = Stage(tmp_path, api, program=client_program)
         stage.settings(hooks("UserPromptSubmit"))
-        with pytest.raises(TimeoutError) as caught:
-            run_print(stage, "hello", timeout_s=3)
+        # On a busy machine it takes longer until it is at work.
+        for timeout_s in (3, 30, 300):
+            with pytest.raises(TimeoutError) as caught:
+                run_print(stage, "hello", timeout_s=timeout_s)
+            if (stage.project / "seen.env").exists():
+                break
 
-    assert str(caught.value) == "claude -p still ran after 3 s"
+    assert str(caught.value) == f"claude -p still ran after {timeout_s} s"
     seen = (stage.project / "seen.env").read_text()
     (pid,) = [line[11:] for line in seen.splitlines() if line.startswith("CLAUDE_PID=")]
     assert not is_alive(int(pid))
@@ -68,7 +72,7 @@ def test_a_killed_session_leaves_its_children_until_it_is_closed(
     tmp_path, client_program
 ):
     """What a crash leaves behind is tested often; it must be a real one."""
-    command = "echo $$ > pid.new && mv pid.new pid && sleep 60"
+    command = "echo $$ > pid.new && mv pid.new pid && sleep 600"
     work = reply(tool_use("Bash", {"command": command, "description": "wait"}))
 
     with ScriptedApi(lambda _: work) as api:

@@ -54,7 +54,7 @@ def installed(project: Path, *extras: str) -> str:
         # No pipe: a sleep that outlives its script would hold it.
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        timeout=60,
+        timeout=300,
     )
     return log.read_text().strip()
 

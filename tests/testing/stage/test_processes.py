@@ -12,9 +12,9 @@ from bridge.testing.stage.processes import Member, end, family, is_alive
 # A parent with a child in a session of its own, as the client starts its tools.
 PARENT = """
 import subprocess, sys, time
-child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+child = subprocess.Popen(["sleep", "600"], start_new_session=True)
 print(child.pid, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -44,7 +44,7 @@ def test_a_family_gets_time_to_end():
     """A client says goodbye to its hooks when it is asked to go."""
     parent, _ = start()
 
-    end(family(parent.pid), grace_s=5)
+    end(family(parent.pid), grace_s=60)
 
     with parent:
         assert parent.wait() == -signal.SIGTERM

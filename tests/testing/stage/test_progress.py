@@ -8,40 +8,63 @@ import re
 import subprocess
 import sys
 import termios
+import threading
+from contextlib import suppress
 from pathlib import Path
+
+from polling import wait_until
 
 from bridge.testing.stage import progress
 
 SCRIPT = Path(progress.__file__)
-STEPS = 'for i in 1 2 3; do echo "[$i/4] building $i"; sleep 0.3; done'
+UNTIL_SEEN = "while [ ! -e seen ]; do sleep 0.02; done"
+STEPS = f"""
+for i in 1 2; do echo "[$i/4] building $i"; done
+{UNTIL_SEEN}
+echo "[3/4] building 3"
+"""
 
 
-def test_a_bar_on_a_terminal():
+def test_a_bar_on_a_terminal(tmp_path):
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 60))
 
     command = [sys.executable, SCRIPT, "pip", "sh", "-c", STEPS]
-    done = subprocess.run(command, stderr=theirs, check=True, capture_output=False)
-    os.close(theirs)
-    shown = os.read(ours, 1 << 16).decode()
+    with subprocess.Popen(command, stderr=theirs, cwd=tmp_path) as process:
+        os.close(theirs)
+        data = b""
+        with suppress(OSError):
+            while part := os.read(ours, 1 << 16):
+                data += part
+                if b"building 2" in data:
+                    (tmp_path / "seen").touch()
     os.close(ours)
+    shown = data.decode()
 
     lines = [line.removeprefix("\x1b[K") for line in shown.split("\r")]
-    assert done.returncode == 0
+    assert process.returncode == 0
     bar = re.escape("   pip  [##########----------]  50%  ")
     assert any(re.fullmatch(bar + r"\d+:\d\d  building 2", line) for line in lines)
     assert max(map(len, lines)) < 60
     assert lines[-1] == ""
 
 
-def test_elsewhere_a_line_now_and_then(monkeypatch, capsys):
+def test_elsewhere_a_line_now_and_then(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(progress, "_PAUSE_S", 0.25)
+    monkeypatch.chdir(tmp_path)
+    shown = []
 
-    assert progress.run("npm", ["sh", "-c", "echo a; sleep 0.6"]) == (0, "a")
+    def look() -> None:
+        wait_until(lambda: shown.append(capsys.readouterr().err) or "a\n" in shown[-1])
+        (tmp_path / "seen").touch()
 
-    lines = capsys.readouterr().err.splitlines()
-    assert lines
-    assert all(re.fullmatch(r"   npm  \d+:\d\d  a", line) for line in lines)
+    looking = threading.Thread(target=look)
+    looking.start()
+    assert progress.run("npm", ["sh", "-c", f"echo a; {UNTIL_SEEN}"]) == (0, "a")
+    looking.join()
+
+    lines = "".join(shown).splitlines()
+    assert all(re.fullmatch(r"   npm  \d+:\d\d(  a)?", line) for line in lines)
 
 
 def test_what_a_compiler_quotes_is_no_step():
