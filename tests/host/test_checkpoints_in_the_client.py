@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from functools import partial
 
 import pytest
+from dialogs import answer
 from flow.simulation import plan_of
 from hostworld import host_world
 from polling import wait_until
@@ -60,16 +60,6 @@ def now(world, run):
 
 def wait_for_end(world, run, status="completed"):
     wait_until(lambda: now(world, run).run["status"] == status, what="the run's end")
-
-
-def answer(terminal, text, *keys):
-    """Answer the question on the screen, once it is there."""
-    terminal.wait_for_match(rf"{text}[\s\S]*Esc to cancel")
-    # The client takes no key for a moment.
-    time.sleep(0.5)
-    for key in keys:
-        terminal.type(key) if len(key) > 7 else terminal.key(key)
-        time.sleep(0.2)
 
 
 def texts(world, run):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 
 import pytest
+from dialogs import answer
 from hostworld import host_world
 from mcpstage import register
 from polling import wait_until
@@ -69,16 +69,6 @@ def newest(world):
     return words.replace("\\n", " ")
 
 
-def choose(terminal, *keys):
-    """Answer the question on the screen, once it is there."""
-    terminal.wait_for_match(rf"{WHO[:-1]}[\s\S]*Esc to cancel")
-    # The client takes no key for a moment.
-    time.sleep(0.5)
-    for key in keys:
-        terminal.type(key) if len(key) > 7 else terminal.key(key)
-        time.sleep(0.2)
-
-
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
@@ -92,7 +82,7 @@ def test_what_the_person_answers_decides_the_plan(tmp_path, keys, said):
         prepare(world)
         with world.terminal() as terminal:
             terminal.submit("please")
-            choose(terminal, *keys)
+            answer(terminal, WHO[:-1], *keys)
             wait_until(lambda: "has ended" in newest(world), what="its end")
         words = newest(world)
         made = subtasks(world)
@@ -111,7 +101,7 @@ def test_who_wants_to_talk_is_not_stuck(tmp_path):
         prepare(world)
         with world.terminal() as terminal:
             terminal.submit("please")
-            choose(terminal, "Escape")
+            answer(terminal, WHO[:-1], "Escape")
             terminal.wait_for_text("Declined to answer")
             terminal.submit("greet the user alone")
             wait_until(lambda: "has ended" in newest(world), what="its end")

@@ -7,8 +7,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from dialogs import answer
 from engine.pipeworld import agent, approval, pipeline, program, tool
-from host.test_checkpoints_in_the_client import answer, asking, now, wait_for_end
+from host.test_checkpoints_in_the_client import asking, now, wait_for_end
 from hostworld import bash, host_world
 from polling import wait_until
 

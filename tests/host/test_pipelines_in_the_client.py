@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from dialogs import answer
 from engine.pipeworld import agent, pipeline, program, tool, wait
 from flow.simulation import plan_of
-from host.test_checkpoints_in_the_client import CALL, OBEY, answer, now, wait_for_end
+from host.test_checkpoints_in_the_client import CALL, OBEY, now, wait_for_end
 from hostworld import host_world
 
 from bridge.engine.advance import advance
