@@ -25,6 +25,7 @@ from bridge.errors import CannotWaitHere, InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import ignore
 from bridge.routes import OWN
+from bridge.store.submit import is_submitted
 from bridge.worker.long_work import LongWork
 
 if TYPE_CHECKING:
@@ -97,6 +98,15 @@ class Follower:
         self._seen = view(self.store, run_id, self._seen)
         return self._seen
 
+    def submitted(self, seen: RunView) -> set[RequestId]:
+        """The open requests of a run that somebody can answer.
+
+        Whoever advances it writes down what it asks, and submits that after it.
+        """
+        with self.store.state() as state:
+            asked = (RequestId(each) for _, each in seen.open_requests())
+            return {each for each in asked if is_submitted(state, each)}
+
     def _advance(self, run_id: str) -> None:
         """Take a run as far as it goes now, and begin what takes long."""
         found: list[LongStep] = []
@@ -130,7 +140,7 @@ class Follower:
             if seen.run["status"] != "running":
                 return
             ids.clear()
-            ids.update(RequestId(each) for _, each in seen.open_requests())
+            ids.update(self.submitted(seen))
             with suppress(_Changed):
                 self._wait(seen, ids, tend, on_change)
 

@@ -204,7 +204,7 @@ async def followed(
             words = f"{ended} of {steps} steps; runs: {now}"
             await ctx.report_progress(gone_s, None, words[:200])
         ids.clear()
-        ids.update(RequestId(asked) for _, asked in seen.open_requests())
+        ids.update(await asyncio.to_thread(runner.submitted, seen))
         await asyncio.to_thread(tend)
         await asyncio.sleep(_LOOK_S)
 

@@ -9,13 +9,20 @@ import time
 
 import pytest
 from fakeclaude import fake_claude, printing, result, saying_claude, trust_folder
+from polling import wait_until
 from servingworld import bridge_in, open_session
 from storeworld import answer, claim_all, dead_process
 
 from bridge import AsyncBridge, InvalidRequest, NoHost, NotTrusted
+from bridge.api import follow_run, upkeep
+from bridge.api.run_flow import Runner
+from bridge.engine import effects
+from bridge.engine.advance import advance
+from bridge.engine.view import view
 from bridge.flow.problems import InvalidFlow
 from bridge.store import Claimant
 from bridge.store.live_runs import live_runs
+from bridge.store.submit import submit
 
 G = "general-purpose"
 
@@ -139,7 +146,7 @@ def test_a_flow_of_the_user_is_found_by_its_name(here):
 
 def answering(bridge, session, count):
     """A session that claims and answers what waits."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 180
     while count and time.monotonic() < deadline:
         claimant = Claimant("open", session.host)
         for held in bridge.store.claim(claimant, 9, lambda _: "take"):
@@ -165,6 +172,45 @@ def test_a_flow_runs_in_an_open_session(tmp_path):
     host.join()
     assert done.text == "<c <a>>"
     assert seen[-1] == "completed"
+
+
+def test_what_is_written_down_and_not_yet_submitted_is_waited_for(
+    tmp_path, monkeypatch
+):
+    """Who advances a run may be slow in the middle of it; then nothing is lost."""
+    bridge = bridge_in(tmp_path)
+    session = open_session(bridge.store)
+    runner = Runner(bridge.store, bridge.settings, bridge.quick)
+    run = runner.begin(f'{G}:"a"', {}, {})
+    goes_on, found = threading.Event(), []
+
+    def slow(*asked, **how):
+        assert goes_on.wait(180)
+        return submit(*asked, **how)
+
+    def on_change(_view):
+        found.append(bridge.store.waiting())
+        if len(found) == 6:
+            goes_on.set()
+
+    monkeypatch.setattr(effects, "submit", slow)
+    monkeypatch.setattr(follow_run, "_ANYHOW_S", 0.0)
+    monkeypatch.setattr(upkeep, "TEND_S", 0.0)
+    arguments = (bridge.store, bridge.settings, run)
+    advancing = threading.Thread(target=advance, args=arguments)
+    advancing.start()
+    wait_until(lambda: view(bridge.store, run).run["open"])
+    host = threading.Thread(target=answering, args=(bridge, session, 1))
+    host.start()
+    try:
+        done = runner.follow(run, {"on_change": on_change})
+    finally:
+        goes_on.set()
+        advancing.join()
+
+    host.join()
+    assert found[:6] == [[]] * 6
+    assert done.text == "<a>"
 
 
 def test_asyncio_runs_flows_too(here):
