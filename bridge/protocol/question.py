@@ -107,7 +107,7 @@ def read_question(value: dict[str, Any]) -> Asked | str:
     if not isinstance(said, dict):
         return f"`{KEY}`: expected an object with `words` and `form`"
     words, form = said.get("words"), said.get("form")
-    if not isinstance(words, str) or not any(map(_is_seen, words)):
+    if not isinstance(words, str) or not is_visible(words):
         return f"`{KEY}.words`: expected your question, a text that is not empty"
     words = printable(words.strip())
     if problem := _too_long(_told_words(words), len(words), "characters", MAX_WORDS):
@@ -122,8 +122,9 @@ def read_question(value: dict[str, Any]) -> Asked | str:
     return Asked(words, form)
 
 
-def _is_seen(character: str) -> bool:
-    return character.isprintable() and not character.isspace()
+def is_visible(text: str) -> bool:
+    """Whether a person who is shown a text sees anything."""
+    return any(each.isprintable() and not each.isspace() for each in text)
 
 
 def problem_of_form(form: dict[str, Any]) -> str | None:

@@ -14,6 +14,7 @@ from hypothesis import __version__, control, note
 from hypothesis import strategies as st
 
 from bridge.protocol.failure_codes import ANSWERED
+from bridge.protocol.question import is_visible
 from bridge.testing.block import REPLY_S, Answering
 from bridge.testing.outcome import CODES, Outcome, answer, asks, failure
 from bridge.testing.schema_values import smallest, values
@@ -42,7 +43,7 @@ _FORMS: tuple[dict[str, Any], ...] = (
     },
 )
 _SELDOM = st.sampled_from((False, False, True))
-_WORDS = st.text(min_size=1, max_size=80).filter(str.strip)
+_WORDS = st.text(min_size=1, max_size=80).filter(is_visible)
 
 
 def outcomes(
