@@ -81,6 +81,8 @@ def start(act: Callable[[], object], limits: Callable[[], object] | None = None)
         os.close(report_out)
         _libc.prctl(_PR_SET_PTRACER, -1, 0, 0, 0)
         os.read(go_out, 1)
+        # It changes nothing, but a tracer that has only just begun is waited for.
+        signal.raise_signal(signal.SIGWINCH)
         if limits:
             limits()
         outcome = outcome_of(act)
