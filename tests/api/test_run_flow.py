@@ -15,11 +15,15 @@ from storeworld import answer, claim_all, dead_process
 
 from bridge import AsyncBridge, InvalidRequest, NoHost, NotTrusted
 from bridge.api import follow_run, upkeep
+from bridge.api.follow_run import Follower
 from bridge.api.run_flow import Runner
 from bridge.engine import effects
 from bridge.engine.advance import advance
 from bridge.engine.view import view
 from bridge.flow.problems import InvalidFlow
+from bridge.host.calling_agent import asking_process
+from bridge.mcp import flow_tools
+from bridge.mcp.caller import Caller
 from bridge.store import Claimant
 from bridge.store.live_runs import live_runs
 from bridge.store.submit import submit
@@ -174,43 +178,60 @@ def test_a_flow_runs_in_an_open_session(tmp_path):
     assert seen[-1] == "completed"
 
 
+def followed_here(bridge, run):
+    """As `Bridge.run` sees a run to its end."""
+    runner = Runner(bridge.store, bridge.settings, bridge.quick)
+    return runner.follow(run, {}).text
+
+
+def followed_in_mcp(bridge, run):
+    """As the tool wait_for_flow does."""
+    caller = Caller(asking_process(bridge.store, bridge.settings))
+    done = asyncio.run(flow_tools.followed(bridge, caller, run, 180, None))
+    return done.structured_content["text"]
+
+
+@pytest.mark.parametrize("followed", [followed_here, followed_in_mcp])
 def test_what_is_written_down_and_not_yet_submitted_is_waited_for(
-    tmp_path, monkeypatch
+    tmp_path, monkeypatch, followed
 ):
     """Who advances a run may be slow in the middle of it; then nothing is lost."""
     bridge = bridge_in(tmp_path)
     session = open_session(bridge.store)
     runner = Runner(bridge.store, bridge.settings, bridge.quick)
     run = runner.begin(f'{G}:"a"', {}, {})
-    goes_on, found = threading.Event(), []
+    goes_on, waiting = threading.Event(), []
 
     def slow(*asked, **how):
         assert goes_on.wait(180)
         return submit(*asked, **how)
 
-    def on_change(_view):
-        found.append(bridge.store.waiting())
-        if len(found) == 6:
+    def look(self, run_id, *, really=Follower.look):
+        waiting.append(bridge.store.waiting())
+        if len(waiting) == 6:
             goes_on.set()
+        return really(self, run_id)
 
     monkeypatch.setattr(effects, "submit", slow)
     monkeypatch.setattr(follow_run, "_ANYHOW_S", 0.0)
+    monkeypatch.setattr(flow_tools, "_REPORT_S", 600.0)
     monkeypatch.setattr(upkeep, "TEND_S", 0.0)
     arguments = (bridge.store, bridge.settings, run)
     advancing = threading.Thread(target=advance, args=arguments)
     advancing.start()
     wait_until(lambda: view(bridge.store, run).run["open"])
+    monkeypatch.setattr(Follower, "look", look)
     host = threading.Thread(target=answering, args=(bridge, session, 1))
     host.start()
     try:
-        done = runner.follow(run, {"on_change": on_change})
+        text = followed(bridge, run)
     finally:
         goes_on.set()
         advancing.join()
 
     host.join()
-    assert found[:6] == [[]] * 6
-    assert done.text == "<a>"
+    assert waiting[:6] == [[]] * 6
+    assert text == "<a>"
 
 
 def test_asyncio_runs_flows_too(here):
