@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from bridge import own_files
 from bridge.agents.diagnostic import did_you_mean
 from bridge.errors import BadSetting, BridgeError, ExtraMissing, InvalidRequest
 from bridge.llama.gguf import NotAModel, read_header
@@ -37,6 +38,7 @@ _SOURCE = ".source.json"
 _PARTIAL = "partial"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _MOST_LISTED = 1000
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 _AGAIN = "run it again: it goes on where it stopped"
 
 
@@ -157,7 +159,10 @@ class _Part(io.BufferedWriter):
     """Appends to a file, up to the size that the hub stated."""
 
     def __init__(self, path: Path, most: int) -> None:
-        super().__init__(io.FileIO(path, "ab"))
+        # It is a lock, too: no child made by fork may hold it.
+        file = own_files.open_file(str(path), _APPEND, 0o666)
+        file.seek(0, os.SEEK_END)
+        super().__init__(file)
         self._most = most
 
     def write(self, data: Any) -> int:

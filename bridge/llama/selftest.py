@@ -1,15 +1,23 @@
-"""Test a model on this machine, and its speed, with a small reply held to a schema."""
+"""Test a model on this machine, and its speed, with a small reply held to a schema.
 
+Run as a program, it has the model that comes with the extra say one token: what was
+compiled may have instructions that this processor refuses.
+"""
+
+import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed
 from bridge.config import Settings
+from bridge.errors import ExtraMissing
 from bridge.llama.local_model import LlamaModel
-from bridge.llama.model_files import ModelFile
+from bridge.llama.model_files import ModelFile, find_model
 
 _QUESTION = Message("user", "Name three colours, and say how many they are.")
-_SHAPE = {
+_SHAPE: dict[str, Any] = {
     "type": "object",
     "properties": {
         "colours": {
@@ -24,6 +32,8 @@ _SHAPE = {
     "additionalProperties": False,
 }
 _MAX_TOKENS = 120
+# For an emulated processor, too.
+_BUILD_TIMEOUT_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +56,7 @@ class Tested:
 def try_model(file: ModelFile, settings: Settings, *, timeout_s: float) -> Tested:
     """Load a model and have it reply twice: once to test it, once to time it."""
     began_s = time.monotonic()
-    request = ChatRequest(
-        messages=[_QUESTION],
-        shape=_SHAPE,
-        prefix=0,
-        max_tokens=_MAX_TOKENS,
-        deadline_s=began_s + timeout_s,
-    )
+    request = _request(_SHAPE, timeout_s)
     try:
         with LlamaModel(file, settings, temperature=0) as model:
             first = model.reply(request)
@@ -62,3 +66,33 @@ def try_model(file: ModelFile, settings: Settings, *, timeout_s: float) -> Teste
         spent_s = time.monotonic() - began_s
         return Tested(None, spent_s, problem=f"{exc.code}: {exc}")
     return Tested(first.text, seconds, second.tokens / max(second.seconds, 1e-9))
+
+
+def try_build() -> None:
+    """Have the model that comes with the extra say one token.
+
+    Raises:
+        ModelFailed: it does not.
+        ExtraMissing: the extra is not installed, or lacks the model.
+    """
+    # No model and no cache of the user's.
+    settings = Settings(home=Path("/nowhere"), local_cache_mb=0)
+    with LlamaModel(find_model(None, settings), settings, temperature=0) as model:
+        model.reply(_request({"const": 3}, _BUILD_TIMEOUT_S))
+
+
+def _request(shape: dict[str, Any], timeout_s: float) -> ChatRequest:
+    return ChatRequest(
+        messages=[_QUESTION],
+        shape=shape,
+        prefix=0,
+        max_tokens=_MAX_TOKENS,
+        deadline_s=time.monotonic() + timeout_s,
+    )
+
+
+if __name__ == "__main__":
+    try:
+        try_build()
+    except (ModelFailed, ExtraMissing) as failed:
+        sys.exit(f"selftest: {failed}")

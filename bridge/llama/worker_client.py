@@ -19,7 +19,9 @@ from typing import Any
 
 from bridge.agent_loop.chat_model import LOOK_S, ModelFailed
 from bridge.config import environment
+from bridge.extras import how_to_rebuild
 from bridge.llama import out_of_memory
+from bridge.process.ending import cause_of, name_of
 from bridge.process.streams import Streams
 
 _MAX_LINE = 64 << 20
@@ -150,8 +152,7 @@ class WorkerProcess:
         if self._limit_bytes:
             held += f", its memory is limited to {self._limit_bytes >> 20} MiB"
         if code < 0:
-            name = signal.Signals(-code).name
-            end = f"the model's process was ended by {name}; {held}"
+            end = f"the model's process was ended by {name_of(code)}; {held}"
         else:
             end = f"the model's process ended by itself with code {code}; {held}"
         if out_of_memory.is_reported(last):
@@ -161,8 +162,10 @@ class WorkerProcess:
             and out_of_memory.kernel_kills() > self._killed_before
         ):
             end += "; the system ran out of memory, and killed it"
-        elif code == -signal.SIGKILL:
-            end += "; somebody killed it, or the system, short of memory, did"
+        elif cause := cause_of(code):
+            end += f"; {cause}"
+        if code == -signal.SIGILL:
+            end += f"; rebuild llama.cpp: {how_to_rebuild()}"
         return f"{end}: {last}" if last else end
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bridge.own_files import open_pipe
 from bridge.process.supervisor import kill_descendants
 
 _SUPERVISOR = (
@@ -42,13 +43,14 @@ class Supervised:
         is_confined: bool = False,
         **options: Any,
     ) -> None:
-        lifeline, ours = os.pipe()
-        self._ours: int | None = ours
-        words = (str(lifeline), str(grace_s), str(int(is_confined)), *command)
+        # A copy in a child made by fork would keep the program running.
+        lifeline, self._ours = open_pipe()
+        theirs = lifeline.fileno()
+        words = (str(theirs), str(grace_s), str(int(is_confined)), *command)
         try:
             self.process: subprocess.Popen[bytes] = subprocess.Popen(
                 [*_SUPERVISOR, *words],
-                pass_fds=[lifeline],
+                pass_fds=[theirs],
                 start_new_session=True,
                 **options,
             )
@@ -56,7 +58,7 @@ class Supervised:
             self.release()
             raise
         finally:
-            os.close(lifeline)
+            lifeline.close()
 
     def wait(self, wait_s: float) -> None:
         """Wait up to `wait_s` for its end."""
@@ -65,9 +67,7 @@ class Supervised:
 
     def release(self) -> None:
         """Let the supervisor stop everything; returns at once."""
-        if self._ours is not None:
-            os.close(self._ours)
-            self._ours = None
+        self._ours.close()
 
     def stop(self, wait_s: float) -> int:
         """Stop everything, by force after `wait_s` seconds; returns the exit code.
@@ -91,7 +91,7 @@ class Supervised:
 
     def _wait_for_keeper(self, wait_s: float) -> None:
         """Wait until the other end of the lifeline is closed."""
-        if self._ours is None or self.process.returncode >= 0:
+        if self._ours.closed or self.process.returncode >= 0:
             return
         poll = select.poll()
         # A pipe without readers is an error, which poll always reports.

@@ -96,6 +96,30 @@ for _ in range(count):
     token[0] = int(np.ctypeslib.as_array(scores, shape=(size,)).argmax())
 """
 
+# Prints the milliseconds of a token of a prompt, and of a token that is decoded: those
+# of a processor, on one thread, which tell builds apart on a busy machine, too.
+_SPEEDS = """
+import json, sys, time
+import llama_cpp.llama_cpp as lib
+path, count = sys.argv[1], int(sys.argv[2])
+lib.llama_backend_init()
+model = lib.llama_model_load_from_file(path.encode(), lib.llama_model_default_params())
+params = lib.llama_context_default_params()
+params.n_ctx, params.n_batch = 2048, 512
+params.n_threads = params.n_threads_batch = 1
+held = lib.llama_init_from_model(model, params)
+def read(tokens):
+    started = time.process_time()
+    held_tokens = (lib.llama_token * len(tokens))(*tokens)
+    batch = lib.llama_batch_get_one(held_tokens, len(tokens))
+    assert lib.llama_decode(held, batch) == 0
+    lib.llama_get_logits_ith(held, -1)
+    return (time.process_time() - started) * 1000
+read([1] * 32)
+prompt = read(list(range(100, 228))) / 128
+print(json.dumps([prompt, sum(read([200 + n]) for n in range(count)) / count]))
+"""
+
 
 class Bench:
     """The configured or the default model, in this process and in workers."""
@@ -215,6 +239,37 @@ class Bench:
         return [
             Row(f"ask, {counted} tokens", found["asked"], found["alone"], 1.5),
         ]
+
+    def build(self, other: str) -> list[Row]:
+        """The installed build of llama.cpp beside another, in processes of their own.
+
+        `other` is the folder of the other's libraries.
+        """
+        command = [sys.executable, "-c", _SPEEDS, self.path, str(TOKENS // 3)]
+
+        def speeds(name: str, env: dict[str, str]) -> dict[str, float]:
+            done = subprocess.run(
+                command,
+                env={**os.environ, **env},
+                check=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+            prompt, decoded = json.loads(done.stdout)
+            return {f"{name} prompt": prompt, f"{name} reply": decoded}
+
+        found = take_turns(
+            [
+                lambda: speeds("installed", {}),
+                lambda: speeds("other", {"LLAMA_CPP_LIB_PATH": other}),
+            ],
+            self.rounds,
+        )
+        return [
+            Row(f"a token of a {kind}", found[f"installed {kind}"],
+                found[f"other {kind}"], 1.15)
+            for kind in ("prompt", "reply")
+        ]  # fmt: skip
 
     def _alone(self, count: int) -> dict[str, float]:
         """A process that only loads the model and decodes."""

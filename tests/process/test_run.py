@@ -1,14 +1,13 @@
 """A program that we start ends with us, whatever it does."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from aheadclock import AheadClock
@@ -16,12 +15,11 @@ from polling import wait_until
 
 from bridge.process.run import WholeOutput
 from bridge.process.run import run as run_program
+from bridge.process.streams import Streams
 from bridge.process.supervised import Supervised
 from bridge.testing.stage.processes import is_alive
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+pytestmark = pytest.mark.slow
 
 FOREVER = "exec sleep 1000"
 
@@ -62,14 +60,17 @@ def all_are_gone(file: Path) -> bool:
 LARGE = b"x" * 5_000_000
 
 
+SCRIPTS = [
+    ("cat; echo oh >&2; exit 3", b"hello\n", 3, b"hello\n", "oh"),
+    ("exit 0", LARGE, 0, b"", ""),
+    ("cat", LARGE, 0, LARGE, ""),
+    ("kill -9 $$", b"", 137, b"", ""),
+]
+
+
 @pytest.mark.parametrize(
     ("script", "stdin", "exit_code", "stdout", "stderr"),
-    [
-        ("cat; echo oh >&2; exit 3", b"hello\n", 3, b"hello\n", "oh"),
-        ("exit 0", LARGE, 0, b"", ""),
-        ("cat", LARGE, 0, LARGE, ""),
-        ("kill -9 $$", b"", 137, b"", ""),
-    ],
+    SCRIPTS,
     ids=["streams", "input-is-not-read", "large-input-and-output", "signal"],
 )
 def test_streams_and_exit_code(tmp_path, script, stdin, exit_code, stdout, stderr):
@@ -77,10 +78,6 @@ def test_streams_and_exit_code(tmp_path, script, stdin, exit_code, stdout, stder
     ended = run(tmp_path, script, stdin=stdin, max_stdout=10_000_000)
 
     assert ended == ("exited", exit_code, stdout, stderr)
-
-
-def test_runs_in_the_folder(tmp_path):
-    assert run(tmp_path, "pwd")[2] == f"{tmp_path}\n".encode()
 
 
 def test_output_left_in_the_pipe_at_the_end_is_read(tmp_path):
@@ -91,7 +88,7 @@ def test_output_left_in_the_pipe_at_the_end_is_read(tmp_path):
         "os.write(1, b'x' * 500_000)\n"
     )
 
-    def wait_for_its_end() -> bool:
+    def wait_for_its_end():
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
         return False
 
@@ -113,33 +110,36 @@ LOOP = "while :; do sleep 0.1; done"
 
 
 @pytest.fixture
-def jump(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+def jump(monkeypatch):
     """Puts the clock of `run` forward: a deadline nears when something has happened."""
     clock = AheadClock()
 
-    def put_forward(seconds: float) -> None:
+    def put_forward(seconds):
         clock.ahead_s = seconds
 
     monkeypatch.setattr("bridge.process.run.time", clock)
     return put_forward
 
 
+STOPPED = [
+    (f"echo $$ >pid; {FOREVER}", 143, 900, 900),
+    (f"trap 'exit 7' TERM; echo $$ >pid; {LOOP}", 7, 900, 900),
+    (f"trap '' TERM; echo $$ >pid; {LOOP}", 137, 0.2, 0.6),
+    (f"trap 'sleep 36000' TERM; echo $$ >pid; {LOOP}", 137, 36_000, 1),
+]
+
+
 @pytest.mark.parametrize("how", ["deadline", "stopped"])
 @pytest.mark.parametrize(
     ("script", "exit_code", "grace_s", "left_s"),
-    [
-        (f"echo $$ >pid; {FOREVER}", 143, 900, 900),
-        (f"trap 'exit 7' TERM; echo $$ >pid; {LOOP}", 7, 900, 900),
-        (f"trap '' TERM; echo $$ >pid; {LOOP}", 137, 0.2, 0.6),
-        (f"trap 'sleep 36000' TERM; echo $$ >pid; {LOOP}", 137, 36_000, 1),
-    ],
+    STOPPED,
     ids=["ends", "cleans-up", "ignores-sigterm", "dawdles"],
 )
 def test_a_program_is_stopped(tmp_path, jump, how, script, exit_code, grace_s, left_s):
     """The grace period is part of the deadline: the caller waits no longer."""
     pid = tmp_path / "pid"
 
-    def should_stop() -> bool:
+    def should_stop():
         if pids_in(pid):
             jump(4000 - left_s)
         return bool(pids_in(pid)) and how == "stopped"
@@ -201,7 +201,7 @@ def test_children_that_hold_the_pipe_are_killed(tmp_path, start):
 
 
 def test_an_interrupt_leaves_nothing(tmp_path):
-    def interrupt() -> bool:
+    def interrupt():
         if (tmp_path / "pids").exists():
             raise KeyboardInterrupt
         return False
@@ -262,7 +262,7 @@ def test_nothing_outlives_an_attacked_supervisor(tmp_path, jump, attack):
     script = f"{IN_ITS_OWN_SESSION}\n{CHILD}\n"
     script += "until [ $(wc -l <pids) = 2 ]; do sleep 0.01; done; echo $$ >>pids\n"
 
-    def put_forward() -> bool:
+    def put_forward():
         if len(pids_in(pids)) == 3:
             jump(4000 - 4)
         return False
@@ -306,7 +306,7 @@ def test_processes_that_keep_forking_are_killed(tmp_path, code):
     beat = tmp_path / "beat"
     seen = []
 
-    def is_well_under_way() -> bool:
+    def is_well_under_way():
         seen.append(beat.exists())
         return sum(seen) > 5
 
@@ -317,3 +317,30 @@ def test_processes_that_keep_forking_are_killed(tmp_path, code):
     last = beat.stat().st_mtime_ns
     time.sleep(0.3)
     assert beat.stat().st_mtime_ns == last
+
+
+# The pipes of a child process are read to their end
+
+
+def test_done_means_that_both_outputs_have_ended():
+    """Only then may the caller wait for the process instead of the pipes."""
+    with subprocess.Popen(
+        ["sh", "-c", "exec 2>&-; cat"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+    ) as process:
+        taken = bytearray()
+        streams = Streams(process, taken.extend)
+        assert not streams.is_done
+        streams.send(b"said", is_last=True)
+        while streams.stdout_is_open:
+            assert not streams.is_done
+            streams.move(1)
+
+        while streams.move(0):
+            pass
+        assert streams.is_done
+        streams.close()
+    assert taken == b"said"

@@ -8,10 +8,10 @@ import sys
 MODULES = {"type": "object", "required": ["modules"]}
 
 
+def ran(*words, **how):
+    """What a program says, and its exit code."""
+    return subprocess.run(words, capture_output=True, text=True, check=False, **how)
+
+
 def command(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "bridge", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ran(sys.executable, "-m", "bridge", *words)

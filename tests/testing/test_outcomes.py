@@ -11,22 +11,9 @@ from hypothesis import find
 from polling import wait_until
 from programs import MODULES, command
 
-from bridge import (
-    Bridge,
-    InvalidRequest,
-    RequestFailed,
-    ask,
-)
+from bridge import Bridge, InvalidRequest, RequestFailed, ask
 from bridge.protocol.failure_codes import ANSWERED
-from bridge.testing import (
-    CODES,
-    answer,
-    answering,
-    asks,
-    failure,
-    outcomes,
-    says,
-)
+from bridge.testing import CODES, answer, answering, asks, failure, outcomes, says
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -46,12 +33,8 @@ def test_an_agent_that_reports_failure_has_answered(code, status):
     with answering(failure(code, message="no disk")):
         got = ask("?")
 
-    assert (got.success, got.parsed.status, got.parsed.summary) == (
-        False,
-        status,
-        "no disk",
-    )
-    assert got.error.code == code
+    assert (got.success, got.error.code) == (False, code)
+    assert (got.parsed.status, got.parsed.summary) == (status, "no disk")
 
 
 @pytest.mark.parametrize(
@@ -106,9 +89,8 @@ def test_the_first_of_two_answers_counts():
         evidence = wait_until(lambda: bridge.story(got.request_id).evidence)
 
     assert got.parsed == {"modules": []}
-    assert [(e["source"], e["rawOutput"]) for e in evidence] == [
-        ("a second agent", '{"modules": ["late"]}')
-    ]
+    expected = [("a second agent", '{"modules": ["late"]}')]
+    assert [(e["source"], e["rawOutput"]) for e in evidence] == expected
 
 
 def test_an_outcome_prints_the_call_that_makes_it():
@@ -143,28 +125,29 @@ def test_error_no_such_code():
         failure("quotas")
 
 
+CURRENCY = "Which currency?"
+WHICH = asks(CURRENCY, {"enum": ["euros", "dollars"]})
+
+
 def test_an_agent_asks_back_and_goes_on_with_the_reply():
     """The program's own function is called, and a reply of another form refused."""
-    which = asks("Which currency?", {"enum": ["euros", "dollars"]})
     heard = []
 
     def told(request):
         if not request.exchanges:
-            return which
+            return WHICH
         heard.extend(request.exchanges)
         return answer()
 
     with answering(told):
         done = ask("Print the prices.", on_question=lambda _: "euros")
-    with answering([which, answer()]), pytest.raises(InvalidRequest, match="pounds"):
+    with answering([WHICH, answer()]), pytest.raises(InvalidRequest, match="pounds"):
         ask("Print the prices.", on_question=lambda _: "pounds")
-    with answering(which), pytest.raises(RequestFailed) as caught:
+    with answering(WHICH), pytest.raises(RequestFailed) as caught:
         ask("Print the prices.")
 
     assert done.success
-    assert [(each.words, each.reply) for each in heard] == [
-        ("Which currency?", "euros")
-    ]
+    assert [(each.words, each.reply) for each in heard] == [(CURRENCY, "euros")]
     assert caught.value.code == "schema_mismatch"
 
 
@@ -189,29 +172,21 @@ def test_a_reply_is_not_late_because_the_process_did_not_run(monkeypatch):
     """On a busy machine nobody schedules it for seconds: that changes no answer."""
     clock = AheadClock()
     monkeypatch.setattr("bridge.testing.answerer.time", clock)
-    which = asks("Which currency?", {"enum": ["euros", "dollars"]})
 
     def reply(_question):
         clock.ahead_s = 3600
         time.sleep(0.2)
         return "euros"
 
-    with answering([which, answer()]):
+    with answering([WHICH, answer()]):
         assert ask("?", on_question=reply, timeout_s=86_400).success
 
 
 def test_a_question_that_nobody_replies_to_ends_as_at_its_deadline():
     """Else a test would wait for it, in real time."""
-    which = asks("Which currency?", {"enum": ["euros", "dollars"]})
-
-    with (
-        answering(which, reply_s=0.1),
-        pytest.raises(RequestFailed) as caught,
-    ):
+    with answering(WHICH, reply_s=0.1), pytest.raises(RequestFailed) as caught:
         ask("?", on_question=lambda _: None, timeout_s=86_400)
 
-    assert (caught.value.code, caught.value.response.duration) == (
-        "timeout",
-        86_400_000,
-    )
+    assert caught.value.code == "timeout"
+    assert caught.value.response.duration == 86_400_000
     assert "Which currency?" in str(caught.value)

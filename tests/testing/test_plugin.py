@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from programs import ran
 
 import bridge.testing
 
@@ -16,9 +16,8 @@ ROOT = Path(bridge.testing.__file__).parents[2]
 
 def loaded_by(code: str) -> set[str]:
     script = f"import sys\n{code}\nprint(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    done = ran(sys.executable, "-c", script)
+    assert done.returncode == 0, done.stderr
     return {name.partition(".")[0] for name in done.stdout.split()}
 
 
@@ -56,13 +55,9 @@ def test_error_the_extra_is_missing():
         "import sys; sys.modules['hypothesis'] = None\n"
         "from bridge.testing import every_answer"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
+    done = ran(sys.executable, "-c", script)
 
     last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith(
-        "bridge.ExtraMissing: every_answer takes hypothesis, which is not installed; "
-        "run: "
-    )
+    why = "every_answer takes hypothesis, which is not installed; run: "
+    assert last.startswith(f"bridge.ExtraMissing: {why}")
     assert "[testing]" in last

@@ -19,106 +19,87 @@ def nested(levels):
     return form
 
 
+def an_object(required="a", **more):
+    return {"type": "object", "required": [*required], **more}
+
+
+def a_list(**more):
+    return {"type": "array", **more}
+
+
+DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}
+INTEGER, NO_TEXT = (
+    {"type": "integer"},
+    {"type": "string", "maxLength": 0, "minLength": 1},
+)
+NEEDS_B, NEEDS_C = {"a": ["b"]}, {"a": ["c"]}
 # What broke the drawing itself, or was never drawn.
 DRAWN = {
     "draft 7 tuple": (
-        {
-            "$schema": "http://json-schema.org/draft-07/schema#",
-            "type": "array",
-            "items": [{"type": "integer"}, {"type": "string"}],
-            "additionalItems": False,
-            "minItems": 2,
-        },
+        a_list(items=[INTEGER, {"type": "string"}], additionalItems=False, minItems=2)
+        | DRAFT_7,
         [0, ""],
     ),
     "draft 7 dependencies": (
-        {
-            "$schema": "http://json-schema.org/draft-07/schema#",
-            "type": "object",
-            "dependencies": {"a": ["b"]},
-            "required": ["a"],
-        },
+        an_object(dependencies=NEEDS_B) | DRAFT_7,
         {"a": None, "b": None},
     ),
     "dependent schemas": (
-        {
-            "type": "object",
-            "required": ["a"],
-            "dependentSchemas": {"a": {"required": ["b"]}},
-        },
+        an_object(dependentSchemas={"a": {"required": ["b"]}}),
         {"a": None, "b": None},
     ),
     "two dependencies": (
-        {
-            "type": "object",
-            "required": ["a"],
-            "allOf": [
-                {"dependentRequired": {"a": ["b"]}},
-                {"dependentRequired": {"a": ["c"]}},
+        an_object(
+            allOf=[
+                {"dependentRequired": NEEDS_B},
+                {"dependentRequired": NEEDS_C},
                 {"dependentSchemas": {"a": {"required": ["d"]}}},
                 {"dependentSchemas": {"a": {"required": ["e"]}}},
-            ],
-        },
+            ]
+        ),
         dict.fromkeys("abcde"),
     ),
     "two draft 7 dependencies": (
-        {
-            "$schema": "http://json-schema.org/draft-07/schema#",
-            "type": "object",
-            "required": ["a"],
-            "allOf": [
-                {"dependencies": {"a": ["b"]}},
+        an_object(
+            allOf=[
+                {"dependencies": NEEDS_B},
                 {"dependencies": {"a": {"required": ["c"]}}},
-            ],
-        },
+            ]
+        )
+        | DRAFT_7,
         dict.fromkeys("abc"),
     ),
     "two choices": (
-        {
-            "type": "object",
-            "allOf": [
+        an_object(
+            "",
+            allOf=[
                 {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
                 {"anyOf": [{"required": ["c"]}, {"required": ["d"]}]},
             ],
-        },
+        ),
         {"a": None, "c": None},
     ),
     "named group": ({"type": "string", "pattern": r"^(?<year>\d{4})$"}, "0000"),
     "anchor": ({"$ref": "#n", "$defs": {"a": {"$anchor": "n", "const": 3}}}, 3),
     "escaped": ({"$ref": "#/$defs/a%20b", "$defs": {"a b": {"const": 3}}}, 3),
     "a name, an object and others": (
-        {
-            "type": "object",
-            "propertyNames": {"enum": [{"b": 1}, 2, None, "a"]},
-            "minProperties": 1,
-        },
+        an_object(
+            "", propertyNames={"enum": [{"b": 1}, 2, None, "a"]}, minProperties=1
+        ),
         {"a": None},
     ),
     "named group of a key": (
-        {
-            "type": "object",
-            "patternProperties": {"^(?<x>a)$": {"const": 1}},
-            "additionalProperties": False,
-            "minProperties": 1,
-        },
+        an_object(
+            "",
+            patternProperties={"^(?<x>a)$": {"const": 1}},
+            additionalProperties=False,
+            minProperties=1,
+        ),
         {"a": 1},
     ),
-    "no item in a short list": (
-        {
-            "type": "array",
-            "items": {"type": "string", "maxLength": 0, "minLength": 1},
-            "maxItems": 3,
-        },
-        [],
-    ),
+    "no item in a short list": (a_list(items=NO_TEXT, maxItems=3), []),
     "counts with a point": (
-        {
-            "type": "array",
-            "contains": {"const": 1},
-            "minContains": 2.0,
-            "minItems": 3.0,
-            "items": {"type": "integer"},
-        },
+        a_list(contains={"const": 1}, minContains=2.0, minItems=3.0, items=INTEGER),
         [1, 1, 0],
     ),
     "far bounds": ({"type": "number", "minimum": -(10**400), "maximum": 0}, 0),
@@ -126,7 +107,7 @@ DRAWN = {
         {"type": "number", "minimum": 0, "exclusiveMinimum": 3, "maximum": 4},
         4,
     ),
-    "long": ({"type": "array", "items": {"type": "integer"}, "minItems": 90}, [0] * 90),
+    "long": (a_list(items=INTEGER, minItems=90), [0] * 90),
     "deep": (nested(30), json.loads('{"a":' * 30 + "0" + "}" * 30)),
 }
 
@@ -137,14 +118,16 @@ def test_what_is_seldom_asked_is_drawn_too(form, smallest):
     assert problem_of(form, smallest) is None
 
 
+OWN = "; draw the answers from a strategy of your own: `strategy.map(answer)`"
+
+
 def test_error_a_schema_refers_to_another():
     with pytest.raises(InvalidRequest) as caught:
         find(values({"$ref": "https://example.org/a.json"}), lambda _: True)
 
     assert str(caught.value) == (
         "$ref 'https://example.org/a.json': there is no such part in the schema, and "
-        "nothing else is looked for; draw the answers from a strategy of your own: "
-        "`strategy.map(answer)`"
+        f"nothing else is looked for{OWN}"
     )
 
 
@@ -158,8 +141,7 @@ def test_error_a_schema_refers_to_another():
         pytest.param({"type": "integer", "minimum": 10**30}, id="too large to write"),
         pytest.param({"type": "string", "minLength": 10**6}, id="too long to draw"),
         pytest.param(
-            {"type": "object", "propertyNames": {"const": {}}, "minProperties": 1},
-            id="no name",
+            an_object("", propertyNames={"const": {}}, minProperties=1), id="no name"
         ),
         pytest.param({"type": "array", "contains": False}, id="no item"),
         pytest.param({"$ref": "#"}, id="a circle"),
@@ -170,10 +152,8 @@ def test_error_nothing_is_allowed(form):
     with pytest.raises(InvalidRequest) as caught:
         values(form)
 
-    assert str(caught.value) == (
-        f"no answer was found that the schema allows: {json.dumps(form)}; draw the "
-        "answers from a strategy of your own: `strategy.map(answer)`"
-    )
+    why = f"no answer was found that the schema allows: {json.dumps(form)}"
+    assert str(caught.value) == f"{why}{OWN}"
 
 
 def test_error_a_pattern_that_python_does_not_know():
@@ -182,6 +162,5 @@ def test_error_a_pattern_that_python_does_not_know():
 
     assert str(caught.value) == (
         r"pattern '^\\p{L}+$': no text can be drawn from what Python cannot read (bad "
-        r"escape \p at position 1); draw the answers from a strategy of your own: "
-        "`strategy.map(answer)`"
+        rf"escape \p at position 1){OWN}"
     )

@@ -38,18 +38,12 @@ class Tree(BaseModel):
     share: Annotated[float, Field(gt=0, le=1)]
 
 
-NESTED = {
-    "$ref": "#/$defs/node",
-    "$defs": {
-        "node": {
-            "type": "object",
-            "required": ["next"],
-            "properties": {
-                "next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}
-            },
-        }
-    },
-}
+def an_object(**more):
+    return {"type": "object", **more}
+
+
+NODE = {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}
+NESTED = {"node": an_object(required=["next"], properties={"next": NODE})}
 # The smallest value of each, as it is shown of a program that no answer suits.
 SMALLEST = {
     "default": (None, {"status": "success", "summary": "0"}),
@@ -57,26 +51,16 @@ SMALLEST = {
     "literal": (Literal["yes", "no"], "yes"),
     "number": (int, 0),
     "untyped list": (
-        {"type": "object", "required": ["a"], "properties": {"a": {"type": "array"}}},
+        an_object(required=["a"], properties={"a": {"type": "array"}}),
         {"a": []},
     ),
     "all of": (
-        {
-            "allOf": [
-                {"type": "object", "required": ["a"]},
-                {"properties": {"a": {"enum": [1, 2]}}},
-            ]
-        },
+        {"allOf": [an_object(required=["a"]), {"properties": {"a": {"enum": [1, 2]}}}]},
         {"a": 1},
     ),
     "contains": (
-        {
-            "type": "array",
-            "contains": {"const": 7},
-            "minItems": 2,
-            "items": {"type": "integer"},
-            "uniqueItems": True,
-        },
+        {"type": "array", "contains": {"const": 7}, "minItems": 2}
+        | {"items": {"type": "integer"}, "uniqueItems": True},
         [7, 0],
     ),
     "prefix": (
@@ -84,38 +68,30 @@ SMALLEST = {
         [],
     ),
     "keys by pattern": (
-        {
-            "type": "object",
-            "patternProperties": {"^x_": {"type": "integer"}},
-            "additionalProperties": False,
-            "minProperties": 1,
-        },
+        an_object(
+            patternProperties={"^x_": {"type": "integer"}},
+            additionalProperties=False,
+            minProperties=1,
+        ),
         {"x_": 0},
     ),
     "names": (
-        {
-            "type": "object",
-            "propertyNames": {"pattern": "^[a-z]$"},
-            "minProperties": 2,
-            "maxProperties": 3,
-        },
+        an_object(
+            propertyNames={"pattern": "^[a-z]$"}, minProperties=2, maxProperties=3
+        ),
         {"a": None, "b": None},
     ),
-    "no name, a list": ({"type": "object", "propertyNames": {"const": [1]}}, {}),
+    "no name, a list": (an_object(propertyNames={"const": [1]}), {}),
     "no name, a text of no length": (
-        {"type": "object", "propertyNames": {"minLength": 5, "maxLength": 2}},
+        an_object(propertyNames={"minLength": 5, "maxLength": 2}),
         {},
     ),
     "if": (
-        {
-            "type": "object",
-            "if": {"required": ["k"]},
-            "then": {"required": ["b"]},
-            "else": {"required": ["c"]},
-        },
+        {"if": {"required": ["k"]}, "then": {"required": ["b"]}}
+        | an_object(**{"else": {"required": ["c"]}}),
         {"c": None},
     ),
-    "recursive": (NESTED, {"next": None}),
+    "recursive": ({"$ref": "#/$defs/node", "$defs": NESTED}, {"next": None}),
     "not": ({"not": {"type": "object"}}, []),
     "multiples": (
         {"type": "number", "multipleOf": 0.5, "minimum": 1, "maximum": 4},
@@ -132,14 +108,11 @@ SMALLEST = {
     ),
     "anything": ({"$defs": {}}, {}),
 }
-QUICK = settings(
-    max_examples=25,
-    database=None,
-    deadline=None,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow],
-)
-FIND = settings(database=None, deadline=None, phases=[Phase.generate, Phase.shrink])
+HOW = {"database": None, "deadline": None, "phases": [Phase.generate]}
+QUICK = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], **HOW)
+# Enough to come across what is looked for, whatever the seed.
+OFTEN = settings(max_examples=2_000, **HOW)
+FIND = settings(OFTEN, phases=[Phase.generate, Phase.shrink])
 
 
 @pytest.mark.parametrize(("form", "smallest"), SMALLEST.values(), ids=SMALLEST)
@@ -218,6 +191,4 @@ EDGES = {
 
 @pytest.mark.parametrize(("form", "is_there"), EDGES.values(), ids=EDGES)
 def test_an_edge_is_drawn(form, is_there):
-    often = settings(FIND, max_examples=2_000, phases=[Phase.generate])
-
-    assert is_there(find(values(form), is_there, settings=often))
+    assert is_there(find(values(form), is_there, settings=OFTEN))

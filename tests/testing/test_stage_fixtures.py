@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 import needs
 import pytest
+from programs import ran
+
+pytestmark = pytest.mark.slow
 
 TESTS = """
 from urllib.error import HTTPError
@@ -40,30 +42,23 @@ def test_a_model_that_raises_fails_the_test(claude_stage):
 def run(folder, tests, **env):
     (folder / "conftest.py").write_text('pytest_plugins = ["bridge.testing.plugin"]')
     (folder / "test_hooks.py").write_text(tests)
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"],
-        cwd=folder,
-        env={"PATH": os.environ["PATH"], "HOME": str(folder), **env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), **env}
+    words = ("-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider")
+    return ran(sys.executable, *words, cwd=folder, env=env)
 
 
 @pytest.mark.host
 def test_a_stage_for_each_model(tmp_path):
-    ran = run(tmp_path, TESTS, BRIDGE_TEST_CLAUDE=str(needs.client()))
+    done = run(tmp_path, TESTS, BRIDGE_TEST_CLAUDE=str(needs.client()))
 
-    assert "2 passed, 1 error" in ran.stdout
-    assert "ZeroDivisionError: division by zero" in ran.stdout
+    assert "2 passed, 1 error" in done.stdout
+    assert "ZeroDivisionError: division by zero" in done.stdout
 
 
 def test_without_a_client_the_test_is_skipped_by_name(tmp_path):
-    ran = run(tmp_path, TESTS, BRIDGE_TEST_CLAUDE="/nowhere/claude")
+    done = run(tmp_path, TESTS, BRIDGE_TEST_CLAUDE="/nowhere/claude")
 
-    assert ran.returncode == 0, ran.stdout
-    assert "2 skipped" in ran.stdout
-    assert (
-        "no Claude Code client: BRIDGE_TEST_CLAUDE='/nowhere/claude': not an "
-        "executable file"
-    ) in ran.stdout
+    assert done.returncode == 0, done.stdout
+    assert "2 skipped" in done.stdout
+    why = "BRIDGE_TEST_CLAUDE='/nowhere/claude': not an executable file"
+    assert f"no Claude Code client: {why}" in done.stdout

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bridge.testing.stage.api import ScriptedApi
 
 PACKAGE = "@anthropic-ai/claude-code"
-VERSION = "2.1.330"
+VERSION = "2.1.332"
 API_KEY = "dummy-key-of-the-stage-0123456789abcdef"
 # The client keeps the end of a key it was allowed to use, not the key.
 _KEY_TAIL = 20

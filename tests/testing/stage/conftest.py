@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import json
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bridge.testing.stage.client import ClientUnavailable, ensure_client
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.client import ClientUnavailable, Stage, ensure_client
 
 
 @pytest.fixture(scope="session")
-def client_program() -> Path:
+def client_program():
     """The real client; skips, and says why, where there can be none."""
     try:
         return ensure_client()
@@ -27,16 +20,20 @@ def client_program() -> Path:
 
 
 @pytest.fixture
-def post() -> Callable[..., tuple[int, bytes]]:
+def stage_at(tmp_path, client_program):
+    """A world for the client that asks this API."""
+
+    def stage_at(api, **extra_env):
+        return Stage(tmp_path, api, program=client_program, extra_env=extra_env)
+
+    return stage_at
+
+
+@pytest.fixture
+def post():
     """Send a request by hand: `post(api, body)` gives status and raw answer."""
 
-    def send(
-        api: ScriptedApi,
-        body: dict[str, Any],
-        *,
-        path: str = "/v1/messages?beta=true",
-        headers: dict[str, str] | None = None,
-    ) -> tuple[int, bytes]:
+    def send(api, body, *, path="/v1/messages?beta=true", headers=None):
         data = json.dumps({"model": "m", **body}).encode()
         asked = HTTPConnection("127.0.0.1", api.port, timeout=10)
         try:

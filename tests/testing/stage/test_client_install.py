@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bridge.testing.stage.client import VERSION, ClientUnavailable, ensure_client
 
-if TYPE_CHECKING:
-    from pathlib import Path
+pytestmark = pytest.mark.slow
 
 # npm install --prefix FOLDER …: leaves a mark, takes its time, makes a client.
 NPM = """#!/bin/sh
@@ -24,7 +22,7 @@ chmod +x "$3/node_modules/.bin/claude"
 
 
 @pytest.fixture
-def npm_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def npm_log(tmp_path, monkeypatch):
     """Put the stand-in first on PATH; the file it writes its arguments to."""
     log = tmp_path / "npm.log"
     folder = tmp_path / "bin"
@@ -37,12 +35,12 @@ def npm_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return log
 
 
-def names(folder: Path) -> list[str]:
+def names(folder):
     """Return what is in a folder."""
     return sorted(file.name for file in folder.iterdir())
 
 
-def _install(cache: Path, _: int) -> Path:
+def _install(cache, _):
     return ensure_client(cache)
 
 
@@ -83,18 +81,24 @@ def test_error_npm_failed(npm_log, tmp_path):
     assert names(tmp_path / "cache") == [f"claude-code-{VERSION}.lock"]
 
 
-def test_error_no_npm(tmp_path, monkeypatch):
-    """The message names both ways out."""
+@pytest.mark.parametrize("is_named", [False, True], ids=["no npm", "a wrong path"])
+def test_error_no_client(tmp_path, monkeypatch, is_named):
+    """The message names both ways out; a wrong path installs no other client."""
+    missing = tmp_path / "claude"
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("BRIDGE_TEST_CLAUDE", raising=False)
+    if is_named:
+        monkeypatch.setenv("BRIDGE_TEST_CLAUDE", str(missing))
 
     with pytest.raises(ClientUnavailable) as caught:
         ensure_client(tmp_path / "cache")
 
-    assert str(caught.value) == (
+    no_npm = (
         "npm not found, and Claude Code comes by npm: install Node.js, or point "
         "BRIDGE_TEST_CLAUDE at a client that is there"
     )
+    no_file = f"BRIDGE_TEST_CLAUDE='{missing}': not an executable file"
+    assert str(caught.value) == (no_file if is_named else no_npm)
 
 
 def test_a_client_that_is_there_is_used(npm_log, tmp_path, monkeypatch):
@@ -106,16 +110,3 @@ def test_a_client_that_is_there_is_used(npm_log, tmp_path, monkeypatch):
     assert ensure_client(tmp_path / "cache") == program
     assert not npm_log.exists()
     assert not (tmp_path / "cache").exists()
-
-
-def test_error_client_is_not_there(tmp_path, monkeypatch):
-    """A wrong path must not quietly install another client."""
-    missing = tmp_path / "claude"
-    monkeypatch.setenv("BRIDGE_TEST_CLAUDE", str(missing))
-
-    with pytest.raises(ClientUnavailable) as caught:
-        ensure_client(tmp_path / "cache")
-
-    assert str(caught.value) == (
-        f"BRIDGE_TEST_CLAUDE='{missing}': not an executable file"
-    )

@@ -11,7 +11,6 @@ import pytest
 from polling import wait_until
 
 from bridge.testing.stage.api import ScriptedApi
-from bridge.testing.stage.client import Stage
 from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.oneshot import run_print
 from bridge.testing.stage.processes import is_alive
@@ -29,15 +28,13 @@ def hooks(event: str) -> dict[str, Any]:
     return {"hooks": {event: [{"hooks": [{"type": "command", "command": HOOK}]}]}}
 
 
-def test_the_world_of_the_client_is_clean(tmp_path, client_program, monkeypatch):
+def test_the_world_of_the_client_is_clean(tmp_path, stage_at, monkeypatch):
     """What a developer has set must not decide how a test ends."""
     monkeypatch.setenv("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1")
     monkeypatch.setenv("BRIDGE_OFF", "1")
 
     with ScriptedApi(obedient_model()) as api:
-        stage = Stage(
-            tmp_path, api, program=client_program, extra_env={"BRIDGE_X": "y"}
-        )
+        stage = stage_at(api, BRIDGE_X="y")
         stage.settings(hooks("UserPromptSubmit"))
         run_print(stage, "hello")
 
@@ -50,10 +47,10 @@ def test_the_world_of_the_client_is_clean(tmp_path, client_program, monkeypatch)
     assert api.strays == []
 
 
-def test_error_one_shot_run_takes_too_long(tmp_path, client_program):
+def test_error_one_shot_run_takes_too_long(stage_at):
     """The client is gone when the error arrives."""
     with ScriptedApi(lambda _: reply("late", delay_s=600)) as api:
-        stage = Stage(tmp_path, api, program=client_program)
+        stage = stage_at(api)
         stage.settings(hooks("UserPromptSubmit"))
         # On a busy machine it takes longer until it is at work.
         for timeout_s in (3, 30, 300):
@@ -68,15 +65,13 @@ def test_error_one_shot_run_takes_too_long(tmp_path, client_program):
     assert not is_alive(int(pid))
 
 
-def test_a_killed_session_leaves_its_children_until_it_is_closed(
-    tmp_path, client_program
-):
+def test_a_killed_session_leaves_its_children_until_it_is_closed(stage_at):
     """What a crash leaves behind is tested often; it must be a real one."""
     command = "echo $$ > pid.new && mv pid.new pid && sleep 600"
     work = reply(tool_use("Bash", {"command": command, "description": "wait"}))
 
     with ScriptedApi(lambda _: work) as api:
-        stage = Stage(tmp_path, api, program=client_program)
+        stage = stage_at(api)
         stage.settings({"permissions": {"allow": ["Bash"]}})
         with StreamSession(stage) as session:
             session.send("go")
@@ -93,16 +88,16 @@ def test_a_killed_session_leaves_its_children_until_it_is_closed(
     assert not is_alive(child)
 
 
-def test_a_flagged_call_is_denied_in_auto_mode(tmp_path, client_program):
+def test_a_flagged_call_is_denied_in_auto_mode(stage_at):
     """The other half of the review."""
-    call = tool_use(
-        "Bash", {"command": "touch made", "description": "m"}, flagged="not wanted"
-    )
+    touch = {"command": "touch made", "description": "m"}
+    call = tool_use("Bash", touch, flagged="not wanted")
 
-    with ScriptedApi(
-        lambda request: reply("ok") if request.own_calls else reply(call)
-    ) as api:
-        stage = Stage(tmp_path, api, program=client_program)
+    def script(request):
+        return reply("ok") if request.own_calls else reply(call)
+
+    with ScriptedApi(script) as api:
+        stage = stage_at(api)
         stage.settings(hooks("PermissionDenied"))
         result = run_print(stage, "go", args=["--permission-mode", "auto"])
 
@@ -112,10 +107,10 @@ def test_a_flagged_call_is_denied_in_auto_mode(tmp_path, client_program):
     assert event["reason"] == "not wanted"
 
 
-def test_nothing_is_left_outside_the_stage(tmp_path, client_program):
+def test_nothing_is_left_outside_the_stage(stage_at):
     """The client likes to leave sockets and task files in /tmp."""
     with ScriptedApi(obedient_model()) as api:
-        stage = Stage(tmp_path, api, program=client_program)
+        stage = stage_at(api)
         run_print(stage, "run bridge:one")
 
     assert any(stage.temporary.iterdir())

@@ -20,10 +20,8 @@ time.sleep(600)
 
 def start() -> tuple[subprocess.Popen[str], int]:
     """Start the parent; return it and its child's id."""
-    parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True
-    )
-    assert parent.stdout
+    words = [sys.executable, "-c", PARENT]
+    parent = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     return parent, int(parent.stdout.readline())
 
 

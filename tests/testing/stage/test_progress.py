@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from polling import wait_until
+from programs import ran
 
 from bridge.testing.stage import progress
 
@@ -79,10 +80,7 @@ def test_error_the_end_of_the_output_is_shown():
     """Nobody has to run it again to see why."""
     command = "seq 40; echo 'no space left' >&2; exit 3"
 
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "pip", "sh", "-c", command],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = ran(sys.executable, SCRIPT, "pip", "sh", "-c", command)
 
     lines = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (3, "")

@@ -13,7 +13,13 @@ from bridge.testing.stage.replies import error, reply
 from bridge.testing.stage.turns import AGENT_HEADER, ApiRequest
 
 BASH = {"name": "Bash", "input_schema": {"type": "object"}}
-ASKS = {"tools": [BASH], "messages": [{"role": "user", "content": "hello"}]}
+
+
+def says(words):
+    return {"messages": [{"role": "user", "content": words}]}
+
+
+ASKS = {"tools": [BASH], **says("hello")}
 
 
 def request(body: dict[str, Any], headers: dict[str, str] | None = None) -> ApiRequest:
@@ -74,12 +80,9 @@ def test_other_paths_get_a_harmless_answer(post):
 def test_as_a_proxy_it_lets_nothing_through():
     """The client of a test must not leave this machine, and we want to know."""
     with ScriptedApi(lambda _: reply("ok")) as api:
-        for method, target in (
-            ("CONNECT", "example.org:443"),
-            ("GET", "http://example.org/a"),
-        ):
+        for stray in ("CONNECT example.org:443", "GET http://example.org/a"):
             asked = http.client.HTTPConnection("127.0.0.1", api.port)
-            asked.request(method, target)
+            asked.request(*stray.split())
             assert asked.getresponse().status == 403
             asked.close()
 
@@ -102,12 +105,7 @@ SUMMARY = "Respond with an <analysis> block followed by a <summary> block."
             "side",
             id="forced tool",
         ),
-        pytest.param(
-            {**ASKS, "messages": [{"role": "user", "content": SUMMARY}]},
-            {},
-            "side",
-            id="compaction",
-        ),
+        pytest.param(ASKS | says(SUMMARY), {}, "side", id="compaction"),
     ],
 )
 def test_role(body, headers, role):
@@ -123,40 +121,37 @@ TITLE = {
 
 
 @pytest.mark.parametrize(
-    ("body", "content"),
+    ("body", "text"),
     [
-        pytest.param({}, {"type": "text", "text": "ok"}, id="anything"),
+        pytest.param({}, "ok", id="anything"),
         pytest.param(
             {"output_config": {"format": {"type": "json_schema", "schema": TITLE}}},
-            {"type": "text", "text": '{"title": "stage", "tags": []}'},
+            '{"title": "stage", "tags": []}',
             id="JSON",
         ),
         pytest.param(
-            {"messages": [{"role": "user", "content": "Say <severity>N</severity>"}]},
-            {"type": "text", "text": "<severity>0</severity>"},
-            id="review by severity",
+            says("Say <severity>N</severity>"),
+            "<severity>0</severity>",
+            id="by severity",
         ),
         pytest.param(
-            {"messages": [{"role": "user", "content": "<block>yes</block> or no?"}]},
-            {"type": "text", "text": "<block>no</block>"},
+            says("<block>yes</block> or no?"),
+            "<block>no</block>",
             id="review by verdict",
         ),
         pytest.param(
-            {"messages": [{"role": "user", "content": SUMMARY}]},
-            {
-                "type": "text",
-                "text": "<analysis>none</analysis>\n<summary>a stage</summary>",
-            },
+            says(SUMMARY),
+            "<analysis>none</analysis>\n<summary>a stage</summary>",
             id="compaction",
         ),
     ],
 )
-def test_side_requests_are_answered_without_a_script(post, body, content):
+def test_side_requests_are_answered_without_a_script(post, body, text):
     """A script for turns should not have to know of them."""
     with ScriptedApi(lambda _: error(500, "api_error", "not for me")) as api:
         _, answer = post(api, {"messages": [], **body})
 
-    assert json.loads(answer)["content"] == [content]
+    assert json.loads(answer)["content"] == [{"type": "text", "text": text}]
 
 
 def test_a_forced_tool_is_called(post):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridge.testing.stage.models import (
-    obedient_model,
-)
+from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.replies import Reply, Text, ToolUse, error, reply
 from bridge.testing.stage.turns import AGENT_HEADER, ApiRequest
 

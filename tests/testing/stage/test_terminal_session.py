@@ -7,7 +7,6 @@ import subprocess
 import pytest
 
 from bridge.testing.stage.api import ScriptedApi
-from bridge.testing.stage.client import Stage
 from bridge.testing.stage.models import answering, obedient_model
 from bridge.testing.stage.processes import family, is_alive
 from bridge.testing.stage.replies import reply, tool_use
@@ -16,13 +15,13 @@ from bridge.testing.stage.terminal import TerminalSession, TerminalUnavailable
 pytestmark = pytest.mark.host
 
 
-def test_auto_mode_hands_back_a_subagents_report(tmp_path, client_program):
+def test_auto_mode_hands_back_a_subagents_report(stage_at):
     """What most users run: terminal, auto mode, background agents."""
     work = reply(tool_use("Bash", {"command": "touch made", "description": "make"}))
     model = obedient_model(answering(work, reply("my report")))
 
     with ScriptedApi(model) as api:
-        stage = Stage(tmp_path, api, program=client_program)
+        stage = stage_at(api)
         with TerminalSession(stage, mode="auto") as terminal:
             terminal.submit("run bridge:one")
             api.wait_for(
@@ -32,10 +31,10 @@ def test_auto_mode_hands_back_a_subagents_report(tmp_path, client_program):
     assert (stage.project / "made").exists()
 
 
-def test_a_closed_terminal_leaves_nothing(tmp_path, client_program):
+def test_a_closed_terminal_leaves_nothing(stage_at):
     """A client that lives on would go on claiming requests."""
     with ScriptedApi(lambda _: reply("ok")) as api:
-        stage = Stage(tmp_path, api, program=client_program)
+        stage = stage_at(api)
         with TerminalSession(stage) as terminal:
             members = family(terminal.pid)
 
@@ -45,14 +44,13 @@ def test_a_closed_terminal_leaves_nothing(tmp_path, client_program):
         terminal.screen()
 
 
-def test_error_no_tmux(tmp_path, client_program, monkeypatch):
+def test_error_no_tmux(tmp_path, stage_at, monkeypatch):
     """The message names what is missing."""
     with ScriptedApi(lambda _: reply("ok")) as api:
-        stage = Stage(tmp_path, api, program=client_program)
+        stage = stage_at(api)
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(TerminalUnavailable) as caught:
             TerminalSession(stage)
 
-    assert str(caught.value) == (
-        "tmux not found; the interactive client needs a terminal"
-    )
+    expected = "tmux not found; the interactive client needs a terminal"
+    assert str(caught.value) == expected
