@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from gitworld import git
 
 from bridge.change.collect import read_change
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOTHING = ("", ("Nothing differs from the last commit",))
 

@@ -65,6 +65,8 @@ class Change:
         beside: files that git does not know and that are in the project, in words, if
             the new side is a commit or the index: no part of the change, but commands
             run with them. Empty if there are none.
+        aside: those of the notes that are about what `git add -A` does not take from
+            the project as it lies there; they leave the change whole. Empty without.
     """
 
     diff: str
@@ -78,6 +80,7 @@ class Change:
     is_in_files: bool = True
     is_rest_in_files: bool = False
     beside: str = ""
+    aside: str = ""
 
     def __str__(self) -> str:
         """For a prompt: the notes first, since a long diff would hide them."""

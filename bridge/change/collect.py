@@ -1,23 +1,28 @@
-"""Ask for the change of a project: a process of its own reads it, bounded."""
+"""Ask for the change of a project, or its files: a process of its own reads them."""
 
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from bridge.change.change import Change, change_of
 from bridge.change.scope import Scope
-from bridge.errors import InvalidRequest
+from bridge.config import git_environment
+from bridge.errors import InvalidRequest, reason_of
 from bridge.process import run
+from bridge.process.ending import how_it_ended
 
 READ_S = 10.0
+FILES_S = 60.0
 MAX_CHARS = 60_000
 # The reader's share of the time: it prints what it knows before we stop waiting.
 _READER_SHARE = 0.8
 # Each may become six characters of JSON.
 _MOST_CHARS = 1_000_000
-_MAX_BYTES = 16 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
 _READER = str(Path(__file__).with_name("reader.py"))
 
 
@@ -38,31 +43,71 @@ def read_change(
         InvalidRequest: `scope` names what is not there, or is not clear.
     """
     scope = scope or Scope()
-    now_s = time.monotonic()
-    until_s = now_s + timeout_s * _READER_SHARE
-    output = run.WholeOutput(_MAX_BYTES)
     asked = {"scope": asdict(scope), "max_chars": min(max_chars, _MOST_CHARS)}
-    ended = run.run(
-        # Without the project's modules, and without writing bytecode.
-        [sys.executable, "-EPB", _READER, str(project), str(until_s)],
-        output,
-        stdin=json.dumps(asked).encode("ascii"),
-        env={},
-        folder=Path("/"),
-        deadline_s=now_s + timeout_s,
-        should_stop=lambda: False,
-        grace_s=0.2,
-    )
-    late = {"error": f"it took more than {timeout_s:g} s"}
-    try:
-        read = late if ended.how == "deadline" else json.loads(bytes(output.data))
-    except ValueError:
-        last = ended.stderr.strip().rpartition("\n")[2] or f"exit {ended.exit_code}"
-        read = {"error": last[:300]}
-    read = late if "late" in read else read
+    read = _read(project, asked, timeout_s)
     if "refused" in read:
         raise InvalidRequest(read["refused"], ways=read["ways"])
     if "error" in read:
         why = f"The change could not be read: {read['error']}"
         return Change("", (why,), is_whole=False, scope=scope)
     return change_of(read)
+
+
+class KnownFiles(NamedTuple):
+    """The files of a project, by their paths.
+
+    Attributes:
+        known: those in the index.
+        new: those that git neither knows nor ignores; a folder that was not looked into
+            has a slash at its end.
+    """
+
+    known: frozenset[str]
+    new: frozenset[str]
+
+
+def read_files(
+    project: Path, *, paths: Sequence[str] = (), timeout_s: float = FILES_S
+) -> KnownFiles | None:
+    """What git has of the files of a project; None without a repository.
+
+    New files are looked for below `paths` alone, if any are given.
+
+    Raises:
+        InvalidRequest: there is a repository, and it cannot be read.
+    """
+    read = _read(project, {"paths": list(paths)}, timeout_s)
+    if "error" in read:
+        raise InvalidRequest(f"the index of {project} cannot be read: {read['error']}")
+    if read["known"] is None:
+        return None
+    return KnownFiles(*(frozenset(read[name]) for name in KnownFiles._fields))
+
+
+def _read(project: Path, asked: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    """What the reader says of a project; `error` if it says nothing in time."""
+    now_s = time.monotonic()
+    until_s = now_s + timeout_s * _READER_SHARE
+    output = run.WholeOutput(_MAX_BYTES)
+    try:
+        ended = run.run(
+            # Without the project's modules, and without writing bytecode.
+            [sys.executable, "-EPB", _READER, str(project), str(until_s)],
+            output,
+            stdin=json.dumps(asked).encode("ascii"),
+            env=git_environment(),
+            folder=Path("/"),
+            deadline_s=now_s + timeout_s,
+            should_stop=lambda: False,
+            grace_s=0.2,
+        )
+    except OSError as exc:
+        return {"error": f"its reader cannot be started: {reason_of(exc)}"}
+    late = {"error": f"it took more than {timeout_s:g} s"}
+    try:
+        read = late if ended.how == "deadline" else json.loads(bytes(output.data))
+    except ValueError:
+        last = ended.stderr.strip().rpartition("\n")[2]
+        last = last or how_it_ended(ended.exit_code)
+        read = {"error": last[:300]}
+    return late if "late" in read else read

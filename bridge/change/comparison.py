@@ -9,25 +9,13 @@ import stat
 import time
 from pathlib import Path
 
-from dulwich.patch import is_binary
-
+from bridge.change.cache_tree import WAY_OUT
 from bridge.change.change import Change, ChangedFile
-from bridge.change.diffs import (
-    FileDiff,
-    file_diff,
-    is_checkout_of,
-    path_text,
-    plain_text,
-)
+from bridge.change.diffs import FileDiff, file_diff, path_text, plain_text
+from bridge.change.project_files import SUBMODULE
 from bridge.change.scope import Scope
 from bridge.change.secrets import is_secret
-from bridge.change.sides import (
-    MAX_FILE_BYTES,
-    PLAIN,
-    SUBMODULE,
-    Found,
-    LeftOut,
-)
+from bridge.change.sides import LINKED, MAX_FILE_BYTES, PLAIN, Found, LeftOut
 from bridge.change.two_sides import Sides, sides_of
 from bridge.process.time_limit import TooSlow, within
 
@@ -38,15 +26,25 @@ MAX_NAMED = 40
 # How many files are listed, and of how many characters their paths are in all.
 MAX_FILES = 2000
 MAX_PATH_CHARS = 200_000
-# The share of the time that one file may take: the others must be compared, too.
-_SHARE = 1 / 4
 # Less room than this is not used.
 _MIN_ROOM = 200
 _BINARY = "binary"
 _SUBMODULE = "another commit of a submodule"
 _REMOVED = "git was told to forget it, and it is still there"
-_CONVERTED = "Every line ends with CRLF in the files, which is not in the diff"
+_FORGED = (
+    "since the index names another tree than its files make, and `git commit` would "
+    f"take that ({WAY_OUT} puts it right)"
+)
 _AFTER = "what comes after its first"
+_LINKED = (
+    f"No part of it, {LINKED}, whose commit `git add -A` takes, and none of its files"
+)
+_UNSEEN = (
+    "Git was told not to look at these files, and in the project they are not what is "
+    "committed (`git update-index --no-assume-unchanged --no-skip-worktree PATH`)"
+)
+# What git looks at to tell a text.
+_SNIFFED = 8000
 _LFS = b"version https://git-lfs.github.com/spec/v1\n"
 
 
@@ -77,23 +75,25 @@ class _Comparison:
         self._size = 0
         # Why something is left out -> the paths.
         self._left_out: dict[str, list[str]] = {}
+        # What is told of files that no commit would take as they are -> the paths.
+        self._asides: dict[str, list[str]] = {}
         self._files: list[ChangedFile] = []
-        # Files that have other line endings on the disk.
-        self._converted: list[str] = []
         self._more_files = 0
         self._path_chars = 0
         # Whether all that is left out is text, and can be read in the project.
         self._is_rest_in_files = True
 
     def result(self) -> Change:
+        for folder in self._sides.forged:
+            self._name(folder or b".", None, _FORGED)
         is_all = self._look_at_all()
         is_in_files = is_all and self._is_in_project()
+        asides = [f"{why}: {_listed(paths)}" for why, paths in self._asides.items()]
         notes = [
             f"Left out, {why}: {_listed(paths)}"
             for why, paths in self._left_out.items()
         ]
-        if self._converted:
-            notes.append(f"{_CONVERTED}: {_listed(self._converted)}")
+        notes += asides
         if not is_all:
             notes.insert(0, "The time for reading the change was up: there may be more")
         if not self._diffs and not notes:
@@ -110,6 +110,7 @@ class _Comparison:
             is_in_files=is_in_files,
             is_rest_in_files=is_all and is_in_files and self._is_rest_named,
             beside=self._beside() if is_in_files else "",
+            aside=". ".join(asides),
         )
 
     @property
@@ -122,7 +123,11 @@ class _Comparison:
         """Whether who reads or runs the files of the project has the new side."""
         try:
             with within(self._until_s - time.monotonic()):
-                return self._sides.is_in_project()
+                if not self._sides.is_new_in_files:
+                    return self._sides.is_in_project()
+                for path in self._sides.files.unseen():
+                    self._asides.setdefault(_UNSEEN, []).append(path_text(path))
+                return _UNSEEN not in self._asides
         except TooSlow:
             return False
 
@@ -136,40 +141,41 @@ class _Comparison:
 
     def _look_at_all(self) -> bool:
         """Compare every file; False if the time was up before the end."""
-        left_s = self._until_s - time.monotonic()
         try:
-            with within(left_s):
+            with within(self._until_s - time.monotonic()):
                 for path in self._sides.paths():
-                    # The alarm may have gone off inside a file's own limit.
                     if time.monotonic() >= self._until_s:
                         return False
-                    self._look_within(path, left_s * _SHARE)
+                    self._look_at(path)
         except TooSlow:
             return False
         return True
 
-    def _look_within(self, path: bytes, seconds: float) -> None:
-        """Compare a file; one that takes too long is only named."""
+    def _look_at(self, path: bytes) -> None:
+        """Compare a file, or name it."""
         old = self._sides.old.find(path)
-        new: Found | None = None
+        new = self._sides.new.find(path, old)
+        is_same = old == new and (old is None or old.id is not None)
+        if is_same and path not in self._sides.unmerged:
+            return
         try:
-            with within(seconds):
-                new = self._sides.new.find(path, old)
-                if old != new or path in self._sides.unmerged:
-                    self._look_at(path, old, new)
+            self._show(path, old, new)
         except LeftOut as exc:
-            self._leave_out(path, old, new, str(exc))
-        except (TooSlow, MemoryError):
+            if str(exc) == LINKED:
+                self._asides.setdefault(_LINKED, []).append(path_text(path))
+            else:
+                self._leave_out(path, old, new, str(exc))
+        except MemoryError:
             self._leave_out(path, old, new, "it takes too much to compare")
 
-    def _look_at(self, path: bytes, old: Found | None, new: Found | None) -> None:
+    def _show(self, path: bytes, old: Found | None, new: Found | None) -> None:
         """Show how a file differs.
 
         Raises:
             LeftOut: it is only to be named.
         """
         if SUBMODULE in (old and old.mode, new and new.mode):
-            is_known = new is None or new.sha is not None
+            is_known = new is None or new.id is not None
             raise LeftOut(_SUBMODULE if is_known else "a submodule that is not read")
         if path in self._sides.unmerged:
             raise LeftOut("a merge has left it open")
@@ -188,21 +194,14 @@ class _Comparison:
             raise LeftOut(hidden)
         if is_over:
             raise LeftOut(self._over)
-        is_exact = (
-            new is None
-            or new.sha is not None
-            or not is_checkout_of(before or b"", after or b"")
-        )
-        if not is_exact:
-            self._converted.append(path_text(path))
-        diff = file_diff(path, before, after, modes=modes, is_exact=is_exact)
+        diff = file_diff(path, before, after, modes=modes)
         self._add(path, old, new, diff)
 
     def _texts(
         self, path: bytes, old: Found | None, new: Found | None
     ) -> tuple[bytes | None, bytes | None]:
         """Both texts; None where there is no file. The same text is not read."""
-        if old is not None and new is not None and old.sha == new.sha:
+        if old is not None and new is not None and old.id == new.id:
             return b"", b""
         return (
             None if old is None else self._sides.old.text(path, old),
@@ -287,7 +286,7 @@ def _why_not_shown(old: bytes | None, new: bytes | None) -> str | None:
         return "its text is kept by Git LFS"
     if max(len(old or b""), len(new or b"")) > MAX_FILE_BYTES:
         return "changed, too large"
-    if any(is_binary(text) for text in (old, new) if text is not None):
+    if any(b"\0" in text[:_SNIFFED] for text in (old, new) if text is not None):
         return _BINARY
     return None
 

@@ -3,9 +3,6 @@
 import re
 from typing import NamedTuple
 
-from dulwich.patch import unified_diff
-
-_LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
 _CONTROL = re.compile(r'[\x00-\x1f\x7f"\\]')
 
 
@@ -17,42 +14,26 @@ class FileDiff(NamedTuple):
     removed: int
 
 
-def is_checkout_of(old: bytes, new: bytes) -> bool:
-    """Whether git may have written the line endings of `new`, which has other changes.
-
-    A setting that is not read here has it end all lines with CRLF. Any other mixture,
-    or nothing but other line endings, is somebody's change.
-    """
-    ends = new.count(b"\r\n")
-    is_all = 0 < ends == new.count(b"\n") and b"\n" in old and b"\r\n" not in old
-    return is_all and _unix(new) != old
-
-
 def file_diff(
-    path: bytes,
-    old: bytes | None,
-    new: bytes | None,
-    *,
-    modes: tuple[int, int],
-    is_exact: bool = False,
+    path: bytes, old: bytes | None, new: bytes | None, *, modes: tuple[int, int]
 ) -> FileDiff:
     """The diff of one file; None means that there is no file.
 
-    `modes` are those of both sides. With `is_exact` line endings count.
+    `modes` are those of both sides.
     """
+    import pygit2
+    from pygit2.enums import DiffOption
+
     name = path_text(path)
+    # What libgit2 has above the first hunk is about blobs of its own.
+    options = DiffOption.FORCE_TEXT | DiffOption.INDENT_HEURISTIC
+    patch = pygit2.Patch.create_from(old or b"", new or b"", flag=options)
+    at = patch.data.find(b"\n@@ ") + 1
+    # A byte that is not UTF-8 counts: two of them must not look alike.
+    hunks = patch.data[at:].decode("utf-8", "backslashreplace") if at else ""
     before = "/dev/null" if old is None else f"a/{name}"
     after = "/dev/null" if new is None else f"b/{name}"
-    old_lines, new_lines = (
-        _LINE.findall(text if is_exact else _unix(text))
-        for text in (old or b"", new or b"")
-    )
-    lines = list(unified_diff(old_lines, new_lines, before.encode(), after.encode()))
-    added, removed = (
-        sum(line.startswith(sign) for line in lines[2:]) for sign in (b"+", b"-")
-    )
-    # A byte that is not UTF-8 counts: two of them must not look alike.
-    body = b"".join(lines).decode("utf-8", "backslashreplace")
+    body = f"--- {before}\n+++ {after}\n{hunks}" if hunks else ""
     if old is None:
         kind = f"new file mode {modes[1]:o}\n"
     elif new is None:
@@ -62,6 +43,7 @@ def file_diff(
     else:
         kind = ""
     text = f"diff --git a/{name} b/{name}\n{kind}{body}".removesuffix("\n")
+    _context, added, removed = patch.line_stats
     return FileDiff(text, added, removed)
 
 
@@ -81,7 +63,3 @@ def quoted_path(text: str) -> str:
         escaped = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
         return f'"{escaped}"'
     return text
-
-
-def _unix(text: bytes) -> bytes:
-    return text.replace(b"\r\n", b"\n")

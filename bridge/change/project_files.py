@@ -2,19 +2,16 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-
-from dulwich.ignore import IgnoreFilter, IgnoreFilterManager, read_ignore_patterns
-from dulwich.objects import S_IFGITLINK
 
 from bridge.store.nofollow import open_beneath
 
 MAX_DEPTH = 64
 OTHER = "another repository"
+SUBMODULE = 0o160000
 _MAX_LINE = 4096
 _GITDIR = b"gitdir: "
-_SLASH = ord("/")
 
 
 def stat_at(root: Path, path: bytes) -> os.stat_result | None:
@@ -49,24 +46,54 @@ def text_at(root: Path, path: bytes, max_bytes: int) -> bytes | None:
     return data if len(data) <= max_bytes else None
 
 
-class Ignored(IgnoreFilterManager):
-    """What git ignores; a link to a folder is no folder."""
+def untracked(
+    root: Path,
+    known: Mapping[bytes, int],
+    hides: Callable[[bytes], bool],
+    *,
+    reaches: Callable[[bytes], bool],
+) -> Iterator[bytes]:
+    """Paths of files and links that git neither knows nor ignores.
 
-    def _filters_for(self, path: str) -> list[tuple[int, IgnoreFilter]]:
-        # The patterns in a folder, such as `**/`, say nothing of the folder itself.
-        return super()._filters_for(path.rstrip("/"))
+    Only folders that `reaches` accepts are looked into. One that is not looked into for
+    another reason, as `why_closed` says, is named with a slash at its end. `known` has
+    the modes of what git knows; what lies in a submodule is no file of the project, and
+    what is neither file nor link is none for git.
+    """
+    with_known = _folders_of(known)
+    for where, folders, names, fd in os.fwalk(root):
+        here = os.fsencode(os.path.relpath(where, root))
+        prefix = b"" if here == b"." else here + b"/"
+        links = [n for n in folders if os.path.islink(f"{where}/{n}")]
+        found = sorted(name for name in folders if name not in (".git", *links))
+        folders.clear()
+        for name in found:
+            path = prefix + os.fsencode(name)
+            if known.get(path) == SUBMODULE or not reaches(path):
+                continue
+            is_known = path in with_known
+            if not is_known and hides(path + b"/"):
+                continue
+            closed = why_closed(root, os.fsdecode(path))
+            if closed is None or (closed == OTHER and is_known):
+                folders.append(name)
+            else:
+                yield path + b"/"
+        for name in sorted([*names, *links]):
+            path = prefix + os.fsencode(name)
+            if name != ".git" and path not in known and not hides(path):
+                kind = os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode
+                if stat.S_ISREG(kind) or stat.S_ISLNK(kind):
+                    yield path
 
-    def _is_dir(self, path: str) -> bool:
-        return path.endswith("/")
 
-
-def ignored_in(root: Path, exclude: Path | None) -> Ignored:
-    """What the project ignores; `exclude` is the repository's own file of patterns."""
-    filters = []
-    if exclude is not None and exclude.is_file() and not exclude.is_symlink():
-        with exclude.open("rb") as file:
-            filters.append(IgnoreFilter(read_ignore_patterns(file)))
-    return Ignored(str(root), filters, ignorecase=False)
+def _folders_of(paths: Iterable[bytes]) -> set[bytes]:
+    """All folders above these paths."""
+    found: set[bytes] = set()
+    for path in paths:
+        while (end := path.rfind(b"/")) > 0 and (path := path[:end]) not in found:
+            found.add(path)
+    return found
 
 
 def why_closed(root: Path, folder: str) -> str | None:
@@ -77,51 +104,6 @@ def why_closed(root: Path, folder: str) -> str | None:
     if folder.count("/") >= MAX_DEPTH:
         return f"more than {MAX_DEPTH} folders deep"
     return None if os.access(place, os.R_OK | os.X_OK) else "it cannot be read"
-
-
-def untracked(
-    root: Path,
-    known: Mapping[bytes, int],
-    ignored: Ignored,
-    *,
-    reaches: Callable[[bytes], bool],
-) -> Iterator[bytes]:
-    """Paths of files and links that git neither knows nor ignores.
-
-    Only folders that `reaches` accepts are looked into. One that is not looked into for
-    another reason, as `why_closed` says, is named with a slash at its end. `known` has
-    the modes of what git knows; what lies in a submodule is no file of the project.
-    """
-    with_known = {
-        path[:end] for path in known for end in range(len(path)) if path[end] == _SLASH
-    }
-    for where, folders, names, _fd in os.fwalk(root):
-        here = os.path.relpath(where, root)
-        prefix = "" if here == "." else f"{here}/"
-        links = [n for n in folders if os.path.islink(f"{where}/{n}")]
-        found = sorted(name for name in folders if name not in (".git", *links))
-        folders.clear()
-        for name in found:
-            path = f"{prefix}{name}"
-            encoded = os.fsencode(path)
-            if known.get(encoded) == S_IFGITLINK or not reaches(encoded):
-                continue
-            # Only a pattern for the folder itself: one for what lies in it, such as
-            # `build/*`, may be followed by one that takes a file back.
-            if encoded not in with_known and ignored.may_prune_directory(f"{path}/"):
-                continue
-            closed = why_closed(root, path)
-            is_own = closed is None or (closed == OTHER and encoded in with_known)
-            if is_own:
-                folders.append(name)
-            else:
-                yield encoded + b"/"
-        for name in sorted([*names, *links]):
-            path = f"{prefix}{name}"
-            if name == ".git" or os.fsencode(path) in known:
-                continue
-            if not ignored.is_ignored(path):
-                yield os.fsencode(path)
 
 
 def _is_repository(folder: Path) -> bool:

@@ -2,10 +2,11 @@
 
     python -EPB reader.py PROJECT MOMENT
 
-Reads {"scope", "max_chars"} from stdin. Prints a `Change`; {"refused", "ways"} for a
-scope that names nothing; {"error"}; or {"late"} if nothing could be compared by that
-moment (monotonic). Whatever a repository does to it (a cut pack, a pipe for HEAD, a
-blob that unpacks to gigabytes) ends here.
+Reads {"scope", "max_chars"} from stdin and prints a `Change`, or {"paths"} and prints
+{"known", "new"}. Otherwise {"refused", "ways"} for a scope that names nothing;
+{"error"}; or {"late"} if nothing could be said by that moment (monotonic). Whatever a
+repository does to it (a cut pack, a pipe for its configuration, a blob that unpacks to
+gigabytes) ends here.
 """
 
 import json
@@ -50,24 +51,32 @@ def main(project: str, moment: str) -> None:
     # Under -P our package may not be on the path; it goes behind everything else.
     sys.path.append(os.path.abspath(__file__ + "/../../.."))
     from bridge.change.comparison import compare
-    from bridge.change.repository import Unreadable
+    from bridge.change.git_folder import Unreadable
     from bridge.change.scope import scope_of
+    from bridge.change.two_sides import known_files
     from bridge.errors import InvalidRequest
     from bridge.process.time_limit import TooSlow
 
     asked = json.load(sys.stdin)
-    scope, max_chars = scope_of(asked["scope"]), asked["max_chars"]
     confine()
     said: dict[str, object]
     try:
-        change = compare(
-            Path(project), scope, until_s=float(moment), max_chars=max_chars
-        )
-        said = asdict(change)
+        if "scope" not in asked:
+            paths = tuple(asked["paths"])
+            said = {**known_files(Path(project), paths, until_s=float(moment))}
+        else:
+            said = asdict(
+                compare(
+                    Path(project),
+                    scope_of(asked["scope"]),
+                    until_s=float(moment),
+                    max_chars=asked["max_chars"],
+                )
+            )
     except InvalidRequest as exc:
         said = {"refused": exc.what, "ways": exc.ways}
     except Unreadable as exc:
-        said = {"error": str(exc)}
+        said = {"error": ". What to do: ".join([str(exc), *exc.ways[:1]])}
     except TooSlow:
         said = {"late": True}
     except (Forbidden, MemoryError, RecursionError) as exc:

@@ -1,170 +1,263 @@
-"""What git has of a project: commits, the index, and the texts of files.
-
-It uses the parts of dulwich that read no configuration. Only a `.git` that belongs to
-this folder is read: one that came in an archive could name another repository, and its
-texts would end up in a prompt. For the same reason no path in it may leave the project.
-"""
+"""What git has of a project: commits, the index, and the texts of files."""
 
 import os
 import re
-import stat
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from dulwich.index import ConflictedIndexEntry, Index, IndexEntry
-from dulwich.object_format import SHA1, SHA256
-from dulwich.object_store import DiskObjectStore, iter_tree_contents
-from dulwich.objects import Blob, Commit, ObjectID
-from dulwich.refs import HEADREF, DiskRefsContainer, Ref, is_per_worktree_ref
+import pygit2
+from pygit2.enums import ConfigLevel
 
 from bridge.change.diffs import path_text
-from bridge.store.linked_worktree import find_linked
+from bridge.change.git_folder import (
+    Unreadable,
+    check_inside,
+    check_own,
+    is_named,
+    open_git,
+    open_repository,
+    own_folders,
+    shared_by,
+)
+from bridge.change.index import FOLDER, Entry, Index, read_index
+from bridge.change.stored import Attributes
+from bridge.config import change_environment
+from bridge.store.plain_file import open_plain
 
 _MAX_DEPTH = 256
-_MAX_SMALL = 1 << 16
-_MAX_REFS = 8
-_INDEX = re.compile(r"index(\.lock)?|next-index-\d+\.lock")
-_PARTS = ("HEAD", "index", "objects", "refs", "packed-refs", "shallow")
-_WORKTREE = re.compile(rb"^\s*worktree\s*=\s*(.+?)\s*$", re.M)
-# Two facts of the configuration: they start nothing, and lead nowhere.
-_SHA256 = re.compile(rb"^\s*objectformat\s*=\s*sha256\s*$", re.M | re.I)
-_NO_MODES = re.compile(rb"^\s*filemode\s*=\s*(false|no|off|0)\s*$", re.M | re.I)
+_INDEX_NAME = r"index(\.lock)?|next-index-\d+\.lock"
 # No plain name in a path: these lead elsewhere, or into the repository itself.
 _NOT_PLAIN = frozenset({b"", b".", b"..", b".git"})
-_TO_ADD = 0x2000
-
-
-class Unreadable(Exception):
-    """There is no repository that may be read; `str()` says why."""
-
-
-class NoRepository(Unreadable):
-    """The project is no git repository."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A file in a commit: its mode, and the id of its text."""
-
-    mode: int
-    sha: ObjectID
+# Packs are mapped in parts: a reader has little memory.
+_WINDOW, _WINDOWS = 32 * 1024**2, 512 * 1024**2
+_PARENT = re.compile(rb"^parent ([0-9a-f]{40})$", re.M)
+# libgit2 fetches nothing in a partial clone; the others say where files lie.
+_EXTENSIONS = ["partialclone", "worktreeconfig", "relativeworktrees"]
 
 
 class Repository:
     """The repository of a project.
 
+    The environment is to be of `config.git_environment`.
+
     Attributes:
-        objects: all objects by id.
-        refs: all names of commits.
+        lib: libgit2's view of it.
+        common: the git folder that all worktrees share.
         index_ns: when the index was written; 0 without an index.
-        exclude: the repository's own file of patterns to ignore.
         keeps_modes: whether the files say themselves which of them are programs.
+        keeps_links: whether links are links on this disk.
+        is_sparse: whether files may be missing, and count again where they are not.
     """
 
-    def __init__(self, project: Path, index: str | None = None) -> None:
+    def __init__(
+        self, project: Path, index: str | None = None, git_dir: str | None = None
+    ) -> None:
         """Look which repository it is; `index` is the file in place of its index.
+
+        `git_dir` is the user's word for another git folder than the project's own.
 
         Raises:
             Unreadable: there is none, or it lies elsewhere, or `index` does.
         """
-        self._folder, self._common = own_folders(project)
-        self.refs = DiskRefsContainer(self._common, worktree_path=self._folder)
-        config = read_small(self._common / "config")
-        self._ids = SHA256 if _SHA256.search(config) else SHA1
-        self.objects = DiskObjectStore(
-            self._common / "objects", object_format=self._ids
-        )
-        self.exclude = self._common / "info" / "exclude"
-        self.keeps_modes = _NO_MODES.search(config) is None
-        self._index_file = self._folder / _index_name(self._folder, index)
+        self._project = project
+        pygit2.settings.set_extensions(_EXTENSIONS)
+        pygit2.settings.mwindow_size = _WINDOW
+        pygit2.settings.mwindow_mapped_limit = _WINDOWS
+        if git_dir is None or is_named(project, git_dir):
+            self._folder, self.common = own_folders(project)
+            self._place = project
+        else:
+            self._folder = self._place = Path(os.path.realpath(git_dir))
+            self.common = shared_by(self._folder)
+            check_own(self._folder, self.common)
+        self.lib = self._opened()
+        # Without the commit graph, a file of the repository that could tell a commit
+        # other parents, and without alternates.
+        odb = pygit2.Odb()
+        objects = str(self.common / "objects")
+        odb.add_backend(pygit2.OdbBackendLoose(objects, -1, False), 2)  # noqa: FBT003
+        odb.add_backend(pygit2.OdbBackendPack(objects), 1)
+        self.lib.set_odb(odb)
+        self._objects = odb
+        self.keeps_modes = self.is_set("core.filemode", default=True)
+        self.keeps_links = self.is_set("core.symlinks", default=True)
+        self.is_sparse = self.is_set("core.sparsecheckout", default=False)
+        self._index_file = self._folder / index_name(self._folder, index)
         has_index = self._index_file.exists()
         if index is not None and not has_index:
             raise Unreadable(f"{index} is gone: the commit that it was for has ended")
         self.index_ns = self._index_file.stat().st_mtime_ns if has_index else 0
 
+    def _opened(self) -> pygit2.Repository:
+        is_of_project = self._place != self._folder
+        opened = open_repository if is_of_project else open_git
+        repo = opened(self._place, with_env=True)
+        try:
+            repo.index  # noqa: B018 - reads it
+        except pygit2.GitError:
+            # Split, sparse or broken: libgit2 reads no attributes with such a one.
+            nothing = {"GIT_INDEX_FILE": str(self._folder / "no-index")}
+            before = change_environment(nothing)
+            repo = opened(self._place, with_env=True)
+            repo.index  # noqa: B018 - kept from now on
+            change_environment(before)
+        return repo
+
+    def is_set(self, name: str, *, default: bool) -> bool:
+        """What the configuration says, of the user, the machine and the repository."""
+        config = self.lib.config
+        return config.get_bool(name) if name in config else default
+
+    @property
+    def user_excludes(self) -> Path | None:
+        """The user's own file of patterns to ignore."""
+        config = self.lib.config
+        if "core.excludesfile" in config:
+            named = config["core.excludesfile"]
+            return Path(os.path.expanduser(named)) if named else None
+        folder = pygit2.settings.search_path[ConfigLevel.XDG]
+        return Path(folder, "ignore") if folder else None
+
     @cached_property
-    def head_id(self) -> ObjectID | None:
+    def head_id(self) -> str | None:
         """The last commit; None before the first."""
-        return self.commit_at(HEADREF)
+        return None if self.lib.head_is_unborn else str(self.lib.head.target)
 
     @cached_property
     def head(self) -> Mapping[bytes, Entry]:
         """The files of the last commit by path; none before the first."""
         return {} if self.head_id is None else self.files_of(self.head_id)
 
-    @cached_property
-    def index(self) -> Mapping[bytes, Entry | IndexEntry]:
+    @property
+    def index(self) -> Mapping[bytes, Entry]:
         """The files of the index by path; of a conflict, our side.
 
         A clone without an index has changed nothing: there it is the last commit.
         """
-        sides = {
-            path: entry if isinstance(entry, IndexEntry) else entry.this
-            for path, entry in self._index.items()
-        }
-        found = {path: entry for path, entry in sides.items() if entry}
-        return found if self.index_ns else self.head
+        return self._index.entries if self.index_ns else self.head
 
-    @cached_property
-    def conflicts(self) -> frozenset[bytes]:
+    @property
+    def unmerged(self) -> frozenset[bytes]:
         """The paths in the index that a merge has left open."""
-        sides = self._index.items()
-        return frozenset(p for p, entry in sides if not isinstance(entry, IndexEntry))
+        return self._index.unmerged
+
+    @property
+    def forged(self) -> tuple[bytes, ...]:
+        """The folders of which the next commit has another tree than the index."""
+        return self._index.forged
 
     @cached_property
-    def shallow(self) -> frozenset[ObjectID]:
-        """The commits whose parents a shallow clone lacks."""
-        return frozenset(map(ObjectID, read_small(self._common / "shallow").split()))
-
-    @cached_property
-    def _index(self) -> Mapping[bytes, IndexEntry | ConflictedIndexEntry]:
+    def _index(self) -> Index:
         if not self.index_ns:
-            return {}
-        index = Index(self._index_file, object_format=self._ids)
-        check_plain(index)
-        return dict(index.items())
+            return Index({}, frozenset())
+        index = read_index(
+            self._index_file, lambda tree: self._files_in(pygit2.Oid(raw=tree), b"", 0)
+        )
+        check_plain(index.entries)
+        return index
 
-    def commit_at(self, name: bytes) -> ObjectID | None:
-        """What a reference is at; None if there is none of this name.
-
-        Raises:
-            Unreadable: a link is on the way.
-        """
-        check_ref(self._folder, self._common, name)
+    def size_of(self, text_id: bytes) -> int | None:
+        """How long the text of this id is; None if this clone lacks it."""
         try:
-            return self.refs[Ref(name)]
-        except (KeyError, IsADirectoryError, NotADirectoryError):
-            return None
-
-    def text_of(self, entry: Entry) -> bytes | None:
-        """The text of a file; None if this clone lacks it."""
-        try:
-            found = self.objects[entry.sha]
+            return self._objects.read_header(pygit2.Oid(raw=text_id))[1]
         except KeyError:
             return None
-        return found.data if isinstance(found, Blob) else None
 
-    def files_of(self, commit_id: ObjectID) -> dict[bytes, Entry]:
+    def text_of(self, text_id: bytes) -> bytes:
+        """The text of this id, which this clone has."""
+        return self._objects.read(pygit2.Oid(raw=text_id))[1]
+
+    def files_of(self, commit_id: str) -> dict[bytes, Entry]:
         """The files of a commit, by path.
 
         Raises:
             Unreadable: this clone lacks some of it, or a path leads elsewhere.
         """
-        try:
-            commit = self.objects[commit_id]
-            tree = commit.tree if isinstance(commit, Commit) else None
-            found = {
-                entry.path: Entry(entry.mode, entry.sha)
-                for entry in iter_tree_contents(
-                    self.objects, tree, max_depth=_MAX_DEPTH
-                )
-            }
-        except KeyError as exc:
-            raise Unreadable(f"this clone lacks the object {key_text(exc)}") from None
+        commit = self.commit(commit_id)
+        files = self._files_in(commit.tree_id, b"", 0)
+        found = {path: Entry(mode, text_id) for path, mode, text_id in files}
         check_plain(found)
         return found
+
+    def _files_in(
+        self, tree_id: pygit2.Oid, prefix: bytes, depth: int
+    ) -> Iterator[tuple[bytes, int, bytes]]:
+        """Path, mode and id of all files below a tree."""
+        if depth > _MAX_DEPTH:
+            raise Unreadable(f"its folders are more than {_MAX_DEPTH} deep")
+        for each in self.object(tree_id).peel(pygit2.Tree):
+            path = prefix + (each.raw_name or b"")
+            if each.filemode == FOLDER:
+                yield from self._files_in(each.id, path + b"/", depth + 1)
+            else:
+                yield path, each.filemode, each.id.raw
+
+    @cached_property
+    def shallow(self) -> frozenset[str]:
+        """The commits whose parents a shallow clone lacks."""
+        # Git has one for all worktrees, libgit2 one for each.
+        found = ""
+        for place in {self.common, self._folder}:
+            with (
+                suppress(OSError),
+                open_plain(place / "shallow", links=False) as opened,
+            ):
+                found += opened.read().decode("ascii", "replace").lower() + "\n"
+        return frozenset(found.split())
+
+    def cut(self) -> Iterator[str]:
+        """Those of them of which this clone has a parent nevertheless."""
+        for each in sorted(self.shallow):
+            raw = pygit2.Oid(hex=each).raw
+            text = self.text_of(raw) if self.size_of(raw) is not None else b""
+            parents = _PARENT.findall(text.partition(b"\n\n")[0])
+            if any(self.has(parent.decode()) for parent in parents):
+                yield each
+
+    def check_grafts(self) -> None:
+        """Refuse a file that gives commits other parents: git and libgit2 obey it.
+
+        Raises:
+            Unreadable: there is one.
+        """
+        grafts = self.common / "info" / "grafts"
+        if os.path.lexists(grafts):
+            raise Unreadable(
+                f"{grafts} gives commits other parents, which is not read",
+                ways=("git replace --convert-graft-file",),
+            )
+
+    def has(self, object_id: str) -> bool:
+        """Whether this clone has an object."""
+        return pygit2.Oid(hex=object_id) in self.lib
+
+    def ids(self) -> Iterator[pygit2.Oid]:
+        """The ids of all objects."""
+        return iter(self._objects)
+
+    def commit(self, commit_id: str) -> pygit2.Commit:
+        """A commit; raises `Unreadable` if this clone lacks it."""
+        found = self.object(commit_id)
+        if not isinstance(found, pygit2.Commit):
+            raise Unreadable(f"{commit_id[:10]} is no commit")
+        return found
+
+    def object(self, object_id: str | pygit2.Oid) -> pygit2.Object:
+        """What an id stands for; raises `Unreadable` if this clone lacks it."""
+        try:
+            return self.lib[object_id]
+        except KeyError:
+            raise Unreadable(f"this clone lacks the object {object_id}") from None
+
+    @cached_property
+    def _attributes(self) -> Attributes:
+        return Attributes(self.lib, self._project, lambda path: path in self.index)
+
+    def as_stored(self, path: bytes, text: bytes) -> bytes:
+        """The text that git would store of a file; raises `UnknownText`."""
+        return self._attributes.stored(path, text)
 
 
 def check_plain(paths: Iterable[bytes]) -> None:
@@ -178,12 +271,7 @@ def check_plain(paths: Iterable[bytes]) -> None:
             raise Unreadable(f"it has a file {path_text(path)}, which is no plain path")
 
 
-def is_to_be_added(entry: Entry | IndexEntry) -> bool:
-    """Whether the index only says that the file will be added: `git add -N`."""
-    return bool(getattr(entry, "extended_flags", 0) & _TO_ADD)
-
-
-def _index_name(folder: Path, index: str | None) -> str:
+def index_name(folder: Path, index: str | None) -> str:
     """The name of the index, or of what stands for it while `git commit` goes on.
 
     Source: git, builtin/commit.c, prepare_index.
@@ -192,117 +280,7 @@ def _index_name(folder: Path, index: str | None) -> str:
         return "index"
     file = Path(index)
     is_own = os.path.realpath(file.parent) == os.path.realpath(folder)
-    if not is_own or not _INDEX.fullmatch(file.name):
+    if not is_own or not re.fullmatch(_INDEX_NAME, file.name):
         raise Unreadable(f"{index} is no index of this repository (GIT_INDEX_FILE)")
     check_inside(folder, file.name)
     return file.name
-
-
-def own_folders(project: Path) -> tuple[Path, Path]:
-    """The git folder of this worktree, and the one that all worktrees share.
-
-    Both belong to `project`, and nothing that is read in them leads elsewhere.
-
-    Raises:
-        Unreadable: there is none, it lies elsewhere, or it is a kind not read here.
-    """
-    folder, common = _folders(project)
-    for name in _PARTS:
-        check_inside(folder, name)
-        check_inside(common, name)
-    check_ref(folder, common, HEADREF)
-    if (common / "reftable").exists():
-        raise Unreadable("its references are a reftable, which is not read here")
-    _check_own_objects(common / "objects")
-    return folder, common
-
-
-def _folders(project: Path) -> tuple[Path, Path]:
-    git = project / ".git"
-    try:
-        kind = git.lstat().st_mode
-    except OSError:
-        raise NoRepository("the project is no git repository") from None
-    if stat.S_ISDIR(kind):
-        if os.path.lexists(git / "commondir"):
-            raise Unreadable(f"{git} says that it belongs to another repository")
-        return git, git
-    if not stat.S_ISREG(kind):
-        raise Unreadable(f"{git} is neither a folder nor a file")
-    named = read_small(git).partition(b"\n")[0]
-    folder = project / os.fsdecode(named.removeprefix(b"gitdir: ").strip())
-    linked = find_linked(project)
-    if linked is not None and linked.is_known:
-        return folder, linked.main / ".git"
-    worktree = _WORKTREE.search(read_small(folder / "config"))
-    if worktree is not None and not os.path.lexists(folder / "commondir"):
-        there = folder / os.fsdecode(worktree[1].strip(b'"'))
-        if os.path.realpath(there) == os.path.realpath(project):
-            return folder, folder
-    raise Unreadable(f"{git} names {folder}, which does not know this folder")
-
-
-def check_inside(folder: Path, name: str) -> None:
-    """Refuse a part of a git folder that a link leads elsewhere.
-
-    Raises:
-        Unreadable: it does.
-    """
-    real = os.path.realpath(folder / name)
-    if real != os.path.join(os.path.realpath(folder), name):
-        raise Unreadable(f"{folder / name} leads to {real}")
-
-
-def _check_own_objects(objects: Path) -> None:
-    """Refuse objects of another repository: git's alternates, or a link to some.
-
-    Who knows the name of a commit there could have all its texts shown.
-    """
-    alternates = objects / "info" / "alternates"
-    if os.path.lexists(alternates):
-        raise Unreadable(
-            f"{alternates} borrows from another repository, which is not read; `git "
-            "repack -a -d` makes a copy, then the file can be removed"
-        )
-    for folder in (objects, objects / "pack"):
-        for name in os.listdir(folder) if folder.is_dir() else ():
-            check_inside(folder, name)
-    for folder in objects.glob("[0-9a-f][0-9a-f]"):
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_symlink():
-                    raise Unreadable(f"{entry.path} is a link, and no object")
-
-
-def check_ref(folder: Path, common: Path, name: bytes) -> None:
-    """Refuse a link on the way from a reference, which could lead elsewhere.
-
-    Raises:
-        Unreadable: there is one.
-    """
-    for _ in range(_MAX_REFS):
-        is_own = is_per_worktree_ref(name)
-        where, path = folder if is_own else common, os.fsdecode(name)
-        check_inside(where, path)
-        text = read_small(where / path)
-        if not text.startswith(b"ref: "):
-            return
-        name = text.removeprefix(b"ref: ").strip()
-
-
-def read_small(path: Path) -> bytes:
-    """The beginning of a plain file; empty if it is not one."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return b""
-    try:
-        return os.read(fd, _MAX_SMALL) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
-    finally:
-        os.close(fd)
-
-
-def key_text(exc: KeyError) -> str:
-    """The id of the object that is missing."""
-    key = exc.args[0] if exc.args else b""
-    return key.decode("ascii", "replace") if isinstance(key, bytes) else str(key)

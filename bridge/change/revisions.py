@@ -6,23 +6,20 @@ texts of messages (`:/fix`), paths (`main:file`), or `ORIG_HEAD` and its like.
 """
 
 import re
+from contextlib import suppress
 from difflib import get_close_matches
-from itertools import islice
-from types import SimpleNamespace
-from typing import Any
 
-from dulwich.graph import find_merge_base
-from dulwich.objects import Commit, ObjectID, Tag
-from dulwich.refs import Ref, check_ref_format
+import pygit2
 
-from bridge.change.repository import Repository, Unreadable
+from bridge.change.git_folder import Unreadable
+from bridge.change.repository import Repository
 from bridge.errors import InvalidRequest
 from bridge.protocol.wording import one_line, quoted
 
 _STEP = re.compile(r"~(\d*)|\^(\d*)(?!\{)|\^\{(?:commit)?\}")
 _WORD = re.compile(r"(?P<name>[^~^]+)(?P<steps>(?:[~^].*)?)", re.S)
-_HEX = re.compile(r"[0-9a-fA-F]{4,64}")
-_HEX_DIGITS = (40, 64)
+_HEX = re.compile(r"[0-9a-fA-F]{4,40}")
+_HEX_DIGITS = 40
 # In the order in which git tries them.
 _PLACES = (
     "{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}",
@@ -30,17 +27,18 @@ _PLACES = (
 )  # fmt: skip
 _MAX_STEPS = 10_000
 _MAX_CANDIDATES = 5
-_MAX_TAGS = 10
+_MAX_NAMES = 5000
+_NAMED = (pygit2.Commit, pygit2.Tag)
 _SHORT = 10
 
 
-def find_commit(git: Repository, word: str) -> ObjectID | None:
+def find_commit(git: Repository, word: str) -> str | None:
     """The commit that a word names; None if nothing here has the name.
 
     Raises:
         InvalidRequest: the name is there, but it is not clear, or not of a commit, or
             there are no such ancestors.
-        Unreadable: this clone lacks what it names.
+        Unreadable: this clone lacks what it names, or as `Repository.check_grafts`.
     """
     found = _WORD.fullmatch(word)
     if found is None:
@@ -50,6 +48,8 @@ def find_commit(git: Repository, word: str) -> ObjectID | None:
         return None
     commit_id = _peeled(git, start, word)
     position, steps = 0, found["steps"]
+    if steps:
+        git.check_grafts()
     while position < len(steps):
         step = _STEP.match(steps, position)
         if step is None:
@@ -59,7 +59,7 @@ def find_commit(git: Repository, word: str) -> ObjectID | None:
     return commit_id
 
 
-def get_commit(git: Repository, word: str) -> ObjectID:
+def get_commit(git: Repository, word: str) -> str:
     """The commit that a word names.
 
     Raises:
@@ -74,67 +74,72 @@ def get_commit(git: Repository, word: str) -> ObjectID:
     raise InvalidRequest(f"no revision is named {quoted(word)}", ways=near(git, word))
 
 
-def fork_of(git: Repository, base: ObjectID, tip: ObjectID, words: str) -> ObjectID:
+def fork_of(git: Repository, base: str, tip: str, words: str) -> str:
     """The commit at which `tip` left `base`: the first, if there are several.
 
     Raises:
         InvalidRequest: they have no commit in common, as far as this clone knows.
+        Unreadable: history is cut where it counts, or as `Repository.check_grafts`.
     """
-
-    def parents_of(commit_id: ObjectID, **_: object) -> list[ObjectID]:
-        if commit_id in git.shallow:
-            return []
-        return _commit(git, commit_id).parents
-
-    # Not dulwich's own provider: a file of the repository may tell it other parents.
-    parents = SimpleNamespace(get_parents=parents_of, shallows=set(git.shallow))
-    repo: Any = SimpleNamespace(
-        object_store=git.objects, parents_provider=lambda: parents
-    )
-    found = find_merge_base(repo, [base, tip])
-    if found:
-        return found[-1]
+    git.check_grafts()
+    found = git.lib.merge_base(base, tip)
+    if found is not None:
+        _check_cut(git, found, (base, tip))
+        return str(found)
     what = f"{quoted(words)}: the two have no commit in common"
     if not git.shallow:
-        raise InvalidRequest(what, ways=("name them as A..B",))
-    ends = ", ".join(short(each) for each in sorted(git.shallow)[:_MAX_CANDIDATES])
+        raise InvalidRequest(what)
+    ends = ", ".join(each[:_SHORT] for each in sorted(git.shallow)[:_MAX_CANDIDATES])
     raise InvalidRequest(
         f"{what} in this shallow clone, which ends at {ends}",
         ways=("git fetch --unshallow",),
     )
 
 
-def short(commit_id: ObjectID) -> str:
-    """The beginning of an id."""
-    return commit_id.decode("ascii", "replace")[:_SHORT]
+def _check_cut(git: Repository, fork: pygit2.Oid, ends: tuple[str, str]) -> None:
+    """Refuse a file `shallow` that hides commits of which one may be the fork.
+
+    Those before the fork that was found do not matter. Many a shallow clone has such
+    ends there: with the commits of tags, say.
+
+    Raises:
+        Unreadable: there is such an end.
+    """
+
+    def is_in(commit_id: str, of: str) -> bool:
+        return commit_id == of or git.lib.descendant_of(of, commit_id)
+
+    for each in git.cut():
+        if not is_in(each, str(fork)) and any(is_in(each, end) for end in ends):
+            raise Unreadable(
+                f"a file `shallow` in {git.common} has history end at "
+                f"{each[:_SHORT]}, and earlier commits are here: the fork may be "
+                "among them",
+                ways=("git fetch --unshallow",),
+            )
 
 
-def _named(git: Repository, name: str) -> ObjectID | None:
+def _named(git: Repository, name: str) -> str | None:
     """What a branch, a tag, a remote or an id stands for."""
     is_id = _HEX.fullmatch(name)
-    if is_id and len(name) in _HEX_DIGITS:
-        full = ObjectID(name.lower().encode("ascii"))
-        return full if full in git.objects else None
+    if is_id and len(name) == _HEX_DIGITS:
+        return name.lower() if git.has(name) else None
     for place in _PLACES:
-        full_name = place.format(name)
-        encoded = Ref(full_name.encode("utf-8", "surrogateescape"))
-        is_name = full_name.startswith("refs/") and check_ref_format(encoded)
-        if not is_name and full_name != "HEAD":
-            continue
-        if (found := git.commit_at(encoded)) is not None:
-            return found
+        full = place.format(name)
+        is_name = full.startswith("refs/") and pygit2.reference_is_valid_name(full)
+        if is_name or full == "HEAD":
+            # There is none, or it leads to no commit, or nowhere that is allowed.
+            with suppress(KeyError, ValueError, pygit2.GitError):
+                return str(git.lib.lookup_reference(full).resolve().target)
     return _by_beginning(git, name.lower()) if is_id else None
 
 
-def _by_beginning(git: Repository, start: str) -> ObjectID | None:
+def _by_beginning(git: Repository, start: str) -> str | None:
     """The commit or tag whose id begins so."""
-    found = [
-        each
-        for each in git.objects.iter_prefix(start.encode("ascii"))
-        if isinstance(git.objects[each], Commit | Tag)
-    ]
+    found = [str(each) for each in git.ids() if str(each).startswith(start)]
+    found = [each for each in found if isinstance(git.object(each), _NAMED)]
     if len(found) > 1:
-        shown = ", ".join(map(short, sorted(found)[:_MAX_CANDIDATES]))
+        shown = ", ".join(each[:_SHORT] for each in sorted(found)[:_MAX_CANDIDATES])
         raise InvalidRequest(
             f"{quoted(start)} is the beginning of {len(found)} commits: {shown}",
             ways=("write more of the id",),
@@ -142,21 +147,15 @@ def _by_beginning(git: Repository, start: str) -> ObjectID | None:
     return found[0] if found else None
 
 
-def _peeled(git: Repository, object_id: ObjectID, word: str) -> ObjectID:
+def _peeled(git: Repository, object_id: str, word: str) -> str:
     """The commit itself, behind tags."""
-    for _ in range(_MAX_TAGS):
-        found = _object(git, object_id)
-        if isinstance(found, Commit):
-            return object_id
-        if not isinstance(found, Tag):
-            break
-        object_id = found.object[1]
-    raise InvalidRequest(f"{quoted(word)} does not name a commit")
+    try:
+        return str(git.object(object_id).peel(pygit2.Commit).id)
+    except (pygit2.InvalidSpecError, ValueError):
+        raise InvalidRequest(f"{quoted(word)} does not name a commit") from None
 
 
-def _stepped(
-    git: Repository, commit_id: ObjectID, step: re.Match[str], word: str
-) -> ObjectID:
+def _stepped(git: Repository, commit_id: str, step: re.Match[str], word: str) -> str:
     """The ancestor that one `~N` or `^N` leads to."""
     first, nth = step.groups()
     if first is None and nth is None:
@@ -172,39 +171,26 @@ def _stepped(
     return commit_id
 
 
-def _parent(git: Repository, commit_id: ObjectID, number: int, word: str) -> ObjectID:
+def _parent(git: Repository, commit_id: str, number: int, word: str) -> str:
     if commit_id in git.shallow:
         raise InvalidRequest(
-            f"{quoted(word)}: this shallow clone ends at {short(commit_id)}",
+            f"{quoted(word)}: this shallow clone ends at {commit_id[:_SHORT]}",
             ways=("git fetch --unshallow",),
         )
-    parents = _commit(git, commit_id).parents
+    parents = git.commit(commit_id).parent_ids
     if number > len(parents):
         raise InvalidRequest(
-            f"{quoted(word)}: commit {short(commit_id)} has {len(parents)} parents"
+            f"{quoted(word)}: commit {commit_id[:_SHORT]} has {len(parents)} parents"
         )
-    return parents[number - 1]
-
-
-def _commit(git: Repository, commit_id: ObjectID) -> Commit:
-    found = _object(git, commit_id)
-    if not isinstance(found, Commit):
-        raise Unreadable(f"{short(commit_id)} is no commit")
-    return found
-
-
-def _object(git: Repository, object_id: ObjectID) -> Any:
-    try:
-        return git.objects[object_id]
-    except KeyError:
-        raise Unreadable(f"this clone lacks the object {short(object_id)}") from None
+    return str(parents[number - 1])
 
 
 def near(git: Repository, word: str) -> tuple[str, ...]:
     """What helps: branches and tags that are called similarly."""
-    known: dict[str, None] = {}
-    for name in islice(git.refs.allkeys(), 5000):
-        told = name.decode("utf-8", "backslashreplace")
-        known[told.split("/", 2)[-1]] = None
-    near = get_close_matches(word, list(known), n=3)
-    return tuple(f"did you mean {one_line(each, 100)}?" for each in near)
+    names = git.lib.raw_listall_references()[:_MAX_NAMES]
+    known = {
+        name.decode("utf-8", "backslashreplace").split("/", 2)[-1]: None
+        for name in names
+    }
+    found = get_close_matches(word, list(known), n=3)
+    return tuple(f"did you mean {one_line(each, 100)}?" for each in found)

@@ -55,6 +55,8 @@ class Scope:
             once the change was read.
         index: the file that `git commit` has put in place of the index, as an absolute
             path; None for the index itself.
+        git_dir: the git folder that the caller has named (`GIT_DIR`), as an absolute
+            path; None for the project's own.
     """
 
     kind: Kind = "uncommitted"
@@ -64,6 +66,7 @@ class Scope:
     paths: tuple[str, ...] = ()
     undecided: str | None = None
     index: str | None = None
+    git_dir: str | None = None
 
     def __str__(self) -> str:
         """In words, on one line: `what is staged, in src`."""

@@ -3,46 +3,42 @@
 Each tells which files it has, their modes, and their texts. No link is followed.
 """
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from hashlib import sha1
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from dulwich.index import IndexEntry
-
+from bridge.change.git_folder import NoRepository, Unreadable, linked_to
+from bridge.change.ignored import Ignored
+from bridge.change.index import Entry
 from bridge.change.project_files import (
-    Ignored,
-    ignored_in,
+    OTHER,
+    SUBMODULE,
     stat_at,
     text_at,
     untracked,
     why_closed,
 )
-from bridge.change.repository import (
-    Entry,
-    NoRepository,
-    Repository,
-    Unreadable,
-    is_to_be_added,
-)
+from bridge.change.repository import Repository
 from bridge.change.scope import Scope
+from bridge.change.stored import UnknownText
 
 MAX_FILE_BYTES = 512 * 1024
 _MAX_HASHED_BYTES = 64 * MAX_FILE_BYTES
 LINK = 0o120000
-SUBMODULE = 0o160000
 PLAIN, PROGRAM = 0o100644, 0o100755
-_SHA1_DIGITS = 40
+LINKED = "a linked worktree of this repository"
+_TOO_LARGE = "changed, too large"
 
 
 class Found(NamedTuple):
-    """A file on one side: its mode, and the id of its text where git has one."""
+    """A file on one side: its mode, and the id of its text; None if not known."""
 
     mode: int
-    sha: bytes | None = None
+    id: bytes | None = None
 
 
 class LeftOut(Exception):
@@ -72,9 +68,7 @@ class Side(Protocol):
 class Entries:
     """The files of a commit or of the index."""
 
-    def __init__(
-        self, git: Repository | None, entries: Mapping[bytes, Entry | IndexEntry]
-    ) -> None:
+    def __init__(self, git: Repository | None, entries: Mapping[bytes, Entry]) -> None:
         """Take the files by path; without a repository there are none."""
         self._git = git
         self._entries = entries
@@ -90,13 +84,16 @@ class Entries:
     def find(self, path: bytes, _old: Found | None = None) -> Found | None:
         """The file at a path."""
         entry = self._entries.get(path)
-        if entry is None or is_to_be_added(entry):
+        if entry is None or entry.is_to_be_added:
             return None
-        return Found(_canonical(entry.mode), entry.sha)
+        return Found(_canonical(entry.mode), entry.id)
 
-    def text(self, path: bytes, _found: Found) -> bytes:
+    def text(self, _path: bytes, found: Found) -> bytes:
         """The text of a file; raises `LeftOut`."""
-        return _text_of(self._git, self._entries[path])
+        text = _stored(self._git, found)
+        if text is None:
+            raise LeftOut("changed, and this clone lacks its text")
+        return text
 
 
 class Files:
@@ -107,7 +104,7 @@ class Files:
         self._project = project
         self._git = git
         self._scope = scope
-        self._index: Mapping[bytes, Entry | IndexEntry] = git.index if git else {}
+        self._index: Mapping[bytes, Entry] = git.index if git else {}
 
     def known(self) -> Iterable[bytes]:
         """The paths of the index."""
@@ -120,130 +117,129 @@ class Files:
         """
         known = {path: entry.mode for path, entry in self._index.items()}
         return untracked(
-            self._project, known, self._ignored, reaches=self._scope.reaches
+            self._project, known, self._ignored.hides, reaches=self._scope.reaches
         )
 
     def find(self, path: bytes, old: Found | None) -> Found | None:
-        """The file at a path."""
+        """The file at a path, if git would take it."""
+        staged = self._index.get(path)
+        if staged is not None and self._is_passed_over(staged):
+            return Found(_canonical(staged.mode), staged.id)
+        there = self._on_disk(path)
+        if staged is None and old is not None:
+            # The next `git commit` deletes it. With another text it is a change: `git
+            # add -A` takes what is there.
+            is_old = there is not None and there.id == old.id
+            return None if is_old or self._ignored.is_ignored(path) else there
+        return there
+
+    def _is_passed_over(self, staged: Entry) -> bool:
+        """Whether git was told not to look at a file, whatever lies there."""
+        is_sparse = self._git is not None and self._git.is_sparse
+        return staged.is_assumed or (staged.is_kept and not is_sparse)
+
+    def unseen(self) -> Iterator[bytes]:
+        """The files that git was told not to look at, and that are not as it has them.
+
+        One of a sparse checkout, or by `--skip-worktree`, need not be there.
+        """
+        for path, entry in self._index.items():
+            has = Found(_canonical(entry.mode), entry.id)
+            if self._is_passed_over(entry) and not self.holds(path, has):
+                yield path
+
+    def holds(self, path: bytes, found: Found | None) -> bool:
+        """Whether the project has this file of another side, or none as that has."""
+        return self._on_disk(path) == found
+
+    def _on_disk(self, path: bytes) -> Found | None:
+        """The file that is at a path."""
         if path.endswith(b"/"):
             return Found(stat.S_IFDIR)
         staged = self._index.get(path)
-        is_removed = staged is None and old is not None
-        if is_removed and self._ignored.is_ignored(os.fsdecode(path)):
-            return None
         facts = stat_at(self._project, path)
         if facts is None:
             # Of a sparse checkout, it is only in the index.
-            is_kept = isinstance(staged, IndexEntry) and staged.skip_worktree
-            return Found(staged.mode, staged.sha) if staged and is_kept else None
+            is_kept = staged is not None and staged.is_kept
+            return Found(staged.mode, staged.id) if staged and is_kept else None
         if stat.S_ISDIR(facts.st_mode):
-            if staged is None or staged.mode != SUBMODULE:
-                return None
-            return self._submodule(path, staged.sha)
+            is_submodule = staged is not None and staged.mode == SUBMODULE
+            return self._submodule(path, staged.id) if staged and is_submodule else None
         mode = self._mode(facts, staged)
-        if isinstance(staged, IndexEntry) and self._is_staged(staged, facts):
-            return Found(mode, staged.sha)
-        is_old = old is not None and self._has_id(path, facts, old)
-        if is_removed and is_old:
-            # The next `git commit` deletes it. With another text it is a change: `git
-            # add -A` takes what is there.
-            return None
-        return Found(mode, old.sha if old and is_old else None)
+        if self._git and staged and staged.has_facts(facts, self._git.index_ns):
+            return Found(mode, staged.id)
+        text = text_at(self._project, path, _MAX_HASHED_BYTES)
+        if text is None:
+            return Found(mode)
+        try:
+            text = self._as_stored(path, text, mode)
+        except LeftOut:
+            return Found(mode)
+        whole = b"blob %d\0" % len(text) + text
+        return Found(mode, sha1(whole, usedforsecurity=False).digest())
 
     def text(self, path: bytes, found: Found) -> bytes:
         """The text of a file; raises `LeftOut`."""
-        if found.sha is not None:
-            # As git has it: the file may have other line ends, or not be checked out.
-            return _text_of(self._git, self._index[path])
         if path.endswith(b"/"):
             folder = os.fsdecode(path.removesuffix(b"/"))
-            raise LeftOut(why_closed(self._project, folder) or "a folder that is gone")
+            why = why_closed(self._project, folder)
+            if why == OTHER and self._is_ours(self._project / folder):
+                why = LINKED
+            raise LeftOut(why or "a folder that is gone")
+        text = _stored(self._git, found)
+        if text is not None:
+            return text
         facts = stat_at(self._project, path)
         text = None if facts is None else text_at(self._project, path, MAX_FILE_BYTES)
         if text is None:
             is_file = facts is not None and stat.S_ISREG(facts.st_mode)
-            raise LeftOut(f"changed, {'too large' if is_file else 'no plain file'}")
-        return text
+            raise LeftOut(_TOO_LARGE if is_file else "changed, no plain file")
+        return self._as_stored(path, text, found.mode)
 
     @cached_property
     def _ignored(self) -> Ignored:
-        return ignored_in(self._project, self._git.exclude if self._git else None)
+        return Ignored(self._project, self._git)
+
+    def _is_ours(self, folder: Path) -> bool:
+        return self._git is not None and linked_to(folder) == self._git.common
 
     def is_removed(self, path: bytes) -> bool:
-        """Whether a file that the old side has is in the project, but not in git's."""
+        """Whether git was told to forget a file that the old side has."""
         return path not in self._index
 
-    def holds(self, path: bytes, found: Found | None) -> bool:
-        """Whether the project has this file of another side, or none as that has."""
-        facts = stat_at(self._project, path)
-        if found is not None and found.mode == SUBMODULE:
-            is_there = facts is not None and stat.S_ISDIR(facts.st_mode)
-            return is_there and self._submodule(path, found.sha) == found
-        if facts is None or stat.S_ISDIR(facts.st_mode):
-            return found is None
-        if found is None or stat.S_IFMT(found.mode) != stat.S_IFMT(facts.st_mode):
-            return False
-        staged = self._index.get(path)
-        if isinstance(staged, IndexEntry) and self._is_staged(staged, facts):
-            return staged.sha == found.sha
-        return self._has_id(path, facts, found, any_line_ends=True)
+    def _as_stored(self, path: bytes, text: bytes, mode: int) -> bytes:
+        is_file = self._git is not None and stat.S_ISREG(mode)
+        try:
+            return self._git.as_stored(path, text) if self._git and is_file else text
+        except UnknownText as exc:
+            raise LeftOut(str(exc)) from None
 
-    def _submodule(self, path: bytes, known: bytes | None) -> Found:
+    def _submodule(self, path: bytes, known: bytes) -> Found:
         """A submodule with the commit that it is at, or without, if it is not read.
 
         Of one that is not checked out the commit is the one that is `known`.
         """
         try:
-            git = Repository(self._project / os.fsdecode(path))
-            return Found(SUBMODULE, git.head_id)
+            at = Repository(self._project / os.fsdecode(path)).head_id
+            return Found(SUBMODULE, bytes.fromhex(at) if at else None)
         except NoRepository:
             return Found(SUBMODULE, known)
         except Unreadable:
             return Found(SUBMODULE)
 
-    def _has_id(
-        self,
-        path: bytes,
-        facts: os.stat_result,
-        other: Found,
-        *,
-        any_line_ends: bool = False,
-    ) -> bool:
-        """Whether a file has the text of another one, at best with other line ends."""
-        if other.sha is None or facts.st_size > _MAX_HASHED_BYTES:
-            return False
-        text = text_at(self._project, path, _MAX_HASHED_BYTES)
-        if text is None:
-            return False
-        texts = [text, text.replace(b"\r\n", b"\n")] if any_line_ends else [text]
-        return other.sha in [id_of(each, len(other.sha)) for each in texts]
-
-    def _mode(self, facts: os.stat_result, staged: Entry | IndexEntry | None) -> int:
+    def _mode(self, facts: os.stat_result, staged: Entry | None) -> int:
         """The mode as git has it."""
         if stat.S_ISLNK(facts.st_mode):
             return LINK
         if not stat.S_ISREG(facts.st_mode):
             return stat.S_IFMT(facts.st_mode)
-        if self._git is not None and not self._git.keeps_modes:
-            is_known = staged is not None and stat.S_ISREG(staged.mode)
-            return staged.mode if staged and is_known else PLAIN
-        return _canonical(facts.st_mode)
-
-    def _is_staged(self, staged: IndexEntry, facts: os.stat_result) -> bool:
-        """Whether the index says that it has this text; then it need not be read."""
-        assert self._git is not None  # noqa: S101
-        return (
-            stat.S_IFMT(staged.mode) == stat.S_IFMT(facts.st_mode)
-            and staged.size == facts.st_size & 0xFFFFFFFF
-            and staged.mtime == divmod(facts.st_mtime_ns, 10**9)
-            # Anybody can set the time of a file back; not this one. An index that does
-            # not know it has 0, and then the file is read.
-            and staged.ctime == divmod(facts.st_ctime_ns, 10**9)
-            and staged.ino == facts.st_ino & 0xFFFFFFFF
-            # A file as old as the index may have been written again since.
-            and max(facts.st_mtime_ns, facts.st_ctime_ns) < self._git.index_ns
-            and not is_to_be_added(staged)
-        )
+        if self._git is not None and staged is not None:
+            if staged.mode == LINK and not self._git.keeps_links:
+                return LINK
+            if stat.S_ISREG(staged.mode) and not self._git.keeps_modes:
+                return _canonical(staged.mode)
+        keeps = self._git is None or self._git.keeps_modes
+        return _canonical(facts.st_mode) if keeps else PLAIN
 
 
 def _canonical(mode: int) -> int:
@@ -253,14 +249,11 @@ def _canonical(mode: int) -> int:
     return PROGRAM if mode & stat.S_IXUSR else PLAIN
 
 
-def _text_of(git: Repository | None, entry: Entry | IndexEntry) -> bytes:
-    text = git.text_of(Entry(entry.mode, entry.sha)) if git else None
-    if text is None:
-        raise LeftOut("changed, and this clone lacks its text")
-    return text
-
-
-def id_of(text: bytes, digits: int) -> bytes:
-    """The id that git gives a text: SHA-1 or SHA-256, by the number of digits."""
-    make = hashlib.sha256 if digits > _SHA1_DIGITS else hashlib.sha1
-    return make(b"blob %d\0" % len(text) + text).hexdigest().encode("ascii")
+def _stored(git: Repository | None, found: Found) -> bytes | None:
+    """The text of a file that git has; None if it has not. Raises `LeftOut`."""
+    size = git.size_of(found.id) if git and found.id else None
+    if git is None or found.id is None or size is None:
+        return None
+    if size > MAX_FILE_BYTES:
+        raise LeftOut(_TOO_LARGE)
+    return git.text_of(found.id)

@@ -1,18 +1,19 @@
 """Which two sides a scope means in this project, once its words are decided."""
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dulwich.objects import ObjectID
-
+from bridge.change.git_folder import NoRepository
 from bridge.change.project_files import stat_at
-from bridge.change.repository import NoRepository, Repository
+from bridge.change.repository import Repository
 from bridge.change.revisions import find_commit, fork_of, get_commit, near
 from bridge.change.scope import RANGE, Scope
 from bridge.change.sides import Entries, Files, Side
 from bridge.errors import InvalidRequest
+from bridge.process.time_limit import within
 from bridge.protocol.wording import quoted
 
 
@@ -25,6 +26,7 @@ class Sides:
         old, new: the sides.
         files: the files of the project, whatever `new` is; all of them, if it is not.
         unmerged: paths that a merge has left open, where that matters.
+        forged: folders of which git would commit another tree, where that matters.
         base, tip: the ids of the commits; None for a side that is not a commit.
     """
 
@@ -33,6 +35,7 @@ class Sides:
     new: Side
     files: Files
     unmerged: frozenset[bytes] = frozenset()
+    forged: tuple[bytes, ...] = ()
     base: str | None = None
     tip: str | None = None
 
@@ -42,14 +45,12 @@ class Sides:
         return self.new is self.files
 
     def is_in_project(self) -> bool:
-        """Whether the files of the project are the whole new side.
+        """Whether the files of the project are the whole new side, which is not they.
 
         Another file that differs would have commands judge other code. Files that git
         does not know do not count, but are named (`beside`): hardly a work tree is
         without some.
         """
-        if self.is_new_in_files:
-            return True
         paths = {*self.new.known(), *self.files.known()}
         return all(self.files.holds(path, self.new.find(path, None)) for path in paths)
 
@@ -85,7 +86,7 @@ def sides_of(project: Path, scope: Scope) -> Sides:
         Unreadable: there is no repository that may be read.
     """
     try:
-        git = Repository(project, scope.index)
+        git = Repository(project, scope.index, scope.git_dir)
     except NoRepository:
         if not scope.paths or scope.kind != "uncommitted" or scope.base != "HEAD":
             raise
@@ -94,6 +95,24 @@ def sides_of(project: Path, scope: Scope) -> Sides:
     sides = _compared(project, git, scope)
     _check_paths(project, scope, {*sides.old.known(), *sides.new.known()})
     return sides
+
+
+def known_files(
+    project: Path, paths: tuple[str, ...], *, until_s: float
+) -> dict[str, list[str] | None]:
+    """The paths that git knows, and those of new files; None without a repository.
+
+    Raises:
+        Unreadable: there is a repository that may not be read.
+        TooSlow: the time was up.
+    """
+    with within(until_s - time.monotonic()):
+        try:
+            files = Files(project, Repository(project), Scope(paths=paths))
+        except NoRepository:
+            return {"known": None}
+        found = {"known": files.known(), "new": files.others()}
+        return {name: [*map(os.fsdecode, each)] for name, each in found.items()}
 
 
 def _whole_files(project: Path, scope: Scope) -> Sides:
@@ -113,16 +132,18 @@ def _compared(project: Path, git: Repository, scope: Scope) -> Sides:
         if scope.from_fork and base is not None:
             base = fork_of(git, base, tip, f"{scope.base}...{scope.tip}")
         new = Entries(git, git.files_of(tip))
-        sides = Sides(scope, _at(git, base), new, files, tip=tip.decode("ascii"))
+        sides = Sides(scope, _at(git, base), new, files, tip=tip)
     elif scope.kind == "staged":
         new = Entries(git, git.index)
-        sides = Sides(scope, _at(git, base), new, files, unmerged=git.conflicts)
+        sides = Sides(
+            scope, _at(git, base), new, files, unmerged=git.unmerged, forged=git.forged
+        )
     else:
-        sides = Sides(scope, _at(git, base), files, files)
-    return replace(sides, base=base.decode("ascii") if base else None)
+        sides = Sides(scope, _at(git, base), files, files, forged=git.forged)
+    return replace(sides, base=base)
 
 
-def _at(git: Repository, commit_id: ObjectID | None) -> Entries:
+def _at(git: Repository, commit_id: str | None) -> Entries:
     """The files of a commit; none before the first."""
     if commit_id is None or commit_id == git.head_id:
         return Entries(git, git.head)

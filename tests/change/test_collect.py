@@ -1,7 +1,5 @@
 """The change that is not committed: as git shows it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -103,7 +101,8 @@ def test_links_are_named_and_not_followed(project):
     assert "root:" not in str(change)
     assert "+/etc/passwd" in change.diff
     assert "-three" in change.diff
-    assert "pipe" in "".join(change.notes)
+    # Which git does not take for a file.
+    assert change.notes == ()
 
 
 def test_a_large_change_names_what_is_left_out(project):
@@ -139,16 +138,14 @@ def test_ends_of_lines_are_shown(project):
     assert notes == ()
 
 
-def test_ends_of_lines_that_a_checkout_may_have_made_are_named(project):
-    """They are a setting, and settings are not read."""
+def test_ends_of_lines_are_shown_where_no_setting_made_them(project):
+    """Every line is another then, for git, too."""
     (project / "src" / "a.py").write_bytes(b"one\r\n2\r\nthree\r\n")
 
     diff, notes = told(project)
 
-    assert diff.endswith("@@ -1,3 +1,3 @@\n one\n-two\n+2\n three")
-    assert notes == (
-        "Every line ends with CRLF in the files, which is not in the diff: src/a.py",
-    )
+    assert diff.endswith("-one\n-two\n-three\n+one\r\n+2\r\n+three\r")
+    assert notes == ()
 
 
 def test_a_checkout_with_other_ends_of_lines_is_no_change(project):
@@ -183,9 +180,15 @@ def test_linked_worktrees_and_submodules(project, tmp_path):
     assert told(outer) == NOTHING
 
 
-def test_a_long_hash(tmp_path):
+def test_error_a_long_hash(tmp_path):
+    """libgit2 reads none: the change is not taken for empty."""
     project = made(tmp_path / "app", "--object-format=sha256")
-    assert told(project) == NOTHING
-    (project / "b.txt").write_text("c\n")
 
-    assert "-b\n+c" in read_change(project).diff
+    diff, (note,) = told(project)
+
+    assert diff == ""
+    assert note == (
+        f"The change could not be read: {project}: unknown object format 'sha256'. "
+        "What to do: work in a clone without it: libgit2 does not read such "
+        "repositories"
+    )

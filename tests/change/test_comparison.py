@@ -1,19 +1,11 @@
 """How the comparison of a project with its last commit ends."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from aheadclock import AheadClock
-from dulwich.repo import Repo
+from gitworld import git
 
 from bridge.change import comparison, sides
 from bridge.change.scope import Scope
-
-if TYPE_CHECKING:
-    import os
-    from pathlib import Path
 
 # The usual method has the same alarm.
 pytestmark = pytest.mark.timeout(300, method="thread")
@@ -21,14 +13,14 @@ pytestmark = pytest.mark.timeout(300, method="thread")
 
 def test_the_time_ends_among_files_that_take_little_each(tmp_path, monkeypatch):
     """Otherwise the reader is killed, and what it knew by then is lost."""
-    Repo.init(tmp_path).close()
+    git(tmp_path, "init", "-q")
     (tmp_path / "a.txt").write_text("text\n")
     for number in range(1500):
         (tmp_path / f"empty{number}").touch()
     stat_at, clock = sides.stat_at, AheadClock()
     looked = []
 
-    def slow_stat(root: Path, path: bytes) -> os.stat_result | None:
+    def slow_stat(root, path):
         looked.append(path)
         clock.ahead_s += 2 * path.startswith(b"empty")
         return stat_at(root, path)

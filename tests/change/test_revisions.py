@@ -1,7 +1,5 @@
 """A revision is found, and a name is taken, as git itself does it."""
 
-from __future__ import annotations
-
 import gitworld
 import pytest
 from gitcomparison import by_git, by_us, read, same
@@ -9,6 +7,8 @@ from gitcomparison import by_git, by_us, read, same
 from bridge.change.collect import read_change
 from bridge.change.scope import parse_scope
 from bridge.errors import InvalidRequest
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("how", ["packed", "worktree", "detached"])
@@ -138,3 +138,78 @@ def test_a_shallow_clone_names_where_it_ends(repo, tmp_path):
         by_us(read(clone, "main..origin/feature/x")),
         by_git(clone, "main..origin/feature/x"),
     )
+
+
+@pytest.fixture
+def grown(tmp_path):
+    """A branch of two commits, which left `main` at its second."""
+    repo = gitworld.Repository(tmp_path / "grown")
+    for number in (1, 2, 3):
+        repo.write(f"f{number}", "x\n")
+        repo.commit(f"{number}")
+        if number == 1:
+            repo.git("tag", "v1")
+    repo.git("branch", "topic")
+    repo.git("reset", "-q", "--hard", "v1")
+    return repo
+
+
+@pytest.mark.parametrize("words", ["main...topic", "topic~1"])
+def test_grafts_are_refused_by_name(grown, words):
+    """Git obeys them: an archive could move the commit at which a branch began."""
+    assert not read(grown, words).notes
+    tip, first = grown.tip("topic"), grown.tip("main~1")
+    grown.write(".git/info/grafts", f"{tip} {first}\n")
+    if words == "main...topic":
+        assert grown.git("merge-base", "main", "topic").strip() == first
+
+    change = read(grown, words)
+
+    assert not change.is_whole
+    (note,) = change.notes
+    assert note == (
+        f"The change could not be read: {grown.folder}/.git/info/grafts gives commits "
+        "other parents, which is not read. What to do: git replace "
+        "--convert-graft-file"
+    )
+
+
+@pytest.mark.parametrize("place", [".git", ".git/worktrees/wt"])
+def test_a_history_that_is_cut_after_the_fork_is_refused(grown, tmp_path, place):
+    """Git obeys a file `shallow`, too: it leaves an earlier commit for the fork.
+
+    libgit2 obeys even that of a linked worktree.
+    """
+    first = grown.tip("main~1")
+    grown.git("checkout", "-qb", "side", first)
+    grown.write("side", "x\n")
+    grown.commit("side")
+    grown.git("merge", "-q", "--no-edit", "topic")
+    grown.git("worktree", "add", "-q", "--detach", str(tmp_path / "wt"))
+    folder = grown.folder if place == ".git" else tmp_path / "wt"
+    scope = parse_scope(["main...side"])
+    assert read_change(folder, scope).base == grown.tip("main")
+    end = grown.tip("topic~1")
+    grown.write(f"{place}/shallow", f"{end}\n")
+    if place == ".git":
+        assert grown.git("merge-base", "main", "side").strip() == first
+
+    change = read_change(folder, scope)
+
+    assert not change.is_whole
+    (note,) = change.notes
+    assert note == (
+        f"The change could not be read: a file `shallow` in {grown.folder}/.git has "
+        f"history end at {end[:10]}, and earlier commits are here: the fork may be "
+        "among them. What to do: git fetch --unshallow"
+    )
+
+
+def test_a_history_that_is_cut_at_the_fork_is_read(grown):
+    """Tags bring commits from before the ends of a shallow clone."""
+    grown.write(".git/shallow", f"{grown.tip('main')}\n")
+
+    change = read(grown, "main...topic")
+
+    same(by_us(change), by_git(grown, "main...topic"))
+    assert change.files

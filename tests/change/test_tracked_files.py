@@ -1,27 +1,22 @@
 """Tracked files: nothing that git would commit is taken for unchanged."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time
-from typing import TYPE_CHECKING
 
 import gitworld
 import pytest
 
+from bridge.change.change import Change
 from bridge.change.collect import read_change
 from bridge.change.comparison import MAX_NAMED
 from bridge.change.scope import parse_scope
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.change.change import Change
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> gitworld.Repository:
+def repo(tmp_path):
     return gitworld.Repository(tmp_path / "app")
 
 
@@ -29,7 +24,7 @@ def read(
     repo: gitworld.Repository, *words: str, staged: bool = False, **options: int
 ) -> Change:
     scope = parse_scope(words, staged=staged, project=str(repo.folder))
-    return read_change(repo.folder, scope, timeout_s=300, **options)
+    return read_change(repo.folder, scope, **options)
 
 
 def test_a_change_of_the_same_size_and_time_is_shown(repo):
@@ -83,19 +78,20 @@ def test_text_that_is_named_can_be_read_in_the_project(repo):
 def test_what_cannot_be_read_in_the_project(repo, what):
     for number in range(3):
         repo.write(f"a{number}", f"word {number}\n" * 300)
-    if what == "binary":
-        (repo.folder / "k").write_bytes(b"\0\1")
-    if what == "secret":
-        repo.write(".env", "x\n")
-    if what == "large":
-        repo.write("k", "x\n" * 400_000)
-    if what == "many":
-        for number in range(MAX_NAMED + 1):
-            repo.write(f"k{number}", "x\n")
-    if what == "repository":
-        gitworld.Repository(repo.folder / "k")
-    if what == "name":
-        repo.write("k\n", "x\n")
+    match what:
+        case "binary":
+            (repo.folder / "k").write_bytes(b"\0\1")
+        case "secret":
+            repo.write(".env", "x\n")
+        case "large":
+            repo.write("k", "x\n" * 400_000)
+        case "many":
+            for number in range(MAX_NAMED + 1):
+                repo.write(f"k{number}", "x\n")
+        case "repository":
+            gitworld.Repository(repo.folder / "k")
+        case "name":
+            repo.write("k\n", "x\n")
 
     change = read(repo, max_chars=600)
 

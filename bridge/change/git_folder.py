@@ -1,0 +1,304 @@
+"""Whose folder a `.git` is, and the repository in it opened by libgit2 (pygit2).
+
+Only a `.git` that belongs to this folder is opened: one that came in an archive could
+name another repository, and its texts would end up in a prompt.
+
+libgit2 runs no program: no hooks, no filters, no fsmonitor, no signing, no merge
+driver, no `ssh`. It reads the configuration of the user and of the repository, in
+which only what it has itself counts (`core.autocrlf`, `core.excludesFile` …).
+
+Source: gitrepository-layout(5); git-worktree(1), "DETAILS".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bridge.change.index import BrokenIndex, read_index
+from bridge.change.project_files import stat_at
+from bridge.protocol.wording import in_shell
+
+if TYPE_CHECKING:
+    import pygit2
+
+_MAX_SMALL = 1 << 16
+_GITDIR = b"gitdir: "
+_PARTS = ("HEAD", "index", "objects", "refs", "packed-refs", "shallow")
+# Without such a head git takes no folder for that of a repository.
+_HEAD = re.compile(rb"ref:\s*refs/|[0-9a-f]{40}")
+_WORKTREE = re.compile(rb"^\s*worktree\s*=\s*(.+?)\s*$", re.M)
+
+
+class Unreadable(Exception):
+    """There is no repository that may be read; `str()` says why, `ways` what helps."""
+
+    def __init__(self, why: str, *, ways: tuple[str, ...] = ()) -> None:
+        super().__init__(why)
+        self.ways = ways
+
+
+class NoRepository(Unreadable):
+    """The project is no git repository."""
+
+
+def own_folders(project: Path) -> tuple[Path, Path]:
+    """The git folder of this worktree, and the one that all worktrees share.
+
+    Both belong to `project`, and nothing that is read in them leads elsewhere.
+
+    Raises:
+        Unreadable: there is none, it lies elsewhere, or it is a kind not read here.
+    """
+    folder, common = _folders(project)
+    check_own(folder, common)
+    return folder, common
+
+
+def check_own(folder: Path, common: Path) -> None:
+    """Refuse git folders of which a part leads elsewhere.
+
+    Raises:
+        Unreadable: one does, or it is a kind not read here.
+    """
+    for place in {folder, common}:
+        for name in _PARTS:
+            check_inside(place, name)
+        for where, folders, names in os.walk(place / "refs"):
+            for name in (*folders, *names):
+                if os.path.islink(os.path.join(where, name)):
+                    check_inside(Path(where), name)
+    head = read_small(folder / "HEAD").partition(b"ref: ")[2].strip()
+    if head and (not head.startswith(b"refs/") or b".." in head.split(b"/")):
+        raise Unreadable(f"{folder / 'HEAD'} leads to {os.fsdecode(head)}")
+    if (common / "reftable").exists():
+        raise Unreadable("its references are a reftable, which is not read here")
+    _check_own_objects(common / "objects")
+
+
+def _folders(project: Path) -> tuple[Path, Path]:
+    git = project / ".git"
+    try:
+        kind = git.lstat().st_mode
+    except OSError:
+        raise NoRepository("the project is no git repository") from None
+    if stat.S_ISDIR(kind):
+        # For git, too, a folder without it is no repository.
+        if not os.path.lexists(git / "HEAD"):
+            raise NoRepository("the project is no git repository")
+        if os.path.lexists(git / "commondir"):
+            raise Unreadable(f"{git} says that it belongs to another repository")
+        return git, git
+    if not stat.S_ISREG(kind):
+        raise Unreadable(f"{git} is neither a folder nor a file")
+    folder = _named(project)
+    if folder is not None:
+        common = shared_by(folder)
+        if common != folder and linked_to(project) == common:
+            return folder, common
+        if common == folder and _knows(folder, project):
+            return folder, folder
+    raise Unreadable(
+        f"{git} names {folder}, which does not know this folder",
+        ways=(
+            in_shell("git", "-C", project, "status"),
+            in_shell("git", "-C", project, "worktree", "repair"),
+        ),
+    )
+
+
+def _named(project: Path) -> Path | None:
+    """The git folder that a file `.git` names; None if it names none."""
+    line = _path_in(project / ".git")
+    if not line.startswith(_GITDIR):
+        return None
+    return project / os.fsdecode(line.removeprefix(_GITDIR))
+
+
+def _path_in(file: Path) -> bytes:
+    """The path in a small file as git reads it: all but the ends of lines at its end.
+
+    Who took the first line of more would find a repository where git finds none.
+    """
+    data = read_small(file)
+    return data.rstrip(b"\r\n").partition(b"\0")[0] if len(data) < _MAX_SMALL else b""
+
+
+def is_named(project: Path, folder: str) -> bool:
+    """Whether a git folder is the one that the `.git` of a project is, or names."""
+    return _is_same(_named(project) or project / ".git", folder)
+
+
+def shared_by(folder: Path) -> Path:
+    """The git folder that all worktrees share, of the one of a worktree."""
+    line = _path_in(folder / "commondir")
+    if not line:
+        return folder
+    return Path(os.path.realpath(folder / os.fsdecode(line)))
+
+
+def linked_to(project: Path) -> Path | None:
+    """The git folder whose linked worktree a folder is; None if it is of none.
+
+    That folder must name this one in turn: an archive can bring a `.git` file, but
+    cannot write into another repository.
+    """
+    folder = _named(project)
+    if folder is None:
+        return None
+    back = read_small(folder / "gitdir").partition(b"\n")[0]
+    there = os.path.join(folder, os.fsdecode(back))
+    common = shared_by(folder)
+    is_known = back.endswith(b"/.git") and _is_same(os.path.dirname(there), project)
+    is_in = os.path.realpath(folder.parent) == os.path.join(common, "worktrees")
+    has_head = _HEAD.match(read_small(folder / "HEAD")) is not None
+    return common if is_known and is_in and has_head else None
+
+
+def _knows(folder: Path, project: Path) -> bool:
+    """Whether a git folder outside of a project is meant for it.
+
+    That of a submodule says so (`core.worktree`). One of `--separate-git-dir` has an
+    index that knows a file here by its inode, which no archive can know; before the
+    first commit there is nothing to be read in it.
+    """
+    worktree = _WORKTREE.search(read_small(folder / "config"))
+    if worktree is not None:
+        there = folder / os.fsdecode(worktree[1].strip(b'"'))
+        return _is_same(there, project)
+    if folder.name == ".git":
+        return False
+    try:
+        entries = read_index(folder / "index", lambda _: iter(())).entries
+    except FileNotFoundError:
+        return not any((folder / "objects").glob("??/*")) and not any(
+            (folder / "objects" / "pack").glob("*")
+        )
+    except (BrokenIndex, OSError):
+        return False
+    return any(
+        entry.is_same_file(facts)
+        for path, entry in entries.items()
+        # By no link: that could lead to the files of another repository.
+        if (facts := stat_at(project, path)) is not None
+    )
+
+
+def _is_same(one: str | Path, other: str | Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def check_inside(folder: Path, name: str) -> None:
+    """Refuse a part of a git folder that a link leads elsewhere.
+
+    Raises:
+        Unreadable: it does.
+    """
+    real = os.path.realpath(folder / name)
+    if real != os.path.join(os.path.realpath(folder), name):
+        raise Unreadable(f"{folder / name} leads to {real}")
+
+
+def _check_own_objects(objects: Path) -> None:
+    """Refuse objects of another repository: git's alternates, or a link to some.
+
+    Who knows the name of a commit there could have all its texts shown.
+    """
+    alternates = objects / "info" / "alternates"
+    if os.path.lexists(alternates):
+        raise Unreadable(
+            f"{alternates} borrows from another repository, which is not read; `git "
+            "repack -a -d` makes a copy, then the file can be removed"
+        )
+    for folder in (objects, objects / "pack"):
+        for name in os.listdir(folder) if folder.is_dir() else ():
+            check_inside(folder, name)
+    for folder in objects.glob("[0-9a-f][0-9a-f]"):
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    raise Unreadable(f"{entry.path} is a link, and no object")
+
+
+def read_small(path: Path) -> bytes:
+    """The beginning of a plain file; empty if it is not one."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    try:
+        return os.read(fd, _MAX_SMALL) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    finally:
+        os.close(fd)
+
+
+@cache
+def load_pygit2() -> Any:
+    """pygit2, which is imported late: it takes longer than all that is beside it.
+
+    Raises:
+        Unreadable: it cannot be loaded here.
+    """
+    try:
+        import pygit2
+    except (ImportError, OSError) as exc:
+        raise Unreadable(
+            f"git's files are read by pygit2 1.20 or newer, which cannot be loaded: "
+            f"{exc}",
+            ways=("pip install --upgrade 'pygit2>=1.20,<2'",),
+        ) from exc
+    return pygit2
+
+
+def open_repository(tree: Path, *, with_env: bool = False) -> pygit2.Repository:
+    """The repository whose work tree is `tree`, and no other.
+
+    Raises:
+        Unreadable: it is bare, or configured to work elsewhere, or as `open_git`.
+    """
+    repo = open_git(tree, with_env=with_env)
+    if repo.workdir is None:
+        raise Unreadable(
+            f"{tree} is a bare repository, without a work tree",
+            ways=("work in a clone of it: git clone",),
+        )
+    if not _is_same(repo.workdir, tree):
+        raise Unreadable(
+            f"the repository of {tree} is configured to work in {repo.workdir}",
+            ways=(in_shell("git", "-C", tree, "config", "--unset", "core.worktree"),),
+        )
+    return repo
+
+
+def open_git(place: Path, *, with_env: bool = False) -> pygit2.Repository:
+    """The repository of a work tree, or in a git folder.
+
+    With `with_env` all of git's variables count, those of the index and of the objects,
+    too; so only where the environment was made for it.
+
+    Raises:
+        Unreadable: it is not supported, or another user's.
+    """
+    lib = load_pygit2()
+    known = lib.enums.RepositoryOpenFlag
+    flags = known.NO_SEARCH | known.FROM_ENV if with_env else known.NO_SEARCH
+    try:
+        repo: pygit2.Repository = lib.Repository(str(place), flags)
+    except lib.GitError as exc:
+        raise _not_opened(place, str(exc)) from None
+    return repo
+
+
+def _not_opened(tree: Path, why: str) -> Unreadable:
+    ways: tuple[str, ...] = ()
+    why = why.removeprefix(f"{tree}: ")
+    if "not owned by current user" in why:
+        add = ("git", "config", "--global", "--add", "safe.directory", tree)
+        ways = (in_shell(*add),)
+    elif "extension" in why or "format" in why:
+        ways = ("work in a clone without it: libgit2 does not read such repositories",)
+    return Unreadable(f"{tree}: {why}", ways=ways)
