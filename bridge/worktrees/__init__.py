@@ -1,7 +1,7 @@
 """Git worktrees, commits and merges, without starting git."""
 
 from bridge.worktrees.commits import commit
-from bridge.worktrees.creation import create
+from bridge.worktrees.creation import check_usable, create
 from bridge.worktrees.merging import Conflict, Merged, current_branch, merge
 from bridge.worktrees.refused import (
     DirtyFiles,
@@ -26,6 +26,7 @@ __all__ = [
     "Worktree",
     "WorktreeGone",
     "WorktreeRefused",
+    "check_usable",
     "commit",
     "create",
     "current_branch",

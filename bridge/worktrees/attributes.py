@@ -1,19 +1,28 @@
-"""Files that git treats by a program: those of filters and of merge drivers.
+"""Files that git treats by a program, and those that libgit2 treats otherwise than git.
 
-libgit2 runs none of them. A file that goes through a filter (Git LFS, git-crypt) would
-be committed, or written, as it must not be; a file with its own merge driver would be
-merged as plain text. So both are named, and left to git.
+libgit2 runs no filter and no merge driver. A file that goes through a filter (Git LFS,
+git-crypt) would be committed, or written, as it must not be; a file with its own merge
+driver would be merged as plain text. So both are named, and left to git.
+
+With the attribute `ident`, libgit2 drops the lines between `$Id` and the next `$`. So
+the text of such files is read and written here.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.change.stored import Attributes, UnknownText, has_ident
+from bridge.store.plain_file import open_plain
 from bridge.worktrees.refused import WorktreeRefused
 
 if TYPE_CHECKING:
+    import pygit2
+
     from bridge.worktrees.repository import Git
     from bridge.worktrees.worktree import CommitId
 
@@ -30,9 +39,17 @@ def check_unfiltered(
     `commits`: their attributes count, too.
 
     Raises:
-        WorktreeRefused: some of `paths` are such files.
+        WorktreeRefused: some of `paths` are such files, or git may not obey the
+            attributes that libgit2 does.
     """
+    attributes = _attributes(git.repo, git.project)
     for path in paths:
+        if odd := attributes.odd_above(os.fsencode(path)):
+            raise WorktreeRefused(
+                f"{git.project}: git may not obey {odd}, and hostbridge cannot tell "
+                f"what that means for {path}: it will not {what}",
+                ways=("do this step with git",),
+            )
         for name in _TREATING:
             for value in _values(git, path, name, commits):
                 if isinstance(value, str):
@@ -41,6 +58,82 @@ def check_unfiltered(
                         f"hostbridge runs no filter: it will not {what}",
                         ways=("do this step with git",),
                     )
+
+
+def treated(repo: pygit2.Repository, paths: Iterable[str]) -> list[str]:
+    """Those of `paths` that git would write by a program, or in another encoding."""
+    return [
+        path
+        for path in paths
+        if any(isinstance(repo.get_attr(os.fsencode(path), n), str) for n in _TREATING)
+    ]
+
+
+def stored_ident(repo: pygit2.Repository, project: Path, path: str) -> bytes | None:
+    """What git would store of a file with `$Id$`; None for any other, as for a link.
+
+    Raises:
+        WorktreeRefused: it cannot be told.
+    """
+    name = os.fsencode(path)
+    if not has_ident(repo, name):
+        return None
+    with open_plain(project / path, links=False) as file:
+        text = file.read()
+    if b"$Id" not in text:
+        return None
+    try:
+        return _attributes(repo, project).stored(name, text)
+    except UnknownText as exc:
+        raise WorktreeRefused(
+            f"{project / path}: {exc}", ways=("do this step with git",)
+        ) from None
+
+
+def differing(repo: pygit2.Repository, project: Path) -> list[str]:
+    """The files that differ from the last commit, and new ones, unless ignored.
+
+    Raises:
+        WorktreeRefused: of a file it cannot be told.
+    """
+    from pygit2 import hash as blob_id
+
+    found = set(repo.status(untracked_files="all", ignored=False))
+    for entry in repo.index:
+        # Of one that is gone or no plain file libgit2 tells.
+        if entry.path not in found and (project / entry.path).is_file():
+            text = stored_ident(repo, project, entry.path)
+            if text is not None and blob_id(text) != entry.id:
+                found.add(entry.path)
+    return sorted(found)
+
+
+def write_idents(repo: pygit2.Repository, folder: Path) -> list[str]:
+    """Write files with `$Id$` again, as the repository keeps them; which.
+
+    `folder` was checked out just now, and nobody else works there.
+    """
+    from pygit2 import IndexEntry
+
+    found = []
+    for entry in list(repo.index):
+        if stat.S_ISREG(entry.mode) and has_ident(repo, os.fsencode(entry.path)):
+            text = repo[entry.id].read_raw()
+            if b"$Id" in text:
+                how = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+                with open(os.open(folder / entry.path, how), "wb") as file:
+                    file.write(text)
+                # Without facts: git looks at the file itself.
+                repo.index.add(IndexEntry(entry.path, entry.id, entry.mode))
+                found.append(entry.path)
+    if found:
+        repo.index.write()
+    return found
+
+
+def _attributes(repo: pygit2.Repository, project: Path) -> Attributes:
+    # A file of attributes that is gone is about to be committed so.
+    return Attributes(repo, project, lambda _: False)
 
 
 def driven(git: Git, paths: Iterable[str], *commits: CommitId) -> list[str]:

@@ -11,8 +11,14 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.protocol.wording import in_shell
 from bridge.worktrees import refs
-from bridge.worktrees.attributes import check_unfiltered, listed
+from bridge.worktrees.attributes import (
+    check_unfiltered,
+    differing,
+    listed,
+    stored_ident,
+)
 from bridge.worktrees.entries import check_branch, open_worktree
 from bridge.worktrees.index_file import LINK, SUBMODULE, Entry, IndexCopy, mode_of
 from bridge.worktrees.refused import WorktreeRefused
@@ -59,9 +65,10 @@ def commit(worktree: Worktree, message: str) -> CommitId | None:
 
 def _refuse_unfinished(git: Git, worktree: Worktree, tree: pygit2.Repository) -> None:
     if tree.state() != git.lib.enums.RepositoryState.NONE:
+        look = in_shell("git", "-C", worktree.folder, "status")
         raise WorktreeRefused(
             f"{worktree.folder} is in the middle of a merge, a rebase or the like",
-            ways=(f"git -C {worktree.folder} status says how to end it",),
+            ways=(f"{look} says how to end it",),
         )
 
 
@@ -75,7 +82,7 @@ def _refuse_conflicts(worktree: Worktree, index: IndexCopy) -> None:
 
 def _gather(git: Git, index: IndexCopy) -> bool:
     """Put what the files are into the index; whether anything differed."""
-    paths = sorted(git.repo.status(untracked_files="all", ignored=False))
+    paths = differing(git.repo, git.project)
     check_unfiltered(git, paths, "commit it")
     for path in paths:
         index.put(path, _entry_of(git, index, path))
@@ -97,6 +104,9 @@ def _entry_of(git: Git, index: IndexCopy, path: str) -> Entry | None:
         mode = known.mode
     if known is not None and known.mode == LINK and not _has(git, "core.symlinks"):
         mode = LINK
+    text = stored_ident(git.repo, git.project, path)
+    if text is not None:
+        return Entry(str(git.repo.create_blob(text)), mode)
     return Entry(str(git.repo.create_blob_fromworkdir(path)), mode)
 
 

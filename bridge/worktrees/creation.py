@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bridge.store.linked_worktree import find_linked
 from bridge.worktrees import refs
+from bridge.worktrees.attributes import write_idents
 from bridge.worktrees.entries import entry_of
 from bridge.worktrees.git_locks import sync
 from bridge.worktrees.index_file import IndexCopy
@@ -67,7 +68,34 @@ def create(project: Path, branch: str, folder: Path, *, base: str = "HEAD") -> W
         return worktree.at("made")
 
 
+@bounded
+def check_usable(project: Path) -> None:
+    """Check that worktrees of a project could be made.
+
+    Raises:
+        NoRepository: there is none, or it has no commit.
+        RepositoryBusy: somebody else is changing the repository.
+        WorktreeRefused: it cannot be read.
+    """
+    with opened(project) as git:
+        refs.refuse_unborn(git)
+
+
 def _planned(git: Git, branch: str, folder: Path, base: str) -> Worktree:
+    refuse_place(git, folder)
+    refs.refuse_unborn(git)
+    commit, name = _resolved(git, base)
+    refs.check_name(git, branch)
+    refs.check_free(git, branch)
+    return Worktree(git.project, folder, branch, name, commit, "making")
+
+
+def refuse_place(git: Git, folder: Path) -> None:
+    """Refuse a place for a new worktree that is in the project, or is taken.
+
+    Raises:
+        WorktreeRefused: it is.
+    """
     if folder.is_relative_to(git.project):
         raise WorktreeRefused(
             f"{folder} lies in the project {git.project}, where `git clean` removes it",
@@ -78,11 +106,6 @@ def _planned(git: Git, branch: str, folder: Path, base: str) -> Worktree:
             f"{folder} is there already, and is not a worktree of hostbridge",
             ways=("choose another folder, or move it away",),
         )
-    refs.refuse_unborn(git)
-    commit, name = _resolved(git, base)
-    refs.check_name(git, branch)
-    refs.check_free(git, branch)
-    return Worktree(git.project, folder, branch, name, commit, "making")
 
 
 def _resolved(git: Git, base: str) -> tuple[str, str]:
@@ -128,7 +151,7 @@ def _mend(git: Git, worktree: Worktree) -> None:
             ways=("move it away, and run this again",),
         )
     # Its files are there, and may hold work: only what git keeps is made again.
-    entry = _linked(git, worktree)
+    entry = linked_entry(git, worktree)
     index = IndexCopy(git, entry, git.locks.stage())
     if not (entry / "index").exists():
         tip = git.repo[refs.tip(git, worktree.branch) or ""]
@@ -141,20 +164,24 @@ def _write_files(git: Git, worktree: Worktree) -> None:
     folder = worktree.folder
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
-    entry = _linked(git, worktree)
+    entry = linked_entry(git, worktree)
     # Nobody else works here yet: a lock is one that our own killed process left.
     (entry / "index.lock").unlink(missing_ok=True)
     (entry / "index").unlink(missing_ok=True)
-    tree = open_tree(git.lib, folder)
+    tree = open_tree(folder)
     how = git.lib.enums.CheckoutStrategy
     tree.checkout_head(  # type: ignore[no-untyped-call] # pygit2 leaves it so
         strategy=how.FORCE | how.RECREATE_MISSING
     )
+    write_idents(tree, folder)
     sync(folder)
 
 
-def _linked(git: Git, worktree: Worktree) -> Path:
-    """Write the two files that name one another; the entry in the repository."""
+def linked_entry(git: Git, worktree: Worktree) -> Path:
+    """Write the two files that name one another; the entry in the repository.
+
+    Without a branch its HEAD is the commit that it began from.
+    """
     folder = worktree.folder
     entry = entry_of(git, folder) or _free_entry(git, folder)
     # It comes first: `git worktree prune` removes entries whose folder has none.
@@ -164,7 +191,8 @@ def _linked(git: Git, worktree: Worktree) -> Path:
     if not entry.exists():
         stage = git.locks.stage() / "entry"
         stage.mkdir(mode=0o777)
-        (stage / "HEAD").write_text(f"ref: {refs.HEADS}{worktree.branch}\n")
+        on = f"ref: {refs.HEADS}{worktree.branch}" if worktree.branch else ""
+        (stage / "HEAD").write_text(f"{on or worktree.start}\n")
         (stage / "commondir").write_text("../..\n")
         (stage / "gitdir").write_bytes(os.fsencode(folder) + b"/.git\n")
         entry.parent.mkdir(exist_ok=True)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.protocol.wording import in_shell
 from bridge.store.linked_worktree import find_linked
 from bridge.worktrees import refs
 from bridge.worktrees.refused import WorktreeGone, WorktreeRefused
@@ -27,8 +28,18 @@ def entries(git: Git) -> list[Path]:
 
 
 def entry_of(git: Git, folder: Path) -> Path | None:
-    """The entry of the worktree in `folder`; None if it has none."""
-    return next((one for one in entries(git) if folder_named(one) == folder), None)
+    """The entry of the worktree in `folder`; None if it has none.
+
+    Raises:
+        WorktreeRefused: it is a link: what is written there would be elsewhere.
+    """
+    found = next((one for one in entries(git) if folder_named(one) == folder), None)
+    if found is not None and found.is_symlink():
+        raise WorktreeRefused(
+            f"{found}, where git keeps what it knows of {folder}, is a link",
+            ways=("remove the link", "git worktree prune"),
+        )
+    return found
 
 
 def folder_named(entry: Path) -> Path | None:
@@ -71,7 +82,7 @@ def open_worktree(git: Git, worktree: Worktree) -> tuple[pygit2.Repository, Path
             f"{folder} is no longer a worktree of {git.project}",
             ways=("run the step that makes it again", "git worktree repair"),
         )
-    return open_tree(git.lib, folder), entry
+    return open_tree(folder), entry
 
 
 def check_branch(worktree: Worktree, entry: Path) -> None:
@@ -85,5 +96,5 @@ def check_branch(worktree: Worktree, entry: Path) -> None:
         on = f"on {name.removeprefix(refs.HEADS)!r}" if name else "on no branch"
         raise WorktreeRefused(
             f"{worktree.folder} is {on}, not on {worktree.branch!r}",
-            ways=(f"git -C {worktree.folder} switch {worktree.branch}",),
+            ways=(in_shell("git", "-C", worktree.folder, "switch", worktree.branch),),
         )

@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from bridge.protocol.wording import in_shell
 from bridge.worktrees.refused import RepositoryBusy
 
 # How long a lock of others is waited for.
@@ -131,7 +132,9 @@ def _link(mark: Path, lock: Path) -> None:
                     raise RepositoryBusy(
                         f"{lock} is there: git, or another program, is changing "
                         f"{lock.name.removesuffix('.lock')}; waited {WAIT_S:.3g} s",
-                        ways=(f"if none is running, remove it: rm {lock}",),
+                        ways=(
+                            f"if none is running, remove it: {in_shell('rm', lock)}",
+                        ),
                     ) from None
                 time.sleep(_POLL_S)
             else:

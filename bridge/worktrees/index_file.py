@@ -6,9 +6,13 @@ its next look, and finds them as they should be.
 
 from __future__ import annotations
 
-import shutil
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.change.cache_tree import WAY_OUT
+from bridge.change.index import BrokenIndex, bare_index
+from bridge.worktrees.refused import WorktreeRefused
 
 if TYPE_CHECKING:
     import pygit2
@@ -19,6 +23,8 @@ LINK = 0o120000
 SUBMODULE = 0o160000
 _FILE = 0o100000
 _EXECUTABLE = 0o111
+# In the extended flags of an entry.
+_TO_ADD = 0x2000
 
 
 class Entry(NamedTuple):
@@ -31,12 +37,25 @@ class Entry(NamedTuple):
 class IndexCopy:
     """A copy of the index of a git folder, to be changed and then put in its place."""
 
-    def __init__(self, git: Git, folder: Path, stage: Path) -> None:
-        """Copy the index of a git folder to `stage`; an absent one is empty."""
+    def __init__(
+        self, git: Git, folder: Path, stage: Path, name: str = "index"
+    ) -> None:
+        """Copy the index of a git folder to `stage`; an absent one is empty.
+
+        The trees that it keeps are left out: libgit2 would take them as they are.
+
+        Raises:
+            WorktreeRefused: it is no index.
+        """
         self._git = git
         self._path = stage / "index"
-        if (folder / "index").exists():
-            shutil.copyfile(folder / "index", self._path, follow_symlinks=False)
+        self._forged: tuple[bytes, ...] = ()
+        if (folder / name).exists():
+            try:
+                data, self._forged = bare_index(folder / name)
+            except BrokenIndex as exc:
+                raise WorktreeRefused(str(exc)) from None
+            self._path.write_bytes(data)
         self._index: pygit2.Index = git.lib.Index(str(self._path))
         self._index.read()
 
@@ -51,6 +70,38 @@ class IndexCopy:
     def conflicts(self) -> tuple[str, ...]:
         """The files of a merge that is not resolved."""
         return conflicts_of(self._index)
+
+    def check_trees(self) -> None:
+        """Refuse an index of which git would commit something else than its files.
+
+        Raises:
+            WorktreeRefused: it is one.
+        """
+        if self._forged:
+            folders = ", ".join(os.fsdecode(each or b".") for each in self._forged[:10])
+            raise WorktreeRefused(
+                f"the index names another tree of {folders!r} than its files make, and "
+                "git would commit that",
+                ways=(WAY_OUT,),
+            )
+
+    def paths(self) -> list[str]:
+        """The paths of its files, in its order."""
+        return [entry.path for entry in self._index]
+
+    def drop_promised(self) -> None:
+        """Leave out what it only says will be added, by `git add -N`."""
+        from pygit2.ffi import C, ffi
+
+        index = self._index._index  # noqa: SLF001 - pygit2 itself tells no flags
+        entries = (C.git_index_get_byindex(index, n) for n in range(len(self._index)))
+        promised = [
+            os.fsdecode(ffi.string(each.path))
+            for each in entries
+            if each.flags_extended & _TO_ADD
+        ]
+        for path in promised:
+            self._index.remove(path)
 
     def put(self, path: str, entry: Entry | None) -> None:
         """Set a file's entry; None removes it."""

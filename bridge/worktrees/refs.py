@@ -12,6 +12,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bridge.protocol.wording import in_shell
 from bridge.worktrees.refused import NoRepository, RepositoryBusy, WorktreeRefused
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ def check_free(git: Git, branch: str) -> None:
     if taken is not None:
         raise WorktreeRefused(
             f"{git.project}: a branch {taken!r} exists already",
-            ways=("choose another name", f"or remove it: git branch -d {taken}"),
+            ways=(
+                "choose another name",
+                f"or remove it: {in_shell('git', 'branch', '-d', taken)}",
+            ),
         )
 
 

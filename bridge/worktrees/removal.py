@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.protocol.wording import in_shell
 from bridge.worktrees import refs
 from bridge.worktrees.attributes import listed
 from bridge.worktrees.entries import entry_of
@@ -45,7 +46,7 @@ def remove(worktree: Worktree, *, discard: bool = False) -> None:
             if os.path.lexists(folder):
                 raise WorktreeRefused(
                     f"{folder} is not a worktree of hostbridge: it has no record",
-                    ways=(f"git worktree remove {folder}",),
+                    ways=(in_shell("git", "worktree", "remove", folder),),
                 )
             return
         if (known.project, known.branch) != (worktree.project, worktree.branch):
@@ -61,11 +62,11 @@ def remove(worktree: Worktree, *, discard: bool = False) -> None:
 
 def remove_all(git: Git, worktree: Worktree) -> None:
     """Remove what there is of a worktree, whatever it holds."""
-    _remove_tree(worktree.folder)
+    remove_tree(worktree.folder)
     entry = entry_of(git, worktree.folder)
     if entry is not None:
-        _remove_tree(entry)
-    if refs.tip(git, worktree.branch) is not None:
+        remove_tree(entry)
+    if worktree.branch and refs.tip(git, worktree.branch) is not None:
         refs.delete(git, worktree.branch)
     forget(worktree.folder)
     with suppress(OSError):
@@ -83,7 +84,8 @@ def _refuse_unsaved(found: Status, worktree: Worktree) -> None:
         raise UnsavedWork(words, found.changed, found.ahead)
 
 
-def _remove_tree(folder: Path) -> None:
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with all that is in it; no link is followed."""
     if folder.is_symlink():
         folder.unlink()
     elif folder.exists():

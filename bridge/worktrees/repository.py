@@ -1,8 +1,7 @@
 """A repository opened by libgit2 (pygit2), locked against others of ours.
 
-libgit2 runs no program: no hooks, no filters, no fsmonitor, no signing, no merge
-driver, no `ssh`. It reads the repository's configuration, in which only what it has
-itself counts (`core.autocrlf`, `core.fileMode`, `user.name` …). Refused by name:
+What libgit2 obeys, and whose repository is opened, is said in `change.git_folder`.
+Refused by name:
 
     a `.git` that leads elsewhere, alternates, a reftable, a submodule's work tree,
     a bare repository, `core.worktree`, another user's repository, and what libgit2
@@ -22,7 +21,13 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from bridge.change.repository import Unreadable, check_inside, own_folders
+from bridge.change.git_folder import (
+    Unreadable,
+    check_inside,
+    load_pygit2,
+    open_repository,
+    own_folders,
+)
 from bridge.errors import StateRefused
 from bridge.process.time_limit import TooSlow, within
 from bridge.store.directory import Folder, NotAPlainFile
@@ -73,12 +78,12 @@ def opened(project: Path) -> Iterator[Git]:
         NoRepository: there is none that can be worked in.
     """
     project, folder, common = _folders(project)
-    lib = load_pygit2()
+    lib = loaded()
     with Folder.open(str(common)) as above, above.folder(_OURS) as ours:
         with lock_in(ours, "lock", wait_s=WAIT_S):
             locks = GitLocks(common, Path(ours.path))
             locks.recover()
-            repo = open_tree(lib, project)
+            repo = open_tree(project)
             yield Git(lib, repo, project, folder, common, locks)
 
 
@@ -131,47 +136,32 @@ def _told(project: Path) -> Iterator[None]:
         raise WorktreeRefused(f"{project}: {_words(exc)}", ways=_ways(exc)) from exc
 
 
-def open_tree(lib: Any, tree: Path) -> pygit2.Repository:
+def open_tree(tree: Path) -> pygit2.Repository:
     """Open the repository whose work tree is `tree`, and no other.
 
     Raises:
         NoRepository: it is bare, or configured to work elsewhere, or not supported.
     """
     try:
-        repo: pygit2.Repository = lib.Repository(str(tree))
-    except lib.GitError as exc:
-        raise _not_opened(tree, str(exc)) from None
-    if repo.workdir is None:
-        raise NoRepository(
-            f"{tree} is a bare repository, without a work tree",
-            ways=("work in a clone of it: git clone",),
-        )
-    if os.path.realpath(repo.workdir) != os.path.realpath(tree):
-        raise NoRepository(
-            f"the repository of {tree} is configured to work in {repo.workdir}",
-            ways=(f"git -C {tree} config --unset core.worktree",),
-        )
-    return repo
+        return open_repository(tree)
+    except Unreadable as exc:
+        raise NoRepository(str(exc), ways=exc.ways) from None
 
 
 @cache
-def load_pygit2() -> Any:
+def loaded() -> Any:
     """pygit2, set up.
 
     Raises:
         WorktreeRefused: it cannot be loaded here.
     """
     try:
-        import pygit2
-
-        # A commit that is told is on the disk: libgit2 leaves that to the system.
-        pygit2.settings.enable_fsync_gitdir(True)  # noqa: FBT003 - libgit2's signature
-    except (ImportError, OSError, AttributeError) as exc:
-        raise WorktreeRefused(
-            f"worktrees take pygit2 1.17 or newer, which cannot be loaded: {exc}",
-            ways=("pip install --upgrade 'pygit2>=1.17,<2'",),
-        ) from exc
-    return pygit2
+        lib = load_pygit2()
+    except Unreadable as exc:
+        raise WorktreeRefused(str(exc), ways=exc.ways) from exc
+    # A commit that is told is on the disk: libgit2 leaves that to the system.
+    lib.settings.enable_fsync_gitdir(True)  # noqa: FBT003 - libgit2's signature
+    return lib
 
 
 def _folders(project: Path) -> tuple[Path, Path, Path]:
@@ -207,20 +197,10 @@ def _refuse_bare(project: Path) -> None:
         )
 
 
-def _not_opened(tree: Path, why: str) -> NoRepository:
-    ways: tuple[str, ...] = ()
-    why = why.removeprefix(f"{tree}: ")
-    if "not owned by current user" in why:
-        ways = (f"git config --global --add safe.directory {tree}",)
-    elif "extension" in why or "format" in why:
-        ways = ("work in a clone without it: libgit2 does not read such repositories",)
-    return NoRepository(f"{tree}: {why}", ways=ways)
-
-
 def _is_of_libgit2(exc: Exception) -> bool:
     """pygit2 raises errors of its own, and KeyError for an object that is missing."""
     with suppress(WorktreeRefused):
-        lib = load_pygit2()
+        lib = loaded()
         kinds = (lib.GitError, lib.InvalidSpecError, lib.AlreadyExistsError)
         if isinstance(exc, kinds):
             return True

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.worktrees import refs
+from bridge.worktrees.attributes import differing
 from bridge.worktrees.entries import open_worktree
 from bridge.worktrees.refused import WorktreeGone
 from bridge.worktrees.repository import Git, bounded, opened
@@ -24,6 +25,7 @@ class Status:
         changed: the files that differ from the last commit, ignored ones left out.
         ahead: how many commits it has that are not in its base.
         is_merged: whether its commits are all in another branch.
+        differs: whether what is committed differs from what it began with.
     """
 
     exists: bool
@@ -31,6 +33,7 @@ class Status:
     changed: tuple[str, ...]
     ahead: int
     is_merged: bool
+    differs: bool
 
 
 @bounded
@@ -56,14 +59,20 @@ def look(git: Git, worktree: Worktree) -> Status:
         exists = False
     else:
         branch = refs.head_of(entry).removeprefix(refs.HEADS) or None
-        changed = tuple(sorted(tree.status(untracked_files="all", ignored=False)))
+        changed = tuple(differing(tree, worktree.folder))
         if branch is None:
             tips.add(str(tree.head.target))
     known = [tip for tip in tips if tip is not None]
     since = refs.tip(git, worktree.base) if worktree.base else worktree.start
     ahead = sum(git.repo.ahead_behind(tip, since or worktree.start)[0] for tip in known)
     is_merged = all(_is_elsewhere(git, tip, worktree) for tip in known)
-    return Status(exists, branch, changed, ahead, is_merged)
+    began = _tree(git, worktree.start)
+    differs = any(_tree(git, tip) != began for tip in known)
+    return Status(exists, branch, changed, ahead, is_merged, differs)
+
+
+def _tree(git: Git, commit: CommitId) -> str:
+    return str(git.repo[commit].peel(git.lib.Tree).id)
 
 
 def _is_elsewhere(git: Git, commit: CommitId, worktree: Worktree) -> bool:

@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.change.stored import has_ident
+from bridge.worktrees.attributes import stored_ident
 from bridge.worktrees.index_file import LINK, SUBMODULE, Entry, mode_of
 from bridge.worktrees.refused import WorktreeRefused
 
@@ -45,7 +47,7 @@ def changes(old: pygit2.Tree, new: pygit2.Tree) -> list[Change]:
     for delta in old.diff_to_tree(new).deltas:
         before, after = _entry(delta.old_file), _entry(delta.new_file)
         path = os.fsdecode(delta.new_file.raw_path)
-        _parts(path)
+        parts_of(path)
         found[path] = Change(path, before, after)
     return [found[path] for path in sorted(found)]
 
@@ -127,6 +129,9 @@ class _Look:
             return str(lib.hash(target)) == entry.id
         if self._has_modes and mode_of(is_link, facts.st_mode) != entry.mode:
             return False
+        text = stored_ident(self._git.repo, self._root, path)
+        if text is not None:
+            return str(lib.hash(text)) == entry.id
         blob, name = lib.enums.ObjectType.BLOB, os.fsencode(path)
         # As a text, it could not be one that is not UTF-8.
         found = self._git.repo.hashfile(path, blob, name)  # type: ignore[arg-type]
@@ -169,14 +174,15 @@ def _stage(git: Git, path: str, entry: Entry, stage: Path) -> None:
     name = os.fsencode(path).decode("utf-8", "replace")
     mode = git.lib.enums.FilterMode.TO_WORKTREE
     with open(os.open(stage, flags, entry.mode & 0o777 | 0o222), "wb") as file:
-        if git.repo.load_filter_list(name, mode) is None:
+        has_id = has_ident(git.repo, os.fsencode(path)) and b"$Id" in blob.data
+        if has_id or git.repo.load_filter_list(name, mode) is None:
             file.write(blob.data)
         else:
             with git.lib.BlobIO(blob, as_path=name) as source:
                 shutil.copyfileobj(source, file)
 
 
-def _parts(path: str) -> list[str]:
+def parts_of(path: str) -> list[str]:
     """The parts of a path in a tree, which anybody may have written.
 
     Raises:
@@ -193,7 +199,7 @@ def _parts(path: str) -> list[str]:
 @contextmanager
 def _folder_of(root: int, path: str, *, make: bool) -> Iterator[tuple[int, str]]:
     """The folder of a path, opened part by part without following a link."""
-    *above, name = _parts(path)
+    *above, name = parts_of(path)
     fd = os.dup(root)
     try:
         for part in above:

@@ -31,10 +31,12 @@ class Worktree:
     Attributes:
         project: the main tree it was made from: its absolute path.
         folder: where its files are.
-        branch: its branch, such as `hostbridge/<run>/<name>`.
+        branch: its branch, such as `hostbridge/<run>/<name>`; empty for none.
         base: the branch that it began from; empty if it began from a bare commit.
         start: the commit that it began from.
         stage: how far it is made; only `made` is ever returned.
+        until_ms: of a checkout, when nobody is at work in it any more, in milliseconds
+            since 1970; 0 for a worktree that stays until it is removed.
     """
 
     project: Path
@@ -43,6 +45,7 @@ class Worktree:
     base: str
     start: CommitId
     stage: Stage = "made"
+    until_ms: int = 0
 
     def at(self, stage: Stage) -> Worktree:
         """The same worktree at another stage."""
@@ -75,6 +78,9 @@ def write(worktree: Worktree) -> None:
     """Write the record of a worktree; durable on return."""
     said = {key: str(value) for key, value in asdict(worktree).items()}
     del said["folder"]
+    until_ms = said.pop("until_ms")
+    if worktree.until_ms:
+        said["untilMs"] = until_ms
     data = json.dumps({"schemaVersion": SCHEMA_VERSION, **said}).encode() + b"\n"
     worktree.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with Folder.open(str(worktree.folder.parent)) as above:
@@ -111,7 +117,10 @@ def _read(folder: Path, data: bytes) -> Worktree:
                 f"(schemaVersion {said['schemaVersion']})",
                 ways=("update this hostbridge",),
             )
-        fields = {key: said[key] for key in ("branch", "base", "start", "stage")}
+        fields: dict[str, Any] = {
+            key: said[key] for key in ("branch", "base", "start", "stage")
+        }
+        fields["until_ms"] = int(said.get("untilMs", 0))
         return Worktree(Path(os.fspath(said["project"])), folder, **fields)
     except (ValueError, KeyError, TypeError):
         raise WorktreeRefused(

@@ -1,10 +1,9 @@
 """What an agent left is committed: all of it, and nothing that is not for git."""
 
-from __future__ import annotations
-
 import os
 import shutil
 
+import forgedindex
 import pytest
 from gitworld import Repository
 
@@ -110,10 +109,7 @@ def test_error_the_folder_is_gone(worktree):
     """As when somebody removes it in the middle of a run."""
     shutil.rmtree(worktree.folder)
 
-    with pytest.raises(WorktreeGone) as caught:
-        worktrees.commit(worktree, "m")
-
-    assert str(caught.value) == (
+    assert refused(worktree, WorktreeGone) == (
         f"{worktree.folder}, the worktree of 'hostbridge/run1/dev', is gone; what was "
         "committed is in the branch. What to do: run the step that makes it again"
     )
@@ -137,18 +133,20 @@ def test_error_the_folder_is_something_else(repository, worktree, change, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("words", "on"),
-    [(("-c", "other"), "on 'other'"), (("--detach",), "on no branch")],
+    ("words", "on"), [(("-c", "other"), "on 'other'"), (("--detach",), "on no branch")]
 )
 def test_error_the_agent_has_switched_the_branch(repository, worktree, words, on):
     repository.git("switch", "-q", *words, cwd=worktree.folder)
 
-    with pytest.raises(WorktreeRefused) as caught:
-        worktrees.commit(worktree, "m")
+    told = f"is {on}, not on 'hostbridge/run1/dev'. What to do: git -C"
+    assert told in refused(worktree)
 
-    assert f"is {on}, not on 'hostbridge/run1/dev'. What to do: git -C" in str(
-        caught.value
-    )
+
+def refused(worktree, kind=WorktreeRefused):
+    """Why nothing is committed."""
+    with pytest.raises(kind) as caught:
+        worktrees.commit(worktree, "m")
+    return str(caught.value)
 
 
 def test_error_in_the_middle_of_a_merge(repository, worktree):
@@ -159,8 +157,7 @@ def test_error_in_the_middle_of_a_merge(repository, worktree):
     repository.commit("ours", cwd=worktree.folder)
     repository.git("merge", "main", cwd=worktree.folder, ok=False)
 
-    with pytest.raises(WorktreeRefused, match="is in the middle of a merge"):
-        worktrees.commit(worktree, "m")
+    assert "is in the middle of a merge" in refused(worktree)
 
 
 def test_error_a_merge_that_is_not_resolved(repository, worktree):
@@ -170,16 +167,14 @@ def test_error_a_merge_that_is_not_resolved(repository, worktree):
     repository.commit("other", cwd=worktree.folder)
     repository.git("stash", "pop", cwd=worktree.folder, ok=False)
 
-    with pytest.raises(WorktreeRefused, match="a merge of a is not resolved"):
-        worktrees.commit(worktree, "m")
+    assert "a merge of a is not resolved" in refused(worktree)
 
 
 def test_error_a_repository_inside(worktree):
     """Its commits would be lost behind a pointer."""
     Repository(worktree.folder / "clone")
 
-    with pytest.raises(WorktreeRefused, match="is a repository of its own"):
-        worktrees.commit(worktree, "m")
+    assert "is a repository of its own" in refused(worktree)
 
 
 @pytest.mark.parametrize(
@@ -190,8 +185,7 @@ def test_error_a_filtered_file(repository, worktree, line):
     repository.write(".gitattributes", f"{line}\n", cwd=worktree.folder)
     repository.write("x.key", "secret", cwd=worktree.folder)
 
-    with pytest.raises(WorktreeRefused, match="runs no filter: it will not commit it"):
-        worktrees.commit(worktree, "m")
+    assert "runs no filter: it will not commit it" in refused(worktree)
 
     assert repository.tip(worktree.branch) == worktree.start
 
@@ -205,10 +199,7 @@ def test_error_a_lock_of_others_is_waited_for_and_left(
     lock = entry / "index.lock"
     lock.touch()
 
-    with pytest.raises(worktrees.RepositoryBusy) as caught:
-        worktrees.commit(worktree, "m")
-
-    assert str(caught.value) == (
+    assert refused(worktree, worktrees.RepositoryBusy) == (
         f"{lock} is there: git, or another program, is changing index; waited 0.1 s. "
         f"What to do: if none is running, remove it: rm {lock}"
     )
@@ -232,5 +223,76 @@ def test_error_a_pipe_among_gits_own_files(repository, worktree, monkeypatch):
     os.mkfifo(worktree.folder / ".gitattributes")
     repository.write("new", "x", cwd=worktree.folder)
 
-    with pytest.raises(WorktreeRefused, match="look for a pipe among them"):
-        worktrees.commit(worktree, "m")
+    assert "look for a pipe among them" in refused(worktree)
+
+
+def test_a_commit_has_the_entries_of_a_forged_index(repository, worktree):
+    """Not the trees that it names: git itself would take those."""
+    repository.git("read-tree", "HEAD", cwd=worktree.folder)
+    (index,) = (repository.folder / ".git/worktrees").glob("*/index")
+    forgedindex.forge_tree(repository, index)
+    repository.write("a", "changed\n", cwd=worktree.folder)
+
+    worktrees.commit(worktree, "mine")
+
+    assert repository.git("show", f"{worktree.branch}:folder/b") == "b\n"
+    repository.git("commit", "-q", "--allow-empty", "-m", "git", cwd=worktree.folder)
+    assert repository.git("show", f"{worktree.branch}:folder/b") == "b\n"
+
+
+IDENT = "# $Id\nimport os\n# $\n"
+
+
+def with_ident(repository, worktree):
+    repository.write(".gitattributes", "a ident\n", cwd=worktree.folder)
+    repository.write("a", "# $Id$\n", cwd=worktree.folder)
+    repository.commit("ident", cwd=worktree.folder)
+
+
+def test_no_line_is_lost_between_two_signs_of_an_id(repository, worktree):
+    """To libgit2 nothing has changed; git sees the lines."""
+    with_ident(repository, worktree)
+    long = "x" * (len(IDENT) - len("# $Id:$\n"))
+    repository.write("a", f"# $Id:{long}$\n", cwd=worktree.folder)
+    repository.git("add", "a", cwd=worktree.folder)
+    repository.write("a", IDENT, cwd=worktree.folder)
+    assert worktrees.status(worktree).changed == ("a",)
+
+    assert worktrees.commit(worktree, "lines")
+
+    assert repository.git("show", f"{worktree.branch}:a") == IDENT
+    assert repository.status(cwd=worktree.folder) == []
+
+
+def test_an_id_is_committed_as_git_does(repository, worktree):
+    with_ident(repository, worktree)
+    repository.write("a", "# $Id: x $\nnew\n", cwd=worktree.folder)
+
+    assert worktrees.commit(worktree, "an id")
+
+    assert repository.git("show", f"{worktree.branch}:a") == "# $Id$\nnew\n"
+    assert repository.status(cwd=worktree.folder) == []
+
+
+def test_a_worktree_has_all_lines_between_two_signs_of_an_id(repository, state):
+    repository.write(".gitattributes", "a ident\n")
+    repository.write("a", IDENT)
+    repository.commit("ident")
+    folder = worktrees.folder_of(state, "run1", "ident")
+
+    made = worktrees.create(repository.folder, "hostbridge/run1/ident", folder)
+
+    assert (made.folder / "a").read_text() == IDENT
+    assert repository.status(cwd=made.folder) == []
+
+
+def test_error_attributes_that_git_does_not_obey(repository, worktree):
+    """Git follows no link there, libgit2 does."""
+    repository.write("elsewhere", "a -text\n", cwd=worktree.folder)
+    (worktree.folder / ".gitattributes").symlink_to("elsewhere")
+
+    assert refused(worktree) == (
+        f"{worktree.folder}: git may not obey .gitattributes, which is no plain file, "
+        "and hostbridge cannot tell what that means for .gitattributes: it will not "
+        "commit it. What to do: do this step with git"
+    )

@@ -1,7 +1,5 @@
 """Merges: into a branch, and into the work tree where it is checked out."""
 
-from __future__ import annotations
-
 import os
 import shutil
 
@@ -57,6 +55,25 @@ def test_both_sides_changed(repository, worktree):
     assert not repository.git("fsck", "--no-dangling").strip()
 
 
+def test_no_line_is_lost_between_two_signs_of_an_id(repository, worktree):
+    """Neither those that are merged, nor those that are not committed."""
+    text = "# $Id\nimport os\n# $\n"
+    repository.write(".gitattributes", "a ident\n")
+    repository.write("a", "# $Id$\n")
+    repository.commit("ident")
+    repository.git("merge", "-q", "main", cwd=worktree.folder)
+    done(repository, worktree, a=text)
+
+    repository.write("a", text.replace("os", "mine"))
+    with pytest.raises(DirtyFiles):
+        merge(repository)
+    repository.git("checkout", "-q", "a")
+    assert isinstance(merge(repository), Merged)
+
+    assert (repository.folder / "a").read_text() == text
+    assert repository.status() == []
+
+
 def test_work_that_the_merge_does_not_touch_stays(repository, worktree):
     """Changed, staged, new and ignored files of the person's own."""
     done(repository, worktree, a="changed\n", new="n\n")
@@ -71,42 +88,43 @@ def test_work_that_the_merge_does_not_touch_stays(repository, worktree):
     assert (repository.folder / "x.log").read_text() == "mine\n"
 
 
-@pytest.mark.parametrize(
-    ("spoil", "named"),
-    [
-        (lambda r: r.write("a", "mine\n"), "a"),
-        (lambda r: (r.write("a", "mine\n"), r.git("add", "a")), "a"),
-        (
-            lambda r: (
-                r.write("a", "mine\n"),
-                r.git("add", "a"),
-                r.write("a", "one\ntwo\nthree\n"),
-            ),
-            "a",
-        ),
-        (lambda r: r.write("new", "mine\n"), "new"),
-        (lambda r: r.write("new/mine", "mine\n"), "new/mine"),
-        (lambda r: r.write("x.log", "mine\n"), "x.log"),
-        (lambda r: r.write("deep", "mine\n"), "deep"),
-        (lambda r: (r.folder / "deep").symlink_to("/tmp"), "deep"),
-        (lambda r: (r.folder / "new").symlink_to("a"), "new"),
-        (lambda r: os.mkfifo(r.folder / "new"), "new"),
-        (lambda r: (r.folder / "a").chmod(0o755), "a"),
-        (
-            lambda r: (
-                (r.folder / "link").unlink(),
-                (r.folder / "link").symlink_to("folder"),
-            ),
-            "link",
-        ),
-        (lambda r: r.write("folder/b", "mine\n"), "folder/b"),
-    ],
-    ids=[
-        "changed", "staged", "staged only", "untracked", "untracked folder", "ignored",
-        "a file for a folder", "a link for a folder", "a link", "a pipe", "mode",
-        "another link", "removed by the merge",
-    ],
-)  # fmt: skip
+def stage(repository):
+    repository.write("a", "mine\n")
+    repository.git("add", "a")
+
+
+def stage_only(repository):
+    stage(repository)
+    repository.write("a", "one\ntwo\nthree\n")
+
+
+def link_elsewhere(repository):
+    (repository.folder / "link").unlink()
+    (repository.folder / "link").symlink_to("folder")
+
+
+def mine(path):
+    return lambda repository: repository.write(path, "mine\n")
+
+
+SPOILT = {
+    "changed": (mine("a"), "a"),
+    "staged": (stage, "a"),
+    "staged only": (stage_only, "a"),
+    "untracked": (mine("new"), "new"),
+    "untracked folder": (mine("new/mine"), "new/mine"),
+    "ignored": (mine("x.log"), "x.log"),
+    "a file for a folder": (mine("deep"), "deep"),
+    "a link for a folder": (lambda r: (r.folder / "deep").symlink_to("/tmp"), "deep"),
+    "a link": (lambda r: (r.folder / "new").symlink_to("a"), "new"),
+    "a pipe": (lambda r: os.mkfifo(r.folder / "new"), "new"),
+    "mode": (lambda r: (r.folder / "a").chmod(0o755), "a"),
+    "another link": (link_elsewhere, "link"),
+    "removed by the merge": (mine("folder/b"), "folder/b"),
+}
+
+
+@pytest.mark.parametrize(("spoil", "named"), SPOILT.values(), ids=SPOILT)
 def test_error_what_is_not_committed_is_never_overwritten(
     repository, worktree, spoil, named
 ):

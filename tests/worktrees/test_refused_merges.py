@@ -1,7 +1,5 @@
 """Merges that are refused by name, and change nothing."""
 
-from __future__ import annotations
-
 import pytest
 from mergeworld import done, merge
 
@@ -65,19 +63,18 @@ def test_error_nothing_in_common(repository):
         merge(repository, "other")
 
 
-def test_error_a_sparse_checkout(repository, worktree):
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("sparse-checkout", "set", "folder"), "is a sparse checkout"),
+        (("update-index", "--split-index"), "--no-split-index"),
+    ],
+)
+def test_error_a_sparse_checkout_or_index_in_parts(repository, worktree, words, why):
     done(repository, worktree, a="theirs\n")
-    repository.git("sparse-checkout", "set", "folder")
+    repository.git(*words)
 
-    with pytest.raises(WorktreeRefused, match="is a sparse checkout"):
-        merge(repository)
-
-
-def test_error_a_split_index(repository, worktree):
-    done(repository, worktree, a="theirs\n")
-    repository.git("update-index", "--split-index")
-
-    with pytest.raises(WorktreeRefused, match="--no-split-index"):
+    with pytest.raises(WorktreeRefused, match=why):
         merge(repository)
 
 
@@ -103,8 +100,8 @@ def test_error_a_commit_that_would_write_into_the_git_folder(
 ):
     """Git makes no such tree, but anybody can, and push it."""
     blob = repository.git("hash-object", "-w", "a").strip()
-    inner = mktree(repository, f"100644 blob {blob}\tconfig\n")
-    tree = mktree(repository, f"040000 tree {inner}\t{name}\n")
+    inner = mktree(repository, "100644", blob, "config")
+    tree = mktree(repository, "40000", inner, name)
     made = repository.git("commit-tree", "-p", "main", "-m", "x", tree).strip()
     repository.git("update-ref", f"refs/heads/{worktree.branch}", made)
     config = (repository.folder / ".git/config").read_bytes()
@@ -116,16 +113,12 @@ def test_error_a_commit_that_would_write_into_the_git_folder(
     assert repository.status() == []
 
 
-def mktree(repository, line):
+def mktree(repository, mode, sha, name):
     """A tree of one entry, without git's checks of names."""
-    mode, kind, rest = line.split(" ", 2)
-    sha, name = rest.rstrip("\n").split("\t")
-    data = f"{mode.lstrip('0')} {name}\0".encode() + bytes.fromhex(sha)
-    assert kind in ("blob", "tree")
     file = repository.folder / ".git/raw"
-    file.write_bytes(data)
-    made = repository.git("hash-object", "-w", "-t", "tree", "--literally", str(file))
-    return made.strip()
+    file.write_bytes(f"{mode} {name}\0".encode() + bytes.fromhex(sha))
+    words = ("hash-object", "-w", "-t", "tree", "--literally", str(file))
+    return repository.git(*words).strip()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """A worktree is removed with its branch, never with work that is nowhere else."""
 
-from __future__ import annotations
-
 import os
 import shutil
 
@@ -134,13 +132,15 @@ def test_the_same_names_may_be_used_again(repository, worktree):
 def test_status(repository, worktree):
     repository.write("a", "x", cwd=worktree.folder)
 
-    assert worktrees.status(worktree) == worktrees.Status(
-        exists=True, branch=worktree.branch, changed=("a",), ahead=0, is_merged=True
-    )
+    status = worktrees.status(worktree)
+    assert (status.exists, status.branch) == (True, worktree.branch)
+    assert (status.changed, status.ahead) == (("a",), 0)
+    assert (status.is_merged, status.differs) == (True, False)
 
     worktrees.commit(worktree, "one")
     shutil.rmtree(worktree.folder)
 
-    assert worktrees.status(worktree) == worktrees.Status(
-        exists=False, branch=None, changed=(), ahead=1, is_merged=False
-    )
+    status = worktrees.status(worktree)
+    assert (status.exists, status.branch) == (False, None)
+    assert (status.changed, status.ahead) == ((), 1)
+    assert (status.is_merged, status.differs) == (False, True)
