@@ -102,6 +102,13 @@ def is_about(rule: NamedOptions, command: str) -> bool:
     return tuple(argv[: len(rule.words)]) == rule.words
 
 
+def operands_of(rule: NamedOptions, command: str) -> list[str]:
+    """What a command that a rule covers has beside its options and their values."""
+    walk = _Walk(rule, lambda _: True)
+    walk.why_not(shlex.split(command)[len(rule.words) :])
+    return walk.operands
+
+
 def pattern_of(rule: NamedOptions) -> str:
     """A regular expression for plain commands that the rule covers.
 
@@ -131,6 +138,7 @@ class _Walk:
         self._is_inside = is_inside
         # The previous option, if the next word can be its value.
         self._open: str | None = None
+        self.operands: list[str] = []
 
     def why_not(self, argv: Sequence[str]) -> str | None:
         for word in argv:
@@ -182,6 +190,7 @@ class _Walk:
             return None
         if name is not None and None not in self._rule.options[name]:
             return self._value(name, word)
+        self.operands.append(word)
         if not self._rule.takes_operands:
             return f"it covers no operand, and {word!r} is one"
         return self._outside(word)

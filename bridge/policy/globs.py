@@ -81,6 +81,9 @@ def _is_covered(words: Sequence[str | re.Pattern[str]], path: str) -> bool:
     This keeps every position in the path that the words so far can reach, so it never
     goes back.
     """
+    # `src/**/**` says what `src/**` does.
+    while words[-2:] == ["**/", "**"]:
+        words = [*words[:-2], "**"]
     # `src/**` covers the folder itself, for tools that look into it.
     is_folder = False
     match words:

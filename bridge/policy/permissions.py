@@ -14,6 +14,10 @@ that writes files. No pattern covers a command that could run another one; see
 session itself (`.claude`, `.git`, `.bridge`, `.hostbridge`, `.mcp.json`), unless it
 names that folder or file.
 
+What is granted to an agent with a worktree of its own is meant for that: it stands for
+the project. The agent's calls begin in the session's folder, though: a command must
+move (`cd WORKTREE &&`) unless it is there already.
+
 Source: Claude Code permissions reference, "Permission rule syntax".
 """
 
@@ -35,9 +39,11 @@ from bridge.policy.command_options import (
 )
 from bridge.policy.command_options import is_about as is_about_command
 from bridge.policy.globs import covers, fixed_part, from_root, stays_below
-from bridge.policy.shell_signs import shell_sign
+from bridge.policy.looking import Sight, only_looks
+from bridge.policy.shell_signs import BLANK, after_cd, shell_sign
 from bridge.policy.tool_names import of_own_server, rule_on_host
 from bridge.policy.urls import host_of, is_domain
+from bridge.protocol.wording import in_shell
 
 if TYPE_CHECKING:
     from bridge.policy.command_options import IsInside
@@ -60,10 +66,11 @@ _PATH_KEYS = {
 }
 # The tools that search a folder, and the keys with their patterns for paths.
 _SEARCHES = {"Grep": ("glob",), "Glob": ("pattern",), "LS": ()}
+# How many files a search may be about for each to be looked at.
+_MAX_BELOW = 10_000
 _GOVERNING = frozenset({".claude", ".git", ".bridge", ".hostbridge", ".mcp.json"})
 # <state>/worktrees/<run>/<name> (bridge/worktrees/worktree.py).
 _OURS = re.compile(r"/\.hostbridge/state/(?:[^/]+/)*@/worktrees/[^/]+/[^/]+\Z")
-_CD = re.compile(r"\s*cd +(?!-)([\w./@-]+) +&& +(.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +83,32 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call; `project` is the real path of the project in which it is made.
+    """A tool call of an agent.
 
-    `resolve` makes a path of the tool's absolute and follows links.
+    Attributes:
+        tool: by the client's name.
+        tool_input: its arguments.
+        project: the real path of the folder that the agent works in.
+        resolve: makes a path of the tool's absolute and follows links.
+        main: the session's own project, if the agent has another folder. It may look at
+            that as well.
+        private: what it may not look at there: where hostbridge keeps what it knows,
+            and the other worktrees.
+        below: the paths of all that lies below a real one.
+        is_tree: whether `project` is a worktree, at whose root git may look.
+        withheld: rules of files that the user keeps from agents, if the agent has
+            another folder, which has a copy of each.
     """
 
     tool: str
     tool_input: Mapping[str, Any]
     project: str
     resolve: Resolve
+    main: str | None = None
+    private: tuple[str, ...] = ()
+    below: Callable[[str], Iterable[str]] = lambda _: ()
+    is_tree: bool = False
+    withheld: tuple[str, ...] = ()
 
     @property
     def command(self) -> str | None:
@@ -96,12 +120,41 @@ class Call:
         """Whether a path of the tool's leads into the project."""
         return PurePosixPath(self.resolve(path)).is_relative_to(self.project)
 
+    def is_readable(self, path: str) -> bool:
+        """Whether the agent may look at what a path of the tool's leads to."""
+        read = replace(self, tool="Read", tool_input={"file_path": path})
+        if is_withheld(read):
+            return False
+        if self.is_inside(path):
+            return True
+        real = PurePosixPath(self.resolve(path))
+        return (
+            self.main is not None
+            and real.is_relative_to(self.main)
+            and not any(real.is_relative_to(folder) for folder in self.private)
+        )
+
+    def is_searchable(self, path: str) -> bool:
+        """Whether the agent may look at all that lies below, too."""
+        if not self.is_readable(path) or _is_withheld_below(self, path):
+            return False
+        kept = [each for each in self.private if not self.is_inside(each)]
+        real = self.resolve(path)
+        return not any(PurePosixPath(each).is_relative_to(real) for each in kept)
+
+    def is_repository(self, path: str) -> bool:
+        """Whether git may look where a path of the tool's leads."""
+        return self.is_tree and self.resolve(path) == self.project
+
     def after_cd(self) -> Call:
         """The call that a leading `cd FOLDER &&` leaves to be made in that folder."""
-        moved = _CD.fullmatch(self.command or "")
+        moved = after_cd(self.command or "")
         if moved is None:
             return self
-        folder, command = moved.groups()
+        folder, command = moved
+        if self.resolve(folder) != self.resolve(posixpath.normpath(folder)):
+            # `..` behind a link: a shell goes by the names, and elsewhere.
+            return self
         return replace(
             self,
             tool_input={**self.tool_input, "command": command},
@@ -137,6 +190,13 @@ def command_specs(rules: Iterable[str]) -> list[str | None]:
     return [r.spec for r in parsed if isinstance(r, Rule) and r.tool == "Bash"]
 
 
+def open_commands(rules: Iterable[str]) -> list[str]:
+    """What commands begin with that rules cover as a whole, as `Bash(git push *)`."""
+    specs = (re.sub(r":\*\Z", " *", spec or "") for spec in command_specs(rules))
+    found = (spec.removesuffix(" *") for spec in specs if spec.endswith(" *"))
+    return [words for words in found if words.strip() and not set("*[") & set(words)]
+
+
 def names_options(text: str) -> bool:
     """Whether a rule is of the form that the client does not know."""
     return any(spec and read_named(spec) for spec in command_specs([text]))
@@ -152,15 +212,126 @@ def is_granted(rules: Iterable[str], call: Call) -> bool:
         return False
 
 
-def why_not_granted(rules: Iterable[str], call: Call) -> str | None:
-    """Why a call is not granted, if a rule comes near; None if none does.
+def is_withheld(call: Call) -> bool:
+    """Whether the user keeps the file that a call is about from agents.
 
-    A rule comes near if it names options of the same command.
+    The client reads such a rule as git does a line of `.gitignore`: it holds at any
+    depth, and for all that is in a folder. A search is about all that it may find.
     """
+    if not call.withheld or call.tool not in _PATH_KEYS:
+        return False
+    rules = [
+        f"{rule.tool}({form.format(_withheld_name(rule))})"
+        for rule in _path_rules(call)
+        for form in ("{}", "**/{}", "{}/**", "**/{}/**")
+    ]
+    if any(is_granted(rules, replace(call, project=root)) for root in _roots(call)):
+        return True
+    if call.tool not in _SEARCHES or not _withheld_names(call):
+        return False
+    paths = _paths_of(call)
+    return paths is None or any(_is_withheld_below(call, path) for path in paths)
+
+
+def _is_withheld_below(call: Call, path: str) -> bool:
+    """Whether a file below what a path leads to is withheld, or too many lie there."""
+    names = _withheld_names(call)
+    if not names:
+        return False
+    for count, found in enumerate(call.below(call.resolve(path))):
+        real = PurePosixPath(found)
+        if count == _MAX_BELOW or any(
+            covers(name, str(real.relative_to(root)))
+            for root in _roots(call)
+            if real.is_relative_to(root)
+            for name in names
+        ):
+            return True
+    return False
+
+
+def _withheld_names(call: Call) -> list[str]:
+    """The patterns of what may not be read, at any depth."""
+    return [
+        f"**/{_withheld_name(rule)}"
+        for rule in _path_rules(call)
+        if is_about(rule, "Read")
+    ]
+
+
+def _withheld_name(rule: Rule) -> str:
+    """`secrets/` is the folder, with all that is in it."""
+    return from_root(rule.spec or "**").rstrip("/") or "**"
+
+
+def _roots(call: Call) -> set[str]:
+    return {call.project, call.main or call.project}
+
+
+def _path_rules(call: Call) -> list[Rule]:
+    return list(filter(None, map(_path_rule, call.withheld)))
+
+
+def _path_rule(text: str) -> Rule | None:
+    """A rule of a path in the project; an absolute one the client holds by itself."""
+    rule = parse_rule(text)
+    if not isinstance(rule, Rule) or rule.tool not in _FAMILIES:
+        return None
+    return None if (rule.spec or "").startswith(("//", "~")) else rule
+
+
+def looks(call: Call) -> bool:
+    """Whether a call only looks at what its agent may look at."""
+    try:
+        if call.tool == "Bash":
+            if call.tool_input.get("dangerouslyDisableSandbox"):
+                return False
+            sight = Sight(
+                call.is_readable,
+                call.is_searchable,
+                call.is_repository,
+                is_whole=not _withheld_names(call),
+            )
+            return only_looks(call.command or "", sight)
+        if call.tool not in _FAMILIES["Read"]:
+            return False
+        paths = _paths_of(call)
+        may = call.is_searchable if call.tool in _SEARCHES else call.is_readable
+        return paths is not None and all(map(may, paths))
+    except ValueError:
+        return False
+
+
+def is_private(call: Call) -> bool:
+    """Whether a call would be a look if nothing were private."""
+    call = replace(call, withheld=())
+    return not looks(call) and looks(replace(call, private=()))
+
+
+def why_not_granted(rules: Iterable[str], call: Call) -> str | None:
+    """Why a call is not granted, if there is more to say than that; None if not.
+
+    There is if a rule names options of the same command, or the agent has a folder of
+    its own and the call is about another one, or would show what is kept from it.
+    """
+    if not looks(call) and looks(replace(call, private=(), withheld=())):
+        return (
+            "what it would show is kept from this agent, or part of it may be; name "
+            "files, or folders that hold none of it"
+        )
+    if call.tool in _PATH_KEYS and call.main is not None:
+        path = call.tool_input.get(_PATH_KEYS[call.tool])
+        if isinstance(path, str) and not call.is_inside(path):
+            return f"this agent works in {call.project}, and {path!r} lies outside"
     if call.tool != "Bash" or call.command is None:
         return None
     specs = filter(None, command_specs(rules))
     call = call.after_cd()
+    if call.main is not None and not call.is_inside("."):
+        return (
+            "it would start outside the folder that this agent works in; begin it with "
+            f"`{in_shell('cd', call.project)} && `"
+        )
     try:
         return why_no_rule_covers(specs, call.command or "", call.is_inside)
     except ValueError:
@@ -218,23 +389,27 @@ def _grants(rule: Rule, call: Call) -> bool:
 
 
 def _grants_command(spec: str | None, call: Call) -> bool:
-    command = call.command
+    command = written = call.command
     if command is None or call.tool_input.get("dangerouslyDisableSandbox"):
         return False
-    named = None if spec is None else read_named(spec)
-    # A rule that names options does not cover its own text as a command.
-    if spec is None or (named is None and command == spec):
+    if spec is None:
         return True
-    if isinstance(named, NamedOptions):
-        call = call.after_cd()
-        command = call.command or ""
+    named = read_named(spec)
+    moved = call.after_cd()
+    if isinstance(named, NamedOptions) or moved.resolve(".") == call.project:
+        call, command = moved, moved.command or ""
+    if call.main is not None and not call.is_inside("."):
+        return False
+    # A rule that names options does not cover its own text as a command.
+    if named is None and spec in (written, command):
+        return True
     if isinstance(named, str) or shell_sign(command) is not None:
         return False
     if named is not None:
         return is_about_command(named, command) and (
             why_not_covered(named, command, call.is_inside) is None
         )
-    return command_pattern(spec).fullmatch(command.strip()) is not None
+    return command_pattern(spec).fullmatch(command.strip(BLANK)) is not None
 
 
 def command_pattern(spec: str) -> re.Pattern[str]:

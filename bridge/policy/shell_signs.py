@@ -20,15 +20,15 @@ import re
 _ANYWHERE = re.compile(r"[;&|`<>\n\r\0]|\$[({\[]")
 # Globs, braces, `~`, history, and what zsh expands.
 _EXPANDED = re.compile(r"[*?\[\]{}~^]|(?:\A|\s)[#=]")
-_STEP = re.compile(
-    r"""
-    (?P<single> '[^']*' )
-  | (?P<double> "(?:[^"\\]|\\.)*" )
-  | (?P<escaped> \\. )
-  | (?P<plain> [^'"\\()]+ )
-    """,
-    re.X | re.S,
-)
+# All that a shell takes for space between words; other kinds are letters to it.
+BLANK = " \t"
+# A folder as a word of a command that no shell changes, but for its quotes; to zsh's
+# `cd`, `+1` is another one.
+FOLDER = r"""[\w./][\w./@+:,%=-]*|'(?![-+])[^'\n]+'|"(?![-+])[^"$`\\!\n]+\""""
+_CD = re.compile(rf"[{BLANK}\n]*cd +({FOLDER}) +&& +(.+)")
+# Text in which each sign stands for itself; a lone quote or backslash is none.
+QUOTED = r"""(?P<single>'[^']*')|(?P<double>"(?:[^"\\]|\\.)*")|(?P<escaped>\\.)"""
+_STEP = re.compile(rf"""{QUOTED}|(?P<plain>[^'"\\()]+)""", re.S)
 
 
 def shell_sign(command: str) -> str | None:
@@ -60,3 +60,14 @@ def expansion_sign(command: str) -> str | None:
             return found[0].strip()
         at = step.end()
     return None
+
+
+def after_cd(command: str) -> tuple[str, str] | None:
+    """The folder of a leading `cd FOLDER &&`, and what is left; None without one."""
+    moved = _CD.fullmatch(command)
+    return (unquoted(moved[1]), moved[2]) if moved else None
+
+
+def unquoted(folder: str) -> str:
+    """A folder that was found by `FOLDER`, without its quotes."""
+    return folder[1:-1] if folder[0] in "'\"" else folder

@@ -28,6 +28,8 @@ _LIKE_AGENT = ("hostbridge__start_agent", "hostbridge__spawn_agent")
 _UNASKED = frozenset({"acceptEdits", "auto", "bypassPermissions"})
 _ASKED = frozenset({"Bash", "Edit", "MultiEdit", "NotebookEdit", "WebFetch"})
 _ASKED |= _LIKE_BASH | {"WebSearch", "Write"}
+# In another folder than the session's, it asks about these, too.
+_READS = frozenset({"Glob", "Grep", "LS", "NotebookRead", "Read"})
 
 
 def permits(tools: Names, blocked: Names, tool: str) -> bool:
@@ -48,8 +50,21 @@ def is_unasked(run: Json, fields: Json) -> bool:
     return (
         fields.get("permission_mode") in _UNASKED
         and bool(run.get("allow"))
-        and (tool in _ASKED or tool.startswith("mcp__"))
+        and (
+            tool in _ASKED
+            or tool.startswith("mcp__")
+            or (tool in _READS and bool(run.get("folder")))
+        )
     )
+
+
+def reads_unasked(run: Json, fields: Json) -> bool:
+    """Whether a call may read, unasked, what lies in the project but is private.
+
+    The client does not ask about what lies in the session's own folder.
+    """
+    is_read = fields.get("tool_name") in _READS | {"Bash"}
+    return is_read and bool(run.get("folder"))
 
 
 def _names(names: Names, tool: str) -> bool:

@@ -1,14 +1,9 @@
 """Programs that only note that they were started, for a real shell to start."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 PROGRAMS = ["pytest", "ruff", "mypy"]
 REAL = """

@@ -1,7 +1,5 @@
 """Rules that name the options: what they cover, and what a denial says."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -12,9 +10,10 @@ import pytest
 from grants import PROJECT, granted, resolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from bridge.policy.command_grants import Grants, NotGranted
-from bridge.policy.command_options import GRAMMAR, NamedOptions, pattern_of, read_named
+from bridge.policy.command_options import GRAMMAR, pattern_of, read_named
 from bridge.policy.permissions import Call, is_granted, parse_rule, why_not_granted
 
 RULE = "Bash(pytest [-q -x --lf -k=* --tb=short --tb=line --cov --cov=* -p=no:*] *)"
@@ -43,79 +42,81 @@ def why_not(rule: str, command: str) -> str | None:
     return why_not_granted([rule], call)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "pytest", "pytest -q", "pytest -qx", "pytest -xqk 'a or b'", "pytest -kfoo",
-        "pytest -k=foo", "pytest --tb=short", "pytest --tb line tests", "pytest --cov",
-        "pytest --cov tests", "pytest --cov=src -q", "pytest --cov -q",
-        "pytest -p no:x", "pytest tests -q other", "pytest '-q' tests/a.py::test_b",
-        "pytest -", "pytest 'tests/a.py::test_b[1]'", "pytest src/../tests",
-        "pytest /w/app/tests",
-    ],
-)  # fmt: skip
+COVERED = [
+    "pytest", "pytest -q", "pytest -qx", "pytest -xqk 'a or b'", "pytest -kfoo",
+    "pytest -k=foo", "pytest --tb=short", "pytest --tb line tests", "pytest --cov",
+    "pytest --cov tests", "pytest --cov=src -q", "pytest --cov -q",
+    "pytest -p no:x", "pytest tests -q other", "pytest '-q' tests/a.py::test_b",
+    "pytest -", "pytest 'tests/a.py::test_b[1]'", "pytest src/../tests",
+    "pytest /w/app/tests",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COVERED)
 def test_covered(command):
     assert covered(RULE, command)
 
 
-@pytest.mark.parametrize(
-    ("rule", "command", "why"),
-    [
-        (RULE, "pytest --fix", ("the option --fix is not granted; a rule for it: "
-         "Bash(pytest [… --fix] *)")),
-        (RULE, "pytest --basetemp=/x", ("the option --basetemp is not granted; a rule "
-         "for it: Bash(pytest [… --basetemp=*] *)")),
-        (RULE, "pytest -qp evil", ("the option -p is only as -p=no:* granted; a rule "
-         "for it: Bash(pytest [… -p=*] *)")),
-        (RULE, "pytest -qc x", ("the option -c is not granted; a rule for it: "
-         "Bash(pytest [… -c] *)")),
-        (RULE, "pytest -xq=1", ("the option -q is only as -q granted; a rule for it: "
-         "Bash(pytest [… -q=*] *)")),
-        (RULE, "pytest --l", ("the option --l is not granted; a rule for it: "
-         "Bash(pytest [… --l] *)")),
-        (RULE, "pytest --lf=x", ("the option --lf is only as --lf granted; a rule for "
-         "it: Bash(pytest [… --lf=*] *)")),
-        (RULE, "pytest --tb=long", ("the option --tb is only as --tb=short or "
-         "--tb=line granted; a rule for it: Bash(pytest [… --tb=*] *)")),
-        (RULE, "pytest --tb -q", "the option --tb lacks its value; write --tb=VALUE"),
-        (RULE, "pytest --tb", "the option --tb lacks its value; write --tb=VALUE"),
-        (RULE, "pytest -- -c x", ("the option -- is not granted; a rule for it: "
-         "Bash(pytest [… --] *)")),
-        (RULE, "pytest +x", ("the option +x is not granted; a rule for it: "
-         "Bash(pytest [… +x] *)")),
-        (RULE, "pytest /etc", "'/etc' lies outside the project"),
-        (RULE, "pytest ../x", "'../x' lies outside the project"),
-        (RULE, "pytest a=../../x", "'a=../../x' lies outside the project"),
-        (RULE, "pytest a:/x", "'a:/x' lies outside the project"),
-        (RULE, "pytest --cov=/x", "'/x' lies outside the project"),
-        (RULE, "pytest -k/x", "'/x' lies outside the project"),
-        (RULE, "pytest '~/x'", "'~/x' lies outside the project"),
-        (RULE, "pytest @x", "'@x' may name a file of options, which is not covered"),
-        (RULE, "pytest {-c,x}", ("unquoted, a shell would expand '{'; put the word in "
-         "quotes")),
-        (RULE, "pytest t*", ("unquoted, a shell would expand '*'; put the word in "
-         "quotes")),
-        # The text of the rule itself, which a shell would expand to file names.
-        (
-            RULE,
-            RULE[5:-1],
-            "unquoted, a shell would expand '['; put the word in quotes",
-        ),
-        (RULE, "pytest ~/x", ("unquoted, a shell would expand '~'; put the word in "
-         "quotes")),
-        (RULE, "pytest =ls", ("unquoted, a shell would expand '='; put the word in "
-         "quotes")),
-        (CLOSED, "tox x", "it covers no operand, and 'x' is one"),
-        (CLOSED, "tox -q x", "it covers no operand, and 'x' is one"),
-        (GO, "go test -vx", ("the option -vx is not granted; a rule for it: "
-         "Bash(go test [… -vx] *)")),
-        (GO, "go test --run=A", ("the option --run is not granted; a rule for it: "
-         "Bash(go test [… --run=*] *)")),
-        ("Bash(sh -n [] *)", "sh -n -c x", ("the option -c is not granted; a rule for "
-         "it: Bash(sh -n [-c] *)")),
-    ],
-)  # fmt: skip
-def test_error_a_denial_names_the_option_and_the_rule(rule, command, why):
+NOT_GRANTED = [
+    (RULE, "pytest --fix", "--fix", "not", "--fix"),
+    (RULE, "pytest --basetemp=/x", "--basetemp", "not", "--basetemp=*"),
+    (RULE, "pytest -qp evil", "-p", "only as -p=no:*", "-p=*"),
+    (RULE, "pytest -qc x", "-c", "not", "-c"),
+    (RULE, "pytest -xq=1", "-q", "only as -q", "-q=*"),
+    (RULE, "pytest --l", "--l", "not", "--l"),
+    (RULE, "pytest --lf=x", "--lf", "only as --lf", "--lf=*"),
+    (RULE, "pytest --tb=long", "--tb", "only as --tb=short or --tb=line", "--tb=*"),
+    (RULE, "pytest -- -c x", "--", "not", "--"),
+    (RULE, "pytest +x", "+x", "not", "+x"),
+    (GO, "go test -vx", "-vx", "not", "-vx"),
+    (GO, "go test --run=A", "--run", "not", "--run=*"),
+    ("Bash(sh -n [] *)", "sh -n -c x", "-c", "not", "-c"),
+]
+OUTSIDE = "{!r} lies outside the project"
+EXPANDED = "unquoted, a shell would expand {!r}; put the word in quotes"
+NO_VALUE = "the option --tb lacks its value; write --tb=VALUE"
+NO_OPERAND = "it covers no operand, and 'x' is one"
+NOT_COVERED = [
+    (RULE, "pytest --tb -q", NO_VALUE),
+    (RULE, "pytest --tb", NO_VALUE),
+    (RULE, "pytest /etc", OUTSIDE.format("/etc")),
+    (RULE, "pytest ../x", OUTSIDE.format("../x")),
+    (RULE, "pytest a=../../x", OUTSIDE.format("a=../../x")),
+    (RULE, "pytest a:/x", OUTSIDE.format("a:/x")),
+    (RULE, "pytest --cov=/x", OUTSIDE.format("/x")),
+    (RULE, "pytest -k/x", OUTSIDE.format("/x")),
+    (RULE, "pytest '~/x'", OUTSIDE.format("~/x")),
+    (RULE, "pytest @x", "'@x' may name a file of options, which is not covered"),
+    (RULE, "pytest {-c,x}", EXPANDED.format("{")),
+    (RULE, "pytest t*", EXPANDED.format("*")),
+    # The text of the rule itself, which a shell would expand to file names.
+    (RULE, RULE[5:-1], EXPANDED.format("[")),
+    (RULE, "pytest ~/x", EXPANDED.format("~")),
+    (RULE, "pytest =ls", EXPANDED.format("=")),
+    (CLOSED, "tox x", NO_OPERAND),
+    (CLOSED, "tox -q x", NO_OPERAND),
+]
+
+
+@pytest.mark.parametrize(("rule", "command", "option", "how", "named"), NOT_GRANTED)
+def test_error_a_denial_names_the_option_and_the_rule(
+    rule, command, option, how, named
+):
+    start, options, _ = re.split(r"\[(.*)\]", rule)
+    end = " *)" if rule.endswith(" *)") else ")"
+    more = f"… {named}" if options else named
+
+    check_denial(rule, command, (
+        f"the option {option} is {how} granted; a rule for it: {start}[{more}]{end}"
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "command", "why"), NOT_COVERED)
+def test_error_a_denial_says_what_is_not_covered(rule, command, why):
+    check_denial(rule, command, why)
+
+
+def check_denial(rule, command, why):
     """Both readers of rules say the same."""
     assert not covered(rule, command)
     assert why_not(rule, command) == why
@@ -155,23 +156,23 @@ def test_a_link_out_of_the_project_is_not_covered(tmp_path):
             "Bash",
             {"command": command},
             str(project),
-            lambda path, at=folder: os.path.realpath(os.path.join(at, path)),  # type: ignore[misc]
+            lambda path, at=folder: os.path.realpath(os.path.join(at, path)),
         )
         assert not is_granted([RULE], call)
 
 
-@pytest.mark.parametrize(
-    ("rule", "problem"),
-    [
-        ("Bash(pytest [-q -x)", GRAMMAR),
-        ("Bash(pytest [-q] tests)", GRAMMAR),
-        ("Bash(pytest [-q]*)", GRAMMAR),
-        ("Bash(py* [-q] *)", GRAMMAR),
-        ("Bash(pytest [-q x] *)", f"'x' is no option: {GRAMMAR}"),
-        ("Bash(pytest [-q -k*] *)", f"'-k*' is no option: {GRAMMAR}"),
-        ("Bash(pytest [-q -k=] *)", f"'-k=' is no option: {GRAMMAR}"),
-    ],
-)
+BAD_RULES = [
+    ("Bash(pytest [-q -x)", GRAMMAR),
+    ("Bash(pytest [-q] tests)", GRAMMAR),
+    ("Bash(pytest [-q]*)", GRAMMAR),
+    ("Bash(py* [-q] *)", GRAMMAR),
+    ("Bash(pytest [-q x] *)", f"'x' is no option: {GRAMMAR}"),
+    ("Bash(pytest [-q -k*] *)", f"'-k*' is no option: {GRAMMAR}"),
+    ("Bash(pytest [-q -k=] *)", f"'-k=' is no option: {GRAMMAR}"),
+]
+
+
+@pytest.mark.parametrize(("rule", "problem"), BAD_RULES)
 def test_error_in_the_options_of_a_rule(rule, problem):
     """It is an error when the file is read, and grants nothing."""
     assert parse_rule(rule) == problem
@@ -203,41 +204,40 @@ def test_getopt_and_argparse_find_no_other_option(words):
     assert "evil" not in words or words[words.index("evil") - 1] != "-p"
 
 
-@pytest.mark.parametrize(
-    ("rule", "command", "is_allowed"),
-    [
-        (RULE, "pytest", True),
-        (RULE, "pytest -q --tb=short -k=a tests/a.py::b ./src/", True),
-        (RULE, "pytest --cov=src/bridge -p=no:x .", True),
-        (RULE, "pytest -c", False),
-        (RULE, "pytest ../x", False),
-        (RULE, "pytest /x", False),
-        (RULE, "pytest" + " -q" * 7, False),
-        (RULE, "pytest" + " a" * 7, False),
-        (CLOSED, "tox -q -e=py311", True),
-        (CLOSED, "tox a", False),
-        ("Bash(go vet [] *)", "go vet ./...", True),
-        ("Bash(go vet [] *)", "go vet -v", False),
-    ],
-)
+PATTERNS = [
+    (RULE, "pytest", True),
+    (RULE, "pytest -q --tb=short -k=a tests/a.py::b ./src/", True),
+    (RULE, "pytest --cov=src/bridge -p=no:x .", True),
+    (RULE, "pytest -c", False),
+    (RULE, "pytest ../x", False),
+    (RULE, "pytest /x", False),
+    (RULE, "pytest" + " -q" * 7, False),
+    (RULE, "pytest" + " a" * 7, False),
+    (CLOSED, "tox -q -e=py311", True),
+    (CLOSED, "tox a", False),
+    ("Bash(go vet [] *)", "go vet ./...", True),
+    ("Bash(go vet [] *)", "go vet -v", False),
+]
+
+
+@pytest.mark.parametrize(("rule", "command", "is_allowed"), PATTERNS)
 def test_the_pattern_for_a_model(rule, command, *, is_allowed):
     named = read_named(rule[5:-1])
 
-    assert isinstance(named, NamedOptions)
     assert bool(re.fullmatch(pattern_of(named), command)) is is_allowed
 
 
-@given(st.from_regex(pattern_of(read_named(RULE[5:-1])), fullmatch=True))  # type: ignore[arg-type]
+@given(st.from_regex(pattern_of(read_named(RULE[5:-1])), fullmatch=True))
 def test_the_pattern_for_a_model_allows_only_covered_commands(command):
-    named = read_named(RULE[5:-1])
-
-    assert isinstance(named, NamedOptions)
     assert covered(RULE, command), command
 
 
 @pytest.mark.parametrize("shell", ["bash", "sh", "zsh"])
 @given(words=st.lists(st.text("-qk=a.~*?[]{,}#\\'\" ^!:@", max_size=6), max_size=3))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_a_shell_passes_on_the_words_that_were_checked(shell, words, tmp_path):
     """In a folder whose files are named like options."""
     if shutil.which(shell) is None:
@@ -257,17 +257,17 @@ def test_a_shell_passes_on_the_words_that_were_checked(shell, words, tmp_path):
     assert ran.stdout.decode() == ("\0".join([*argv, ""]) if argv else "\0")
 
 
-@pytest.mark.parametrize(
-    ("command", "why"),
-    [
-        ("cd src && pytest -q ../tests", None),
-        (f"cd {PROJECT}/src  &&  pytest", None),
-        ("cd .. && pytest", "it would start outside the project"),
-        ("cd src && pytest ../../x", "'../../x' lies outside the project"),
-        ("cd src && pytest -o x=y", ("the option -o is not granted; a rule for it: "
-         "Bash(pytest [… -o] *)")),
-    ],
-)  # fmt: skip
+IN_A_FOLDER = [
+    ("cd src && pytest -q ../tests", None),
+    (f"cd {PROJECT}/src  &&  pytest", None),
+    ("cd .. && pytest", "it would start outside the project"),
+    ("cd src && pytest ../../x", "'../../x' lies outside the project"),
+    ("cd src && pytest -o x=y", ("the option -o is not granted; a rule for it: "
+     "Bash(pytest [… -o] *)")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "why"), IN_A_FOLDER)
 def test_a_rule_covers_its_command_in_a_folder_of_the_project(command, why):
     call = Call("Bash", {"command": command}, PROJECT, resolve)
 

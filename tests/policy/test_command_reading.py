@@ -1,29 +1,25 @@
 """What is read of commands that are long, hostile, or asked about in other ways."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 import bridge
 from bridge.policy import started_programs
 from bridge.policy.bash_parser import MAX_LENGTH, BashParser, written
+from bridge.policy.command_reading import Reading
 from bridge.policy.condition import MAY
 from bridge.policy.here_documents import here_document
 from bridge.policy.shell_functions import shell
 from bridge.policy.started_programs import read
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bridge.policy.command_reading import Reading
+pytestmark = pytest.mark.slow
 
 
 def reading(command: str) -> Reading:
@@ -31,53 +27,51 @@ def reading(command: str) -> Reading:
     return read(command, BashParser(lambda: 0.0))
 
 
-@pytest.mark.parametrize(
-    ("command", "name", "expected"),
-    [
-        ("git push", "git push", True),
-        ("git -C x --no-pager -c a=b push -f", "git push", True),
-        ("git pull && git commit -m push", "git push", False),
-        ("git", "git push", False),
-        ("git {push,}", "git push", MAY),
-        ("git '{push,}' stash@{0}", "git push", False),
-        ("git -c alias.p=push p", "git push", MAY),
-        ("git --config-env x=y --attr-source z push", "git push", True),
-        ("git-push -f; echo", "git push", True),
-        ("/usr/lib/git-core/git-push x", "git push x", True),
-        ("git-pull; echo git-push", "git push", False),
-        ("git $SUB", "git push", MAY),
-        ("git $SUB", "git", True),
-        ("sudo git push origin main", "git push origin", True),
-        ("docker compose -f x up", "docker compose up", True),
-        ("npm --prefix x run test", "npm run test", True),
-        ("/usr/bin/git push", "git", True),
-        ("/usr/bin/git push", "/usr/bin/git", True),
-        ("git push", "/usr/bin/git", False),
-        ("python3 -m pytest", "python", False),
-        ("python3 manage.py test", "manage.py", True),
-        ("bash ./deploy.sh now", "deploy.sh now", True),
-        ("env", "env", True),
-    ],
-)
-def test_a_name_may_have_a_place_or_subcommands(
-    command: str, name: str, expected: object
-) -> None:
+NAMES = [
+    ("git push", "git push", True),
+    ("git -C x --no-pager -c a=b push -f", "git push", True),
+    ("git pull && git commit -m push", "git push", False),
+    ("git", "git push", False),
+    ("git {push,}", "git push", MAY),
+    ("git '{push,}' stash@{0}", "git push", False),
+    ("git -c alias.p=push p", "git push", MAY),
+    ("git --config-env x=y --attr-source z push", "git push", True),
+    ("git-push -f; echo", "git push", True),
+    ("/usr/lib/git-core/git-push x", "git push x", True),
+    ("git-pull; echo git-push", "git push", False),
+    ("git $SUB", "git push", MAY),
+    ("git $SUB", "git", True),
+    ("sudo git push origin main", "git push origin", True),
+    ("docker compose -f x up", "docker compose up", True),
+    ("npm --prefix x run test", "npm run test", True),
+    ("/usr/bin/git push", "git", True),
+    ("/usr/bin/git push", "/usr/bin/git", True),
+    ("git push", "/usr/bin/git", False),
+    ("python3 -m pytest", "python", False),
+    ("python3 manage.py test", "manage.py", True),
+    ("bash ./deploy.sh now", "deploy.sh now", True),
+    ("env", "env", True),
+]
+
+
+@pytest.mark.parametrize(("command", "name", "expected"), NAMES)
+def test_a_name_may_have_a_place_or_subcommands(command, name, expected):
     assert reading(command).runs([name]) is expected
 
 
-@pytest.mark.parametrize(
-    ("command", "expected"),
-    [
-        ("git push --force 'a b'", ["git", "push", "--force", "a b"]),
-        ("ls; cat <<A\n--force\nA\n", ["ls", "cat"]),
-        ('echo $X "$Y z"', ["echo", "$X", '"$Y z"']),
-        ("bash -c 'git push -f'", ["bash", "-c", "git push -f", "git", "push", "-f"]),
-        ("# --force", []),
-        ("echo 'unclosed", MAY),
-        ("$CMD --force", MAY),
-    ],
-)  # fmt: skip
-def test_words_are_those_of_every_program(command: str, expected: object) -> None:
+ALL_WORDS = [
+    ("git push --force 'a b'", ["git", "push", "--force", "a b"]),
+    ("ls; cat <<A\n--force\nA\n", ["ls", "cat"]),
+    ('echo $X "$Y z"', ["echo", "$X", '"$Y z"']),
+    ("bash -c 'git push -f'", ["bash", "-c", "git push -f", "git", "push", "-f"]),
+    ("# --force", []),
+    ("echo 'unclosed", MAY),
+    ("$CMD --force", MAY),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "expected"), ALL_WORDS)
+def test_words_are_those_of_every_program(command, expected):
     assert reading(command).words() == expected
 
 
@@ -85,40 +79,39 @@ def deep(opened: str, closed: str, levels: int = 10_000) -> str:
     return opened * levels + "pytest" + closed * levels
 
 
+HOSTILE = [
+    ("x" * (10 * 1024 * 1024) + "; pytest", MAY, "more than 131072 characters"),
+    ("pytest\0", MAY, "a NUL, which no shell takes"),
+    ("echo \ud800\udcff; pytest", True, None),
+    ("pytest\ud800", False, None),
+    (deep("$(", ")"), True, None),
+    (deep("( ", ")"), True, None),
+    # In bash this is arithmetic.
+    (deep("(", ")"), False, None),
+    (deep("{ ", "; }"), True, None),
+    (deep("( ", ""), True, "not the syntax of bash"),
+    (deep("bash -c ", ""), False, None),
+    (deep('"$(', ')"'), True, None),
+    ("a || " * 20_000 + "pytest", True, None),
+    ("pytest\n" * 15_000, True, None),
+    ("; ".join(f"f{n}() {{ f{n + 1}; }}" for n in range(3_000)), False, None),
+    ("eval " * 20_000 + "pytest", MAY, "too many shells"),
+    ("env " * 30_000 + "pytest", MAY, "too many wrappers"),
+    ("find . -exec " * 9_000 + "pytest", MAY, "too many wrappers"),
+    ("find . " + "-exec pytest \\; " * 7_000, True, None),
+    ("alias a=pytest; " * 5_000, MAY, "too many shells"),
+    ("cat <<A\n" + "$(" * 30_000 + "\nA\n", MAY, "not the syntax"),
+    ("cat <<A\n" + deep("${", "}") + "\nA\n", MAY, "not the syntax"),
+    ("\U00015bcd\u013e\U000ebdc0{\U000fccbf; pytest", True, None),
+    ("cat <<\xe9\n\xea\n'\n\xe9\npytest #'", MAY, "not read right"),
+    ("pytest|" * 15_000, MAY, "more than 4000 pipes"),
+]
+
+
 @pytest.mark.parametrize(
-    ("command", "expected", "problem"),
-    [
-        ("x" * (10 * 1024 * 1024) + "; pytest", MAY, "more than 131072 characters"),
-        ("pytest\0", MAY, "a NUL, which no shell takes"),
-        ("echo \ud800\udcff; pytest", True, None),
-        ("pytest\ud800", False, None),
-        (deep("$(", ")"), True, None),
-        (deep("( ", ")"), True, None),
-        # In bash this is arithmetic.
-        (deep("(", ")"), False, None),
-        (deep("{ ", "; }"), True, None),
-        (deep("( ", ""), True, "not the syntax of bash"),
-        (deep("bash -c ", ""), False, None),
-        (deep('"$(', ')"'), True, None),
-        ("a || " * 20_000 + "pytest", True, None),
-        ("pytest\n" * 15_000, True, None),
-        ("; ".join(f"f{n}() {{ f{n + 1}; }}" for n in range(3_000)), False, None),
-        ("eval " * 20_000 + "pytest", MAY, "too many shells"),
-        ("env " * 30_000 + "pytest", MAY, "too many wrappers"),
-        ("find . -exec " * 9_000 + "pytest", MAY, "too many wrappers"),
-        ("find . " + "-exec pytest \\; " * 7_000, True, None),
-        ("alias a=pytest; " * 5_000, MAY, "too many shells"),
-        ("cat <<A\n" + "$(" * 30_000 + "\nA\n", MAY, "not the syntax"),
-        ("cat <<A\n" + deep("${", "}") + "\nA\n", MAY, "not the syntax"),
-        ("\U00015bcd\u013e\U000ebdc0{\U000fccbf; pytest", True, None),
-        ("cat <<\xe9\n\xea\n'\n\xe9\npytest #'", MAY, "not read right"),
-        ("pytest|" * 15_000, MAY, "more than 4000 pipes"),
-    ],
-    ids=itertools.count(),
+    ("command", "expected", "problem"), HOSTILE, ids=itertools.count()
 )
-def test_error_hostile_commands_end(
-    command: str, expected: object, problem: str | None
-) -> None:
+def test_error_hostile_commands_end(command, expected, problem):
     """Refused by name, or read; never half read without saying so."""
     found = reading(command)
 
@@ -136,13 +129,11 @@ def test_error_hostile_commands_end(
     ],
     ids=["find", "awk", "alias"],
 )
-def test_what_starts_many_programs_is_written_out_once(
-    command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_starts_many_programs_is_written_out_once(command, monkeypatch):
     """Each of them says where it came from: that is all of the command, each time."""
     lengths = []
 
-    def counted(words: Sequence[str]) -> str:
+    def counted(words):
         lengths.append(len(words))
         return written(words)
 
@@ -154,7 +145,7 @@ def test_what_starts_many_programs_is_written_out_once(
 
 
 @pytest.mark.parametrize("text", ["a=(", "|", "<<<"])
-def test_error_text_that_takes_a_parser_long_is_given_up(text: str) -> None:
+def test_error_text_that_takes_a_parser_long_is_given_up(text):
     """Its time is quadratic; here the clock goes on by a second at each look."""
     ticks = itertools.count()
     command = (text * MAX_LENGTH)[:MAX_LENGTH]
@@ -165,7 +156,7 @@ def test_error_text_that_takes_a_parser_long_is_given_up(text: str) -> None:
     assert found.runs(["pytest"]) is MAY
 
 
-def test_a_parser_goes_on_after_a_text_that_it_gave_up() -> None:
+def test_a_parser_goes_on_after_a_text_that_it_gave_up():
     now = [0.0]
     parser = BashParser(lambda: now[0])
     parser.begin()
@@ -178,7 +169,7 @@ def test_a_parser_goes_on_after_a_text_that_it_gave_up() -> None:
     assert read("cd x && pytest", parser).runs(["pytest"]) is True
 
 
-def test_error_without_a_parser_a_command_may_be_anything() -> None:
+def test_error_without_a_parser_a_command_may_be_anything():
     path = str(Path(bridge.__file__).parent.parent)
     script = f"""
 import sys
@@ -200,10 +191,10 @@ print(*read("pytest", BashParser(lambda: 0.0)).problems)
     assert done.stdout.splitlines() == ["MAY", problem]
 
 
-def test_a_command_is_read_once_for_all_conditions() -> None:
+def test_a_command_is_read_once_for_all_conditions():
     looks = []
 
-    def clock() -> float:
+    def clock():
         looks.append(0)
         return 0.0
 
@@ -216,20 +207,18 @@ def test_a_command_is_read_once_for_all_conditions() -> None:
     assert (len(looks), once > 0) == (once, True)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "commands"),
-    [
-        ("plain\n", "plain\n", []),
-        ("a $X ${Y:-z} $(b) `c` $1 $?", "a \0 \0Y:-z} \0 \0 \0 \0", ["b", "c"]),
-        (r"\$X \`a\` \\ \n \"", '$X `a` \\ \\n \\"', []),
-        ("$5.00 costs $ 3", "\0.00 costs $ 3", []),
-        ("$(a $(b) ')') x", "\0 x", ["a $(b) ')'"]),
-        ("${X:-$(a)}", "\0X:-\0}", ["a"]),
-    ],
-)
-def test_a_here_document_is_expanded(
-    text: str, expected: str, commands: list[str]
-) -> None:
+HERE_DOCUMENTS = [
+    ("plain\n", "plain\n", []),
+    ("a $X ${Y:-z} $(b) `c` $1 $?", "a \0 \0Y:-z} \0 \0 \0 \0", ["b", "c"]),
+    (r"\$X \`a\` \\ \n \"", '$X `a` \\ \\n \\"', []),
+    ("$5.00 costs $ 3", "\0.00 costs $ 3", []),
+    ("$(a $(b) ')') x", "\0 x", ["a $(b) ')'"]),
+    ("${X:-$(a)}", "\0X:-\0}", ["a"]),
+]
+
+
+@pytest.mark.parametrize(("text", "expected", "commands"), HERE_DOCUMENTS)
+def test_a_here_document_is_expanded(text, expected, commands):
     assert here_document(text) == (expected, commands)
 
 
@@ -239,17 +228,14 @@ WORDS = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.one_of(
         st.text(max_size=80),
-        st.lists(
-            st.sampled_from(WORDS.split(" ")),
-            max_size=30,
-        ).map(" ".join),
+        st.lists(st.sampled_from(WORDS.split(" ")), max_size=30).map(" ".join),
     )
 )
-def test_any_text_is_read(command: str) -> None:
+def test_any_text_is_read(command):
     found = reading(command)
 
     assert found.runs(["pytest"]) in {True, False, MAY}

@@ -1,11 +1,8 @@
 """Programs whose names do not stand in the text that starts them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 from stand_ins import make_world, really_started
@@ -15,9 +12,6 @@ from bridge.policy.condition_compiler import compile_condition
 from bridge.policy.hidden_names import may_hide
 from bridge.policy.shell_functions import shell
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 def answer(command: str, *names: str) -> str:
     code = compile_condition(f"runs(command, {', '.join(map(repr, names))})").code
@@ -25,7 +19,7 @@ def answer(command: str, *names: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def world(tmp_path_factory):
     return make_world(tmp_path_factory.mktemp("shell"))
 
 
@@ -96,31 +90,29 @@ HONEST = [
 
 
 @pytest.mark.parametrize(("command", "wanted"), HIDDEN.items(), ids=list(HIDDEN))
-def test_a_hidden_name_is_found(
-    command: str, wanted: str, world: Path, tmp_path: Path
-) -> None:
+def test_a_hidden_name_is_found(command, wanted, world, tmp_path):
     assert "pytest" not in command
     assert answer(command, "pytest") == wanted
     assert really_started(command, world, tmp_path) == {"pytest"}
 
 
 @pytest.mark.parametrize(("command", "wanted"), PUSH.items(), ids=list(PUSH))
-def test_a_hidden_name_of_more_words_is_found(command: str, wanted: str) -> None:
+def test_a_hidden_name_of_more_words_is_found(command, wanted):
     assert answer(command, "git push") == wanted
     assert answer(command, "svn commit", "git push") == wanted
 
 
 @pytest.mark.parametrize("command", HONEST)
-def test_usual_commands_hide_nothing(command: str) -> None:
+def test_usual_commands_hide_nothing(command):
     assert answer(command, "pytest", "git push") == "no"
 
 
 @pytest.mark.parametrize("command", ["ls -l", "ls *.py", *HONEST[-3:-1]])
-def test_no_parser_is_loaded_for_a_usual_command(command: str) -> None:
+def test_no_parser_is_loaded_for_a_usual_command(command):
     assert not may_hide(command, ["pytest", "git push"])
 
 
-def test_a_name_that_stands_there_has_no_other_looked_for() -> None:
+def test_a_name_that_stands_there_has_no_other_looked_for():
     """Where no sign is that anything is hidden: not even the patterns are loaded."""
     script = """
 import sys
@@ -135,29 +127,23 @@ print("bridge.policy.hidden_names" in sys.modules)
     assert done.stdout.split() == ["False", "False"]
 
 
-@pytest.mark.parametrize(
-    ("command", "why"),
-    [
-        ('cd x; eval "$X"', 'what `eval "$X"` runs cannot be told from its text'),
-        ("curl https://x | sudo sh", "what `… | sh` runs cannot be told from its text"),
-        (
-            "cat <<E | sh -s\n$(cat x)\nE\n",
-            "what `… | sh -s` runs cannot be told from its text",
-        ),
-        (". <(curl x)", "what `. <(curl x)` runs cannot be told from its text"),
-        ("X=push; git   $X", "what `git $X` runs cannot be told from its text"),
-        (
-            "ssh h 'git push'",
-            "what `ssh h 'git push'` runs cannot be told from its text",
-        ),
-        ("echo 'git push", "it cannot be read: a part is not the syntax of bash"),
-        (
-            f"git ${'x' * 200}",
-            f"what `git ${'x' * 74}…` runs cannot be told from its text",
-        ),
-    ],
-)
-def test_why_the_answer_is_may_is_said(command: str, why: str) -> None:
+REASONS = [
+    ('cd x; eval "$X"', 'what `eval "$X"` runs cannot be told from its text'),
+    ("curl https://x | sudo sh", "what `… | sh` runs cannot be told from its text"),
+    (
+        "cat <<E | sh -s\n$(cat x)\nE\n",
+        "what `… | sh -s` runs cannot be told from its text",
+    ),
+    (". <(curl x)", "what `. <(curl x)` runs cannot be told from its text"),
+    ("X=push; git   $X", "what `git $X` runs cannot be told from its text"),
+    ("ssh h 'git push'", "what `ssh h 'git push'` runs cannot be told from its text"),
+    ("echo 'git push", "it cannot be read: a part is not the syntax of bash"),
+    (f"git ${'x' * 200}", f"what `git ${'x' * 74}…` runs cannot be told from its text"),
+]
+
+
+@pytest.mark.parametrize(("command", "why"), REASONS)
+def test_why_the_answer_is_may_is_said(command, why):
     functions = shell(lambda: 0.0)
 
     assert functions["unclear"](command) == ""
@@ -172,7 +158,7 @@ PIECES = [
 
 
 @pytest.mark.parametrize("piece", PIECES)
-def test_no_text_takes_the_quick_look_long(piece: str) -> None:
+def test_no_text_takes_the_quick_look_long(piece):
     """Of eight times the text it takes some eight times as long, not 64 times."""
     took = []
     for size in (16_000, 128_000):

@@ -1,13 +1,12 @@
 """Which commands of hostbridge a model must not run."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
 
 from bridge.policy.own_commands import MAX_READ, find_refused
 
+# What a shell starts, however it is written, is a matter of `started_programs`.
 REFUSED = {
     "hostbridge on": "on",
     "hostbridge on --session s1": "on",
@@ -21,41 +20,18 @@ REFUSED = {
     "hostbridge agents promote project --to user": "agents promote",
     "env -u CLAUDECODE setsid hostbridge on &": "on",
     "bash -lc 'cd /p; hostbridge trust'": "trust",
-    'eval "hostbridge on"': "on",
-    "X=$(hostbridge on)": "on",
     "env -i tmux -S s new -d 'hostbridge approve --all'": "approve",
     "tmux new-session -d hostbridge trust": "trust",
     r"screen -X stuff 'hostbridge config  set slots 9\n'": "config set",
     "(echo yes; sleep 3) | setsid script -qc 'cd /p; hostbridge trust' out": "trust",
-    "echo `hostbridge on`": "on",
-    "ls\nhostbridge on": "on",
-    "(hostbridge on)": "on",
     "hostbridge status | cat; hostbridge on # 'unclosed": "on",
-    "cat <<E | hostbridge on\nyes\nE": "on",
-    "cat <<E\n`hostbridge on`\nE": "on",
-    "bash -s <<'E'\nhostbridge on\nE": "on",
-    "cat <<E; cat <<-F\n<<\nE\n\tF\nhostbridge on": "on",
-    'echo "<<A"\nhostbridge on\nA': "on",
-    "echo $((1 << 2))\nhostbridge on": "on",
     'echo "yes: $(cd "$DIR"; hostbridge on)"': "on",
-    "X=1 Y='a b' hostbridge on": "on",
-    "if true; then hostbridge on; fi": "on",
-    "! time hostbridge on": "on",
     "sudo -u me timeout 5s hostbridge on": "on",
-    "echo y | xargs -I{} nohup hostbridge on": "on",
-    "sudo bash -xc 'hostbridge on'": "on",
-    "uv run --with x hostbridge on": "on",
-    "uvx hostbridge@latest on": "on",
-    "hostbridge \\\n  on": "on",
-    "host'bridge' \"on\"": "on",
-    "<yes >log hostbridge on 2>&1": "on",
-    "echo a |& hostbridge on": "on",
     "hostbridge on # --help": "on",
     "hostbridge on -- --help": "on",
     "hostbridge --directory /p on": "on",
     "python -I -mbridge on": "on",
     "python -m bridge.cli.entry on": "on",
-    "case x in x) hostbridge on;; esac": "on",
     "x" * MAX_READ + "\nhostbridge config set slots 9": "config set",
 }
 ALLOWED = [
@@ -74,25 +50,14 @@ ALLOWED = [
     "tmux new -d 'hostbridge trust --list'",
     "tmux new -d 'hostbridge status'",
     "grep -rn 'hostbridge config set' docs",
-    "cat > notes.md <<'END'\nhostbridge on\nEND",
     "python -m bridge.host.hook_table trust",
     "ls bridge on",
     "hostbridge status && turn on",
     "hostbridge",
     "'",
     'grep -c "hostbridge config set" README.md',
-    'rg -c "run hostbridge on" .',
-    'wc -c "hostbridge on x"',
     "# hostbridge trust",
-    "ls # it's so; hostbridge trust",
     "echo hostbridge trust",
-    "echo $(date) hostbridge on",
-    "man hostbridge on",
-    "git log --grep hostbridge on",
-    'git commit -m "$(cat <<\'E\'\nsay "a\nhostbridge on\nb" `hostbridge on`\nE\n)"',
-    "cat <<E\nhostbridge on",
-    "command -v hostbridge && ls on",
-    "ls > hostbridge on",
     "x" * MAX_READ + "hostbridge on",
 ]
 # Each is read from a great many places, none of which may look at all that follows.

@@ -1,7 +1,5 @@
 """Which files a permission rule covers, wherever a path or a pattern leads."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -12,64 +10,63 @@ from hypothesis import strategies as st
 
 from bridge.policy.permissions import Call, is_granted
 
+FILES = [
+    ("Edit(src/**)", "Edit", "src/a/b.py", True),
+    ("Edit(src/**)", "Write", "/w/app/src/b.py", True),
+    ("Edit(src/**)", "Edit", "src/../setup.py", False),
+    ("Edit(src/**)", "Edit", "/etc/src/x", False),
+    ("Edit(src/**)", "Edit", "src/out/passwd", False),
+    ("Edit(src/**)", "Read", "src/b.py", False),
+    ("Edit(src/*)", "Edit", "src/a/b.py", False),
+    ("Edit(src/*.py)", "Edit", "src/b.py", True),
+    ("Edit(**/*.py)", "Edit", "b.py", True),
+    ("Edit(**/*.py)", "Edit", "x/y/b.py", True),
+    ("Edit(/src/**)", "Edit", "src/b.py", True),
+    ("Edit(./src/**)", "Edit", "src/b.py", True),
+    ("Edit(//etc/**)", "Edit", "/etc/x", True),
+    ("Edit(src/?.py)", "Edit", "src/ab.py", False),
+    ("Edit", "Edit", "anywhere.py", True),
+    ("Edit", "Edit", ".claude/settings.json", False),
+    ("Edit", "Write", ".git/hooks/pre-commit", False),
+    ("Edit(**)", "Write", ".bridge/agents/x.yaml", False),
+    ("Edit(.claude/**)", "Edit", ".claude/x", True),
+    ("Edit", "Write", ".mcp.json", False),
+    ("Edit(**)", "Write", "a/.MCP.json", False),
+    ("Edit(.mcp.json)", "Write", ".mcp.json", True),
+    ("Edit", "Edit", ".Claude/settings.json", False),
+    ("Edit(**)", "Write", "a/.GIT/config", False),
+    ("Edit(.github/**)", "Edit", ".github/.git/x", False),
+    ("Edit(.github/**)", "Edit", ".github/x", True),
+    # Files outside govern the user's other sessions.
+    ("Edit", "Edit", "/home/u/.claude/settings.json", False),
+    ("Edit(//home/u/**)", "Edit", "/home/u/.claude/settings.json", False),
+    ("Edit(//w/app/**)", "Edit", "/w/app/src/x", True),
+    ("Read(src/**)", "Read", "src/x", True),
+    ("Read(src/**)", "Read", "src", True),
+    ("Read", "Read", ".git/config", True),
+    ("Write(src/**)", "Edit", "src/x", True),
+    ("read_file(src/**)", "Read", "src/x", True),
+    ("read_file", "Grep", "src/x", True),
+]
 
-@pytest.mark.parametrize(
-    ("rule", "tool", "path", "expected"),
-    [
-        ("Edit(src/**)", "Edit", "src/a/b.py", True),
-        ("Edit(src/**)", "Write", "/w/app/src/b.py", True),
-        ("Edit(src/**)", "Edit", "src/../setup.py", False),
-        ("Edit(src/**)", "Edit", "/etc/src/x", False),
-        ("Edit(src/**)", "Edit", "src/out/passwd", False),
-        ("Edit(src/**)", "Read", "src/b.py", False),
-        ("Edit(src/*)", "Edit", "src/a/b.py", False),
-        ("Edit(src/*.py)", "Edit", "src/b.py", True),
-        ("Edit(**/*.py)", "Edit", "b.py", True),
-        ("Edit(**/*.py)", "Edit", "x/y/b.py", True),
-        ("Edit(/src/**)", "Edit", "src/b.py", True),
-        ("Edit(./src/**)", "Edit", "src/b.py", True),
-        ("Edit(//etc/**)", "Edit", "/etc/x", True),
-        ("Edit(src/?.py)", "Edit", "src/ab.py", False),
-        ("Edit", "Edit", "anywhere.py", True),
-        ("Edit", "Edit", ".claude/settings.json", False),
-        ("Edit", "Write", ".git/hooks/pre-commit", False),
-        ("Edit(**)", "Write", ".bridge/agents/x.yaml", False),
-        ("Edit(.claude/**)", "Edit", ".claude/x", True),
-        ("Edit", "Write", ".mcp.json", False),
-        ("Edit(**)", "Write", "a/.MCP.json", False),
-        ("Edit(.mcp.json)", "Write", ".mcp.json", True),
-        ("Edit", "Edit", ".Claude/settings.json", False),
-        ("Edit(**)", "Write", "a/.GIT/config", False),
-        ("Edit(.github/**)", "Edit", ".github/.git/x", False),
-        ("Edit(.github/**)", "Edit", ".github/x", True),
-        # Files outside govern the user's other sessions.
-        ("Edit", "Edit", "/home/u/.claude/settings.json", False),
-        ("Edit(//home/u/**)", "Edit", "/home/u/.claude/settings.json", False),
-        ("Edit(//w/app/**)", "Edit", "/w/app/src/x", True),
-        ("Read(src/**)", "Read", "src/x", True),
-        ("Read(src/**)", "Read", "src", True),
-        ("Read", "Read", ".git/config", True),
-        ("Write(src/**)", "Edit", "src/x", True),
-        ("read_file(src/**)", "Read", "src/x", True),
-        ("read_file", "Grep", "src/x", True),
-    ],
-)
+
+@pytest.mark.parametrize(("rule", "tool", "path", "expected"), FILES)
 def test_files(rule, tool, path, *, expected):
     """The real path counts, not the path as it is written."""
     assert granted(rule, tool=tool, file_path=path) is expected
 
 
-@pytest.mark.parametrize(
-    ("rule", "path", "expected"),
-    [
-        ("Edit(src/**)", "src/x.py", True),
-        ("Edit", "src/x.py", True),
-        ("Edit", ".claude/settings.json", False),
-        ("Edit", "../../settings.json", False),
-        ("Edit(//w/app/**)", "src/x.py", False),
-        ("Edit(//w/app/.claude/worktrees/**)", "src/x.py", True),
-    ],
-)
+CLAUDES_WORKTREE = [
+    ("Edit(src/**)", "src/x.py", True),
+    ("Edit", "src/x.py", True),
+    ("Edit", ".claude/settings.json", False),
+    ("Edit", "../../settings.json", False),
+    ("Edit(//w/app/**)", "src/x.py", False),
+    ("Edit(//w/app/.claude/worktrees/**)", "src/x.py", True),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "expected"), CLAUDES_WORKTREE)
 def test_files_of_a_worktree_below_dot_claude(rule, path, *, expected):
     """The folder above a worktree does not govern its sessions."""
     project = "/w/app/.claude/worktrees/a"
@@ -79,19 +76,19 @@ def test_files_of_a_worktree_below_dot_claude(rule, path, *, expected):
     assert found is expected
 
 
-@pytest.mark.parametrize(
-    ("rule", "path", "expected"),
-    [
-        ("Edit(src/**)", "src/x.py", True),
-        ("Edit", "src/x.py", True),
-        ("Write(**)", "x", True),
-        ("Edit", ".claude/settings.json", False),
-        ("Edit", ".git", False),
-        ("Edit", "../b.json", False),
-        ("Edit", "../../../tasks.db", False),
-        ("Edit(//u/app/**)", "src/x.py", False),
-    ],
-)
+OUR_WORKTREE = [
+    ("Edit(src/**)", "src/x.py", True),
+    ("Edit", "src/x.py", True),
+    ("Write(**)", "x", True),
+    ("Edit", ".claude/settings.json", False),
+    ("Edit", ".git", False),
+    ("Edit", "../b.json", False),
+    ("Edit", "../../../tasks.db", False),
+    ("Edit(//u/app/**)", "src/x.py", False),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "expected"), OUR_WORKTREE)
 @pytest.mark.parametrize("main", ["w/app", "w/.claude/worktrees/x", "w/@@x"])
 def test_files_of_a_worktree_that_hostbridge_has_made(main, rule, path, *, expected):
     """It lies in the state of its project, which nothing else there may change."""
@@ -102,17 +99,17 @@ def test_files_of_a_worktree_that_hostbridge_has_made(main, rule, path, *, expec
     assert found is expected
 
 
-@pytest.mark.parametrize(
-    "project",
-    [
-        "/u/.hostbridge/state/w/app/@",
-        "/u/.hostbridge/state/w/app/@/worktrees",
-        "/u/.hostbridge/state/w/app/@/worktrees/run1",
-        "/u/.hostbridge/state/w/app/@/worktrees/run1/dev/.bridge",
-        "/u/.hostbridge/state/w/app/@/runs/run1/x",
-        "/u/.hostbridge/worktrees/run1/dev",
-    ],
-)
+NO_WORKTREE = [
+    "/u/.hostbridge/state/w/app/@",
+    "/u/.hostbridge/state/w/app/@/worktrees",
+    "/u/.hostbridge/state/w/app/@/worktrees/run1",
+    "/u/.hostbridge/state/w/app/@/worktrees/run1/dev/.bridge",
+    "/u/.hostbridge/state/w/app/@/runs/run1/x",
+    "/u/.hostbridge/worktrees/run1/dev",
+]
+
+
+@pytest.mark.parametrize("project", NO_WORKTREE)
 def test_error_the_state_of_a_project_is_no_worktree(project):
     assert not granted("Edit", tool="Edit", project=project, file_path="x")
 
@@ -135,17 +132,17 @@ def test_a_search_stays_in_its_folder(pattern, *, expected):
     assert granted("Read(src/**)", tool="Glob", path="src", pattern=pattern) is expected
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "**/" * 40 + "x",
-        "**/a/" * 20 + "x",
-        "**" * 30 + "x",
-        "*a" * 40 + "x",
-        "**/*a*a*a*a*a/" * 10 + "x",
-        "?**" * 30 + "x",
-    ],
-)
+STARS = [
+    "**/" * 40 + "x",
+    "**/a/" * 20 + "x",
+    "**" * 30 + "x",
+    "*a" * 40 + "x",
+    "**/*a*a*a*a*a/" * 10 + "x",
+    "?**" * 30 + "x",
+]
+
+
+@pytest.mark.parametrize("spec", STARS)
 def test_many_stars_in_a_path_take_little_work(spec):
     """A model writes the path, and anybody may have written the rule."""
     with at_most(lines=1_000_000):
@@ -176,48 +173,48 @@ def test_path_patterns_agree_with_a_regular_expression(parts, names):
     assert found is (re.fullmatch(loose, path, re.S) is not None)
 
 
-@pytest.mark.parametrize(
-    ("rule", "tool", "tool_input", "expected"),
-    [
-        ("Read(src/**)", "Grep", {"path": "src", "glob": "*.py"}, True),
-        ("Read(src/**)", "Grep", {"path": "src", "glob": "**/*.{py,test.ts}"}, True),
-        ("Read(src/**)", "Grep", {"path": "src", "glob": "../../**"}, False),
-        ("Read(src/**)", "Grep", {"path": "src", "glob": "{.,x}./**"}, False),
-        ("Read(src/**)", "Grep", {"path": "src", "glob": ".{,x}./**"}, False),
-        ("Read(src/**)", "Grep", {"path": "src", "glob": "\\.\\./**"}, False),
-        ("Read(src/**)", "Grep", {"path": "src", "glob": "/etc/*"}, False),
-        ("Read(src/**)", "Grep", {"path": "src", "glob": 5}, False),
-        ("Read(src/**)", "Grep", {"pattern": "../x", "path": "src"}, True),
-        ("Read(src/**)", "Grep", {"pattern": "x"}, False),
-        ("Read(src/**)", "Grep", {"path": "/etc", "file_path": "src/a"}, False),
-        ("Read(src/**)", "Glob", {"path": "src", "pattern": "*"}, True),
-        ("Read(**)", "Glob", {"pattern": "src/*.py"}, True),
-        ("Read(**)", "Glob", {"pattern": "src/out/*"}, False),
-        ("Read(src/**)", "Glob", {"path": "src", "pattern": "out/*"}, False),
-        ("Read(src/**)", "Glob", {"path": "src/out", "pattern": "*"}, False),
-        ("Read(src/**)", "Glob", {"path": "src", "pattern": "~/*"}, False),
-        ("Read(src/**)", "LS", {"path": "src"}, True),
-        ("Read(src/**)", "LS", {"path": "src/out"}, False),
-        ("Read(**)", "Read", {"file_path": "~/.ssh/id"}, False),
-        ("Read(**)", "Read", {"file_path": " /etc/passwd"}, False),
-        ("Read(**)", "Read", {"file_path": "/etc/passwd", "path": "a"}, False),
-        ("Read(**)", "Read", {"path": "a"}, False),
-        ("Read(**)", "Read", {"file_path": "a\x00b"}, False),
-        ("Read(**)", "Read", {"file_path": "e\u0301"}, False),
-        ("Read(**)", "Read", {"file_path": "\u00e9"}, True),
-        ("Edit(**)", "Write", {"file_path": "~/.bashrc"}, False),
-        ("Edit", "Write", {"file_path": "~/.bashrc"}, False),
-        ("Edit(**)", "NotebookEdit", {"notebook_path": "a.ipynb"}, True),
-        (
-            "Edit(**)",
-            "NotebookEdit",
-            {"notebook_path": "/etc/a.ipynb", "file_path": "a"},
-            False,
-        ),
-        ("Edit(src/**)", "MultiEdit", {"file_path": "src/out/x"}, False),
-        ("Edit(**)", "Write", {"content": "x"}, False),
-    ],
-)
+INPUTS = [
+    ("Read(src/**)", "Grep", {"path": "src", "glob": "*.py"}, True),
+    ("Read(src/**)", "Grep", {"path": "src", "glob": "**/*.{py,test.ts}"}, True),
+    ("Read(src/**)", "Grep", {"path": "src", "glob": "../../**"}, False),
+    ("Read(src/**)", "Grep", {"path": "src", "glob": "{.,x}./**"}, False),
+    ("Read(src/**)", "Grep", {"path": "src", "glob": ".{,x}./**"}, False),
+    ("Read(src/**)", "Grep", {"path": "src", "glob": "\\.\\./**"}, False),
+    ("Read(src/**)", "Grep", {"path": "src", "glob": "/etc/*"}, False),
+    ("Read(src/**)", "Grep", {"path": "src", "glob": 5}, False),
+    ("Read(src/**)", "Grep", {"pattern": "../x", "path": "src"}, True),
+    ("Read(src/**)", "Grep", {"pattern": "x"}, False),
+    ("Read(src/**)", "Grep", {"path": "/etc", "file_path": "src/a"}, False),
+    ("Read(src/**)", "Glob", {"path": "src", "pattern": "*"}, True),
+    ("Read(**)", "Glob", {"pattern": "src/*.py"}, True),
+    ("Read(**)", "Glob", {"pattern": "src/out/*"}, False),
+    ("Read(src/**)", "Glob", {"path": "src", "pattern": "out/*"}, False),
+    ("Read(src/**)", "Glob", {"path": "src/out", "pattern": "*"}, False),
+    ("Read(src/**)", "Glob", {"path": "src", "pattern": "~/*"}, False),
+    ("Read(src/**)", "LS", {"path": "src"}, True),
+    ("Read(src/**)", "LS", {"path": "src/out"}, False),
+    ("Read(**)", "Read", {"file_path": "~/.ssh/id"}, False),
+    ("Read(**)", "Read", {"file_path": " /etc/passwd"}, False),
+    ("Read(**)", "Read", {"file_path": "/etc/passwd", "path": "a"}, False),
+    ("Read(**)", "Read", {"path": "a"}, False),
+    ("Read(**)", "Read", {"file_path": "a\x00b"}, False),
+    ("Read(**)", "Read", {"file_path": "e\u0301"}, False),
+    ("Read(**)", "Read", {"file_path": "\u00e9"}, True),
+    ("Edit(**)", "Write", {"file_path": "~/.bashrc"}, False),
+    ("Edit", "Write", {"file_path": "~/.bashrc"}, False),
+    ("Edit(**)", "NotebookEdit", {"notebook_path": "a.ipynb"}, True),
+    (
+        "Edit(**)",
+        "NotebookEdit",
+        {"notebook_path": "/etc/a.ipynb", "file_path": "a"},
+        False,
+    ),
+    ("Edit(src/**)", "MultiEdit", {"file_path": "src/out/x"}, False),
+    ("Edit(**)", "Write", {"content": "x"}, False),
+]
+
+
+@pytest.mark.parametrize(("rule", "tool", "tool_input", "expected"), INPUTS)
 def test_the_checked_path_is_the_one_that_the_tool_opens(
     rule, tool, tool_input, *, expected
 ):
@@ -228,7 +225,7 @@ def test_the_checked_path_is_the_one_that_the_tool_opens(
 def test_an_impossible_path_is_not_granted():
     """An exception would raise a dialog."""
 
-    def broken(path: str) -> str:
+    def broken(path):
         path.encode()
         return path
 

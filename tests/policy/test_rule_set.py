@@ -1,7 +1,5 @@
 """What rules decide about an event: which fire, in which order, and what follows."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -57,27 +55,24 @@ def test_a_rule_hands_the_call_over_with_its_text_as_data():
     assert spawn.is_handover
 
 
+MISSING = [
+    call("ls"),
+    BASH | {"tool_name": "Edit", "tool_input": {"file_path": "pytest.py"}},
+    BASH | {"tool_input": None},
+    BASH | {"tool_input": {"command": None}},
+    {"hook_event_name": "PreToolUse"},
+]
+
+
 @pytest.mark.parametrize(
-    "raw",
-    [
-        call("ls"),
-        BASH | {"tool_name": "Edit", "tool_input": {"file_path": "pytest.py"}},
-        BASH | {"tool_input": None},
-        BASH | {"tool_input": {"command": None}},
-        {"hook_event_name": "PreToolUse"},
-    ],
-    ids=["another command", "no command", "no input", "null", "nothing"],
+    "raw", MISSING, ids=["another command", "no command", "no input", "null", "nothing"]
 )
 def test_what_is_missing_fires_nothing(raw):
     assert decided([rule(CHECK, spawn_agent=SPAWN)], raw).is_empty
 
 
 def test_the_first_blocking_effect_ends_the_list():
-    rules = [
-        rule(inject_context="one"),
-        rule(block="no"),
-        rule(inject_context="two"),
-    ]
+    rules = [rule(inject_context="one"), rule(block="no"), rule(inject_context="two")]
 
     decision = decided(rules)
 
@@ -139,20 +134,20 @@ def test_a_name_of_the_event_is_never_a_variable():
 PUSH = 'runs(command, "git push")'
 
 
-@pytest.mark.parametrize(
-    ("tool", "command", "how"),
-    [
-        ("Bash", "cd x; git push", "yes"),
-        ("Monitor", "cd x; git push", "yes"),
-        ("Monitor", "echo git push", None),
-        ("PowerShell", "cd x; Git.exe Pu`sh", "may"),
-        ("PowerShell", "git pu`\nsh", "may"),
-        ("PowerShell", "echo 'git push'", "may"),
-        ("PowerShell", "git commit", None),
-        ("mcp__x__y", "git push", None),
-        (["Bash"], "git push", None),
-    ],
-)
+SHELLS = [
+    ("Bash", "cd x; git push", "yes"),
+    ("Monitor", "cd x; git push", "yes"),
+    ("Monitor", "echo git push", None),
+    ("PowerShell", "cd x; Git.exe Pu`sh", "may"),
+    ("PowerShell", "git pu`\nsh", "may"),
+    ("PowerShell", "echo 'git push'", "may"),
+    ("PowerShell", "git commit", None),
+    ("mcp__x__y", "git push", None),
+    (["Bash"], "git push", None),
+]
+
+
+@pytest.mark.parametrize(("tool", "command", "how"), SHELLS)
 def test_every_tool_that_has_a_shell_run_a_command_is_asked(tool, command, how):
     """PowerShell's language is not bash: what stands in it may run."""
     decision = decided([rule(PUSH, block="no")], call(command, tool_name=tool))
@@ -160,16 +155,16 @@ def test_every_tool_that_has_a_shell_run_a_command_is_asked(tool, command, how):
     assert [one.how for one in decision.fired] == ([how] if how else [])
 
 
-@pytest.mark.parametrize(
-    ("when", "how"),
-    [
-        ('command.startswith("git")', "yes"),
-        ('"push" in command', "yes"),
-        ('"push" in words(command)', "may"),
-        ('"pull" in words(command)', None),
-        ("len(words(command)) > 9", "may"),
-    ],
-)
+POWERSHELL = [
+    ('command.startswith("git")', "yes"),
+    ('"push" in command', "yes"),
+    ('"push" in words(command)', "may"),
+    ('"pull" in words(command)', None),
+    ("len(words(command)) > 9", "may"),
+]
+
+
+@pytest.mark.parametrize(("when", "how"), POWERSHELL)
 def test_a_command_of_powershell_is_a_text_as_any_other(when, how):
     raw = call("git push", tool_name="PowerShell")
 
@@ -193,17 +188,17 @@ def test_a_file_has_one_path(path, key):
 MAY_RUN = 'runs(command, "pytest")'
 
 
-@pytest.mark.parametrize(
-    ("fields", "how"),
-    [
-        ({"block": "no"}, "may"),
-        ({"block": "no", "on_error": "skip"}, None),
-        ({"inject_context": "x"}, None),
-        ({"spawn_agent": SPAWN}, None),
-        ({"spawn_agent": SPAWN, "required": True}, "may"),
-        ({"spawn_agent": SPAWN | {"block": False}, "required": True}, None),
-    ],
-)
+UNCLEAR = [
+    ({"block": "no"}, "may"),
+    ({"block": "no", "on_error": "skip"}, None),
+    ({"inject_context": "x"}, None),
+    ({"spawn_agent": SPAWN}, None),
+    ({"spawn_agent": SPAWN, "required": True}, "may"),
+    ({"spawn_agent": SPAWN | {"block": False}, "required": True}, None),
+]
+
+
+@pytest.mark.parametrize(("fields", "how"), UNCLEAR)
 def test_what_may_run_counts_where_a_rule_refuses(fields, how):
     decision = decided([rule(MAY_RUN, **fields)], call('$TOOL pytest "$(x)"'))
 
@@ -232,16 +227,16 @@ def test_a_blocking_rule_that_cannot_be_asked_blocks_and_says_where():
     )
 
 
-@pytest.mark.parametrize(
-    "one",
-    [
-        rule(WRONG, block="no", on_error="skip"),
-        rule(WRONG, inject_context="x"),
-        rule(WRONG, spawn_agent=SPAWN | {"block": False}),
-        rule(broken="3:4: x", block="", on_error="skip"),
-        rule(broken="3:4: x", inject_context=""),
-    ],
-)
+SKIPPED = [
+    rule(WRONG, block="no", on_error="skip"),
+    rule(WRONG, inject_context="x"),
+    rule(WRONG, spawn_agent=SPAWN | {"block": False}),
+    rule(broken="3:4: x", block="", on_error="skip"),
+    rule(broken="3:4: x", inject_context=""),
+]
+
+
+@pytest.mark.parametrize("one", SKIPPED)
 def test_any_other_rule_is_skipped(one):
     assert decided([one, rule(inject_context="on")]).contexts == ["on"]
 

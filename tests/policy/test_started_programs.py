@@ -1,24 +1,18 @@
 """What a command is said to start, and what a real shell then starts."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stand_ins import PROGRAMS, make_world, really_started
-from tricky_commands import HERE, TRICKY, UNSEEN, Tricky
+from thoroughness import examples
+from tricky_commands import HERE, TRICKY, UNSEEN
 
 from bridge.policy.bash_parser import BashParser
+from bridge.policy.command_reading import Reading
 from bridge.policy.condition import MAY
 from bridge.policy.started_programs import read
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.policy.command_reading import Reading
 
 
 def reading(command: str) -> Reading:
@@ -26,23 +20,17 @@ def reading(command: str) -> Reading:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def world(tmp_path_factory):
     return make_world(tmp_path_factory.mktemp("shell"))
 
 
 @pytest.mark.parametrize("case", TRICKY, ids=lambda case: case.command)
-def test_a_command_runs_what_its_text_starts(case: Tricky) -> None:
+def test_a_command_runs_what_its_text_starts(case):
     found = reading(case.command)
     answers = {name: found.runs([name]) for name in PROGRAMS}
 
-    assert answers == {
-        name: True
-        if name in case.runs.split()
-        else MAY
-        if name in case.may.split()
-        else False
-        for name in PROGRAMS
-    }
+    assert {name for name in PROGRAMS if answers[name] is True} == {*case.runs.split()}
+    assert {name for name in PROGRAMS if answers[name] is MAY} == {*case.may.split()}
 
 
 @pytest.mark.parametrize(
@@ -55,9 +43,7 @@ def test_a_command_runs_what_its_text_starts(case: Tricky) -> None:
     ],
     ids=lambda case: case.command,
 )
-def test_bash_starts_nothing_that_was_denied(
-    case: Tricky, world: Path, tmp_path: Path
-) -> None:
+def test_bash_starts_nothing_that_was_denied(case, world, tmp_path):
     """The table's own words are checked: a real bash runs each command."""
     started = really_started(case.command, world, tmp_path)
 
@@ -104,28 +90,22 @@ TWO = [
 
 
 def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    quoted = ["bash -c {}", "eval {}", "bash <<< {}", "trap {} EXIT"]
     return st.one_of(
-        st.tuples(st.sampled_from(ONE), inner).map(lambda p: p[0].format(p[1])),
-        st.tuples(st.sampled_from(TWO), inner, inner).map(
-            lambda p: p[0].format(p[1], p[2])
-        ),
-        st.tuples(st.sampled_from(["bash -c", "eval", "bash <<<"]), inner).map(
-            lambda p: f"{p[0]} {single(p[1])}"
-        ),
+        st.builds(str.format, st.sampled_from(ONE), inner),
+        st.builds(str.format, st.sampled_from(TWO), inner, inner),
+        st.builds(str.format, st.sampled_from(quoted), inner.map(single)),
         inner.map(lambda text: f"sh -c {double(text)}"),
-        inner.map(lambda text: f"trap {single(text)} EXIT"),
     )
 
 
 @settings(
-    max_examples=150,
+    max_examples=examples(150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(command=st.recursive(simple, grown, max_leaves=5))
-def test_bash_never_starts_what_was_ruled_out(
-    command: str, world: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_bash_never_starts_what_was_ruled_out(command, world, tmp_path_factory):
     """Commands that nobody thought of: no rule may miss what a shell then does."""
     started = really_started(command, world, tmp_path_factory.mktemp("run"))
 

@@ -1,7 +1,5 @@
 """Random workflows and events, beside a second, plain way to go through them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """What events do to a step workflow, step by step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -68,17 +66,6 @@ def test_a_loop_escalates_exactly_at_its_bound():
     assert world.variables["validation_iteration"] == 3
 
 
-def test_a_loop_that_passes_ends_at_once():
-    world = World(LOOP)
-    world.event(after("check", {"is_valid": True}))
-
-    assert (world.record["status"], world.record["step"]) == ("ended", "passed")
-    assert world.said()[-1] == (
-        "The workflow validate-and-fix has ended in step passed: its exit condition "
-        "holds."
-    )
-
-
 def test_leaving_and_entering_speak_in_order():
     world = World(LOOP)
     world.event(after("check", {"is_valid": False}))
@@ -92,20 +79,6 @@ def test_leaving_and_entering_speak_in_order():
     assert introduction(world.record) == entered
 
 
-def test_the_first_transition_that_holds_fires():
-    world = World("""
-        steps:
-          - name: one
-            transitions: [{to: two, when: a}, {to: three, when: true}, {to: two}]
-          - {name: two}
-          - {name: three}
-        variables: {a: false}
-        exit_condition: current_step == 'two'
-    """)
-
-    assert world.last.moved == [("", "one"), ("one", "three")]
-
-
 def test_each_step_is_entered_at_most_once_per_event():
     world = World("""
         steps:
@@ -117,23 +90,6 @@ def test_each_step_is_entered_at_most_once_per_event():
     assert world.last.moved == [("", "one"), ("one", "two"), ("two", "one")]
     world.event(prompt())
     assert world.record["visit"] == 5
-
-
-def test_a_step_can_be_entered_anew_by_its_own_transition():
-    world = World("""
-        variables: {again: 0}
-        steps:
-          - name: one
-            on_enter: [{increment_variable: again}]
-            transitions: [{to: one, when: prompt == 'more'}]
-        exit_condition: again > 2
-    """)
-    world.event(prompt("more"))
-    assert world.variables["again"] == 2
-    world.event(prompt("enough"))
-    assert world.record["status"] == "active"
-    world.event(prompt("more"))
-    assert world.record["status"] == "ended"
 
 
 def test_a_condition_that_cannot_be_asked_does_not_hold_and_is_told_of():
@@ -151,23 +107,6 @@ def test_a_condition_that_cannot_be_asked_does_not_hold_and_is_told_of():
     (problem,) = world.last.problems
     assert problem.startswith("/w/one.yaml:4: the condition does not hold: '>' cannot")
     assert world.record["problems"] == [problem]
-
-
-def test_an_event_counts_once():
-    world = World("""
-        variables: {n: 0}
-        steps:
-          - name: one
-            on_tool: {Bash: {increment_variable: n}}
-        exit_condition: n > 5
-    """)
-    for _ in range(3):
-        world.event(after("Bash", call="t-1"))
-    assert world.variables["n"] == 1
-    world.event(after("Bash", call="t-2"))
-    assert world.variables["n"] == 2
-    # The failure of a call is another event than its success.
-    assert not world.event(after("Read", call="t-3")).is_changed
 
 
 def test_outcomes_choose_what_is_done():
@@ -274,12 +213,3 @@ def test_what_is_no_number_is_not_counted(value):
 
     assert "cannot be counted" in change.problems[0]
     assert world.variables["n"] == value
-
-
-def test_a_workflow_that_ended_moves_no_more():
-    world = World(LOOP)
-    world.event(after("check", {"is_valid": True}))
-    ended = world.record
-
-    assert not world.event(after("check", {"is_valid": False})).is_changed
-    assert world.record is ended

@@ -1,7 +1,5 @@
 """What a tool call gave back, in every form in which the client tells it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -22,35 +20,35 @@ def text(value: object) -> dict[str, Any]:
     return {"type": "text", "text": json.dumps(value)}
 
 
-@pytest.mark.parametrize(
-    "response",
-    [
-        [text(VERDICT)],
-        {"content": [text(VERDICT)]},
-        {"content": [{"type": "text", "text": "see"}], "structuredContent": VERDICT},
-        json.dumps(VERDICT),
-        [{"type": "image", "data": "…"}, text(VERDICT)],
-    ],
-)
+RESPONSES = [
+    [text(VERDICT)],
+    {"content": [text(VERDICT)]},
+    {"content": [{"type": "text", "text": "see"}], "structuredContent": VERDICT},
+    json.dumps(VERDICT),
+    [{"type": "image", "data": "…"}, text(VERDICT)],
+]
+
+
+@pytest.mark.parametrize("response", RESPONSES)
 def test_a_servers_json_is_parsed(response):
     assert after(response) == VERDICT
 
 
-@pytest.mark.parametrize(
-    ("response", "found"),
-    [
-        ([{"type": "text", "text": "all good"}], "all good"),
-        ([{"type": "text", "text": "{half"}], "{half"),
-        ([{"type": "text", "text": "[" * 100_000}], "[" * 100_000),
-        ([{"type": "text", "text": "7"}], "7"),
-        ([text([1]), {"type": "text", "text": "b"}], [[1], "b"]),
-        ([], []),
-        ([{"type": "text", "text": 3}, None], []),
-        ({"moved": True}, {"moved": True}),
-        (7, 7),
-        (None, None),
-    ],
-)
+NO_JSON = [
+    ([{"type": "text", "text": "all good"}], "all good"),
+    ([{"type": "text", "text": "{half"}], "{half"),
+    ([{"type": "text", "text": "[" * 100_000}], "[" * 100_000),
+    ([{"type": "text", "text": "7"}], "7"),
+    ([text([1]), {"type": "text", "text": "b"}], [[1], "b"]),
+    ([], []),
+    ([{"type": "text", "text": 3}, None], []),
+    ({"moved": True}, {"moved": True}),
+    (7, 7),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(("response", "found"), NO_JSON)
 def test_what_is_no_json_stays_what_it_is(response, found):
     assert after(response) == found
 

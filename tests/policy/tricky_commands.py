@@ -5,8 +5,6 @@ those that only a running shell can tell. `real` is what a real bash then starts
 if it is what `runs` says, and UNSEEN if the wrapper is not on this machine.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 ALL = "pytest ruff mypy"
@@ -252,7 +250,6 @@ UNKNOWN = [
     Tricky("python - <<A\nimport os\nos.system('ruff')\nA\n", may="ruff", real="ruff"),
     Tricky("awk 'BEGIN { system(\"pytest\") }'", may="pytest", real="pytest"),
     Tricky("awk '/pytest/ { print }' /dev/null"),
-    Tricky("perl -e 'system(\"ruff\")'", may="ruff", real=UNSEEN),
     Tricky("ssh host pytest", may="pytest", real=UNSEEN),
     Tricky("tmux new -d 'pytest -q'", may="pytest", real=UNSEEN),
     Tricky("docker compose -f x run web pytest", may="pytest", real=UNSEEN),
@@ -278,7 +275,7 @@ LOOSE = [
     Tricky("sudo -s -- 'pytest -q'; sg x 'ruff .'", may="pytest ruff", real=UNSEEN),
     Tricky("nix develop -c pytest; nix shell x -c ruff", "pytest ruff", real=UNSEEN),
     Tricky("runuser -u x pytest; setarch -R ruff", may="pytest ruff", real=UNSEEN),
-    Tricky("linux64 pytest; fakeroot -- ruff", may="pytest ruff", real=UNSEEN),
+    Tricky("fakeroot -- ruff", may="ruff", real=UNSEEN),
     Tricky("tini -s -- pytest; gosu x ruff", may="pytest ruff", real=UNSEEN),
     Tricky("python -m cProfile -o x -m pytest", "pytest", real=UNSEEN),
     Tricky("python -m runpy pytest; py -3 -m ruff", "pytest ruff", real=UNSEEN),
