@@ -20,12 +20,17 @@ _MAX_QUOTED = 600
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """An agent's tool call that a hook saw; `ok` is None until its end was seen."""
+    """An agent's tool call that a hook saw; `ok` is None until its end was seen.
+
+    `within` is what a command did in the agent's own folder, if it had to change to
+    that first: `pytest` for `cd FOLDER && pytest`.
+    """
 
     tool: str
     tool_use_id: str
     command: str | None = None
     ok: bool | None = None
+    within: str | None = None
 
 
 def with_what_was_seen(
@@ -118,7 +123,13 @@ def find_call(calls: Sequence[ToolCall], command: str | None) -> ToolCall | None
     if command is None:
         return None
     wanted = squeezed(command)
-    same = [c for c in calls if c.command and squeezed(c.command) == wanted]
+    same = [
+        call
+        for call in calls
+        if any(
+            said and squeezed(said) == wanted for said in (call.command, call.within)
+        )
+    ]
     finished = [c for c in same if c.ok is not None]
     return next(reversed(finished or same), None)
 

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
+from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
 from bridge.protocol.applied import AgentName, Applied, Reuse
 from bridge.protocol.claim import Claim, RequestIdField, SessionId
@@ -13,10 +14,17 @@ from bridge.protocol.node import Node
 from bridge.protocol.plain_types import Limits, field
 from bridge.protocol.question import MOST, Asking, Exchange
 from bridge.protocol.question import told as told_of
-from bridge.protocol.record import Count, Milliseconds, Record, as_json
+from bridge.protocol.record import (
+    Count,
+    Milliseconds,
+    Record,
+    as_json,
+    first_problem,
+)
 from bridge.protocol.status import Stage, Status
 from bridge.protocol.usage import Usage
 from bridge.protocol.value import Value
+from bridge.protocol.wording import in_shell
 from bridge.routes import OwnRoute, RouteName
 
 DEFAULT_TIMEOUT_MS = 120_000
@@ -118,6 +126,18 @@ class Request(Record):
     claim: Claim | None = None
     declined_by: tuple[str, ...] = ()
     _set_ms = 0
+
+    @classmethod
+    def checked(cls, **fields: Any) -> Self:
+        """A request of what a caller says.
+
+        Raises:
+            InvalidRequest: a field is not what it may be; names the first such one.
+        """
+        try:
+            return cls(**fields)
+        except ValueError as exc:
+            raise InvalidRequest(first_problem(exc)) from None
 
     def to_json(self) -> bytes:
         """The bytes of the file, without the fields that were left open.
@@ -278,8 +298,11 @@ class Request(Record):
 
 
 def _in_folder(folder: str) -> str:
+
     return (
         f"Work in the folder {folder}, a worktree of the project that is yours alone, "
         "and nowhere else: give files by absolute paths below it, and begin a shell "
-        f"command with `cd {folder} && ` unless you are there already."
+        f"command with `{in_shell('cd', folder)} && ` unless you are there already. A "
+        "relative path may lead to the project's own files, which are not those that "
+        "you work on."
     )

@@ -5,6 +5,15 @@ import re
 MAX_LINE = 160
 _SPACE = re.compile(r"\s+")
 _TICKS = re.compile("`+")
+# These are invisible, too, though they count as letters, marks or symbols. They can
+# hide from people what a model reads.
+# Source: Unicode, DerivedCoreProperties.txt, Default_Ignorable_Code_Point; and blanks:
+# U+2800, U+13441, U+13442, U+16FE4, U+1D159.
+_BLANK = frozenset(
+    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
+    | {0x13441, 0x13442, 0x16FE4, 0x1D159}
+    | {*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
+)
 
 
 def seconds(value_s: float) -> str:
@@ -33,6 +42,13 @@ def quoted(value: object, limit: int = 60) -> str:
         return f"(a {type(value).__name__})"
 
 
+def in_shell(*words: object) -> str:
+    """A command as any shell takes it: what a shell would obey is quoted."""
+    import shlex  # hooks load this module, and print few commands
+
+    return shlex.join(map(str, words))
+
+
 def fenced(text: str, language: str = "") -> str:
     """Data of others in a prompt, in a fence of Markdown that it cannot close."""
     longest = max(map(len, _TICKS.findall(text)), default=0)
@@ -57,6 +73,20 @@ def clean(text: str, most: int) -> str:
         # Category C includes the bidirectional controls: they reorder what is read.
         text = "".join(c for c in text if c in "\n\t" or category(c)[0] != "C")
     return fitted(text, most)
+
+
+def unseen(text: str, *, kept: str = "") -> set[str]:
+    """The characters of a text that a terminal obeys or hides, except `kept`."""
+    from unicodedata import category
+
+    return {
+        char
+        for char in set(text) - set(kept)
+        # Separators, too: not every program ends a line there, and blanks look alike.
+        if (kind := category(char)[0]) == "C"
+        or (kind == "Z" and char != " ")
+        or ord(char) in _BLANK
+    }
 
 
 def squeezed(text: str) -> str:

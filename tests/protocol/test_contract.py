@@ -1,10 +1,6 @@
 """The text at the end of every prompt."""
 
-from __future__ import annotations
-
 from bridge.protocol.contract import again, full_prompt, prompt_digest
-from bridge.protocol.judge import judge
-from bridge.protocol.request import Request
 
 EXPECTED = """\
 Which modules lack tests?
@@ -35,12 +31,6 @@ def test_the_default_answer_explains_its_fields():
 
     assert "`status` is success, partial, failed or blocked" in text
     assert '"required": ["status", "summary"]' in text
-
-
-def test_the_contract_itself_is_never_an_answer():
-    request = Request(request_id="a", prompt="Which?")
-
-    assert judge(request, full_prompt("Which?", None)).code == "prompt_echo"
 
 
 def test_a_compacted_agent_reads_the_contract_again():

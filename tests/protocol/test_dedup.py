@@ -1,8 +1,6 @@
 """A dedup key stands for one question: which requests count as the same."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from storeworld import request, this_process
@@ -12,9 +10,7 @@ from bridge.protocol.claim import Claim
 from bridge.protocol.dedup import differences
 from bridge.protocol.node import Node
 from bridge.protocol.request import Request
-
-if TYPE_CHECKING:
-    from bridge.protocol.response import Route
+from bridge.protocol.response import Route
 
 NODE = Node(file="a.py", name="f", type="function", line=3, text="def f(): ...")
 # A change of each field, and the message about it.
@@ -31,10 +27,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
     ({"task_id": "t"}, "task id (None there, 't' here)"),
     ({"workflow": "w"}, "workflow (None there, 'w' here)"),
     ({"folder": "/p/w"}, "folder (None there, '/p/w' here)"),
-    (
-        {"continues": "r0"},
-        "request that it continues (None there, 'r0' here)",
-    ),
+    ({"continues": "r0"}, "request that it continues (None there, 'r0' here)"),
     ({"context_from": "session"}, "context (None there, 'session' here)"),
     ({"route": "local"}, "route ('host' there, 'local' here)"),
 ]

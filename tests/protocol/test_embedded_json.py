@@ -1,30 +1,27 @@
 """The JSON in a message: what is found, and how much is tried."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.protocol import embedded_json
 from bridge.protocol.embedded_json import Invalid, find_json
 
+VALUES = [
+    ("```\n[1]\n```", [[1]]),
+    ("```\n[1]\n ``` \t\r\n[2]", [[1], [2]]),
+    ("````\n```\n[1]\n```\n````", [[1]]),
+    ("~~~\n[1]\n~~~~~\n[2]", [[1], [2]]),
+    ("``` a`b\n[1]\n```\n[2]\n", [[2], [1]]),
+    ("~~~ a`b\n[1]\n~~~\n", [[1]]),
+    ("no [ json, but [1] and {} here", [[1], {}]),
+    ("[[1]", [[1]]),
+    ("so [NaN] [1]", [Invalid("NaN is not JSON"), [1]]),
+    ('{"a": "x', []),
+    ("12345678901234567890", [12345678901234567890]),
+    ("-1234567890123456789", [-1234567890123456789]),
+]
 
-@pytest.mark.parametrize(
-    ("words", "values"),
-    [
-        ("```\n[1]\n```", [[1]]),
-        ("```\n[1]\n ``` \t\r\n[2]", [[1], [2]]),
-        ("````\n```\n[1]\n```\n````", [[1]]),
-        ("~~~\n[1]\n~~~~~\n[2]", [[1], [2]]),
-        ("``` a`b\n[1]\n```\n[2]\n", [[2], [1]]),
-        ("~~~ a`b\n[1]\n~~~\n", [[1]]),
-        ("no [ json, but [1] and {} here", [[1], {}]),
-        ("[[1]", [[1]]),
-        ("so [NaN] [1]", [Invalid("NaN is not JSON"), [1]]),
-        ('{"a": "x', []),
-        ("12345678901234567890", [12345678901234567890]),
-        ("-1234567890123456789", [-1234567890123456789]),
-    ],
-)
+
+@pytest.mark.parametrize(("words", "values"), VALUES)
 def test_values(words, values):
     assert list(find_json(words)) == values
 

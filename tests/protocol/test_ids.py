@@ -1,13 +1,12 @@
 """Request ids: which are valid, and how ours sort."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import PRIORITIES, check_id, find_rank, is_id, new_request_id
+from bridge.protocol.names import is_client_model, is_model
 
 HOSTILE = {
     "empty": "",
@@ -47,7 +46,7 @@ def test_a_valid_id(text):
 
 @given(st.integers(0, 2**53), st.sampled_from(PRIORITIES))
 def test_our_ids_carry_time_and_priority(now_us, priority):
-    made = new_request_id(now_us, priority)  # type: ignore[arg-type]
+    made = new_request_id(now_us, priority)
 
     assert is_id(made)
     assert find_rank(made) == (priority, now_us)
@@ -65,3 +64,23 @@ def test_find_rank_takes_any_text(text):
     rank = find_rank(text)
 
     assert rank is None or is_id(text)
+
+
+# Names of models
+
+
+MODELS = [
+    ("haiku", True, True),
+    ("claude-opus-4-1", True, True),
+    ("inherit", True, False),
+    ("models/a.gguf", True, False),
+    ("openai:mistral", True, False),
+    ("openai:", False, False),
+    ("haikuu", False, False),
+]
+
+
+@pytest.mark.parametrize(("model", "is_known", "is_clients"), MODELS)
+def test_models(model, *, is_known, is_clients):
+    assert is_model(model) is is_known
+    assert is_client_model(model) is is_clients

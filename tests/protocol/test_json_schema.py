@@ -1,17 +1,14 @@
 """Checks of values and of schemas: the same result as another library gives."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
+from jsonschema import Draft201909Validator, Draft202012Validator
 
-from bridge.protocol.agent_output import ANSWER_SCHEMA
 from bridge.protocol.json_schema import problem_of, problem_of_schema, problems_of
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
@@ -30,7 +27,7 @@ def test_a_caller_without_much_stack_left_decides_for_itself_alone():
     for _ in range(100):
         schema = {"properties": {"a": schema}}
 
-    def problem_below(calls: int) -> str | None:
+    def problem_below(calls):
         return problem_below(calls - 1) if calls else problem_of_schema(schema)
 
     free = sys.getrecursionlimit() - len(inspect.stack())
@@ -57,68 +54,47 @@ def test_formats_and_encodings_are_not_checked():
 def test_error_characters_without_utf8():
     problem = problem_of({"type": "string"}, "\ud800")
 
-    assert problem is not None
     assert problem.startswith("the answer cannot be checked: ")
 
 
 @pytest.mark.parametrize(
     ("draft", "reference", "mark"),
     [
-        (
-            jsonschema.Draft202012Validator,
-            {"$dynamicRef": "#node"},
-            {"$dynamicAnchor": "node"},
-        ),
-        (
-            jsonschema.Draft201909Validator,
-            {"$recursiveRef": "#"},
-            {"$recursiveAnchor": True},
-        ),
+        (Draft202012Validator, {"$dynamicRef": "#node"}, {"$dynamicAnchor": "node"}),
+        (Draft201909Validator, {"$recursiveRef": "#"}, {"$recursiveAnchor": True}),
     ],
     ids=["2020-12", "2019-09"],
 )
 @pytest.mark.parametrize(
     "value",
-    [
-        {"value": 1, "next": {"value": 2}},
-        {"value": 1, "next": {"value": "x"}},
-        {"value": 1, "next": {"odd": 2}},
-        {"value": 1, "next": {"value": 2, "more": 1}},
-    ],
+    [{"value": 2}, {"value": "x"}, {"odd": 2}, {"value": 2, "more": 1}],
+    ids=str,
 )
 def test_dynamic_references(draft, reference, mark, value):
-    tree = {
-        "$id": "tree",
-        **mark,
-        "properties": {"value": {"type": "integer"}, "next": reference},
-    }
-    schema = {
-        "$schema": draft.META_SCHEMA["$schema"],
-        "$id": "https://example.org/strict",
-        **mark,
-        "$ref": "tree",
-        "unevaluatedProperties": False,
-        "$defs": {"tree": tree},
-    }
+    fields = {"value": {"type": "integer"}, "next": reference}
+    whole = {"$id": "https://example.org/strict", "$ref": "tree", **mark}
+    whole |= {"$schema": draft.META_SCHEMA["$schema"], "unevaluatedProperties": False}
+    schema = whole | {"$defs": {"tree": {"$id": "tree", "properties": fields, **mark}}}
+    nested = {"value": 1, "next": value}
 
-    assert (problem_of(schema, value) is None) == draft(schema).is_valid(value)
+    assert (problem_of(schema, nested) is None) == draft(schema).is_valid(nested)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "is_match"),
-    [
-        ("b", "abc", True),
-        ("^b", "abc", False),
-        ("^(?!foo)", "foobar", False),
-        ("^(?!foo)", "barfoo", True),
-        (r"^(?=.*\d)(?=.*[a-z]).{4,}$", "abc1", True),
-        (r"(.)\1", "abba", True),
-        ("^a$", "a\n", False),
-        (r"^\d$", "٣", False),
-        (r"^\p{Lu}", "Éa", True),
-        (r"^[^[]+$", "a", True),
-    ],
-)
+MATCHES = [
+    ("b", "abc", True),
+    ("^b", "abc", False),
+    ("^(?!foo)", "foobar", False),
+    ("^(?!foo)", "barfoo", True),
+    (r"^(?=.*\d)(?=.*[a-z]).{4,}$", "abc1", True),
+    (r"(.)\1", "abba", True),
+    ("^a$", "a\n", False),
+    (r"^\d$", "٣", False),
+    (r"^\p{Lu}", "Éa", True),
+    (r"^[^[]+$", "a", True),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "is_match"), MATCHES)
 def test_patterns_are_those_of_ecma_262(pattern, text, *, is_match):
     assert (problem_of({"pattern": pattern}, text) is None) is is_match
 
@@ -134,31 +110,28 @@ def test_error_a_pattern_that_is_refused(pattern):
     assert str(in_key).startswith("$.patternProperties")
 
 
+BAD_SCHEMAS = [
+    (
+        {"type": "objekt"},
+        "$.type: JSON Schema has no type 'objekt'; did you mean 'object'?",
+    ),
+    ({"pattern": "("}, '$.pattern: "(" is no regular expression, or far too large'),
+    ({"$ref": "#/nope"}, "cannot be used: Pointer '/nope' does not exist"),
+]
+
+
 @pytest.mark.parametrize(
-    ("schema", "complaint"),
-    [
-        (
-            {"type": "objekt"},
-            "$.type: JSON Schema has no type 'objekt'; did you mean 'object'?",
-        ),
-        ({"pattern": "("}, '$.pattern: "(" is no regular expression, or far too large'),
-        (
-            {"$ref": "#/nope"},
-            "cannot be used: Pointer '/nope' does not exist",
-        ),
-        (
-            {"$ref": "http://127.0.0.1:9/x"},
-            "cannot be used: nothing is fetched from 'http://127.0.0.1:9/x'",
-        ),
-        (
-            {"properties": {"a": {"$ref": "file:///etc/passwd"}}},
-            "cannot be used: nothing is fetched from 'file:///etc/passwd'",
-        ),
-    ],
-    ids=["type", "pattern", "nowhere", "network", "file"],
+    ("schema", "complaint"), BAD_SCHEMAS, ids=["type", "pattern", "nowhere"]
 )
 def test_error_in_a_schema(schema, complaint):
     assert problem_of_schema(schema) == complaint
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/x", "file:///etc/passwd"])
+def test_error_a_schema_that_lies_elsewhere(address):
+    complaint = f"cannot be used: nothing is fetched from {address!r}"
+
+    assert problem_of_schema({"properties": {"a": {"$ref": address}}}) == complaint
 
 
 def test_error_a_value_under_an_unusable_schema():
@@ -166,15 +139,6 @@ def test_error_a_value_under_an_unusable_schema():
 
     reason = '"(" is no regular expression, or far too large'
     assert problems == [f"the schema cannot be used: {reason}"] * 2
-
-
-def test_valid_schemas():
-    recursive = {"type": "object", "properties": {"next": {"$ref": "#"}}}
-    named = {"$defs": {"n": {"type": "integer"}}, "items": {"$ref": "#/$defs/n"}}
-
-    assert problem_of_schema(recursive) is None
-    assert problem_of_schema(named) is None
-    assert problem_of_schema(ANSWER_SCHEMA) is None
 
 
 VALUES = st.recursive(
@@ -219,9 +183,7 @@ def schemas(inner: Any) -> Any:
 
 
 PART = st.recursive(st.booleans(), schemas, max_leaves=6)
-DRAFTS = st.sampled_from(
-    [jsonschema.Draft201909Validator, jsonschema.Draft202012Validator]
-)
+DRAFTS = st.sampled_from([Draft201909Validator, Draft202012Validator])
 
 
 @given(schemas(PART), schemas(st.booleans()), VALUES, DRAFTS)
@@ -229,7 +191,7 @@ def test_the_same_values_are_valid_as_in_another_library(schema, other, value, d
     plain = {key: part for key, part in other.items() if key != "$ref"}
     schema["$defs"] = {"one": plain, "other": {"$anchor": "two", **plain}}
     schema["$schema"] = draft.META_SCHEMA["$schema"]
-    if draft is jsonschema.Draft201909Validator:
+    if draft is Draft201909Validator:
         # The other library forgets what a schema in `additionalProperties` evaluates.
         both = ("additionalProperties", "unevaluatedProperties")
         assume(not all(name in str(schema) for name in both))

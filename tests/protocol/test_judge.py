@@ -1,7 +1,5 @@
 """Judging an agent's last message: which answers count, and why others do not."""
 
-from __future__ import annotations
-
 import pytest
 from words import GOOD, NUMBER, asked, said
 
@@ -16,16 +14,8 @@ def test_the_bridge_fills_in_its_fields():
 
     verdict = judge(request, said(GOOD), agent_id="agent-7", now_ms=99)
 
-    assert verdict == Verdict(
-        parsed={
-            "status": "success",
-            "summary": "all of them",
-            "evidence": [],
-            "agentId": "agent-7",
-            "taskId": "t-1",
-            "timestamp": 99,
-        }
-    )
+    ours = {"agentId": "agent-7", "taskId": "t-1", "timestamp": 99}
+    assert verdict == Verdict(parsed=GOOD | {"evidence": []} | ours)
 
 
 def test_an_agent_cannot_fill_in_the_fields_of_the_bridge():
@@ -67,16 +57,19 @@ def test_the_one_valid_value_is_the_answer(words, parsed):
     assert judge(asked(NUMBER), words) == Verdict(parsed=parsed)
 
 
+FALSY = [
+    ({"type": "array"}, []),
+    ({"type": "object"}, {}),
+    ({"type": "integer"}, 0),
+    ({"type": "boolean"}, False),
+    ({"type": "string"}, ""),
+    ({"type": "null"}, None),
+]
+
+
 @pytest.mark.parametrize(
     ("schema", "value"),
-    [
-        ({"type": "array"}, []),
-        ({"type": "object"}, {}),
-        ({"type": "integer"}, 0),
-        ({"type": "boolean"}, False),
-        ({"type": "string"}, ""),
-        ({"type": "null"}, None),
-    ],
+    FALSY,
     ids=["array", "object", "zero", "false", "empty string", "null"],
 )
 @pytest.mark.parametrize(
@@ -167,7 +160,7 @@ REJECTED = {
     ("words", "code", "complaint"), REJECTED.values(), ids=REJECTED
 )
 def test_error_an_answer_that_does_not_count(words, code, complaint):
-    assert judge(asked(NUMBER), words) == Verdict(code=code, complaint=complaint)  # type: ignore[arg-type]
+    assert judge(asked(NUMBER), words) == Verdict(code=code, complaint=complaint)
 
 
 def test_error_true_is_not_one():
@@ -185,16 +178,19 @@ PROMPT = (
 )
 
 
+ECHOES = [
+    PROMPT,
+    f"  {PROMPT}\n\n",
+    f"You asked: {PROMPT}",
+    PROMPT.replace(" ", "\n"),
+    full_prompt(PROMPT, None),
+    "## How to answer (hostbridge)\n" + said(ANSWER_SCHEMA),
+]
+
+
 @pytest.mark.parametrize(
     "words",
-    [
-        PROMPT,
-        f"  {PROMPT}\n\n",
-        f"You asked: {PROMPT}",
-        PROMPT.replace(" ", "\n"),
-        full_prompt(PROMPT, None),
-        "## How to answer (hostbridge)\n" + said(ANSWER_SCHEMA),
-    ],
+    ECHOES,
     ids=["whole", "padded", "quoted", "rewrapped", "with contract", "the contract"],
 )
 def test_error_an_echo_of_the_prompt(words):

@@ -1,12 +1,14 @@
 """Evidence in an answer: only a call that was seen to run counts."""
 
-from __future__ import annotations
+from typing import Any
 
 import pytest
 from words import GOOD, asked, said
 
-from bridge.protocol.claimed_commands import ToolCall
+from bridge.protocol.agent_output import Evidence
+from bridge.protocol.claimed_commands import ToolCall, rests_on_evidence
 from bridge.protocol.judge import Verdict, judge
+from bridge.protocol.response import Response, RunSummary
 
 
 def evidence(**item: object) -> str:
@@ -35,28 +37,17 @@ def test_a_call_without_an_end_verifies_nothing():
 
 
 @pytest.mark.parametrize(
-    ("command", "complaint"),
+    ("command", "said"),
     [
-        (
-            "make all",
-            (
-                "evidence[0] names the command 'make all', which was not seen to run "
-                "here: run it, or drop the claim"
-            ),
-        ),
-        (
-            "make lint",
-            (
-                "evidence[0] says that 'make lint' passed, but the call failed: run "
-                "it, or drop the claim"
-            ),
-        ),
+        ("make all", "names the command 'make all', which was not seen to run here"),
+        ("make lint", "says that 'make lint' passed, but the call failed"),
     ],
     ids=["unseen", "failed"],
 )
-def test_error_evidence_of_an_unseen_or_failed_call(command, complaint):
+def test_error_evidence_of_an_unseen_or_failed_call(command, said):
     verdict = judge(asked(), evidence(command=command, passed=True), calls=CALLS)
 
+    complaint = f"evidence[0] {said}: run it, or drop the claim"
     assert verdict == Verdict(code="unverified", complaint=complaint)
 
 
@@ -80,23 +71,23 @@ CHOICE = {"oneOf": [{"properties": {"ok": {}}}, {"properties": {"verdict": {}}}]
 VERDICT = {"type": "object", "properties": {"verdict": {}, "status": {}}}
 
 
-@pytest.mark.parametrize(
-    ("schema", "value", "code"),
-    [
-        (None, GOOD | {"verdict": "REJECTED"}, "unverified"),
-        (None, GOOD | {"verdict": "REJECTED", "status": "partial"}, None),
-        (FORM, {"ok": True, "verdict": "REJECTED"}, "unverified"),
-        (FORM, {"ok": True, "status": "failed"}, "unverified"),
-        (VERDICT, {"verdict": "REJECTED", "status": "success"}, "unverified"),
-        (VERDICT, {"verdict": "REJECTED"}, None),
-        (VERDICT, {"verdict": "APPROVED"}, "unverified"),
-        (RECURSIVE, {"status": "failed", "parts": []}, None),
-        (RECURSIVE, {"verdict": "REJECTED"}, "unverified"),
-        (CHOICE, {"verdict": "REJECTED", "more": 1}, "schema_mismatch"),
-        ({"anyOf": [CHOICE, {}]}, {"verdict": "REJECTED"}, None),
-        ({"type": "object", "required": ["status"]}, {"status": "failed"}, None),
-    ],
-)
+EXTRA_KEYS = [
+    (None, GOOD | {"verdict": "REJECTED"}, "unverified"),
+    (None, GOOD | {"verdict": "REJECTED", "status": "partial"}, None),
+    (FORM, {"ok": True, "verdict": "REJECTED"}, "unverified"),
+    (FORM, {"ok": True, "status": "failed"}, "unverified"),
+    (VERDICT, {"verdict": "REJECTED", "status": "success"}, "unverified"),
+    (VERDICT, {"verdict": "REJECTED"}, None),
+    (VERDICT, {"verdict": "APPROVED"}, "unverified"),
+    (RECURSIVE, {"status": "failed", "parts": []}, None),
+    (RECURSIVE, {"verdict": "REJECTED"}, "unverified"),
+    (CHOICE, {"verdict": "REJECTED", "more": 1}, "schema_mismatch"),
+    ({"anyOf": [CHOICE, {}]}, {"verdict": "REJECTED"}, None),
+    ({"type": "object", "required": ["status"]}, {"status": "failed"}, None),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "code"), EXTRA_KEYS)
 def test_an_extra_key_does_not_take_back_a_success(schema, value, code):
     """Every other reader sees a success, so it needs evidence (P7)."""
     verdict = judge(asked(schema), said(value), calls=[], must_verify=True)
@@ -127,3 +118,59 @@ def test_success_may_need_a_command_that_succeeded(schema, command, code):
     verdict = judge(asked(schema), words, calls=CALLS, must_verify=True)
 
     assert verdict.code == code
+
+
+# Whether an answer rests on commands that were seen to run
+
+
+def ran(command: str = "pytest", **fields: Any) -> Evidence:
+    seen = {"command": command, "passed": True, "verified": True}
+    seen |= {"type": "command", "content": "exit code 0", "tool_use_id": "call-1"}
+    return Evidence(**(seen | fields))
+
+
+FAILED = ran(passed=False, content="exit code 1")
+SCRIPT = ran(type="script", command=None, content="count ran")
+CHECK = SCRIPT.with_(tool_use_id="submit-1")
+# What was seen, oldest first, and whether an answer can rest on it.
+SEEN: dict[str, tuple[list[Evidence], bool]] = {
+    "nothing": ([], False),
+    "a command": ([ran()], True),
+    "one that failed": ([FAILED], False),
+    "one that was mended": ([FAILED, ran()], True),
+    "one that broke": ([ran(), FAILED], False),
+    "another that passed": ([FAILED, ran("true")], False),
+    "one without an end": ([ran(passed=None)], False),
+    "a claim": ([ran(verified=False)], False),
+    "a script": ([SCRIPT], True),
+    "the look at the answer itself": ([CHECK], False),
+}
+
+
+def response(**fields: Any) -> Response:
+    known = {"request_id": "a", "success": True, "status": "completed"}
+    known |= {"completed_at": 1, "duration": 1, "route": "local", "degraded": True}
+    return Response(**(known | fields))
+
+
+@pytest.mark.parametrize("own_form", [True, False])
+@pytest.mark.parametrize("name", SEEN)
+def test_evidence_of_our_own_loop(name, *, own_form):
+    evidence, rests = SEEN[name]
+    counts = {"turns": 1, "prompt_tokens": 1, "cached_tokens": 0, "tokens": 1}
+    run = RunSummary(
+        model="m", tools={}, duration=1, evidence=tuple(evidence), **counts
+    )
+
+    assert rests_on_evidence(response(run=run, own_form=own_form)) is rests
+
+
+@pytest.mark.parametrize("name", [n for n in SEEN if n[:3] != "the"])
+def test_evidence_in_an_answer(name):
+    evidence, rests = SEEN[name]
+    items = [item.to_data() for item in evidence]
+    parsed = {"status": "success", "summary": "done", "evidence": items}
+
+    assert rests_on_evidence(response(parsed_output=parsed)) is rests
+    # In an answer with the caller's schema, everything is the agent's claim.
+    assert not rests_on_evidence(response(parsed_output=parsed, own_form=True))

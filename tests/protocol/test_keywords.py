@@ -1,7 +1,5 @@
 """Misspelt keywords in a caller's schema."""
 
-from __future__ import annotations
-
 import jsonschema
 import pytest
 
@@ -22,11 +20,9 @@ def test_every_keyword_of_a_validator_is_known(draft):
     assert set(draft.VALIDATORS) <= KEYWORDS
 
 
+NO_TPYE = "JSON Schema has no keyword 'tpye'; did you mean 'type'?"
 CASES = {
-    "alone": (
-        {"tpye": "object"},
-        ["$: JSON Schema has no keyword 'tpye'; did you mean 'type'?"],
-    ),
+    "alone": ({"tpye": "object"}, [f"$: {NO_TPYE}"]),
     "alone, like nothing": ({"foo": 1}, ["$: JSON Schema has no keyword 'foo'"]),
     "beside known ones": (
         {"type": "object", "requierd": ["a"]},
@@ -34,17 +30,9 @@ CASES = {
     ),
     "deep inside": (
         {"properties": {"tpye": {"anyOf": [{}, {"items": {"tpye": "string"}}]}}},
-        [
-            (
-                "$.properties.tpye.anyOf[1].items: JSON Schema has no keyword 'tpye'; "
-                "did you mean 'type'?"
-            )
-        ],
+        [f"$.properties.tpye.anyOf[1].items: {NO_TPYE}"],
     ),
-    "a property may have any name": (
-        {"properties": {"tpye": True}, "required": ["tpye"]},
-        [],
-    ),
+    "a property": ({"properties": {"tpye": True}, "required": ["tpye"]}, []),
     "so may data": ({"const": {"tpye": 1}, "default": {"tpye": 1}}, []),
     "what other tools know": ({"type": "string", "x-order": 1, "nullable": True}, []),
     "anything": ({}, []),

@@ -1,10 +1,9 @@
 """The time that words name as the end of a limit."""
 
-from __future__ import annotations
-
 import os
 import time
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -125,8 +124,6 @@ ZONES = st.sampled_from(["UTC", "Asia/Kolkata"])
 
 @given(st.integers(1, 60 * 24 - JUST_PASSED_S // 60), ZONES, moments)
 def test_a_time_of_day_is_the_next_such_moment(minutes, zone, now_ms):
-    from zoneinfo import ZoneInfo
-
     now = datetime.fromtimestamp(now_ms // 60_000 * 60, ZoneInfo(zone))
     wanted = now + timedelta(minutes=minutes)
 
@@ -138,8 +135,6 @@ def test_a_time_of_day_is_the_next_such_moment(minutes, zone, now_ms):
 @given(st.integers(0, JUST_PASSED_S - 1), ZONES, st.sampled_from(("", "day")), moments)
 def test_a_time_of_day_that_has_just_passed_is_now(passed_s, zone, day, now_ms):
     """Not tomorrow: also across midnight, and with a day of the week."""
-    from zoneinfo import ZoneInfo
-
     named = datetime.fromtimestamp(now_ms // 60_000 * 60, ZoneInfo(zone))
     just_after_ms = int(named.timestamp() + passed_s) * 1000
     words = f"{named:%a %I:%M%p}" if day else f"{named:%I:%M%p}"

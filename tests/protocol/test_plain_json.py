@@ -1,10 +1,9 @@
 """Without orjson the same JSON is read and written, and the same is refused."""
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import orjson
 import pytest
@@ -12,9 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.protocol import plain_json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -44,7 +40,7 @@ def outcome(act: Callable[..., Any], *args: Any, **options: Any) -> str:
 def without(act: Callable[..., Any]) -> Callable[..., Any]:
     """As in a process that has not imported orjson yet."""
 
-    def acted(*args: Any, **options: Any) -> Any:
+    def acted(*args, **options):
         with pytest.MonkeyPatch.context() as patch:
             patch.delitem(sys.modules, "orjson")
             return act(*args, **options)

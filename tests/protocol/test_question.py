@@ -1,7 +1,5 @@
 """What is a question, what is a reply to it, and what an agent is told of both."""
 
-from __future__ import annotations
-
 import json
 import math
 
@@ -42,40 +40,52 @@ def question(words="Which?", form=TEXT, **more):
     return {KEY: {"words": words, "form": form, **more}}
 
 
+WRONG = [
+    ({KEY: "Which?"}, "expected an object with `words` and `form`"),
+    (question(words=" \n"), "expected your question, a text that is not empty"),
+    (question(words=7), "expected your question, a text that is not empty"),
+    (question(words="x" * (MAX_WORDS + 1)), "2,001 characters; 2,000 is the limit"),
+    (
+        question(words="`\x1b" * 700),
+        "1,400 characters, and 1,396 for the fence around its backticks; 2,000 is",
+    ),
+    (question(form=None), "expected the JSON Schema of the reply"),
+    (question(form={"type": "txt"}), "$.type: JSON Schema has no type 'txt'"),
+    (question(form={"$ref": "http://x/y"}), "nothing is fetched from 'http://x/y'"),
+    (question(form={"enum": ["x" * MAX_FORM_BYTES]}), "20,000 is the limit"),
+    (question(form={"enum": []}), "no choice is a reply in this form"),
+    (
+        question(form={"type": "integer", "enum": ["1", "2"]}),
+        'no choice is a reply in this form: $: "1" is not of type "integer"',
+    ),
+    (
+        question(form={"oneOf": [{"const": "a"}, {"const": "a"}]}),
+        'no choice is a reply in this form: $: "a" is valid under more than one',
+    ),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("said", "problem"),
-    [
-        ({KEY: "Which?"}, "expected an object with `words` and `form`"),
-        (question(words=" \n"), "expected your question, a text that is not empty"),
-        (question(words=7), "expected your question, a text that is not empty"),
-        (question(words="x" * (MAX_WORDS + 1)), "2,001 characters; 2,000 is the limit"),
-        (
-            question(words="`\x1b" * 700),
-            "1,400 characters, and 1,396 for the fence around its backticks; 2,000 is",
-        ),
-        (question(form=None), "expected the JSON Schema of the reply"),
-        (question(form={"type": "txt"}), "$.type: JSON Schema has no type 'txt'"),
-        (question(form={"$ref": "http://x/y"}), "nothing is fetched from 'http://x/y'"),
-        (question(form={"enum": ["x" * MAX_FORM_BYTES]}), "20,000 is the limit"),
-        (question(form={"enum": []}), "no choice is a reply in this form"),
-        (
-            question(form={"type": "integer", "enum": ["1", "2"]}),
-            'no choice is a reply in this form: $: "1" is not of type "integer"',
-        ),
-        (
-            question(form={"oneOf": [{"const": "a"}, {"const": "a"}]}),
-            'no choice is a reply in this form: $: "a" is valid under more than one',
-        ),
-    ],
+    WRONG,
     ids=[
-        "text", "empty", "number", "long", "ticks", "no form", "type", "elsewhere",
-        "large", "no choice", "unlike its type", "twice",
+        "text",
+        "empty",
+        "number",
+        "long",
+        "ticks",
+        "no form",
+        "type",
+        "elsewhere",
+        "large",
+        "no choice",
+        "unlike its type",
+        "twice",
     ],
-)  # fmt: skip
+)
 def test_error_what_is_wrong_with_a_question(said, problem):
     found = read_question(said)
 
-    assert isinstance(found, str)
     assert found.startswith(f"`{KEY}")
     assert problem in found
 
@@ -153,21 +163,21 @@ def test_the_example_of_the_contract_is_no_question():
     assert (verdict.question, verdict.code) == (None, "no_json")
 
 
-@pytest.mark.parametrize(
-    ("form", "typed", "value"),
-    [
-        ({"type": "boolean"}, "Yes", True),
-        ({"type": "boolean"}, "n", False),
-        (TEXT, " 7 ", "7"),
-        (TEXT, "true", "true"),
-        ({"type": "integer"}, "7", 7),
-        ({"type": ["string", "integer"]}, "7", "7"),
-        ({"enum": ["a", 1, None]}, "null", None),
-        ({"enum": ["a", "1"]}, "1", "1"),
-        ({"type": "array"}, "[1]", [1]),
-        ({}, "a word", "a word"),
-    ],
-)
+TYPED = [
+    ({"type": "boolean"}, "Yes", True),
+    ({"type": "boolean"}, "n", False),
+    (TEXT, " 7 ", "7"),
+    (TEXT, "true", "true"),
+    ({"type": "integer"}, "7", 7),
+    ({"type": ["string", "integer"]}, "7", "7"),
+    ({"enum": ["a", 1, None]}, "null", None),
+    ({"enum": ["a", "1"]}, "1", "1"),
+    ({"type": "array"}, "[1]", [1]),
+    ({}, "a word", "a word"),
+]
+
+
+@pytest.mark.parametrize(("form", "typed", "value"), TYPED)
 def test_what_is_typed_is_read_by_the_form(form, typed, value):
     found = value_of(form, typed)
 
@@ -215,26 +225,21 @@ LONGEST_WORDS = "`" * ((MAX_WORDS + 2 * 2) // 3)
 LONGEST_TICKS = "`" * ((MAX_REPLY_BYTES - 2 + 2 * 2) // 3)
 
 
+REPLIES = [
+    [1] * 2_499,
+    "\u200d" * 800,
+    "\N{FAMILY}\u200d",
+    "\x85\u202e",
+    ["`", "`` `"],
+    "x" * 3_000 + "`" * 600,
+    LONGEST_TICKS,
+]
+
+
 @pytest.mark.parametrize(
     "reply",
-    [
-        [1] * 2_499,
-        "\u200d" * 800,
-        "\N{FAMILY}\u200d",
-        "\x85\u202e",
-        ["`", "`` `"],
-        "x" * 3_000 + "`" * 600,
-        LONGEST_TICKS,
-    ],
-    ids=[
-        "many small values",
-        "joiners",
-        "a joiner",
-        "controls",
-        "ticks",
-        "ticks in a row",
-        "ticks alone",
-    ],
+    REPLIES,
+    ids=["many", "joiners", "joiner", "controls", "ticks", "in a row", "ticks alone"],
 )
 def test_a_hook_can_tell_the_whole_reply(reply):
     """It cuts what is longer than the client shows, and strips what is not printed."""

@@ -1,7 +1,5 @@
 """Records: what survives a round trip, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 
@@ -23,11 +21,7 @@ SMALLEST = {"requestId": "a", "agentType": "Explore", "prompt": "Why?"}
 def test_three_fields_make_a_request():
     asked = parse(Request, json.dumps(SMALLEST).encode())
 
-    assert (asked.request_id, asked.agent_type, asked.prompt) == (
-        "a",
-        "Explore",
-        "Why?",
-    )
+    assert SMALLEST.items() <= asked.to_data().items()
     assert (asked.timeout, asked.priority, asked.max_attempts) == (120_000, "normal", 2)
     assert (asked.created_at, asked.attempt, asked.depth) == (0, 0, 0)
 
@@ -58,10 +52,7 @@ BAD_REQUESTS = {
         "not JSON: str is not valid UTF-8: surrogates not allowed: ",
     ),
     "no fields": (b"{}", "requestId: field required"),
-    "climbing id": (
-        json.dumps(SMALLEST | {"requestId": "../x"}).encode(),
-        BAD_ID,
-    ),
+    "climbing id": (json.dumps(SMALLEST | {"requestId": "../x"}).encode(), BAD_ID),
     "no prompt": (
         json.dumps(SMALLEST | {"prompt": ""}).encode(),
         "prompt: string should have at least 1 character",

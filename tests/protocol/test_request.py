@@ -1,13 +1,15 @@
 """A request: what identifies it, its times on a clock that was set, and its stage."""
 
-from __future__ import annotations
-
+import sys
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
+from bridge.errors import InvalidRequest
 from bridge.protocol.applied import Applied
 from bridge.protocol.claim import Claim, HostProcess
+from bridge.protocol.digest import sha256_of
 from bridge.protocol.node import Node
 from bridge.protocol.request import Request, Uptime
 from bridge.protocol.status import Stage
@@ -35,34 +37,36 @@ def test_the_prompt_is_that_of_the_definition():
     assert asked(definition=by).spoken == "You find modules. Which?"
 
 
-@pytest.mark.parametrize(
-    ("change", "is_same"),
-    [
-        ({"prompt": "Where?"}, False),
-        ({"request_id": "b"}, False),
-        ({"agent_type": "Plan"}, False),
-        ({"arguments": {"a": 1}}, False),
-        ({"node": NODE}, False),
-        ({"task_id": "t"}, False),
-        ({"model": "haiku", "created_at": 5, "attempt": 1}, True),
-        ({"claim": Claim(session="s", host=HOST, at=1)}, True),
-    ],
-    ids=str,
-)
+CHANGES = [
+    ({"prompt": "Where?"}, False),
+    ({"request_id": "b"}, False),
+    ({"agent_type": "Plan"}, False),
+    ({"arguments": {"a": 1}}, False),
+    ({"node": NODE}, False),
+    ({"task_id": "t"}, False),
+    ({"model": "haiku", "created_at": 5, "attempt": 1}, True),
+    ({"claim": Claim(session="s", host=HOST, at=1)}, True),
+]
+
+
+@pytest.mark.parametrize(("change", "is_same"), CHANGES, ids=str)
 def test_the_digest_covers_what_was_asked(change, *, is_same):
     """Nobody else could have asked it, and no later change makes it another request."""
     assert (asked().with_(**change).digest == asked().digest) is is_same
 
 
+CLOCKS = [
+    (15_000, Uptime(boot="b", ms=6_000), 10_000),
+    (15_999, Uptime(boot="b", ms=6_000), 10_000),
+    (16_000, Uptime(boot="b", ms=6_000), 11_000),
+    (3_000, Uptime(boot="b", ms=6_000), -2_000),
+    (99_000, Uptime(boot="another", ms=6_000), 10_000),
+]
+
+
 @pytest.mark.parametrize(
     ("now_ms", "uptime", "asked_ms"),
-    [
-        (15_000, Uptime(boot="b", ms=6_000), 10_000),
-        (15_999, Uptime(boot="b", ms=6_000), 10_000),
-        (16_000, Uptime(boot="b", ms=6_000), 11_000),
-        (3_000, Uptime(boot="b", ms=6_000), -2_000),
-        (99_000, Uptime(boot="another", ms=6_000), 10_000),
-    ],
+    CLOCKS,
     ids=["not set", "drift", "set forward", "set back", "restarted"],
 )
 def test_times_follow_a_clock_that_was_set(now_ms, uptime, asked_ms):
@@ -112,8 +116,33 @@ def test_error_an_agent_name_that_is_unsafe_in_a_sentence(name):
         asked(agent_type=name)
 
 
+def test_error_what_a_caller_says_is_refused_in_one_line():
+    """By the name of the field, whoever asked: a tool, a rule or a step."""
+    with pytest.raises(InvalidRequest, match=r"\Aagent_type: string should match .*\Z"):
+        Request.checked(request_id="r-1", agent_type=":<x>", prompt="Look.")
+
+
 @pytest.mark.parametrize(
     "name", ["a", "plugin:name", "prüfer", "代码", "C# pro", "a" * 128]
 )
 def test_an_agent_name_may_be_in_any_script(name):
     assert asked(agent_type=name).agent_type == name
+
+
+def test_the_way_to_an_agents_folder_is_quoted_for_a_shell():
+    """The state mirrors the project's path, which may hold blanks."""
+    spoken = asked(folder="/state/my project/@/worktrees/r/w").spoken
+
+    assert "`cd '/state/my project/@/worktrees/r/w' && `" in spoken
+
+
+# Digests are hashlib's, whichever implementation Python brings
+
+
+@pytest.mark.parametrize("missing", [(), ("_sha256",), ("_sha256", "_sha2")])
+def test_it_is_the_same_with_every_build_of_python(monkeypatch, missing):
+    """Records of one machine are read by the next Python."""
+    for name in missing:
+        monkeypatch.setitem(sys.modules, name, None)
+
+    assert sha256_of(b"Which modules?") == sha256(b"Which modules?").hexdigest()

@@ -1,17 +1,16 @@
 """How a request ended: what each kind of end records."""
 
-from __future__ import annotations
-
+import itertools
 from typing import get_args
 
 import pytest
 
 from bridge.protocol.claim import Claim, HostProcess
-from bridge.protocol.failure_codes import SeedCode
+from bridge.protocol.failure_codes import CURES, SeedCode, cure_of
 from bridge.protocol.record import as_json, parse
 from bridge.protocol.request import Request
 from bridge.protocol.response import Failure, RequestFailed, Response, answered, failed
-from bridge.protocol.status import Stage, Status
+from bridge.protocol.status import Stage, Status, move
 
 HOST = HostProcess(pid=1, start_time="1", boot="b")
 CLAIM = Claim(session="s", host=HOST, at=2, route="claude", agent_id="agent-7")
@@ -42,7 +41,6 @@ def test_a_failure_that_nobody_worked_on():
     end = failed(REQUEST, "timeout", "why", now_ms=5, stage=Stage.NO_HOST)
 
     assert (end.route, end.agent_id, end.duration) == ("none", None, 0)
-    assert end.error is not None
     assert end.error.stage is Stage.NO_HOST
     raised = RequestFailed(end)
     assert (raised.what, raised.ways) == (
@@ -82,7 +80,6 @@ def test_a_record_of_an_earlier_version_is_read():
 
     read = parse(Response, as_json(old))
 
-    assert read.error is not None
     assert (read.error.code, read.error.alias) == ("timeout", "AGENT_005")
     assert parse(Response, read.to_json()) == read
 
@@ -100,3 +97,40 @@ def test_every_old_code_has_a_name_of_today(alias):
 def test_error_a_code_that_nobody_gave():
     with pytest.raises(ValueError, match="code"):
         Failure.model_validate({"code": "odd", "message": "", "stage": "running"})
+
+
+# What to do about a failure
+
+
+@pytest.mark.parametrize(
+    ("code", "stage", "cure"),
+    [
+        ("timeout", Stage.NO_HOST, "start `claude` in the project first"),
+        ("timeout", Stage.RUNNING, "ask with a longer deadline (--timeout)"),
+        ("no_host", Stage.NO_HOST, CURES["no_host"]),
+        ("unverified", Stage.RUNNING, "see its evidence: hostbridge show 01k3-n-7f"),
+    ],
+)
+def test_the_cure_depends_on_the_stage_and_names_the_request(code, stage, cure):
+    assert cure_of(code, stage, "01k3-n-7f") == cure
+
+
+# The life of a request: every transition in the table
+
+
+LEGAL = {
+    "pending": "processing completed failed timeout cancelled",
+    "processing": "pending completed failed timeout cancelled",
+}
+
+
+@pytest.mark.parametrize(("start", "end"), list(itertools.product(Status, Status)))
+def test_a_request_moves_only_as_the_table_says(start, end):
+    if end in LEGAL.get(start, "").split():
+        assert move(start, end) is end
+        return
+
+    with pytest.raises(ValueError, match="cannot go") as caught:
+        move(start, end)
+
+    assert str(caught.value) == f"a request cannot go from {start} to {end}"

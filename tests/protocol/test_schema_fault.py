@@ -1,7 +1,5 @@
 """The message about an invalid value: one place, and the rule that it breaks."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from typing import Any

@@ -1,22 +1,19 @@
 """Times in messages."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.protocol.wording import clean, one_line, seconds, shortened
 
+SECONDS = [
+    (0.25, "0.25 s"),
+    (0.0, "0 s"),
+    (120.0, "120 s"),
+    (86_400, "86,400 s"),
+    (2_592_000.0, "2,592,000 s"),
+]
 
-@pytest.mark.parametrize(
-    ("value_s", "words"),
-    [
-        (0.25, "0.25 s"),
-        (0.0, "0 s"),
-        (120.0, "120 s"),
-        (86_400, "86,400 s"),
-        (2_592_000.0, "2,592,000 s"),
-    ],
-)
+
+@pytest.mark.parametrize(("value_s", "words"), SECONDS)
 def test_seconds(value_s, words):
     assert seconds(value_s) == words
 
