@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from bridge.config import TABLE, Settings, suggestion
 from bridge.errors import BadSetting, StateRefused
+from bridge.protocol.wording import in_shell
 from bridge.setting import PROGRAM, Setting
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.location import locate
@@ -111,7 +112,7 @@ def read_file(path: Path) -> ConfigFile:
         whose = f"belongs to user {facts.st_uid}, not to you; move it away"
         return ConfigFile(path, problems=(f"{path}: {whose}",))
     if facts.st_mode & 0o022:
-        cure = f"others can write to it; run: chmod 600 {path}"
+        cure = f"others can write to it; run: {in_shell('chmod', '600', path)}"
         return ConfigFile(path, problems=(f"{path}: {cure}",))
     text = data.decode("utf-8", "surrogateescape")
     values, problems = parse(text, str(path))

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from bridge import own_files
 from bridge.errors import StateRefused
 from bridge.store.kept_files import KeptFiles
 
@@ -74,7 +75,8 @@ class Folder:
 
     @property
     def fd(self) -> int:
-        """The descriptor; raises why there is none."""
+        """The descriptor; raises why there is none, or why this process may not."""
+        own_files.check()
         if self._missing is not None:
             raise self._missing
         return self._fd

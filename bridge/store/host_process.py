@@ -83,6 +83,43 @@ def describe(pid: int) -> str:
     return f"pid {pid} ({name}{stopped})" if name else f"pid {pid}"
 
 
+def holders_of(file: os.stat_result) -> list[int]:
+    """The processes that hold a lock on a file by flock, as far as they can be seen.
+
+    That is whoever has the locked file open: a child made by fork may still have it
+    when the process that locked it is long gone. 0 is one that cannot be seen.
+
+    Source: proc(5), "/proc/pid/fdinfo", "lock"; "/proc/locks".
+    """
+    if sys.platform != "linux":
+        return []
+    locker = _locker_of(file)
+    if locker is None or _has_locked(_PROC / str(locker), file):
+        return [] if locker is None else [locker]
+    found = [int(each.name) for each in _PROC.glob("[0-9]*") if _has_locked(each, file)]
+    return sorted(found) or [locker if name_of(locker) else 0]
+
+
+def _locker_of(file: os.stat_result) -> int | None:
+    with suppress(OSError, ValueError, IndexError):
+        for line in (_PROC / "locks").read_text("ascii").splitlines():
+            fields = line.split()
+            if fields[1] == "FLOCK" and fields[5].endswith(f":{file.st_ino}"):
+                return int(fields[4])
+    return None
+
+
+def _has_locked(process: Path, file: os.stat_result) -> bool:
+    with suppress(OSError):
+        for link in (process / "fd").iterdir():
+            with suppress(OSError):
+                if os.path.samestat(link.stat(), file):
+                    facts = (process / "fdinfo" / link.name).read_text()
+                    if "FLOCK" in facts:
+                        return True
+    return False
+
+
 def is_stopped(pid: int) -> bool:
     """Whether a process is stopped, by Ctrl-Z or a debugger."""
     if sys.platform != "linux":

@@ -53,6 +53,19 @@ def find_linked(folder: Path) -> Linked | None:
     return Linked(Path(os.fsdecode(os.path.realpath(main))), is_known)
 
 
+def worktrees_of(main: Path) -> list[str]:
+    """The real folders of the linked worktrees that a main worktree lists."""
+    listed = os.fsencode(main) + _WORKTREES
+    found: list[str] = []
+    with suppress(OSError):
+        for name in sorted(os.listdir(listed)):
+            back = _first_line(listed + name + b"/gitdir")
+            if back.endswith(b"/.git"):
+                folder = os.path.join(listed, name, back.removesuffix(b"/.git"))
+                found.append(os.fsdecode(os.path.realpath(folder)))
+    return found
+
+
 def _first_line(path: bytes) -> bytes:
     """The first line of a small plain file; empty for anything else."""
     with suppress(OSError):

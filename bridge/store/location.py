@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from bridge.config import Settings
 from bridge.errors import StateRefused
+from bridge.protocol.wording import in_shell
 from bridge.store.directory import Folder
 from bridge.store.linked_worktree import Linked, find_linked
 
@@ -262,7 +263,7 @@ def _check_facts(folder: Path, facts: os.stat_result) -> None:
         raise StateRefused(
             folder,
             f"others can write to it (mode {stat.S_IMODE(facts.st_mode):04o})",
-            f"run: chmod 700 {folder}",
+            f"run: {in_shell('chmod', '700', folder)}",
         )
 
 

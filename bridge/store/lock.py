@@ -2,8 +2,9 @@
 
 The kernel lets it go when its holder dies, however it dies. In a process that lives on,
 the lock is an open file: an interrupt at whatever moment drops the file, which closes
-it. A file system without flock
-is refused by name: a lock file whose mere existence means "locked" survives its holder.
+it. A child made by fork has no part in it, whether its parent holds the lock or waits
+for it (`bridge.own_files`). A file system without flock is refused by name: a lock file
+whose mere existence means "locked" survives its holder.
 The lock file itself stays for ever: unlinking it would let a waiter hold the old inode
 while a newcomer creates and locks a fresh one, and both would believe they are alone.
 """
@@ -13,13 +14,13 @@ import os
 import stat
 import threading
 import time
-from contextlib import suppress
 from io import FileIO
 from weakref import WeakKeyDictionary
 
+from bridge import own_files
 from bridge.errors import StateUnavailable
 from bridge.store.directory import Folder, NotAPlainFile
-from bridge.store.host_process import describe
+from bridge.store.host_process import describe, holders_of
 
 LOCK_NAME = "store.lock"
 _POLL_S = 0.002
@@ -51,37 +52,43 @@ def lock_in(folder: Folder, name: str, *, wait_s: float) -> FileIO:
     Raises:
         LockBusy: not free within `wait_s` seconds; or held by this thread, interrupted
             by a signal handler: waiting for itself would never end.
-        StateUnavailable: flock does not work here.
+        StateUnavailable: flock does not work here; or this process was forked in the
+            middle of this.
         NotAPlainFile: the lock file is something else.
     """
     path = f"{folder.path}/{name}"
-    file = FileIO(_open(folder, name, path), "r+")
     try:
-        _acquire(file.fileno(), path, wait_s)
-        _held[file] = threading.get_ident()
-    except BaseException:
-        file.close()
+        file = _open(folder, name, path)
+        try:
+            _acquire(file, path, wait_s)
+            _held[file] = threading.get_ident()
+        except BaseException:
+            file.close()
+            raise
+    except Exception:
+        # In a child that was forked here, the file was closed.
+        own_files.check()
         raise
     # Closing it releases the lock: nobody else has this open file description.
     return file
 
 
-def _open(folder: Folder, name: str, path: str) -> int:
+def _open(folder: Folder, name: str, path: str) -> FileIO:
     try:
-        fd = os.open(name, _OPEN, 0o600, dir_fd=folder.fd)
+        file = own_files.open_file(name, _OPEN, dir_fd=folder.fd)
     except OSError:
         facts = folder.facts(name)
         if facts is not None and not stat.S_ISREG(facts.st_mode):
             raise NotAPlainFile(path) from None
         raise
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
         raise NotAPlainFile(path)
-    return fd
+    return file
 
 
-def _acquire(fd: int, path: str, wait_s: float) -> None:
-    if _is_mine(fd):
+def _acquire(file: FileIO, path: str, wait_s: float) -> None:
+    if _is_mine(file):
         # For example in a signal handler: the holder waits for us.
         raise LockBusy(
             f"{path} is held by this very thread, which was interrupted: a signal "
@@ -90,10 +97,10 @@ def _acquire(fd: int, path: str, wait_s: float) -> None:
         )
     deadline = time.monotonic() + wait_s
     try:
-        while not _try(fd):
+        while not _try(file):
             if time.monotonic() >= deadline:
                 raise LockBusy(
-                    f"{path} is held{_by_whom(fd)}; waited {wait_s:.3g} s. See "
+                    f"{path} is held{_by_whom(file)}; waited {wait_s:.3g} s. See "
                     "`hostbridge doctor`"
                 )
             time.sleep(_POLL_S)
@@ -104,49 +111,27 @@ def _acquire(fd: int, path: str, wait_s: float) -> None:
         ) from exc
 
 
-def _try(fd: int) -> bool:
+def _try(file: FileIO) -> bool:
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
 
 
-def _is_mine(fd: int) -> bool:
+def _is_mine(wanted: FileIO) -> bool:
     """Whether the calling thread holds this lock."""
     me = threading.get_ident()
+    # A copy of the keys is made in one step, whatever other threads do.
+    files = [ref() for ref in _held.keyrefs()]
     return any(
-        os.path.sameopenfile(fd, file.fileno())
-        for file in _open_files()
-        if _held.get(file) == me
+        os.path.sameopenfile(wanted.fileno(), file.fileno())
+        for file in files
+        if file is not None and not file.closed and _held.get(file) == me
     )
 
 
-def _open_files() -> list[FileIO]:
-    # A copy of the keys is made in one step, whatever other threads do.
-    files = [ref() for ref in _held.keyrefs()]
-    return [file for file in files if file is not None and not file.closed]
-
-
-def _by_whom(fd: int) -> str:
-    """Who holds the lock, if the kernel says.
-
-    Source: proc(5), "/proc/locks".
-    """
-    with suppress(OSError, ValueError, IndexError):
-        inode = f":{os.fstat(fd).st_ino}"
-        with open("/proc/locks", encoding="ascii") as table:
-            for fields in map(str.split, table):
-                if fields[1] == "FLOCK" and fields[5].endswith(inode):
-                    return f" by {describe(int(fields[4]))}"
-    return ""
-
-
-def _let_go_in_child() -> None:
-    # A child made by fork shares the lock. Were it to outlive its parent, the lock
-    # would outlive its holder.
-    for file in _open_files():
-        file.close()
-
-
-os.register_at_fork(after_in_child=_let_go_in_child)
+def _by_whom(file: FileIO) -> str:
+    """Who holds the lock, as far as that can be seen from here."""
+    pids = holders_of(os.fstat(file.fileno()))
+    return f" by {' and '.join(map(describe, pids))}" if pids else ""

@@ -6,6 +6,7 @@ import os
 import stat
 from contextlib import suppress
 
+from bridge import own_files
 from bridge.store.directory import Folder
 
 _WRITE = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
@@ -26,27 +27,28 @@ def append(
     was_full = False
     for _ in range(_TRIES):
         try:
-            fd = os.open(name, _FLAGS, 0o600, dir_fd=folder.fd)
+            file = own_files.open_file(name, _FLAGS, dir_fd=folder.fd)
         except OSError as exc:
             if exc.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
                 raise
             _move_aside(folder, name)
             continue
-        try:
+        with file:
+            fd = file.fileno()
             facts = os.fstat(fd)
             if not facts.st_nlink:
                 # Moved and removed meanwhile.
                 continue
             if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
                 _move_aside(folder, name)
-            elif facts.st_size <= max_bytes or not _is_mine(fd):
+            elif facts.st_size <= max_bytes or was_full or not _is_mine(fd):
+                # If others have filled the next log meanwhile, one more line fits in:
+                # it would be moved over the one that has just become `older`.
                 os.write(fd, line)
                 return was_full
             elif _is_still(folder, name, facts):
                 folder.move(name, folder, older)
                 was_full = True
-        finally:
-            os.close(fd)
     return False
 
 

@@ -305,6 +305,13 @@ def beat(store: Store, session_id: str) -> None:
         folder.beat(f"{session_id}.beat")
 
 
+def last_beat_s(store: Store, session_id: str) -> float:
+    """When a hook of the session ran last, in seconds since 1970; 0 if unknown."""
+    with store.folder("sessions") as folder:
+        facts = folder.facts(f"{session_id}.beat")
+        return facts.st_mtime if facts else 0.0
+
+
 def remove_beat(store: Store, session_id: str) -> None:
     """Remove the heartbeat."""
     with store.folder("sessions") as folder:

@@ -1,7 +1,5 @@
 """Whose a call of our MCP tools is, as the server asks for it."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 from storeworld import this_process
@@ -9,6 +7,7 @@ from storeworld import this_process
 from bridge.store import sessions
 from bridge.store.callers import Agent, SessionAgent, caller_of, note_caller
 from bridge.store.sessions import Session
+from bridge.store.switch import is_off, switch_off, switch_on
 
 MAIN = Agent()
 EXPLORER = Agent(agent_id="agent-a", agent_type="Explore")
@@ -47,12 +46,12 @@ def test_the_oldest_calls_are_forgotten(store):
 def test_calls_at_once_are_all_written_down(store):
     """The hooks of several calls in one message run beside each other."""
     calls = [f"toolu_{number}" for number in range(100)]
+
+    def note(call):
+        note_caller(store, SessionAgent("s1", MAIN), call)
+
     with ThreadPoolExecutor(8) as threads:
-        list(
-            threads.map(
-                lambda call: note_caller(store, SessionAgent("s1", MAIN), call), calls
-            )
-        )
+        list(threads.map(note, calls))
 
     assert all(caller_of(store, call) for call in calls)
 
@@ -75,3 +74,19 @@ def test_the_record_goes_with_its_session(store):
     sessions.remove(store, session)
 
     assert caller_of(store, "toolu_1") is None
+
+
+# The switch: everything, or one session, until it is switched on again
+
+
+SESSION = Session(session_id="s", host=this_process(), registered_at=1)
+
+
+def test_one_session_can_be_off(store):
+    switch_off(store, SESSION)
+
+    assert is_off(store, "s")
+    assert not is_off(store)
+    assert not is_off(store, "t")
+    assert (switch_on(store), switch_on(store, SESSION)) == (False, True)
+    assert not is_off(store, "s")

@@ -1,17 +1,13 @@
 """Walking along a queue: what is not for one's session keeps nothing from it."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import threading
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from storeworld import (
     START_US,
-    FakeClock,
     claim_all,
     claimant,
     drop,
@@ -21,20 +17,18 @@ from storeworld import (
     take,
 )
 
-from bridge.protocol.ids import RequestId, new_request_id
+from bridge.protocol.ids import new_request_id
+from bridge.protocol.request import Request
 from bridge.store import lock
 from bridge.store.claim_next import _MAX_ENDED, _MAX_LOOKED
 from bridge.store.lock import LockBusy
 from bridge.store.passed_over import FEW
+from bridge.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bridge.protocol.request import Request
-    from bridge.store.store import Store
+pytestmark = pytest.mark.slow
 
 MANY = _MAX_LOOKED + 100
-MINE = RequestId(new_request_id(START_US + MANY))
+MINE = new_request_id(START_US + MANY)
 
 
 def crowd(store: Store, count: int = MANY, **fields: object) -> list[str]:
@@ -50,19 +44,8 @@ def mine_only(asked: Request) -> str:
     return "take" if asked.session in (None, "session-1") else "pass"
 
 
-class Counting:
-    """The same judge; `seen` is what it was asked."""
-
-    def __init__(self) -> None:
-        self.seen: list[str] = []
-
-    def __call__(self, asked: Request) -> str:
-        self.seen.append(asked.request_id)
-        return mine_only(asked)
-
-
 def claimed(store: Store, judge: object = mine_only, **how: object) -> list[str]:
-    taken = store.claim(claimant(), 10_000, judge, **how)  # type: ignore[arg-type]
+    taken = store.claim(claimant(), 10_000, judge, **how)
     return [one.request_id for one in taken]
 
 
@@ -89,17 +72,21 @@ def test_what_was_passed_over_is_not_read_each_time(store):
     assert passed.read_text().splitlines() == [f"{one} other" for one in ids]
 
     store.submit(request(MINE))
-    again = Counting()
+    seen = []
 
-    assert claimed(store, again) == [MINE]
-    assert again.seen == [MINE, *ids[:FEW]]
+    def judge(asked):
+        seen.append(asked.request_id)
+        return mine_only(asked)
+
+    assert claimed(store, judge) == [MINE]
+    assert seen == [MINE, *ids[:FEW]]
 
 
 def test_what_was_passed_over_by_one_session_is_there_for_another(store):
     ids = crowd(store, session="session-2")
     claimed(store)
 
-    taken = store.claim(claimant(session="session-2"), 3, take)  # type: ignore[arg-type]
+    taken = store.claim(claimant(session="session-2"), 3, take)
 
     assert [one.request_id for one in taken] == ids[:3]
 
@@ -114,7 +101,7 @@ def test_a_crowd_of_one_session_hides_no_hand_dropped_file_of_another(store):
 
     drop(store, "requests", "a.json", request("a", priority="high").to_json())
 
-    taken = store.claim(claimant(session="session-2"), 1, take)  # type: ignore[arg-type]
+    taken = store.claim(claimant(session="session-2"), 1, take)
     assert [one.request_id for one in taken] == ["a"]
 
 
@@ -181,20 +168,20 @@ def test_a_request_of_an_agent_is_found_behind_a_crowd_of_urgent_ones(store):
     child = new_request_id(START_US + MANY, "high")
     store.submit(request(child, priority="high", depth=1))
 
-    taken = store.claim(claimant(), 1, take)  # type: ignore[arg-type]
+    taken = store.claim(claimant(), 1, take)
 
     assert [one.request_id for one in taken] == [child]
 
 
 @pytest.fixture
-def slow_judge(clock: FakeClock) -> Iterator[object]:
+def slow_judge(clock):
     """A judge that takes 2 ms."""
 
-    def judge(asked: Request) -> str:
+    def judge(asked):
         clock.go_on(0.002)
         return mine_only(asked)
 
-    return judge  # type: ignore[return-value]
+    return judge
 
 
 def test_when_the_time_is_up_the_next_claim_goes_on(store, slow_judge):
@@ -234,15 +221,15 @@ def test_one_request_is_taken_by_name_behind_a_crowd(store):
 
     assert claimed(store, only=MINE) == [MINE]
     assert claimed(store, only=MINE) == []
-    assert claimed(store, lambda _: "pass", only=RequestId("none")) == []
+    assert claimed(store, lambda _: "pass", only="none") == []
 
 
 @pytest.fixture
-def turn_until(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], None]:
+def turn_until(monkeypatch):
     """Makes each turn of the others last until something has happened in it."""
 
-    def last_until(wait: Callable[..., Any]) -> None:
-        def sleep(seconds: float) -> None:
+    def last_until(wait):
+        def sleep(seconds):
             # They look for the lock so often; how soon they run is up to the system.
             assert seconds > lock._POLL_S
             assert wait(60)
@@ -260,12 +247,12 @@ def test_others_get_the_lock_during_a_long_claim(tmp_path, turn_until):
     is_going_on, is_submitted = fork.Event(), fork.Event()
     turn_until(is_submitted.wait)
 
-    def submit() -> None:
+    def submit():
         is_going_on.wait()
         store_in(tmp_path, lock_wait_s=60).submit(request(MINE))
         is_submitted.set()
 
-    def judge(asked: Request) -> str:
+    def judge(asked):
         is_going_on.set()
         return mine_only(asked)
 
@@ -288,11 +275,11 @@ def test_what_was_taken_is_the_claimants_though_the_lock_is_lost(tmp_path, turn_
     is_held = threading.Event()
     turn_until(is_held.wait)
 
-    def judge(asked: Request) -> str:
+    def judge(asked):
         is_going_on.set()
         return mine_only(asked)
 
-    def hold_on() -> None:
+    def hold_on():
         is_going_on.wait()
         with store_in(tmp_path, lock_wait_s=60).exclusive():
             is_held.set()

@@ -1,7 +1,5 @@
 """`config.toml`: which value counts, and what is said about a broken file."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

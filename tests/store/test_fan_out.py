@@ -1,7 +1,5 @@
 """How many requests of one asker go on at once without a yes."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -50,25 +48,25 @@ def test_it_stays_held_when_others_end(tmp_path):
     assert ask(store, "5", requester="a") not in held(store)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        ({"requester": "a"}, {"requester": "a"}, True),
-        ({"requester": "a"}, {"requester": "b"}, False),
-        ({"requester": "sh (pid 7)"}, {"requester": "sh (pid 8)"}, True),
-        ({"requester": "a", "asker": "s"}, {"requester": "b", "asker": "s"}, True),
-        (
-            {"parent_request_id": "p", "asker": "s"},
-            {"parent_request_id": "q", "asker": "s"},
-            True,
-        ),
-        ({"requester": "a", "asker": "s"}, {"requester": "a", "asker": "t"}, False),
-        ({"requester": "rule x", "session": "s"}, {"requester": "rule x"}, False),
-        ({"parent_request_id": "p"}, {"parent_request_id": "p"}, True),
-        ({"parent_request_id": "p", "requester": "a"}, {"requester": "a"}, False),
-        ({"requester": "a", "route": "claude"}, {"requester": "a"}, False),
-    ],
-)
+ASKERS = [
+    ({"requester": "a"}, {"requester": "a"}, True),
+    ({"requester": "a"}, {"requester": "b"}, False),
+    ({"requester": "sh (pid 7)"}, {"requester": "sh (pid 8)"}, True),
+    ({"requester": "a", "asker": "s"}, {"requester": "b", "asker": "s"}, True),
+    (
+        {"parent_request_id": "p", "asker": "s"},
+        {"parent_request_id": "q", "asker": "s"},
+        True,
+    ),
+    ({"requester": "a", "asker": "s"}, {"requester": "a", "asker": "t"}, False),
+    ({"requester": "rule x", "session": "s"}, {"requester": "rule x"}, False),
+    ({"parent_request_id": "p"}, {"parent_request_id": "p"}, True),
+    ({"parent_request_id": "p", "requester": "a"}, {"requester": "a"}, False),
+    ({"requester": "a", "route": "claude"}, {"requester": "a"}, False),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "is_same"), ASKERS)
 def test_who_one_asker_is(tmp_path, one, other, is_same):
     store = store_in(tmp_path)
     for number in range(MOST):

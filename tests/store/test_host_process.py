@@ -1,7 +1,5 @@
 """Processes: which one it is, and whether it still runs."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -9,10 +7,7 @@ import sys
 
 import pytest
 from polling import wait_until
-from storeworld import (
-    dead_process,
-    this_process,
-)
+from storeworld import dead_process, this_process
 
 from bridge.store.host_process import Liveness, identify, liveness, name_of
 
@@ -38,7 +33,6 @@ def test_a_stopped_process_is_alive():
     child.send_signal(signal.SIGSTOP)
     os.waitpid(child.pid, os.WUNTRACED)
 
-    assert host is not None
     assert liveness(host) is Liveness.ALIVE
     child.kill()
     child.wait()
@@ -51,7 +45,6 @@ def test_a_name_with_parentheses_is_no_trouble(tmp_path):
 
     host = identify(child.pid)
 
-    assert host is not None
     assert liveness(host) is Liveness.ALIVE
     child.kill()
     child.wait()

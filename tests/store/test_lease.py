@@ -1,24 +1,12 @@
 """Leases: when a host that cannot be seen from here counts as gone."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
 
 import orjson
-from storeworld import (
-    FakeClock,
-    claimant,
-    drop,
-    request,
-    take,
-    unseen_process,
-)
+from storeworld import FakeClock, claimant, drop, request, take, unseen_process
 
 from bridge.store.lease import host_is_gone
-
-if TYPE_CHECKING:
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 
 def beat(store: Store, session: str, at_s: float) -> None:

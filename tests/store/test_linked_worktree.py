@@ -1,7 +1,5 @@
 """A linked worktree shares its main one's state."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path
@@ -10,6 +8,7 @@ import pytest
 
 from bridge.config import Settings
 from bridge.errors import StateRefused
+from bridge.store.linked_worktree import worktrees_of
 from bridge.store.location import find_owner, locate
 
 
@@ -22,13 +21,23 @@ def link(tree: Path, main: Path, name: str = "n", *, back: str | None = None) ->
     (entry / "gitdir").write_text(f"{tree}/.git\n" if back is None else back)
 
 
-def linked(main: Path, tree: Path) -> None:
-    link(tree, main)
-
-
-def relative(main: Path, tree: Path) -> None:
-    link(tree, main, back="../../../../tree/.git\n")
-    (tree / ".git").write_text("gitdir: ../main/.git/worktrees/n\n")
+ENTRY = "{main}/.git/worktrees/n"
+# What the file of the worktree says, and what the main one says of it.
+WORDS_THAT_SHARE = {
+    "linked": (f"gitdir: {ENTRY}\n", "{tree}/.git\n"),
+    "relative": ("gitdir: ../main/.git/worktrees/n\n", "../../../../tree/.git\n"),
+    "no newline": (f"gitdir: {ENTRY}", "{tree}/.git"),
+    "dots": ("gitdir: {tree}/../main/.git/worktrees/n\n", "{tree}/.git\n"),
+}
+WORDS_ALONE = {
+    "forged": (f"gitdir: {ENTRY}\n", "{base}/other/.git\n"),
+    "a folder above": (f"gitdir: {ENTRY}\n", "{base}/.git\n"),
+    "no git": (f"gitdir: {ENTRY}\n", "{tree}\n"),
+    "second line": (f"x\ngitdir: {ENTRY}\n", "{tree}/.git\n"),
+    "climbs out": ("gitdir: {main}/.git/worktrees/../worktrees/n\n", "{tree}/.git\n"),
+    "empty": ("", "{tree}/.git\n"),
+    "too long": (f"gitdir: {'/.' * 2100}{ENTRY}\n", "{tree}/.git\n"),
+}
 
 
 def through_a_link(main: Path, tree: Path) -> None:
@@ -36,18 +45,8 @@ def through_a_link(main: Path, tree: Path) -> None:
     link(tree, main.parent / "way/main", back=f"{main.parent}/way/tree/.git\n")
 
 
-def no_newline(main: Path, tree: Path) -> None:
-    link(tree, main, back=f"{tree}/.git")
-    (tree / ".git").write_text(f"gitdir: {main}/.git/worktrees/n")
-
-
 def in_an_odd_folder(main: Path, tree: Path) -> None:
     link(tree, main, name="a b*$x'\"\\")
-
-
-def dots_on_the_way(main: Path, tree: Path) -> None:
-    link(tree, main)
-    (tree / ".git").write_text(f"gitdir: {tree}/../main/.git/worktrees/n\n")
 
 
 def within_its_main(main: Path, tree: Path) -> None:
@@ -56,36 +55,8 @@ def within_its_main(main: Path, tree: Path) -> None:
     tree.symlink_to(main / ".claude/worktrees/w")
 
 
-def forged(main: Path, tree: Path) -> None:
-    """An archive names a repository of the user's, which knows another folder."""
-    link(main.parent / "other", main)
-    (tree / ".git").write_text(f"gitdir: {main}/.git/worktrees/n\n")
-
-
 def unknown(main: Path, tree: Path) -> None:
     (tree / ".git").write_text(f"gitdir: {main}/.git/worktrees/n\n")
-
-
-def moved(main: Path, tree: Path) -> None:
-    link(tree, main, back=f"{main.parent}/gone/.git\n")
-
-
-def says_a_folder_above(main: Path, tree: Path) -> None:
-    link(tree, main, back=f"{main.parent}/.git\n")
-
-
-def says_no_git(main: Path, tree: Path) -> None:
-    link(tree, main, back=f"{tree}\n")
-
-
-def second_line(main: Path, tree: Path) -> None:
-    link(tree, main)
-    (tree / ".git").write_text(f"x\ngitdir: {main}/.git/worktrees/n\n")
-
-
-def climbs_out(main: Path, tree: Path) -> None:
-    link(tree, main)
-    (tree / ".git").write_text(f"gitdir: {main}/.git/worktrees/../worktrees/n\n")
 
 
 def climbs_up(main: Path, tree: Path) -> None:
@@ -129,48 +100,62 @@ def a_pipe_back(main: Path, tree: Path) -> None:
     os.mkfifo(main / ".git/worktrees/n/gitdir")
 
 
-def empty(_main: Path, tree: Path) -> None:
-    (tree / ".git").touch()
-
-
-def too_long(main: Path, tree: Path) -> None:
-    link(tree, main)
-    (tree / ".git").write_text(f"gitdir: {'/.' * 2100}{main}/.git/worktrees/n\n")
-
-
 # Of `tree`, whether it shares the state of `main`.
-SHARES = (
-    linked, relative, through_a_link, no_newline, in_an_odd_folder, dots_on_the_way,
-    within_its_main,
-)  # fmt: skip
+SHARES = (*WORDS_THAT_SHARE, through_a_link, in_an_odd_folder, within_its_main)
 IS_ITS_OWN = (
-    forged, unknown, moved, says_a_folder_above, says_no_git, second_line, climbs_out,
-    climbs_up, submodule, a_link_for_a_file, a_link_back, a_device, a_pipe, a_pipe_back,
-    empty, too_long,
+    *WORDS_ALONE, unknown, climbs_up, submodule, a_link_for_a_file, a_link_back,
+    a_device, a_pipe, a_pipe_back,
 )  # fmt: skip
-CASES = [(case, True) for case in SHARES] + [(case, False) for case in IS_ITS_OWN]
 
 
-@pytest.mark.parametrize(
-    ("case", "shares"), CASES, ids=[case.__name__ for case, _ in CASES]
-)
-def test_whose_state_a_worktree_has(tmp_path, case, *, shares):
+def name_of(case: object) -> str:
+    return str(getattr(case, "__name__", case))
+
+
+@pytest.fixture
+def main(tmp_path):
+    """The main worktree; beside it, `tree` is a folder."""
+    folder = Path(os.path.realpath(tmp_path)) / "main"
+    (folder / ".git").mkdir(parents=True)
+    folder.with_name("tree").mkdir()
+    return folder
+
+
+def make(case: object, main: Path, tree: Path) -> None:
+    if callable(case):
+        case(main, tree)
+        return
+    names = {"main": main, "tree": tree, "base": main.parent}
+    file, back = (WORDS_THAT_SHARE | WORDS_ALONE)[case]
+    link(tree, main, back=back.format(**names))
+    (tree / ".git").write_text(file.format(**names))
+
+
+@pytest.mark.parametrize("case", [*SHARES, *IS_ITS_OWN], ids=name_of)
+def test_whose_state_a_worktree_has(main, case):
     """Asker and session look into one state, and a forged file joins no other's."""
-    base = Path(os.path.realpath(tmp_path))
-    main, tree, home = base / "main", base / "tree", base / "home"
-    (main / ".git").mkdir(parents=True)
-    tree.mkdir()
-    case(main, tree)
+    tree, home = main.with_name("tree"), main.with_name("home")
+    make(case, main, tree)
     inside = tree / "a/b"
     inside.mkdir(parents=True)
 
     place = locate(Settings.from_environment({"HOME": str(home)}), inside)
 
     real = Path(os.path.realpath(tree))
-    owner = main if shares else real
+    owner = main if case in SHARES else real
     assert (place.owner, place.project) == (owner, real)
     assert place.state == Path(f"{home}/.hostbridge/state{owner}/@")
     assert find_owner(inside) == owner
+
+
+@pytest.mark.parametrize("case", SHARES, ids=name_of)
+def test_a_main_worktree_lists_its_others(main, case):
+    """Also one with a path from the folder of its entry, or with links on the way."""
+    tree = main.with_name("tree")
+    assert worktrees_of(main) == []
+    make(case, main, tree)
+
+    assert worktrees_of(main) == [os.path.realpath(tree)]
 
 
 def test_a_line_without_end_is_no_worktree(tmp_path):
@@ -207,34 +192,31 @@ def test_git_itself_makes_what_is_known(tmp_path):
     assert find_owner(tree) == Path(os.path.realpath(main))
 
 
-def test_it_is_said_why(tmp_path):
-    base = Path(os.path.realpath(tmp_path))
-    settings = Settings.from_environment({"HOME": str(base / "home")})
-    (base / "main/.git").mkdir(parents=True)
-    link(base / "tree", base / "main")
+def test_it_is_said_why(main):
+    tree = main.with_name("tree")
+    settings = Settings.from_environment({"HOME": str(main.with_name("home"))})
+    link(tree, main)
 
-    known = locate(settings, base / "tree").reason
-    (base / "main/.git/worktrees/n/gitdir").unlink()
-    unknown_now = locate(settings, base / "tree").reason
+    known = locate(settings, tree).reason
+    (main / ".git/worktrees/n/gitdir").unlink()
+    unknown_now = locate(settings, tree).reason
 
     assert known == (
-        f"a linked worktree of {base}/main; the state lies under ~/.hostbridge/state, "
+        f"a linked worktree of {main}; the state lies under ~/.hostbridge/state, "
         "at the same path as that one"
     )
     assert unknown_now == (
-        f"no worktree of {base}/main, though its .git file says so: that repository "
+        f"no worktree of {main}, though its .git file says so: that repository "
         "does not know it (`git worktree repair` there, if it should); the state lies "
         "under ~/.hostbridge/state, at the same path as the project"
     )
 
 
 @pytest.mark.parametrize("variable", ["BRIDGE_STATE_DIR", "BRIDGE_HOME"])
-def test_error_state_inside_the_main_worktree(tmp_path, variable):
+def test_error_state_inside_the_main_worktree(main, variable):
     """Its files come from a clone as well."""
-    base = Path(os.path.realpath(tmp_path))
-    (base / "main/.git").mkdir(parents=True)
-    link(base / "tree", base / "main")
-    env = {"HOME": str(base), variable: str(base / "main/state")}
+    link(main.with_name("tree"), main)
+    env = {"HOME": str(main.parent), variable: str(main / "state")}
 
-    with pytest.raises(StateRefused, match=f"lies inside the project {base}/main"):
-        locate(Settings.from_environment(env), base / "tree")
+    with pytest.raises(StateRefused, match=f"lies inside the project {main}"):
+        locate(Settings.from_environment(env), main.with_name("tree"))

@@ -1,7 +1,5 @@
 """Where the state lies, and what is refused."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -9,13 +7,7 @@ import pytest
 
 from bridge.config import Settings
 from bridge.errors import StateRefused
-from bridge.store.location import (
-    Place,
-    find_project,
-    locate,
-    mirror,
-    open_state,
-)
+from bridge.store.location import Place, find_project, locate, mirror, open_state
 
 # What the project is called, and what its state is called below `state/`.
 ODD_NAMES = {

@@ -1,11 +1,8 @@
 """Prune: what may be thrown away, and what has to stay."""
 
-from __future__ import annotations
-
 import os
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 from storeworld import (
@@ -21,6 +18,7 @@ from storeworld import (
     tree,
 )
 
+from bridge.protocol.request import Request
 from bridge.store import prune, sessions
 from bridge.store.directory import Folder
 from bridge.store.prune import Pruned
@@ -28,11 +26,6 @@ from bridge.store.sessions import Session
 from bridge.store.state import State
 from bridge.store.store import Store
 from bridge.store.variables import Holder, read_variables, set_variables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 DAY = 86_400
 
@@ -42,16 +35,17 @@ def files(store: Store) -> dict[str, bytes]:
     return {name: data for name, data in found if data is not None}
 
 
-def finished(store: Store, *ids: str) -> None:
+def finished(store: Store, *ids: str) -> Request:
     for one in ids:
         store.submit(request(one, dedup_key=f"key of {one}"))
         (mine,) = claim_all(store)
         store.publish(answer(mine), source="test")
         store.publish(answer(mine, "late"), source="test")
+    return mine
 
 
 @pytest.fixture
-def later(tmp_path: Path) -> Store:
+def later(tmp_path):
     """The same store ten days from now, as the real clock has it."""
     clock = FakeClock(time.time_ns() // 1000 + 10 * DAY * 1_000_000)
     return Store(place_in(tmp_path), clock=clock)
@@ -168,12 +162,12 @@ def test_hooks_get_the_lock_between(store, tmp_path, monkeypatch):
     hold, remove = State.hold, Folder.remove
 
     @contextmanager
-    def counted_hold(state: State) -> Iterator[None]:
+    def counted_hold(state):
         removed.append(0)
         with hold(state):
             yield
 
-    def counted_remove(folder: Folder, name: str) -> bool:
+    def counted_remove(folder, name):
         removed[-1] += 1
         return remove(folder, name)
 
@@ -194,7 +188,7 @@ def test_a_request_that_lives_again_meanwhile_stays(store, later, monkeypatch):
     hold = State.hold
 
     @contextmanager
-    def come_back_first(state: State) -> Iterator[None]:
+    def come_back_first(state):
         drop(store, "requests", "a.json", "{}")
         with hold(state):
             yield
@@ -215,7 +209,7 @@ def test_a_key_that_is_given_to_a_new_request_meanwhile_stays(
     is_asked = False
 
     @contextmanager
-    def ask_first(state: State) -> Iterator[None]:
+    def ask_first(state):
         nonlocal is_asked
         is_gone = not path_of(store, "done", "a").exists()
         if is_gone and not is_asked:
@@ -232,21 +226,9 @@ def test_a_key_that_is_given_to_a_new_request_meanwhile_stays(
     assert not store.submit(request("c", dedup_key="key of a")).is_new
 
 
-def test_variables_stay_until_nobody_has_changed_them_for_a_month(store, tmp_path):
-    """A session may be resumed, and its variables with it."""
+def test_variables_and_what_was_used_stay_for_a_month_without_change(store, tmp_path):
+    """A session may be resumed, and goes on counting."""
     set_variables(store, Holder.session("s-1"), {"a": 1}, "rule")
-
-    def after(days):
-        clock = FakeClock(time.time_ns() // 1000 + days * DAY * 1_000_000)
-        Store(place_in(tmp_path), clock=clock).prune(older_than_days=1)
-        return read_variables(store, Holder.session("s-1"))
-
-    assert after(29)
-    assert not after(31)
-
-
-def test_so_does_what_a_session_has_used(store, tmp_path):
-    """Resumed, it goes on counting."""
     session = Session(
         session_id="s-1", host=this_process(), registered_at=1, spent={"agents": 3}
     )
@@ -256,9 +238,44 @@ def test_so_does_what_a_session_has_used(store, tmp_path):
     def after(days):
         clock = FakeClock(time.time_ns() // 1000 + days * DAY * 1_000_000)
         Store(place_in(tmp_path), clock=clock).prune(older_than_days=1)
-        return sessions.same_id(store, "s-1")
+        variables = read_variables(store, Holder.session("s-1"))
+        return bool(variables), sessions.same_id(store, "s-1")
 
-    kept = after(29)
-    assert kept is not None
-    assert kept.spending.agents == 3
-    assert after(31) is None
+    has_variables, kept = after(29)
+    assert (has_variables, kept.spending.agents) == (True, 3)
+    assert after(31) == (False, None)
+
+
+def test_prune_leaves_a_folder_with_the_name_of_a_temporary(store, tmp_path):
+    store.submit(request("a"))
+    folder = store.place.state / "requests" / ".mine.tmp"
+    folder.mkdir()
+    hour = FakeClock(time.time_ns() // 1000 + 3_700_000_000)
+
+    assert Store(place_in(tmp_path), clock=hour).prune().temporaries == 0
+
+    assert folder.is_dir()
+
+
+def test_prune_by_size_counts_only_what_it_may_remove(store):
+    """A live request with much evidence pushed finished ones out."""
+    finished(store, "a")
+    store.submit(request("b"))
+    store.keep_evidence("b", reason="r", source="test", words="x" * 100_000)
+
+    assert store.prune(max_bytes=50_000).requests == 0
+
+    assert folders_of(store, "a") == ["done"]
+
+
+def test_a_request_is_as_old_as_its_newest_file(store):
+    old = finished(store, "a")
+    time.sleep(0.02)
+    finished(store, "b")
+    time.sleep(0.02)
+    store.publish(answer(old, "late " * 400), source="test")
+    size = sum(p.stat().st_size for p in store.place.state.rglob("a.*"))
+
+    store.prune(max_bytes=size)
+
+    assert (folders_of(store, "a"), folders_of(store, "b")) == (["done"], [])

@@ -1,25 +1,17 @@
 """What `reply` says has been replied has been replied, whatever happens meanwhile."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 from storeworld import START_US, FakeClock, claimant, path_of, request, store_in, take
 
 from bridge.errors import InvalidRequest, StateUnavailable
-from bridge.protocol.ids import RequestId
 from bridge.protocol.question import Asked
 from bridge.store import questions
+from bridge.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bridge.store.store import Store
-
-ID = RequestId("asks")
+ID = "asks"
 COLOURS = {"enum": ["red", "blue"]}
 END_MS = START_US // 1000 + 1_000
 
@@ -37,11 +29,11 @@ class Clock(FakeClock):
 
 
 @pytest.fixture
-def asking(tmp_path: Path) -> Callable[[Clock], Store]:
+def asking(tmp_path):
     """A store with a request whose agent asks, new at each call."""
     numbers = itertools.count()
 
-    def make(clock: Clock) -> Store:
+    def make(clock):
         store = store_in(tmp_path / str(next(numbers)), clock=clock)
         store.submit(request(ID, may_ask=True, timeout=1_000))
         store.claim(claimant(), 1, take)
@@ -63,7 +55,6 @@ def replied(store: Store) -> bool:
 
 def counts(store: Store) -> list[object]:
     found = store.find_unfinished(ID)
-    assert found is not None
     return [each.reply for each in found.exchanges]
 
 

@@ -1,7 +1,5 @@
 """Submit, claim, give back: P1 and P2, one process at a time."""
 
-from __future__ import annotations
-
 import json
 import os
 
@@ -15,6 +13,7 @@ from storeworld import (
     drop,
     folders_of,
     path_of,
+    quarantined,
     request,
     take,
     this_process,
@@ -22,20 +21,19 @@ from storeworld import (
 )
 
 from bridge.errors import InvalidRequest
-from bridge.protocol.ids import RequestId, new_request_id
+from bridge.protocol.ids import new_request_id
 from bridge.protocol.response import failed
 from bridge.protocol.status import Status
-from bridge.store import Found, Submitted
-
-A = RequestId("a")
+from bridge.store import Found, Submitted, sweep
+from bridge.store.passed_over import FEW
 
 
 def test_what_was_submitted_can_be_found(store):
     asked = request("a", colour="red")
 
-    assert store.submit(asked) == Submitted(A, is_new=True)
+    assert store.submit(asked) == Submitted("a", is_new=True)
 
-    assert store.find(A) == Found(Status.PENDING, asked, None)
+    assert store.find("a") == Found(Status.PENDING, asked, None)
     assert json.loads(path_of(store, "requests", "a").read_text())["colour"] == "red"
     assert store.waiting() == ["a"]
     assert store.has_waiting()
@@ -47,9 +45,8 @@ def test_a_claim_names_its_holder(store):
 
     (mine,) = store.claim(claimant(), 1, take)
 
-    assert mine.claim is not None
     assert (mine.claim.session, mine.claim.host) == ("session-1", this_process())
-    assert store.find(A) == Found(Status.PROCESSING, mine, None)
+    assert store.find("a") == Found(Status.PROCESSING, mine, None)
     assert store.claimed() == [mine]
     assert not store.has_waiting()
 
@@ -67,9 +64,7 @@ def test_an_answer_ends_it(store):
 
     assert store.publish(answer(mine), source="test") is True
 
-    found = store.find(A)
-    assert found is not None
-    assert found.response is not None
+    found = store.find("a")
     assert found.status is Status.COMPLETED
     assert found.response.parsed_output == {"status": "success", "summary": "it is so"}
     assert found.request == mine.with_(status=Status.COMPLETED)
@@ -101,22 +96,6 @@ def test_error_a_request_that_has_no_json(store):
     assert "requests/a.json" not in tree(store.place.state)
 
 
-def test_highest_priority_first_then_the_oldest(store):
-    times = [(3, "low"), (2, "normal"), (1, "normal"), (9, "high")]
-    ids = [new_request_id(START_US + at, level) for at, level in times]  # type: ignore[arg-type]
-    for one in ids:
-        store.submit(request(one))
-
-    taken = [store.claim(claimant(), 9, only_one())[0].request_id for _ in ids]
-
-    assert taken == [ids[3], ids[2], ids[1], ids[0]]
-
-
-def only_one():
-    answers = iter(["take"])
-    return lambda _: next(answers, "leave")
-
-
 def test_a_session_takes_no_more_than_its_slots(store):
     for number in range(6):
         store.submit(request(f"r-{number}"))
@@ -125,34 +104,6 @@ def test_a_session_takes_no_more_than_its_slots(store):
     assert store.claim(claimant(), 4, take) == []
     store.publish(answer(store.claimed()[0]), source="test")
     assert len(store.claim(claimant(), 4, take)) == 1
-
-
-def test_a_request_of_an_agent_has_slots_of_its_own(store):
-    """Its parent holds a slot while it waits: both would wait for ever."""
-    store.submit(request("parent"))
-    claim_all(store)
-    for number in range(3):
-        store.submit(request(f"other-{number}"))
-    store.submit(request("zz-child", depth=1))
-
-    taken = store.claim(claimant(), 1, take)
-
-    assert [r.request_id for r in taken] == ["zz-child"]
-
-
-def test_a_request_of_an_agent_is_found_behind_urgent_ones(store):
-    """Its parent waits for it, and holds the slot that they wait for."""
-    store.submit(request("parent"))
-    store.claim(claimant(), 1, take)
-    for number in range(40):
-        urgent = new_request_id(START_US + number, "high")
-        store.submit(request(urgent, priority="high"))
-    child = new_request_id(START_US + 99, "high")
-    store.submit(request(child, priority="high", depth=1))
-
-    taken = store.claim(claimant(), 1, take)
-
-    assert [one.request_id for one in taken] == [child]
 
 
 def test_a_claimer_may_leave_or_end_a_request(store):
@@ -165,12 +116,11 @@ def test_a_claimer_may_leave_or_end_a_request(store):
 
     assert [r.request_id for r in store.claim(claimant(), 9, judge)] == ["c"]
     assert store.waiting() == ["a"]
-    ended = store.find(RequestId("b"))
-    assert ended is not None
+    ended = store.find("b")
     assert (ended.status, ended.response and ended.response.error.code) == (
         "failed",
         "depth",
-    )  # type: ignore[union-attr]
+    )
 
 
 def test_a_claim_ends_what_is_overdue(store, clock):
@@ -179,10 +129,7 @@ def test_a_claim_ends_what_is_overdue(store, clock):
 
     assert claim_all(store) == []
 
-    found = store.find(A)
-    assert found is not None
-    assert found.response is not None
-    assert found.response.error is not None
+    found = store.find("a")
     assert found.response.error.message == "no answer within 5 s: nobody had taken it"
     assert (found.status, found.response.duration) == (Status.TIMEOUT, 5000)
 
@@ -194,22 +141,118 @@ def test_only_the_holder_changes_its_claim(store):
     def launched(claim):
         return claim.with_(launched_at=7)
 
-    assert store.change_claim(A, dead_process(), launched) is None
-    changed = store.change_claim(A, this_process(), launched, event="launched")
-    assert changed is not None
+    assert store.change_claim("a", dead_process(), launched) is None
+    changed = store.change_claim("a", this_process(), launched, event="launched")
     assert changed.claim.launched_at == 7
     assert store.claimed() == [changed]
-    assert store.change_claim(RequestId("b"), this_process(), launched) is None
+    assert store.change_claim("b", this_process(), launched) is None
 
 
 def test_what_is_given_back_waits_again(store):
     store.submit(request("a"))
     claim_all(store)
 
-    assert not store.give_back(A, dead_process(), lambda r: r)
-    assert store.give_back(A, this_process(), lambda r: r.with_(declined_by=("s",)))
-    assert not store.give_back(A, this_process(), lambda r: r)
+    assert not store.give_back("a", dead_process(), lambda r: r)
+    assert store.give_back("a", this_process(), lambda r: r.with_(declined_by=("s",)))
+    assert not store.give_back("a", this_process(), lambda r: r)
 
     (again,) = claim_all(store)
     assert again.declined_by == ("s",)
-    assert store.find(A).status is Status.PROCESSING  # type: ignore[union-attr]
+    assert store.find("a").status is Status.PROCESSING
+
+
+# What changes between two looks, and what a kill left behind
+
+
+def test_a_broken_file_from_the_future_is_put_aside(store):
+    """Its time would otherwise keep it in the queue as still being written."""
+    path = drop(store, "requests", "a.json", "{")
+    later = START_US / 1e6 + 3600
+    os.utime(path, (later, later))
+
+    claim_all(store)
+
+    assert "a.json" in quarantined(store)
+
+
+def test_an_overdue_request_cannot_be_claimed_by_name(store, clock):
+    store.submit(request("a", timeout=1000))
+    clock.go_on(2)
+
+    assert store.claim_one("a", claimant()) is None
+
+    assert store.find("a").status is Status.TIMEOUT
+
+
+def test_a_request_that_vanishes_while_it_is_judged_is_not_claimed(store):
+    store.submit(request("a"))
+
+    def removing(asked):
+        (store.place.state / "requests" / f"{asked.request_id}.json").unlink()
+        return "take"
+
+    assert store.claim(claimant(), 4, removing) == []
+
+    assert os.listdir(store.place.state / "processing") == []
+
+
+def test_an_answered_request_is_not_changed_by_its_holder(store):
+    """A kill after the answer was linked left the request in processing/."""
+    store.submit(request("a"))
+    [held] = claim_all(store)
+    store.publish(answer(held), source="test")
+    state = store.place.state
+    (state / "done" / "a.json").rename(state / "processing" / "a.json")
+
+    assert store.change_held("a", this_process(), lambda r: r) is None
+    assert not store.give_back("a", this_process(), lambda r: r)
+
+
+def test_an_answer_puts_a_newcomer_with_its_id_aside(store):
+    store.submit(request("a"))
+    [held] = claim_all(store)
+    drop(store, "requests", "a.json", request("a").to_json())
+
+    assert store.publish(answer(held), source="test")
+
+    assert folders_of(store, "a") == ["done"]
+    assert quarantined(store) == {"a.json": "the request id was used before"}
+
+
+def test_what_found_no_slot_is_the_first_when_one_is_free(store):
+    """It is passed over only as long as all slots are taken."""
+    store.submit(request("parent"))
+    [parent] = claim_all(store)
+    ids = [new_request_id(START_US + n, "high") for n in range(FEW + 10)]
+    for one in ids:
+        asked = request(one, priority="high")
+        drop(store, "requests", f"{one}.json", asked.to_json())
+    assert store.claim(claimant(), 1, take) == []
+
+    store.publish(answer(parent), source="test")
+
+    [taken] = store.claim(claimant(), 1, take)
+    assert taken.request_id == ids[0]
+
+
+def test_sweeps_that_are_cut_short_begin_in_different_places(store, clock, monkeypatch):
+    """Each waiting request comes round, however little time a sweep has."""
+    monkeypatch.setattr(sweep, "BATCH", 1)
+    for name in "abc":
+        store.submit(request(name, timeout=1000))
+    clock.go_on(2)
+    began: list[str] = []
+    real = sweep._sweep_waiting
+
+    def looked(_state, name):
+        began.append(name)
+        clock.go_on(1)
+        return False
+
+    monkeypatch.setattr(sweep, "_sweep_waiting", looked)
+    for _ in range(6):
+        clock.set_wall(0.000001)
+        store.sweep(everything=True, limit_s=0.5)
+    monkeypatch.setattr(sweep, "_sweep_waiting", real)
+
+    assert set(began) == {"a", "b", "c"}

@@ -1,7 +1,5 @@
 """What a session has used: counted once each, and never less than it is."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -77,7 +75,7 @@ def test_it_frees_when_it_says(events, most, what):
 
     frees_at = spending.frees_at(what, most, now)
 
-    def used(at: int) -> int:
+    def used(at):
         return spending.used(what, "hour", now.with_(ms=at))
 
     assert now.ms <= frees_at <= now.ms + HOUR_MS

@@ -1,13 +1,11 @@
 """Step workflows on disk: one per conversation, moved once per event."""
 
-from __future__ import annotations
-
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from stepflows import HOLDER, LOOP, Deeds, after, compiled, conversation, prompt
+from stepflows import HOLDER, LOOP, after, compiled, conversation, prompt
 
 from bridge.errors import InvalidRequest, NewerSchema
 from bridge.policy.rule_set import Whose
@@ -20,7 +18,6 @@ from bridge.store.variables import (
     NotYours,
     Variable,
     read_variables,
-    set_variables,
     values_of,
 )
 from bridge.workflows import progress
@@ -33,6 +30,12 @@ def begun(store, text=LOOP, **params):
     return progress.begin(
         store, conversation(store), compiled(text), params, by="person"
     )
+
+
+@pytest.fixture
+def there(store):
+    """The conversation of the session."""
+    return conversation(store)
 
 
 def files(store):
@@ -69,29 +72,8 @@ def test_there_is_one_per_conversation(store):
     assert step_of(step_states.find(store, AGENT)) is not None
 
 
-def test_a_model_cannot_set_what_tools_set(store):
-    begun(store)
-    for name in ("validation_passed", "validation_iteration", "max_iterations"):
-        with pytest.raises(NotYours, match=f"{name} belongs to the tool"):
-            set_variables(store, HOLDER, {name: 0}, "model")
-    set_variables(store, HOLDER, {"fixed": True}, "model")
-
-
-def test_events_move_it_once(store):
-    begun(store)
-    there = conversation(store)
-    bad = after("check", {"is_valid": False}, call="t-1")
-
-    assert progress.advance(store, there, bad).moved == (("validate", "fix"),)
-    assert progress.advance(store, there, bad).moved == ()
-    set_variables(store, HOLDER, {"fixed": True}, "model")
-    assert progress.advance(store, there, bad).moved == ()
-    assert progress.advance(store, there, prompt()).moved == (("fix", "validate"),)
-
-
-def test_what_is_said_stays_until_it_is_told(store):
+def test_what_is_said_stays_until_it_is_told(store, there):
     done = begun(store)
-    there = conversation(store)
     moved = progress.advance(store, there, after("check", {"is_valid": False}))
 
     assert len(moved.messages) == 2
@@ -110,9 +92,8 @@ def test_telling_nothing_writes_nothing(store):
     assert (store.place.state / FILE).stat() == before
 
 
-def test_an_end_is_told_and_then_put_away(store):
+def test_an_end_is_told_and_then_put_away(store, there):
     begun(store)
-    there = conversation(store)
     done = progress.advance(store, there, after("check", {"is_valid": True}))
 
     assert not done.is_active
@@ -127,9 +108,8 @@ def test_an_end_is_told_and_then_put_away(store):
     assert values_of(store, HOLDER)["validation_passed"] is True
 
 
-def test_another_begins_after_the_end_with_fresh_variables(store):
+def test_another_begins_after_the_end_with_fresh_variables(store, there):
     begun(store)
-    there = conversation(store)
     progress.advance(store, there, after("check", {"is_valid": True}))
     done = begun(store)
 
@@ -138,9 +118,8 @@ def test_another_begins_after_the_end_with_fresh_variables(store):
     assert values_of(store, HOLDER)["validation_passed"] is None
 
 
-def test_a_person_ends_it_before_its_time(store):
+def test_a_person_ends_it_before_its_time(store, there):
     begun(store)
-    there = conversation(store)
 
     assert (
         "a person" in progress.end(store, there, "a person has ended it").messages[-1]
@@ -148,23 +127,7 @@ def test_a_person_ends_it_before_its_time(store):
     assert progress.end(store, there, "again") is None
 
 
-def test_a_premature_end_of_a_turn_is_refused_so_often(store):
-    begun(store, target_task_id="#1")
-    there = conversation(store)
-    stop = {"hook_event_name": "Stop"}
-
-    for _ in range(2):
-        said = progress.stop(store, there, stop)
-        assert said == (
-            "step validate of the workflow validate-and-fix is not done. Go on with #1."
-        )
-    assert progress.stop(store, there, stop) is None
-    progress.advance(store, there, after("check", {"is_valid": False}))
-    assert progress.stop(store, there, stop) is not None
-
-
-def test_it_can_begin_with_the_next_event(store):
-    there = conversation(store)
+def test_it_can_begin_with_the_next_event(store, there):
     done = progress.begin(store, there, compiled(LOOP), by="person", is_here=False)
 
     assert (done.messages, done.moved) == ((), ())
@@ -181,8 +144,7 @@ def test_parameters_are_declared_variables(store):
     assert files(store) == []
 
 
-def test_a_model_gives_no_parameter_that_tools_set(store):
-    there = conversation(store)
+def test_a_model_gives_no_parameter_that_tools_set(store, there):
     code = compiled(LOOP)
     with pytest.raises(NotYours, match="max_iterations is not a model's to set"):
         progress.begin(store, there, code, {"max_iterations": 99}, by="model")
@@ -195,13 +157,6 @@ def test_a_variable_of_the_rules_is_not_taken_over(store):
 
     with pytest.raises(InvalidRequest, match=r"variable fixed, which belongs to the"):
         progress.begin(store, there, compiled(LOOP), by="person")
-
-
-def test_what_a_person_has_set_is_what_it_begins_with(store):
-    set_variables(store, HOLDER, {"max_iterations": 1}, "person")
-    begun(store)
-
-    assert read_variables(store, HOLDER)["max_iterations"] == Variable(1, "person")
 
 
 def test_what_an_agent_began_with_are_its_parameters(store):
@@ -230,17 +185,9 @@ def test_settings_are_first_values(store):
     assert done.messages[0].endswith("5 5")
 
 
-def test_a_changed_file_changes_nothing_that_runs(store):
-    done = begun(store)
-    record = json.loads((store.place.state / FILE).read_text())
-
-    assert record["code"] == done.record["code"]
-
-
-def test_a_broken_record_is_named_and_can_be_ended(store):
+def test_a_broken_record_is_named_and_can_be_ended(store, there):
     begun(store)
     (store.place.state / FILE).write_text("{")
-    there = conversation(store)
 
     with pytest.raises(BrokenState, match=r"s-1\.steps\.json.*hostbridge workflow end"):
         progress.advance(store, there, prompt())
@@ -250,12 +197,11 @@ def test_a_broken_record_is_named_and_can_be_ended(store):
     begun(store)
 
 
-def test_a_newer_record_is_refused_and_stays(store):
+def test_a_newer_record_is_refused_and_stays(store, there):
     begun(store)
     file = store.place.state / FILE
     newer = json.dumps(json.loads(file.read_text()) | {"schemaVersion": 2})
     file.write_text(newer)
-    there = conversation(store)
 
     for act in (
         lambda: progress.advance(store, there, prompt()),
@@ -267,14 +213,13 @@ def test_a_newer_record_is_refused_and_stays(store):
     assert file.read_text() == newer
 
 
-def test_events_at_the_same_time_are_counted_one_by_one(store):
+def test_events_at_the_same_time_are_counted_one_by_one(store, there):
     text = """
         variables: {n: 0}
         steps: [{name: one, on_tool: {Bash: {increment_variable: n}}}]
         exit_condition: n >= 12
     """
     begun(store, text)
-    there = conversation(store)
 
     def call(number):
         return progress.advance(store, there, after("Bash", call=f"t-{number % 12}"))
@@ -286,9 +231,8 @@ def test_events_at_the_same_time_are_counted_one_by_one(store):
     assert record["status"] == "ended"
 
 
-def test_pending_variables_are_finished_by_the_next_event(store):
+def test_pending_variables_are_finished_by_the_next_event(store, there):
     begun(store)
-    there = conversation(store)
     file = store.place.state / FILE
     record = step_states.find(store, HOLDER)
     changes = {"fixed": True, "validation_iteration": 2}
@@ -301,20 +245,6 @@ def test_pending_variables_are_finished_by_the_next_event(store):
     assert known["fixed"] == Variable(value=True, owner="model")
     assert known["validation_iteration"] == Variable(2, "tool")
     assert "pending" not in json.loads(file.read_text())
-
-
-def test_a_deed_that_fails_is_told_of(store):
-    text = """
-        steps:
-          - name: one
-            on_enter: [{call_tool: {tool: get_task, arguments: {task_id: "#1"}}}]
-        exit_condition: "false"
-    """
-    deeds = Deeds({"get_task": InvalidRequest("no task #1")})
-    there = conversation(store, deeds)
-    done = progress.begin(store, there, compiled(text), by="person")
-
-    assert done.problems == ("/w/one.yaml:3: call_tool failed: no task #1",)
 
 
 def test_prune_removes_what_nobody_resumes(store, clock):
@@ -334,9 +264,8 @@ def test_prune_removes_what_nobody_resumes(store, clock):
     assert files(store) == []
 
 
-def test_a_conversation_without_variables_of_its_own(store):
+def test_a_conversation_without_variables_of_its_own(store, there):
     """Conditions see what `whose` says, whatever is on disk."""
-    there = conversation(store)
     seen = progress.Conversation(
         there.holder, "", lambda: Whose({"fixed": True}), act=there.act
     )

@@ -1,11 +1,8 @@
 """One handle: opened for a call, or held open for an operation."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading
-from typing import TYPE_CHECKING
 
 import pytest
 from storeworld import (
@@ -20,27 +17,20 @@ from storeworld import (
 )
 
 from bridge.errors import StateVanished
-from bridge.protocol.ids import RequestId
 from bridge.store import records, sweep
 from bridge.store import state as state_module
 from bridge.store import store as store_module
 from bridge.store.lock import TURN_S, LockBusy
 from bridge.store.store import Store
 
-if TYPE_CHECKING:
-    from bridge.protocol.request import Request
-    from bridge.store.directory import Folder
-
-A = RequestId("a")
-
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def opened(monkeypatch):
     """The state directories that are opened from now on."""
     found: list[str] = []
     real = store_module.open_state
 
-    def counted(place, **how) -> Folder:
+    def counted(place, **how):
         found.append(str(place.state))
         return real(place, **how)
 
@@ -54,7 +44,7 @@ def test_an_operation_opens_the_state_once(store, opened):
         state.submit(request("a"))
         [held] = claim_all(same)
         state.publish(answer(held), source="test")
-        assert state.find(held.request_id).response  # type: ignore[union-attr]
+        assert state.find(held.request_id).response
 
     assert opened == [str(store.place.state)]
 
@@ -89,21 +79,25 @@ def test_a_reader_makes_nothing(store):
         assert state.claimed() == []
         assert state.waiting() == []
     assert store.claimed() == []
-    assert (store.evidence(A), store.files_about(A), store.history(A)) == ([], [], [])
+    assert (store.evidence("a"), store.files_about("a"), store.history("a")) == (
+        [],
+        [],
+        [],
+    )
     assert os.listdir(path_of(store, "")) == []
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda store: store.claim_one(A, claimant()),
-        lambda store: store.change_held(A, this_process(), lambda held: held),
-        lambda store: store.change_claim(A, this_process(), lambda claim: claim),
-        lambda store: store.give_back(A, this_process(), lambda held: held),
-        lambda store: store.claim(claimant(), 1, take, only=A),
-        lambda store: store.sweep(),
-    ],
-)
+CHANGES = [
+    lambda store: store.claim_one("a", claimant()),
+    lambda store: store.change_held("a", this_process(), lambda held: held),
+    lambda store: store.change_claim("a", this_process(), lambda claim: claim),
+    lambda store: store.give_back("a", this_process(), lambda held: held),
+    lambda store: store.claim(claimant(), 1, take, only="a"),
+    lambda store: store.sweep(),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_error_a_change_waits_for_the_lock(store, change):
     with Store(store.place).exclusive(), pytest.raises(LockBusy):
         change(store)
@@ -129,7 +123,7 @@ def test_a_deadline_holds_for_an_open_store(store):
     """It is counted from each transition, not from the opening."""
     waited: list[float] = []
 
-    def contest() -> None:
+    def contest():
         with store.open() as state, pytest.raises(LockBusy, match=r"waited 0\.2 s"):
             state.until(0).submit(request("b"))
         waited.append(1)
@@ -150,7 +144,7 @@ def test_a_claimed_request_is_parsed_once(store, monkeypatch):
     parsed: list[str] = []
     real = records.parse
 
-    def counted(kind: type[Request], data: bytes) -> Request:
+    def counted(kind, data):
         found = real(kind, data)
         parsed.append(found.request_id)
         return found

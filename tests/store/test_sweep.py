@@ -1,11 +1,8 @@
 """Sweep: what a kill or a dead host leaves, and what is overdue."""
 
-from __future__ import annotations
-
 import pytest
 from storeworld import (
     START_US,
-    claim_all,
     claimant,
     dead_process,
     folders_of,
@@ -13,24 +10,15 @@ from storeworld import (
     quarantined,
     request,
     take,
+    this_process,
 )
 
-from bridge.protocol.ids import RequestId
+from bridge.protocol.claim import Claim
+from bridge.protocol.failed_try import FailedTry
 from bridge.protocol.status import Status
 from bridge.store import Claimant, sweep
+from bridge.store.lifecycle import fate_of_claimed
 from bridge.store.state import State
-
-A = RequestId("a")
-
-
-def test_what_a_dead_host_held_waits_again(store):
-    store.submit(request("a"))
-    store.claim(claimant(dead_process()), 1, take)
-
-    assert store.sweep() == 1
-
-    (again,) = claim_all(store)
-    assert (again.attempt, again.status) == (1, Status.PROCESSING)
 
 
 def test_what_a_live_host_holds_is_left(store, mine):
@@ -48,14 +36,10 @@ def test_what_a_live_host_holds_is_left(store, mine):
 def test_after_the_last_attempt_the_failure_has_a_name(store, route, holder, stage):
     store.submit(request("a", max_attempts=2, route=route))
     for _ in range(2):
-        assert store.claim_one(A, Claimant("gone", dead_process(), route))
+        assert store.claim_one("a", Claimant("gone", dead_process(), route))
         store.sweep()
 
-    found = store.find(A)
-    assert found is not None
-    assert found.response is not None
-    assert found.response.error is not None
-    assert found.response.error.to_data() == {
+    assert store.find("a").response.error.to_data() == {
         "code": "host_gone",
         "message": f"the {holder} the request is gone, and 2 attempts were used up",
         "stage": stage,
@@ -75,18 +59,15 @@ def test_a_sweep_looks_into_those_it_is_told_of(store, clock):
     """What is claimed, ended or unknown by now is left as it is."""
     for one in ("a", "b", "c"):
         store.submit(request(one, timeout=1000))
-    store.claim(claimant(), 1, take)  # type: ignore[arg-type]
+    store.claim(claimant(), 1, take)
     clock.go_on(0.5)
 
-    assert store.sweep(waiting=[A, RequestId("b")]) == 0
+    assert store.sweep(waiting=["a", "b"]) == 0
     clock.go_on(0.5)
-    assert store.sweep(waiting=[A, RequestId("b"), RequestId("nobody")]) == 2
+    assert store.sweep(waiting=["a", "b", "nobody"]) == 2
 
-    assert [folders_of(store, one) for one in ("a", "b", "c")] == [
-        ["done"],
-        ["done"],
-        ["requests"],
-    ]
+    folders = [folders_of(store, one) for one in "abc"]
+    assert folders == [["done"], ["done"], ["requests"]]
     assert quarantined(store) == {}
 
 
@@ -97,8 +78,7 @@ def test_an_overdue_request_ended_at_its_deadline(store, clock):
 
     store.sweep(everything=True)
 
-    response = store.find(A).response  # type: ignore[union-attr]
-    assert response is not None
+    response = store.find("a").response
     assert (response.duration, response.completed_at) == (1000, START_US // 1000 + 1000)
 
 
@@ -108,7 +88,7 @@ def test_what_was_taken_without_a_name_waits_again(store):
     path_of(store, "processing").mkdir(exist_ok=True)
     path_of(store, "requests", "a").rename(path_of(store, "processing", "a"))
 
-    assert store.find(A).status is Status.PENDING  # type: ignore[union-attr]
+    assert store.find("a").status is Status.PENDING
     assert store.sweep() == 1
 
     assert store.waiting() == ["a"]
@@ -121,7 +101,7 @@ def test_a_sweep_of_everything_lets_others_have_the_lock(store, monkeypatch):
     held = 0
     hold = State.hold
 
-    def counted(state: State):
+    def counted(state):
         nonlocal held
         held += 1
         return hold(state)
@@ -131,3 +111,31 @@ def test_a_sweep_of_everything_lets_others_have_the_lock(store, monkeypatch):
 
     assert store.sweep(everything=True) == 0
     assert held == 3
+
+
+# What becomes of a claimed request
+
+
+def claimed(**fields: object):
+    claim = Claim(session="s", host=this_process(), at=START_US // 1000)
+    return request("a", claim=claim, **fields)
+
+
+def test_every_fate_of_a_claimed_request():
+    now_ms = START_US // 1000
+    unnamed, late = request("a"), claimed(timeout=5)
+
+    assert fate_of_claimed(claimed(), host_is_gone=False, now_ms=now_ms) is None
+    assert fate_of_claimed(unnamed, host_is_gone=False, now_ms=now_ms) is unnamed
+    again = fate_of_claimed(claimed(), host_is_gone=True, now_ms=now_ms)
+    gone = "the session that held the request is gone, and 2 attempts were used up"
+    failed = FailedTry(at=now_ms, code="host_gone", message=gone, attempt=1)
+    prompt = again.prompt
+    assert again == claimed(prompt=prompt, attempt=1, failures=(failed,))
+    used_up = fate_of_claimed(claimed(attempt=1), host_is_gone=True, now_ms=now_ms)
+    assert used_up.error.message == gone
+    ended = fate_of_claimed(late, host_is_gone=False, now_ms=now_ms + 5)
+    assert ended.error.message == (
+        "no answer within 0.005 s: it had been offered to a session, which started no "
+        "agent"
+    )

@@ -1,7 +1,5 @@
 """The schemas of plain mappings name every key that is written, and no other."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,12 +1,13 @@
 """A file that cannot be read is in nobody's way: what else waits goes on."""
 
-from __future__ import annotations
-
 import errno
 import hmac  # noqa: F401 - as those below: before a child that may not read it
 import os
+import resource
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from faultlab import scratch
@@ -29,16 +30,11 @@ from bridge.store import prune, sweep  # noqa: F401
 from bridge.store.config_file import in_files
 from bridge.store.directory import Folder, Forbidden
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-
 NOBODY = 65_534
 
 
 @pytest.fixture
-def somewhere() -> Iterator[Path]:
+def somewhere():
     """A folder in which a user without rights may write."""
     folder = scratch()
     if os.geteuid() == 0:
@@ -50,7 +46,7 @@ def somewhere() -> Iterator[Path]:
 def as_a_user(act: Callable[[], object]) -> Any:
     """What `act` gives where rights count, which for root they do not."""
 
-    def without_rights() -> None:
+    def without_rights():
         if os.geteuid() == 0:
             os.setgroups([])
             os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -70,7 +66,7 @@ def forbid(path: Path) -> None:
 
 
 def test_error_a_file_that_one_may_not_read(somewhere):
-    def read() -> tuple[str, str]:
+    def read():
         (somewhere / "x").write_text("data")
         forbid(somewhere / "x")
         with Folder.open(str(somewhere)) as folder:
@@ -92,39 +88,27 @@ def test_error_a_file_that_one_may_not_read(somewhere):
 def test_what_one_may_not_read_stops_no_queue(somewhere, name):
     """A program under sudo dropped it; a rename needs no right on the file."""
 
-    def work() -> dict[str, object]:
+    def work():
         store = store_in(somewhere, clock=FakeClock())
         store.submit(request("a"))
         forbid(drop(store, "requests", f"{name}.json", "{}"))
         waiting = store.waiting()
-        found = store.find(name)  # type: ignore[arg-type]
+        found = store.find(name)
         claimed = [one.request_id for one in claim_all(store)]
         swept = store.sweep(everything=True)
         store.prune(max_bytes=10_000)
-        return {
-            "waiting": "a" in waiting,
-            "found": found,
-            "claimed": claimed,
-            "swept": swept,
-            "aside": list(quarantined(store)),
-            "left": os.listdir(path_of(store, "requests")),
-        }
+        assert list(quarantined(store)) == [f"{name}.json"]
+        assert os.listdir(path_of(store, "requests")) == []
+        return "a" in waiting, found, claimed, swept
 
-    assert as_a_user(work) == {
-        "waiting": True,
-        "found": None,
-        "claimed": ["a"],
-        "swept": 0,
-        "aside": [f"{name}.json"],
-        "left": [],
-    }
+    assert as_a_user(work) == (True, None, ["a"], 0)
 
 
 def test_what_one_may_not_read_is_told_by_name(somewhere):
-    def work() -> str:
+    def work():
         store = store_in(somewhere, clock=FakeClock())
         forbid(drop(store, "requests", "b.json", "{}"))
-        return str(store.unknown("b"))  # type: ignore[arg-type]
+        return str(store.unknown("b"))
 
     path = path_of(store_in(somewhere), "requests", "b")
     assert as_a_user(work) == (
@@ -136,7 +120,7 @@ def test_what_one_may_not_read_is_told_by_name(somewhere):
 def test_error_a_key_that_one_may_not_read_voids_no_answer(somewhere):
     """It says nothing of the answers: they stay where they are."""
 
-    def work() -> tuple[str, list[str]]:
+    def work():
         store = store_in(somewhere, clock=FakeClock())
         store.submit(request("a", dedup_key="k"))
         (mine,) = claim_all(store)
@@ -161,7 +145,7 @@ def fail_on(
     """The disk fails to give this file; every other is as it was."""
     system_open = os.open
 
-    def failing(path: Any, *how: Any, **more: Any) -> int:
+    def failing(path, *how, **more):
         if path == name:
             raise OSError(number, os.strerror(number), path)
         return system_open(path, *how, **more)
@@ -223,3 +207,34 @@ def test_error_settings_that_nobody_may_read(somewhere):
 
     cure = "make it your own and readable, or move it away"
     assert problems == [f"{file}: Permission denied; {cure}"]
+
+
+# What the system refuses, in our words
+
+
+def test_error_the_key_is_something_else(store, mine):
+    path = path_of(store, "key")
+    path.symlink_to("/etc/hostname")
+
+    with pytest.raises(StateRefused) as caught:
+        store.publish(answer(mine), source="test")
+
+    assert str(caught.value) == f"{path}: not a plain file; move it away"
+
+
+def test_error_no_more_files_can_be_opened(store):
+    store.submit(request("a"))
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    fd = os.open("/", os.O_RDONLY)
+    os.close(fd)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (fd + 2, limits[1]))
+    try:
+        with pytest.raises(StateUnavailable) as caught:
+            claim_all(store)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+    assert str(caught.value) == (
+        f"{store.place.state}: Too many open files; see `hostbridge doctor`"
+    )
+    assert len(claim_all(store)) == 1

@@ -1,7 +1,5 @@
 """Variables of sessions: they stay, and belong to somebody."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.errors import InvalidRequest
@@ -10,7 +8,6 @@ from bridge.store.variables import (
     Kept,
     NotYours,
     Variable,
-    forget_models,
     read_variables,
     set_variables,
 )
@@ -73,23 +70,6 @@ def test_who_sets_a_models_variable_takes_it_over(store, owner):
 
     with pytest.raises(NotYours, match=f"untested belongs to the {owner}"):
         set_variables(store, HOLDER, {"untested": False}, "model")
-
-
-def test_what_a_model_had_set_is_forgotten_once_it_is_somebody_elses(store):
-    agent = Holder.agent("a-1")
-    for holder in (HOLDER, agent):
-        set_variables(store, holder, {"switch": None, "task": "x"}, "model")
-    forget_models(store, KEPT)
-
-    for holder in (HOLDER, agent):
-        assert read_variables(store, holder) == {"task": Variable("x", "model")}
-
-
-def test_a_call_counts_once_however_many_hooks_see_it(store):
-    for value in (1, 2):
-        set_variables(store, HOLDER, {"n": value}, "rule", call="toolu_1")
-
-    assert read_variables(store, HOLDER)["n"].value == 1
 
 
 @pytest.mark.parametrize("before", [{}, {"n": 5}, {"n": None}])

@@ -1,31 +1,19 @@
 """In which order requests are taken, and the order that is remembered."""
 
-from __future__ import annotations
-
 import os
 from random import Random
-from typing import TYPE_CHECKING
 
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from storeworld import (
-    START_US,
-    claimant,
-    drop,
-    path_of,
-    request,
-    take,
-    this_process,
-)
+from storeworld import START_US, claimant, drop, path_of, request, take, this_process
 
 from bridge.protocol.ids import PRIORITIES, new_request_id
+from bridge.store.store import Store
 from bridge.store.waiting_order import in_order
 
-if TYPE_CHECKING:
-    from bridge.store.store import Store
-
+pytestmark = pytest.mark.slow
 
 # Order
 
@@ -37,7 +25,7 @@ if TYPE_CHECKING:
     )
 )
 def test_priority_first_then_the_oldest(asked):
-    ids = [new_request_id(at, priority) for at, priority in asked]  # type: ignore[arg-type]
+    ids = [new_request_id(at, priority) for at, priority in asked]
 
     ordered = list(in_order(ids, lambda _: None))
 
@@ -51,7 +39,7 @@ def test_foreign_ids_are_asked_for_their_rank():
     ours = new_request_id(5_000_000)
     ranks = {"hand-made": ("high", 9_000_000), "old": ("normal", 4_000_000)}
 
-    ordered = in_order([ours, "old", "hand-made", "void"], ranks.get)  # type: ignore[arg-type, return-value]
+    ordered = in_order([ours, "old", "hand-made", "void"], ranks.get)
 
     assert list(ordered) == ["hand-made", "old", ours]
 
@@ -129,7 +117,7 @@ def test_the_order_is_kept_whatever_comes_between(store, seed):
     dice = Random(seed)  # noqa: S311 - reproducible
     waiting: dict[str, tuple[int, int, str]] = {}
 
-    def come(how: str) -> None:
+    def come(how):
         level = dice.choice(PRIORITIES)
         at_us = START_US + 1000 * dice.randrange(10**6)
         one = new_request_id(at_us, level)
@@ -152,7 +140,7 @@ def test_the_order_is_kept_whatever_comes_between(store, seed):
         (mine,) = store.claim(claimant(), len(store.claimed()) + 1, first(1))
         assert mine.request_id == expected
         if dice.random() < 0.3:
-            store.give_back(mine.request_id, this_process(), lambda held: held)  # type: ignore[arg-type]
+            store.give_back(mine.request_id, this_process(), lambda held: held)
         else:
             del waiting[expected]
 
@@ -171,6 +159,6 @@ def test_what_is_given_back_is_next_again(store):
     ids = fill(store, 60)
     store.claim(claimant(), 2, take)
 
-    store.give_back(ids[0], this_process(), lambda r: r)  # type: ignore[arg-type]
+    store.give_back(ids[0], this_process(), lambda r: r)
 
     assert store.claim(claimant(), 2, take)[0].request_id == ids[0]

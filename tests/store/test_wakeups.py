@@ -1,10 +1,7 @@
 """Wake-up folders: which are removed, which stay, and when a signal is a change."""
 
-from __future__ import annotations
-
 import os
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 from storeworld import (
@@ -16,20 +13,16 @@ from storeworld import (
     unseen_process,
 )
 
+from bridge.protocol.claim import HostProcess
 from bridge.store import wakeups
 from bridge.store.sessions import Session
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.protocol.claim import HostProcess
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 LEASE_S = 900
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path):
     """By the real clock: the times of folders are the kernel's."""
     return store_in(tmp_path)
 
