@@ -10,6 +10,7 @@ directory is gone.
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from bridge.errors import StateUnavailable
 from bridge.host import offers, registration
@@ -30,6 +31,7 @@ def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) ->
     try:
         with hook.store.open(make=False) as store:
             registration.forget_gone(store)
+            _hear_agents_before(hook, store)
             subagent_runs.forget_gone(store)
             changed = store.sweep(everything=True, limit_s=SWEEP_S)
             _go_on_with_flows(hook, store)
@@ -40,6 +42,14 @@ def settle(hook: HookContext, *, pause: Callable[[float], None] = time.sleep) ->
     if changed:
         wake_all(hook.store)
     wake_until_answered(hook, pause=pause)
+
+
+def _hear_agents_before(hook: HookContext, store: Store) -> None:
+    """What the agents of this session said last, if its process before was killed."""
+    if subagent_runs.all_runs(store):
+        from bridge.host.missed_ends import hear_finished
+
+        hear_finished(replace(hook, store=store))
 
 
 def _go_on_with_flows(hook: HookContext, store: Store) -> None:

@@ -96,7 +96,7 @@ class AgentRules:
             "replacesVariables": limits.get("replaces_variables", False),
             "ruleSets": limits.get("rule_sets", {}),
         }
-        return cls(settings, store, request.request_id, run, route=request.route)
+        return cls(settings, store, request.request_id, run, route=request.served_on)
 
     def begin_steps(self, request: Request) -> str:
         """Begin the agent's step workflow; what its prompt says of that.

@@ -21,10 +21,10 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridge.protocol.ids import is_id
+from bridge.host.runs import noted_in
+from bridge.host.transcript import MAX_LINE, record_in
 from bridge.protocol.record import json_object
 from bridge.protocol.usage import Usage, count_in
 from bridge.store.charges import note_tokens
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 # Of all transcripts of one agent together; what is larger is not known.
 _MAX_BYTES = 64 << 20
-_MAX_NOTES = 5_000
 _MAX_NOTE_BYTES = 1 << 16
 _MAX_BELOW = 200
 _REQUEST = b'"type":"api-request'
@@ -136,7 +135,8 @@ def told_in(transcript: bytes) -> _Read | None:
         if _FORKED in line and not messages:
             is_fork = is_before = True
         if is_before:
-            is_before = json_object(line).get("type") != "user"
+            is_long = len(line) > MAX_LINE
+            is_before = not is_long and json_object(line).get("type") != "user"
             continue
         message = _message(line)
         if message is not None:
@@ -158,7 +158,7 @@ def _message(line: bytes) -> dict[str, Any] | None:
     """
     if b'"usage"' not in line or _REQUEST in line:
         return None
-    record = json_object(line)
+    record = record_in(line)
     message = record.get("message")
     if record.get("type") != "assistant" or not isinstance(message, dict):
         return None
@@ -205,16 +205,9 @@ def _all_below(folder: Path, agent_id: str) -> Iterator[str]:
 
 def _parents(folder: Path) -> Iterator[tuple[str, str]]:
     """Each agent of a session that an agent has started, and which one did."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        names = (entry.name for entry in islice(entries, 2 * _MAX_NOTES))
-        for name in names:
-            child = name.removeprefix("agent-").removesuffix(".meta.json")
-            if not name.endswith(".meta.json") or not is_id(child):
-                continue
-            with (
-                suppress(OSError),
-                open_plain(folder / name, links=False) as opened,
-            ):
-                parent = json_object(opened.read(_MAX_NOTE_BYTES)).get("parentAgentId")
-                if isinstance(parent, str):
-                    yield child, parent
+    for child in noted_in(folder):
+        file = folder / f"agent-{child}.meta.json"
+        with suppress(OSError), open_plain(file, links=False) as opened:
+            parent = json_object(opened.read(_MAX_NOTE_BYTES)).get("parentAgentId")
+            if isinstance(parent, str):
+                yield child, parent

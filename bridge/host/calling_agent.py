@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridge.config import Settings
 from bridge.host.pins import Pins
 from bridge.protocol.ids import RequestId, is_id
+from bridge.routes import OWN, OwnRoute
 from bridge.store.host_process import Environments, arguments_of, environments_above
 from bridge.store.sessions import all_sessions
 from bridge.store.store import Store
@@ -45,7 +46,8 @@ class Asking(NamedTuple):
     `parent` is the request whose agent asks, `depth` how many agents stand above the
     new one, `variables` are those of the agent or the session, `requester` names the
     program; None: the one that runs here. `is_seen` if hooks saw the agent's call: it
-    is not only the environment that names its request.
+    is not only the environment that names its request. `route` is the one on which a
+    process of ours runs the agent; None if a session runs it, or it is unknown.
     """
 
     parent: str | None = None
@@ -53,6 +55,7 @@ class Asking(NamedTuple):
     variables: Mapping[str, Any] = MappingProxyType({})
     requester: str | None = None
     is_seen: bool = False
+    route: OwnRoute | None = None
 
 
 def asking_process(
@@ -63,8 +66,12 @@ def asking_process(
     variables = inherited_variables(store, settings.host_pid, caller)
     if caller is None:
         return Asking(variables=variables)
-    is_seen = caller.store is not None
-    return Asking(caller.request_id, caller.depth + 1, variables, is_seen=is_seen)
+    if caller.store is not None:
+        return Asking(caller.request_id, caller.depth + 1, variables, is_seen=True)
+    found = store.find(RequestId(caller.request_id))
+    served_on = found.request.served_on if found and found.request else None
+    route = next((own for own in OWN if own == served_on), None)
+    return Asking(caller.request_id, caller.depth + 1, variables, route=route)
 
 
 def find_caller(

@@ -21,12 +21,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bridge.config import language
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.run_files import folder_of, read, read_plan
-from bridge.engine.run_ids import request_id
+from bridge.engine.run_ids import node_of, request_id
 from bridge.engine.view import question
-from bridge.errors import BridgeError, InvalidRequest
+from bridge.errors import BridgeError, InvalidRequest, UnclearAnswer
 from bridge.host.output import SILENT, HookOutput, context, deny, specific, with_line
 from bridge.host.registration import is_terminal
 from bridge.host.request_tokens import PREFIX, find_all
@@ -57,6 +58,7 @@ _REPEAT_AFTER_MS = 10_000
 _TAKEN = (
     "hostbridge: the flow has the answer and goes on by itself. Do nothing about it."
 )
+_UNCLEAR = "hostbridge: the flow takes a yes or a no; this answer is neither."
 _NOTHING = "hostbridge: the flow has no use for this answer. Do nothing about it."
 
 
@@ -195,7 +197,9 @@ def before_question(hook: HookContext) -> HookOutput:
             return deny("hostbridge: this question waits for no answer now. Go on.")
         with folder_of(state, _run_of(name)) as folder:
             run = read(folder, _run_of(name), state.key())
-        tool_input = _shown(hook, run, name)
+            nodes = read_plan(folder, run)["nodes"]
+        takes_words = by_hand.takes_words(nodes, run, node_of(name))
+        tool_input = _shown(hook, run, name, takes_words=takes_words)
 
         def shown(asked: QuestionOffer | None) -> QuestionOffer | None:
             calls = (*(asked.calls if asked else ()), hook.event.tool_use_id)
@@ -217,9 +221,11 @@ def _run_of(name: str) -> str:
     return name.partition("-")[0]
 
 
-def _shown(hook: HookContext, run: Run, name: str) -> dict[str, Any]:
+def _shown(
+    hook: HookContext, run: Run, name: str, *, takes_words: bool
+) -> dict[str, Any]:
     """What a checkpoint asks; of what cannot be shown whole, where it can be read."""
-    node = name.removeprefix(f"{run['run']}-").rsplit("-", 2)[0]
+    node = node_of(name)
     text = question(hook.store, run["run"], node).strip()
     words = clean(text, len(text)) or "Go on?"
     flow = one_line(run["name"] or run["run"], _MAX_NAME)
@@ -230,6 +236,8 @@ def _shown(hook: HookContext, run: Run, name: str) -> dict[str, Any]:
         )
     later = f"Refuse. (Esc: answer later, by hostbridge approve {run['run']})"
     yes, no = f"Flow {flow} goes on.", later
+    if not takes_words:
+        yes += " To say how, type: yes, but …"
     if "waits" in run["nodes"].get(node, {}):
         # An agent asks: it goes on with either.
         yes = f"An agent of flow {flow} asks, and goes on with what you say."
@@ -253,14 +261,30 @@ def after_question(hook: HookContext) -> HookOutput:
         if not answer:
             line = f"the flow has no answer; it waits: hostbridge approve {run_id}"
             return _said(line, _NOTHING)
-        act = partial(by_hand.say, node=None, text=answer, by="question", asked=name)
+        act = partial(
+            by_hand.say,
+            node=None,
+            text=answer,
+            by="question",
+            language=language(),
+            asked=name,
+        )
         advance(hook.store, hook.settings, run_id, act)
+    except UnclearAnswer as exc:
+        with hook.store.state() as state:
+            _change(state, name, _as_not_shown)
+        return _said(exc.what, _UNCLEAR)
     except InvalidRequest as exc:
         return _said(f"your answer changed nothing: {exc.what}", _NOTHING)
     except (BridgeError, OSError) as exc:
         line = f"your answer was not taken: {exc}; hostbridge approve {run_id}"
         return _said(line, _NOTHING)
     return context("PostToolUse", _TAKEN)
+
+
+def _as_not_shown(asked: QuestionOffer | None) -> QuestionOffer | None:
+    """Have it asked again, at once."""
+    return asked and asked.with_(offers=0, at=0, calls=())
 
 
 def _answer_to(hook: HookContext, name: str) -> str:

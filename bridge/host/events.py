@@ -99,13 +99,20 @@ class HookEvent:
         """Whether the tool starts a subagent; it has been renamed once."""
         return self.tool in ("Agent", "Task")
 
-    def subagent_file(self, agent_id: str, suffix: str) -> Path | None:
-        """A file that the client keeps about a subagent; None if it says not where."""
-        own, session = self.text("agent_transcript_path"), self.text("transcript_path")
-        if not is_id(agent_id) or not (own or session):
+    def subagent_file(
+        self, agent_id: str, suffix: str, *, session: str = ""
+    ) -> Path | None:
+        """A file that the client keeps about a subagent; None if it says not where.
+
+        It is kept with the session of the event, or with the one that is named.
+        """
+        own, whole = self.text("agent_transcript_path"), self.text("transcript_path")
+        if not is_id(agent_id) or not (own or whole):
             return None
-        whole = Path(session.removesuffix(".jsonl")) / "subagents"
-        return (Path(own).parent if own else whole) / f"agent-{agent_id}{suffix}"
+        folder = Path(own).parent.parent if own else Path(whole.removesuffix(".jsonl"))
+        if session:
+            folder = folder.parent / session
+        return folder / "subagents" / f"agent-{agent_id}{suffix}"
 
 
 def _lenient(data: bytes) -> Any:

@@ -103,7 +103,7 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         return _is_bound(event, state, fields, tasks)
     if event != "PreToolUse" or is_launch:
         return True
-    from bridge.policy.tool_lists import is_unasked, permits
+    from bridge.policy.tool_lists import is_unasked, permits, reads_unasked
 
     return (
         time.monotonic() * 1000 >= run.get("answerAt", 0)
@@ -114,6 +114,7 @@ def _needs_full(event: str, state: str, data: bytes, tasks: Sequence[str]) -> bo
         or not permits(run.get("tools"), run.get("blockedTools"), tool)
         or tool == _MESSAGE
         or is_unasked(run, fields)
+        or reads_unasked(run, fields)
         or _is_bound(event, state, fields, tasks, run)
         or not call_notes.before_tool(agents, fields, run, agent_id, tool)
     )

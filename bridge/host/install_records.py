@@ -20,13 +20,20 @@ from bridge.store.records import read_quietly
 
 
 class InstallRecord(Record):
-    """One install: `original` is the file's text before it, None for no file."""
+    """One install: `original` is the file's text before it, None for no file.
+
+    `excluded` is what was written into `exclude_file`, so that git ignores the file;
+    `made_exclude` whether there was none.
+    """
 
     file: str
     kind: str
     original: str | None = None
     after_sha256: str
     made_folder: bool = False
+    exclude_file: str | None = None
+    excluded: str | None = None
+    made_exclude: bool = False
 
     def wrote(self, text: str | None) -> bool:
         """Whether the install left the file with this text."""

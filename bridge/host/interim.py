@@ -64,18 +64,18 @@ def look_ahead(hook: HookContext, run: AgentRun) -> tuple[AgentRun, Ahead]:
     commands = tool_calls.background_commands(hook.store, run.agent_id) & (
         listed or frozenset()
     )
-    unreported = _unreported(hook, run)
-    at_work = {each.agent_id for each in unreported if each.state != "ended"}
+    left = unreported(hook, run)
+    at_work = {each.agent_id for each in left if each.state != "ended"}
     if at_work:
         time.sleep(SETTLE_S)
-        unreported = _unreported(hook, run)
-        at_work = {each.agent_id for each in unreported if each.state != "ended"}
+        left = unreported(hook, run)
+        at_work = {each.agent_id for each in left if each.state != "ended"}
     run = _wait_for(hook, run, commands | at_work)
-    if at_work or not unreported:
+    if at_work or not left:
         return run, Ahead(agents=bool(at_work), commands=bool(commands))
-    heard = (*run.heard_of, *(_end_of(each) for each in unreported))
+    heard = (*run.heard_of, *(_end_of(each) for each in left))
     run = subagent_runs.change(hook.store, run, lambda r: r.with_(heard_of=heard))
-    return run, Ahead(commands=bool(commands), reports=_reports(hook, unreported))
+    return run, Ahead(commands=bool(commands), reports=_reports(hook, left))
 
 
 def _wait_for(hook: HookContext, run: AgentRun, tasks: frozenset[str]) -> AgentRun:
@@ -85,7 +85,7 @@ def _wait_for(hook: HookContext, run: AgentRun, tasks: frozenset[str]) -> AgentR
     return subagent_runs.change(hook.store, run, lambda r: r.with_(waits_for=waits_for))
 
 
-def _unreported(hook: HookContext, run: AgentRun) -> list[AgentRun]:
+def unreported(hook: HookContext, run: AgentRun) -> list[AgentRun]:
     """The agents it started of whose end neither the client nor we have told it.
 
     An agent that is continued ends once more, and its caller hears of that end as well.
@@ -101,13 +101,13 @@ def _unreported(hook: HookContext, run: AgentRun) -> list[AgentRun]:
     }
     # While one is at work, there is nothing to wait for in the transcript.
     at_work = any(started[agent_id].state != "ended" for agent_id in ends)
-    unreported = transcript.unreported(
+    found = transcript.unreported(
         hook.event,
         run.agent_id,
         ends,
         patience_s=0 if at_work else transcript.WRITTEN_S,
     )
-    return [started[agent_id] for agent_id in sorted(unreported)]
+    return [started[agent_id] for agent_id in sorted(found)]
 
 
 def _end_of(run: AgentRun) -> str:
@@ -144,6 +144,28 @@ def refuse_message(hook: HookContext, caller: AgentRun) -> HookOutput | None:
             "started, and to nobody else. What you have to say belongs in your answer."
         )
     return None
+
+
+def may_be_woken(
+    hook: HookContext,
+    run: AgentRun,
+    known: list[AgentRun],
+    running: frozenset[str] | None = None,
+) -> bool:
+    """Whether an agent that has stopped unseen waits for anything that it has begun.
+
+    `running` are the tasks that the client lists; without them nobody knows what of all
+    that has ended.
+    """
+    if hook.session.one_shot:
+        return False
+    tasks = tool_calls.background_commands(hook.store, run.agent_id)
+    begun = [e for e in known if e.nested and e.parent == run.agent_id and e.agent_id]
+    if running is None:
+        at_work = any(each.state != "ended" for each in begun)
+        return bool(run.waits_for or tasks) or at_work
+    tasks |= {each.agent_id for each in begun}
+    return is_awaited(run.with_(waits_for=tuple(tasks)), known, running)
 
 
 def is_awaited(run: AgentRun, known: list[AgentRun], running: frozenset[str]) -> bool:

@@ -5,6 +5,10 @@ Nothing is decided here: `bridge.host.capture` does, by what this says.
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from bridge.host import asking, transcript
 from bridge.host.context import HookContext
 from bridge.process.time_limit import TooSlow, within
@@ -15,6 +19,9 @@ from bridge.protocol.question import KEY
 from bridge.protocol.request import Request
 from bridge.store import tool_calls
 from bridge.store.subagent_runs import AgentRun
+
+if TYPE_CHECKING:
+    from bridge.protocol.claimed_commands import ToolCall
 
 # How long the check of one answer may take, in seconds.
 JUDGE_S = 8
@@ -27,6 +34,8 @@ def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Ve
         import bridge.protocol.json_schema  # noqa: F401
 
     calls = tool_calls.seen_calls(hook.store, run.agent_id)
+    if run.folder:
+        calls = [replace(call, within=_within(run.folder, call)) for call in calls]
     try:
         with within(JUDGE_S):
             return judge(
@@ -45,6 +54,14 @@ def judged(hook: HookContext, run: AgentRun, request: Request, words: str) -> Ve
         )
 
 
+def _within(folder: str, call: ToolCall) -> str | None:
+    """What a command did once it had changed to the agent's folder."""
+    from bridge.policy.shell_signs import after_cd
+
+    moved, command = after_cd(call.command or "") or ("", "")
+    return command if os.path.realpath(moved) == folder else None
+
+
 def had_another_prompt(
     hook: HookContext, run: AgentRun, request: Request, asked: str
 ) -> bool:
@@ -58,7 +75,7 @@ def had_another_prompt(
     is_launch_seen = claim is not None and claim.background is not None
     patience_s = 0 if is_launch_seen else transcript.WRITTEN_S
     got_it = transcript.was_given(
-        hook.event, run.agent_id, asked, patience_s=patience_s
+        hook.event, run.agent_id, asked, session=run.session, patience_s=patience_s
     )
     return got_it is False
 

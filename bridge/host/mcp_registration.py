@@ -16,7 +16,6 @@ Source: Claude Code docs, "MCP installation scopes"; measured on 2.1.330.
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -25,6 +24,9 @@ from typing import TYPE_CHECKING, Any
 from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host.hook_table import PLUGIN, Form, Hook, kind_of
+from bridge.host.install import SCOPES, enabled_plugins
+from bridge.host.pins import Pins
+from bridge.protocol.wording import in_shell
 from bridge.store.location import Place
 from bridge.store.plain_file import read_plain
 
@@ -65,6 +67,16 @@ def find(settings: Settings, place: Place, scope: Scope) -> object:
 def is_ours(settings: Settings, place: Place, scope: Scope) -> bool:
     """Whether our server is registered, as this or another hostbridge did it."""
     return kind_of(find(settings, place, scope)) is not None
+
+
+def is_there(settings: Settings, place: Place) -> bool:
+    """Whether new sessions of a project get the server, or one in its place."""
+    registered = any(find(settings, place, scope) is not None for scope in SCOPES)
+    return (
+        registered
+        or bool(enabled_plugins(settings, place.project))
+        or Pins(place.guard).acts(PLUGIN.kind, place)
+    )
 
 
 def is_current(settings: Settings, place: Place, scope: Scope, form: Form) -> bool:
@@ -124,7 +136,7 @@ def _ask_client(project: Path, words: list[str]) -> None:
                 return
             said = (done.stderr or done.stdout).decode(errors="replace")
             why = f"{program} says: {' '.join(said.split())}"
-    raise NotRegistered(why, ways=(f"in {project}: {shlex.join(command)}",))
+    raise NotRegistered(why, ways=(f"in {project}: {in_shell(*command)}",))
 
 
 if __name__ == "__main__":

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from bridge.host import agent_usage, asking, runs
 from bridge.host.call_notes import name_of
 from bridge.host.capture import take_last_words
+from bridge.host.client_errors import code_of
 from bridge.host.context import HookContext
+from bridge.host.missed_ends import end_without_words
 from bridge.host.offers import look_soon
 from bridge.host.output import SILENT, HookOutput, swallow
 from bridge.host.request_tokens import described_ids
 from bridge.host.run_ends import fail, line_about
-from bridge.host.unseen_ends import code_of
 from bridge.store import subagent_runs
 from bridge.store.charges import note_tokens
 from bridge.store.subagent_runs import AgentRun
@@ -142,12 +143,16 @@ def _settle(hook: HookContext, run: AgentRun, notice: Notice) -> None:
     source = "task-notification"
     if notice.is_interim:
         return
-    if notice.status in ("completed", "message"):
+    is_told = notice.status in ("completed", "message")
+    if is_told and notice.words:
         take_last_words(hook, run, notice.words, source=source)
         return
     detail = _QUOTED.sub("", notice.summary, count=1)[:1000].strip()
     code = "agent_stopped" if notice.status == "killed" else code_of(detail)
-    fail(hook, run, code, detail=detail, words=notice.words, source=source)
+    if notice.words:
+        fail(hook, run, code, detail=detail, words=notice.words, source=source)
+    else:
+        end_without_words(hook, run, None if is_told else code, detail, source)
 
 
 def take_stop_by_user(hook: HookContext, prompt: str) -> HookOutput | None:
@@ -170,7 +175,7 @@ def take_stop_by_user(hook: HookContext, prompt: str) -> HookOutput | None:
                 others.remove(description)
                 subagent_runs.drop(hook.store, run)
             continue
-        fail(hook, run, "agent_stopped", detail="by the user", source="user")
+        end_without_words(hook, run, "agent_stopped", "by the user", "user")
         subagent_runs.drop(hook.store, run)
         lines.append(line_about(hook, run.request_id))
     others = [each for each in others if not described_ids(each)]

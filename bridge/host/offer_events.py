@@ -18,6 +18,7 @@ def file_changed(hook: HookContext) -> HookOutput:
         return SILENT
     try:
         sessions.note_watch(hook.store, hook.session)
+        _hear_finished(hook)
         sweep(hook.store)
         made = offer(hook)
         told = _late(hook)
@@ -27,6 +28,14 @@ def file_changed(hook: HookContext) -> HookOutput:
         raise
     said = "\n\n".join(filter(None, [made, told]))
     return wake(said) if said else SILENT
+
+
+def _hear_finished(hook: HookContext) -> None:
+    """Whatever its agents have said unheard: nobody else may look for long."""
+    if hook.store.claimed():
+        from bridge.host.missed_ends import hear_finished
+
+        hear_finished(hook)
 
 
 def _late(hook: HookContext) -> str:

@@ -133,6 +133,20 @@ class Pins:
             if place is None or self._belongs(name, place):
                 self._remove(f"{name}/{_BY}{kind}")
 
+    def unserved(
+        self, place: Place | None = None
+    ) -> Iterator[tuple[str, HostProcess, Place]]:
+        """The open sessions that no install acts for: id, process, where they belong.
+
+        Only those that belong to `place`, if it is given.
+        """
+        for name in self._names():
+            if self._kinds(name) or not (place is None or self._belongs(name, place)):
+                continue
+            host, where = self._host(name), self._place(name)
+            if host and where and liveness(host) is not Liveness.GONE:
+                yield name.rpartition(".")[0], host, where
+
     def acts(self, kind: str, place: Place) -> bool:
         """Whether an install acts for any open session that belongs to `place`."""
         return any(

@@ -88,6 +88,11 @@ def is_terminal(arguments: list[str]) -> bool:
 def forget(store: Store, session: Session) -> None:
     """Remove the records of one session."""
     Pins(store.place.guard).forget(session.session_id, session.host)
+    strike_off(store, session)
+
+
+def strike_off(store: Store, session: Session) -> None:
+    """The same, but for the pin: it is open, and takes no requests."""
     with store.state() as state:
         idle_agents.forget_of(state, session.session_id, session.host)
     sessions.remove(store, session)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bridge.errors import reason_of
 from bridge.host.settings_edit import SettingsUnreadable
+from bridge.protocol.wording import in_shell
 from bridge.store.plain_file import read_plain
 
 
@@ -79,7 +80,7 @@ def _refuse_read_only(file: Path, target: str) -> None:
             mode = stat.S_IMODE(facts.st_mode)
             raise SettingsUnreadable(
                 f"{file}: read-only (mode {mode:04o}); nothing was changed. If it is "
-                f"yours to change: chmod u+w {target}"
+                f"yours to change: {in_shell('chmod', 'u+w', target)}"
             )
 
 

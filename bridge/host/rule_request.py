@@ -132,7 +132,7 @@ class Delegator(NamedTuple):
         now_us = self.store.clock.now_us()
         priority = fields.pop("priority", "high")
         known = more.pop("request_id", None)
-        request = Request(
+        request = Request.checked(
             request_id=known or new_request_id(now_us, priority),
             agent_type=spawn.agent,
             prompt=spawn.prompt,

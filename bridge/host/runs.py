@@ -6,7 +6,11 @@ subagent's meta file, which is there at its first tool call and at its end.
 Source: measured on Claude Code 2.1.330, `<transcript>/subagents/agent-<id>.meta.json`.
 """
 
+import os
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from bridge.errors import StateUnavailable
@@ -16,9 +20,14 @@ from bridge.protocol.ids import is_id
 from bridge.protocol.record import json_object
 from bridge.store import subagent_runs
 from bridge.store.charges import note_start
+from bridge.store.plain_file import read_plain
 from bridge.store.store import Store
 from bridge.store.subagent_runs import AgentRun
 from bridge.store.variables import variables_of
+
+_NOTES = ".meta.json"
+# Each agent of a session leaves two files.
+_MAX_NOTED = 10_000
 
 
 def find_run(store: Store, event: HookEvent) -> AgentRun | None:
@@ -92,25 +101,40 @@ def note_below(
     return run
 
 
-def bind_listed(store: Store, event: HookEvent) -> None:
-    """Bind the listed agents that no event has mentioned yet."""
-    listed = event.background_ids or frozenset()
+def bind_listed(store: Store, event: HookEvent, *, everything: bool = False) -> None:
+    """Bind the listed agents that no event has mentioned yet.
+
+    With `everything` also those that are not listed any more, or never were.
+    """
     calls = {
         run.tool_use_id: run
         for run in subagent_runs.all_runs(store)
         if not run.agent_id
     }
-    for agent_id in sorted(listed) if calls else ():
+    file = event.subagent_file("any", _NOTES) if calls and everything else None
+    known = noted_in(file.parent) if file else event.background_ids or ()
+    for agent_id in sorted(known) if calls else ():
         run = calls.get(name_of(client_notes(event, agent_id).get("toolUseId")))
         if run is not None:
             subagent_runs.bind(store, run, agent_id)
 
 
+def noted_in(folder: Path) -> Iterator[str]:
+    """The agents of which the client has written something down in a folder."""
+    names: list[str] = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        names = [each.name for each in islice(entries, _MAX_NOTED)]
+    for name in names:
+        agent_id = name.removeprefix("agent-").removesuffix(_NOTES)
+        if name.endswith(_NOTES) and is_id(agent_id):
+            yield agent_id
+
+
 def client_notes(event: HookEvent, agent_id: str) -> dict[str, Any]:
     """What the client has written down about a subagent; empty if nothing."""
-    file = event.subagent_file(agent_id, ".meta.json")
+    file = event.subagent_file(agent_id, _NOTES)
     if file is None:
         return {}
     with suppress(OSError):
-        return json_object(file.read_bytes())
+        return json_object(read_plain(file))
     return {}

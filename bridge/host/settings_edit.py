@@ -52,6 +52,9 @@ def add(text: str, form: Form, name: str) -> str:
     bom, text = _split_bom(text)
     if not text.strip():
         text = EMPTY
+    root = read(text, name)
+    if root.find("hooks") is None:
+        return bom + insert(text, root, entries(form), "hooks")
     for event, groups in entries(form).items():
         for group in groups:
             text = _add_group(text, event, group, name)
@@ -59,10 +62,8 @@ def add(text: str, form: Form, name: str) -> str:
 
 
 def _add_group(text: str, event: str, group: dict[str, Any], name: str) -> str:
-    root = read(text, name)
-    hooks = root.find("hooks")
-    if hooks is None:
-        return insert(text, root, {event: [group]}, "hooks")
+    hooks = read(text, name).find("hooks")
+    assert hooks is not None  # noqa: S101 - the caller has seen it
     groups = hooks.node.find(event)
     if groups is None:
         return insert(text, hooks.node, [group], event)

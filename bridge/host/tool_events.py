@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bridge.host import interim, limits, lost_agents, output, runs, unseen_ends
@@ -13,13 +15,16 @@ from bridge.host.events import HookEvent
 from bridge.host.seen_ends import before_handback, subagent_stop
 from bridge.host.user_rules import rules_of
 from bridge.policy.tool_classes import MESSAGE, QUESTION, is_own
-from bridge.policy.tool_lists import is_unasked
+from bridge.policy.tool_lists import is_unasked, reads_unasked
 from bridge.protocol.wording import one_line
 from bridge.store.callers import Agent, SessionAgent, note_caller
+from bridge.store.linked_worktree import find_linked, worktrees_of
 from bridge.store.live_runs import some_live
 from bridge.store.subagent_runs import AgentRun
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bridge.policy.permissions import Call
 
 # What plan mode allows an agent: a grant must not override the user's choice.
@@ -90,16 +95,19 @@ def permission_request(hook: HookContext) -> output.HookOutput:
     if run is None:
         return lost_agents.refuse(hook)
     tool = hook.event.tool or "this tool"
-    if hook.event.text("permission_mode") == "plan" and tool not in READ_ONLY:
-        why = f"the session is in plan mode, where {tool} is granted to nobody"
-        return output.refuse_permission(_refused(hook, run, why))
-    from bridge.policy.permissions import is_granted
+    from bridge.policy.permissions import is_granted, is_withheld, looks
 
     call = _call_of(hook, run)
-    if is_granted(run.allow, call):
-        if not is_granted(_rules_of_user(hook, "ask"), call):
+    # The client asks about whatever lies outside its own folder, a worktree say.
+    may_look = call.main is not None and looks(call)
+    is_planned = hook.event.text("permission_mode") == "plan"
+    if is_planned and tool not in READ_ONLY and not may_look:
+        why = f"the session is in plan mode, where {tool} is granted to nobody"
+        return output.refuse_permission(_refused(hook, run, why))
+    if may_look or is_granted(run.allow, call):
+        if not _user_asks(hook, call) and not is_withheld(call):
             return output.grant_permission()
-        why = f"the user's settings ask about this use of {tool}"
+        why = f"the user's settings keep this use of {tool} from agents"
         return output.refuse_permission(_refused(hook, run, why))
     return output.refuse_permission(_refused(hook, run, _not_granted(run, call)))
 
@@ -108,19 +116,21 @@ def _held_to_grants(hook: HookContext, run: AgentRun) -> output.HookOutput | Non
     """Why a call may not run that the session's mode may allow; None if it may.
 
     What the definition does not grant is refused in every mode, unless it only looks
-    or the user's own settings allow it.
+    or the user's own settings allow it. In a mode that asks, the client does not ask
+    about the session's own folder: what is private there is refused.
     """
-    if not is_unasked(run.to_data(), hook.event.raw):
+    data, raw = run.to_data(), hook.event.raw
+    is_held = is_unasked(data, raw)
+    if not is_held and not reads_unasked(data, raw):
         return None
-    from bridge.policy.looking import only_looks
-    from bridge.policy.permissions import is_granted
+    from bridge.policy.permissions import is_granted, is_private, is_withheld, looks
 
     call = _call_of(hook, run)
-    may = (
-        is_granted(run.allow, call)
-        or (call.tool == "Bash" and only_looks(hook.event.command, call.is_inside))
-        or is_granted(_rules_of_user(hook, "allow"), call)
-    )
+    may = is_granted(run.allow, call) or is_granted(_rules_of_user(hook, "allow"), call)
+    if is_held:
+        may = (may or looks(call)) and not is_withheld(call)
+    elif not may:
+        may = not is_private(call)
     return None if may else output.deny(_refused(hook, run, _not_granted(run, call)))
 
 
@@ -128,17 +138,68 @@ def _call_of(hook: HookContext, run: AgentRun) -> Call:
     """The call that an event is about, and how paths resolve where it is made."""
     from bridge.policy.permissions import Call
 
-    project = run.folder or str(hook.store.place.project)
-    cwd = hook.event.text("cwd") or project
-    return Call(
+    place = hook.store.place
+    project = run.folder or str(place.project)
+    cwd = hook.event.text("cwd") or str(place.project)
+    call = Call(
         hook.event.tool,
         hook.event.table("tool_input"),
         project,
         lambda path: os.path.realpath(os.path.join(cwd, path)),
     )
+    if not run.folder:
+        return call
+    linked = find_linked(Path(project))
+    others = worktrees_of(linked.main if linked else place.project)
+    kept = [
+        *map(os.path.realpath, (hook.settings.home, place.state)),
+        *(other for other in others if not place.project.is_relative_to(other)),
+    ]
+    return replace(
+        call,
+        main=str(place.project),
+        private=tuple(kept),
+        below=_below,
+        is_tree=linked is not None and linked.is_known,
+        withheld=(*_rules_of_user(hook, "deny"), *_rules_of_user(hook, "ask")),
+    )
 
 
-def _rules_of_user(hook: HookContext, behavior: Literal["allow", "ask"]) -> list[str]:
+def _below(folder: str) -> Iterator[str]:
+    """All that lies below a folder, but for what git keeps there."""
+    for parent, folders, files in os.walk(folder):
+        yield from (os.path.join(parent, name) for name in (*folders, *files))
+        folders[:] = [name for name in folders if name != ".git"]
+
+
+def _user_asks(hook: HookContext, call: Call) -> bool:
+    """Whether the user's settings ask about a call, or about a part of a command.
+
+    Such a rule is about the words of a command, however they are written.
+    """
+    from bridge.policy.looking import parts_of
+    from bridge.policy.permissions import is_granted, open_commands
+
+    rules = _rules_of_user(hook, "ask")
+    parts = parts_of(call.command)[::2] if call.command else []
+    inputs = [call.tool_input, *({"command": part} for part in parts)]
+    if any(
+        is_granted(rules, replace(call, tool_input=each, main=None)) for each in inputs
+    ):
+        return True
+    asked = open_commands(rules)
+    if not asked or not call.command:
+        return False
+    from bridge.policy.bash_parser import BashParser
+    from bridge.policy.started_programs import read
+
+    reading = read(call.command, BashParser(time.process_time))
+    return reading.runs(asked) is not False
+
+
+def _rules_of_user(
+    hook: HookContext, behavior: Literal["allow", "ask", "deny"]
+) -> list[str]:
     return rules_of(hook.settings.claude_dir, hook.store.place.project, behavior)
 
 
@@ -148,7 +209,7 @@ def _not_granted(run: AgentRun, call: Call) -> str:
 
     tool = call.tool or "this tool"
     close = why_not_granted(run.allow, call)
-    if close is None and (sign := shell_sign(call.command or "")):
+    if close is None and (sign := shell_sign(call.after_cd().command or "")):
         close = f"a grant covers one plain command, not {sign!r}"
     # The reason quotes what a model wrote.
     why = f": {one_line(close, MAX_REASON)}" if close else ""

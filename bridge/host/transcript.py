@@ -30,17 +30,33 @@ _LOOK_EVERY_S = 0.02
 # How far into the file the first message may be: more than any prompt takes.
 _MAX_BYTES = 64 << 20
 _MAX_RECORDS = 50
-_REQUEST = b'"type":"api-request'
+# A longer line is not parsed, which would take seconds and gigabytes: no message is as
+# long, but one that has our prompt in it, of which JSON makes this much at most.
+MAX_LINE = 4 << 20
+_JSON_BYTES = 6
+# A record of what the client has sent, which repeats the messages.
+REQUEST = b'"type":"api-request'
 
 
 def was_given(
-    event: HookEvent, agent_id: str, prompt: str, *, patience_s: float = 0
+    event: HookEvent,
+    agent_id: str,
+    prompt: str,
+    *,
+    session: str = "",
+    patience_s: float = 0,
 ) -> bool | None:
-    """Whether the subagent was given this prompt; None if that is unknown (yet)."""
-    file = event.subagent_file(agent_id, ".jsonl")
+    """Whether the subagent was given this prompt; None if that is unknown (yet).
+
+    `session` is the one that started it: after `/clear` its transcript goes on beside
+    that of the new session, and begins in the middle there.
+    """
+    file = event.subagent_file(agent_id, ".jsonl", session=session)
     if file is None:
         return None
-    first = _poll(lambda: _first_words(file), lambda text: text is not None, patience_s)
+    first = _poll(
+        lambda: _first_words(file, prompt), lambda text: text is not None, patience_s
+    )
     return None if first is None else prompt in first
 
 
@@ -55,9 +71,9 @@ def was_told(
 def _has(file: Path, prompt: str) -> bool:
     """Whether any message to the agent has this in it."""
     for line in reversed((_whole(file) or b"").splitlines()):
-        if _REQUEST not in line and b'"user"' in line:
-            record = json_object(line)
-            if record.get("type") == "user" and prompt in (_text(record) or ""):
+        if REQUEST not in line and b'"user"' in line:
+            record = record_in(line, prompt)
+            if record.get("type") == "user" and prompt in (text_of(record) or ""):
                 return True
     return False
 
@@ -75,12 +91,12 @@ def has_spoken_since(
 def _speaks_after(file: Path, prompt: str) -> bool:
     has_spoken = False
     for line in reversed((_whole(file) or b"").splitlines()):
-        if _REQUEST in line:
+        if REQUEST in line:
             continue
-        record = json_object(line)
+        record = record_in(line, prompt)
         if record.get("type") == "assistant":
-            has_spoken = has_spoken or bool((_text(record) or "").strip())
-        elif record.get("type") == "user" and prompt in (_text(record) or ""):
+            has_spoken = has_spoken or bool((text_of(record) or "").strip())
+        elif record.get("type") == "user" and prompt in (text_of(record) or ""):
             return has_spoken
     return False
 
@@ -97,8 +113,8 @@ def message_of(event: HookEvent, agent_id: str, call_id: str) -> str | None:
 def _message_with(file: Path, call: bytes) -> str | None:
     """The id of the last message whose record has this in it."""
     for line in reversed((_whole(file) or b"").splitlines()):
-        if call in line and _REQUEST not in line:
-            message = json_object(line).get("message")
+        if call in line and REQUEST not in line:
+            message = record_in(line).get("message")
             if isinstance(message, dict) and message.get("role") == "assistant":
                 return str(message.get("id"))
     return None
@@ -108,9 +124,9 @@ def calls(event: HookEvent, agent_id: str) -> Iterator[tuple[str, str]]:
     """The id and the tool of each call that a subagent has made, as far as written."""
     file = event.subagent_file(agent_id, ".jsonl")
     for line in (_whole(file) or b"").splitlines() if file else ():
-        if b'"tool_use"' not in line or _REQUEST in line:
+        if b'"tool_use"' not in line or REQUEST in line:
             continue
-        record = json_object(line)
+        record = record_in(line)
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else None
         if record.get("type") != "assistant" or not isinstance(content, list):
@@ -159,7 +175,7 @@ def _times(text: bytes, agent_id: str) -> int:
     """
     notice = f"<task-id>{agent_id}</task-id>".encode()
     message = f'<agent-message from=\\"{agent_id}\\"'.encode()
-    lines = [line for line in text.splitlines() if _REQUEST not in line]
+    lines = [line for line in text.splitlines() if REQUEST not in line]
     return max(sum(mark in line for line in lines) for mark in (notice, message))
 
 
@@ -169,7 +185,7 @@ def _whole(file: Path) -> bytes | None:
     return None
 
 
-def _first_words(file: Path) -> str | None:
+def _first_words(file: Path, prompt: str) -> str | None:
     """The first message to the agent; None while it is not there, whole."""
     left = _MAX_BYTES
     with suppress(OSError), open_plain(file) as lines:
@@ -178,14 +194,20 @@ def _first_words(file: Path) -> str | None:
             left -= len(line)
             if not line.endswith(b"\n"):
                 return None
-            record = json_object(line)
+            record = record_in(line, prompt)
             # The client's reminders are messages, too.
             if record.get("type") == "user" and record.get("isMeta") is not True:
-                return _text(record)
+                return text_of(record)
     return None
 
 
-def _text(record: dict[str, Any]) -> str | None:
+def record_in(line: bytes, prompt: str = "") -> dict[str, Any]:
+    """What a line holds; nothing if it is too long for a message with this prompt."""
+    is_long = len(line) > MAX_LINE + _JSON_BYTES * len(prompt)
+    return {} if is_long else json_object(line)
+
+
+def text_of(record: dict[str, Any]) -> str | None:
     """The text of a message: a string, or blocks of which some are text."""
     message = record.get("message")
     content = message.get("content") if isinstance(message, dict) else None

@@ -6,6 +6,7 @@ from bridge.errors import StateUnavailable
 from bridge.host import unseen_ends
 from bridge.host.budget_news import with_news
 from bridge.host.context import HookContext
+from bridge.host.missed_ends import hear_finished
 from bridge.host.notices import is_notice, parse_notice, take_notice, take_stop_by_user
 from bridge.host.offers import MAX_STOP_OFFERS, agents_run, offer
 from bridge.host.output import SILENT, HookOutput, context
@@ -24,6 +25,7 @@ def user_prompt(hook: HookContext) -> HookOutput:
     stopped = take_stop_by_user(hook, prompt)
     if stopped is not None:
         return stopped
+    hear_finished(hook)
     if not is_notice(prompt):
         sessions.note_stop_offers(hook.store, hook.session, 0)
     sweep(hook.store)

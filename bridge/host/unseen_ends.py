@@ -10,29 +10,25 @@ Source: measured on Claude Code 2.1.330.
 import re
 import time
 from contextlib import suppress
+from functools import partial
+from itertools import filterfalse
 from typing import Any
 
 from bridge.errors import StateUnavailable
-from bridge.host import agent_usage, asking, interim, runs
-from bridge.host.capture import RECEIPT, REPLACED, let_wait, take_words
+from bridge.host import agent_usage, interim, runs, transcript
+from bridge.host.capture import RECEIPT, REPLACED, take_words
+from bridge.host.client_errors import code_of, code_of_kind
 from bridge.host.context import HookContext
+from bridge.host.missed_ends import end_missed, end_without_words, hear_finished
 from bridge.host.offers import decline, open_offers, wake_others
 from bridge.host.output import SILENT, HookOutput, specific, tell_user
 from bridge.host.run_ends import fail, line_about
-from bridge.protocol.contract import prompt_digest
+from bridge.protocol.contract import prompt_digest, prompt_for
 from bridge.protocol.failure_codes import FailureCode, explain
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs
 from bridge.store.subagent_runs import AgentRun
 
-# Kinds of API errors, as StopFailure names them. Elsewhere there are only words.
-_LIMITS = ("rate_limit", "billing_error")
-_UNNAMED = ("", "unknown")
-_QUOTA = re.compile(
-    r"rate_limit|billing_error|usage limit|limit reached|hit your [\w ]{0,40}limit"
-    r"|\(429\)",
-    re.I,
-)
 # The client's schema wants these named.
 _UNKNOWN_USAGE = (
     "cache_creation_input_tokens", "cache_read_input_tokens", "server_tool_use",
@@ -46,9 +42,7 @@ SETTLE_S = 3.0
 # How long the run of an ended subagent is kept for notices still to come.
 _ENDED_KEPT_MS = 60_000
 
-_NO_AGENT = re.compile(r"agent type '?[^']*'? not found", re.I)
 _NO_FORK = re.compile(r"\bfork\b", re.I)
-_STOPPED = re.compile(r"\bstopped\b|\bkilled\b|interrupt|aborted|cancel", re.I)
 
 
 def after_agent(hook: HookContext) -> HookOutput:
@@ -175,7 +169,7 @@ def stop_failure(hook: HookContext) -> HookOutput:
         for key in ("error", "error_details", "last_assistant_message")
         if (text := hook.event.text(key))
     )
-    code = _code_of_kind(hook.event.text("error"), hook.event.text("error_details"))
+    code = code_of_kind(hook.event.text("error"), hook.event.text("error_details"))
     if run is not None:
         return _failed(hook, run, code, error, "StopFailure")
     if not hook.event.agent_id:
@@ -201,23 +195,6 @@ def _failed(
     return tell_user(line_about(hook, run.request_id))
 
 
-def _code_of_kind(kind: str, details: str) -> FailureCode:
-    """The failure that a kind of API error means; for an unknown one, its details."""
-    is_limit = kind in _LIMITS or (kind in _UNNAMED and _QUOTA.search(details))
-    return "quota" if is_limit else "agent_error"
-
-
-def code_of(error: str) -> FailureCode:
-    """The failure that the client's own words mean."""
-    if _NO_AGENT.search(error):
-        return "agent_missing"
-    if _QUOTA.search(error):
-        return "quota"
-    if _STOPPED.search(error):
-        return "agent_stopped"
-    return "agent_error"
-
-
 def reconcile(hook: HookContext) -> None:
     """Stop: an agent of ours that the client no longer lists has ended unseen.
 
@@ -227,6 +204,7 @@ def reconcile(hook: HookContext) -> None:
     running = hook.event.background_ids
     if running is None:
         return
+    runs.bind_listed(hook.store, hook.event, everything=True)
     known = subagent_runs.all_runs(hook.store)
     at_work = {r.request_id for r in known if not r.nested and r.state != "ended"}
     callers = {run.agent_id for run in known if run.state != "ended"}
@@ -244,7 +222,7 @@ def reconcile(hook: HookContext) -> None:
                 subagent_runs.change(hook.store, run, lambda r: r.with_(waits_for=()))
         elif run.nested or run.state == "ended":
             _forget_later(hook, run)
-        elif run.agent_id and run.state != "launched":
+        elif run.agent_id and (run.state != "launched" or _was_told(hook, run)):
             missing.append(run)
         else:
             # The turn is over, and so is every call that it made.
@@ -254,18 +232,17 @@ def reconcile(hook: HookContext) -> None:
             )
             fail(hook, run, "agent_error", detail=detail, source="Stop", is_final=True)
             subagent_runs.drop(hook.store, run)
-    for run in _unheard(hook, missing):
-        _end_missing(hook, run)
+    asleep = partial(interim.may_be_woken, hook, known=known, running=running)
+    for run in _unheard(hook, [*filterfalse(asleep, missing)]):
+        end_missed(hook, run, source="Stop")
 
 
-def _end_missing(hook: HookContext, run: AgentRun) -> None:
-    """An agent has ended, and no hook has seen how."""
-    if asking.waits_for_reply(hook, run.request_id):
-        # The hook that held it was killed.
-        let_wait(hook, run)
-        return
-    detail = "the client no longer lists it among its running tasks"
-    fail(hook, run, "agent_stopped", detail=detail, source="Stop")
+def _was_told(hook: HookContext, run: AgentRun) -> bool:
+    """Whether an agent that is asked again has got its question."""
+    request = hook.store.find_unfinished(RequestId(run.request_id))
+    return request is not None and transcript.was_told(
+        hook.event, run.agent_id, prompt_for(request)
+    )
 
 
 def _forget_later(hook: HookContext, run: AgentRun) -> None:
@@ -310,11 +287,12 @@ def take_stopped(hook: HookContext, request_id: str) -> None:
         if run.request_id == request_id and not run.nested and run.agent_id:
             known = runs.client_notes(hook.event, run.agent_id)
             if known.get("stoppedByUser") is True:
-                fail(hook, run, "agent_stopped", detail="by the user", source="user")
+                end_without_words(hook, run, "agent_stopped", "by the user", "user")
 
 
 def release_all(hook: HookContext) -> None:
-    """SessionEnd: let go of everything this process held."""
+    """A session ends, or loses our hooks: let go of everything this process held."""
+    hear_finished(hook)
     hook.store.sweep(leaving=hook.session.host)
     for run in subagent_runs.all_runs(hook.store):
         if run.host == hook.session.host:

@@ -20,7 +20,7 @@ _MAX_BYTES = 1 << 20
 
 
 def rules_of(
-    claude_dir: Path, project: Path, behavior: Literal["allow", "ask"]
+    claude_dir: Path, project: Path, behavior: Literal["allow", "ask", "deny"]
 ) -> list[str]:
     """Every rule of a kind that the client's settings files name for a project."""
     files = (

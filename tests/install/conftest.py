@@ -1,17 +1,13 @@
 """What the tests of install share: a home, a project, the command line."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from bridge.change.collect import read_files
 from bridge.cli.main import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -74,11 +70,9 @@ class World:
 
 
 @pytest.fixture
-def world(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> World:
+def world(tmp_path, monkeypatch, capsys):
+    assert read_files.__kwdefaults__ is not None
+    monkeypatch.setitem(read_files.__kwdefaults__, "timeout_s", 300.0)
     made = World(tmp_path, monkeypatch, capsys)
     made.home.mkdir()
     (made.project / ".git").mkdir(parents=True)

@@ -1,24 +1,21 @@
 """What tests of an install share: what it writes, and a stage with a repository."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
 import sysconfig
 import venv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import forkserver
 import needs
 
 import bridge
 from bridge.host.hook_table import Kind, entries, form_of
 from bridge.shipped import hooks_folder
+from bridge.testing.stage.api import ScriptedApi
 from bridge.testing.stage.client import Stage
-
-if TYPE_CHECKING:
-    from bridge.testing.stage.api import ScriptedApi
 
 ROOT = Path(bridge.__file__).parents[1]
 MINE = (
@@ -26,19 +23,15 @@ MINE = (
 )
 
 
-def copy_of_repository(folder: Path) -> Path:
+PARTS = ("bridge", "agents", "flows", "workflows", "hooks", ".claude-plugin", "state")
+
+
+def copy_of_repository(folder: Path, *, is_compiled: bool = False) -> Path:
     """What is needed to install hostbridge from, or as a plugin; no `.venv`."""
-    ignored = shutil.ignore_patterns("__pycache__", "_shipped")
-    for part in (
-        "bridge",
-        "agents",
-        "flows",
-        "workflows",
-        "hooks",
-        ".claude-plugin",
-        "state",
-        "scripts",
-    ):
+    # A file that is being compiled has another ending, and may be gone at once.
+    compiled = "*.pyc.*" if is_compiled else "__pycache__"
+    ignored = shutil.ignore_patterns(compiled, "_shipped")
+    for part in (*PARTS, "scripts"):
         shutil.copytree(ROOT / part, folder / part, ignore=ignored)
     for part in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / part, folder / part)
@@ -78,10 +71,16 @@ def command(
     package: Path = ROOT,
 ) -> str:
     """The stdout of `hostbridge ARGUMENTS` in the stage's project."""
+    env = stage.environment()
+    if (python, package) == (sys.executable, ROOT):
+        program = ["/bin/sh", "-c", forkserver.console_script(), "hostbridge"]
+    else:
+        program = [str(python), "-c", "from bridge.cli.main import main; main()"]
+        env["PYTHONPATH"] = str(package)
     done = subprocess.run(
-        [python, "-c", "from bridge.cli.main import main; main()", *arguments],
+        [*program, *arguments],
         cwd=stage.project,
-        env={**stage.environment(), "PYTHONPATH": str(package)},
+        env=env,
         capture_output=True,
         text=True,
         check=False,

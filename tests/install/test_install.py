@@ -1,7 +1,5 @@
 """install and uninstall: what is on disk before and after, and what they say."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat
@@ -99,9 +97,22 @@ def test_what_a_committed_install_passes_on(tmp_path):
     assert done.stdout == b"PreToolUse|project|/python|bash|"
 
 
-def test_installing_twice_is_installing_once(world):
+def settings_of(world, text=MINE):
+    """The local settings, as their user has them."""
     world.local.parent.mkdir()
-    world.local.write_text(MINE)
+    world.local.write_text(text)
+
+
+def refused(world, *words, code=1):
+    """What an install that changes nothing complains of."""
+    before = world.tree()
+    done = world.run(*words or ("install",))
+    assert (done[:2], world.tree()) == ((code, ""), before)
+    return done[2].removeprefix("hostbridge: ").removesuffix("\n")
+
+
+def test_installing_twice_is_installing_once(world):
+    settings_of(world)
     world.run("install")
     before = world.tree()
 
@@ -125,8 +136,7 @@ def test_install_from_a_folder_below_is_for_the_project(world):
 
 def test_install_after_a_move_replaces_what_leads_nowhere(world):
     """And uninstall then still gives back the bytes of before the first install."""
-    world.local.parent.mkdir()
-    world.local.write_text(MINE)
+    settings_of(world)
     before = world.tree()
     world.run("install")
     moved = world.local.read_text().replace(str(hooks_folder()), "/gone/hooks")
@@ -184,43 +194,32 @@ def test_a_link_that_leads_nowhere_yet_is_followed(world):
         ("{\n  // mine\n}", ":2:3: a comment, for which JSON has no room"),
         ('{"a": 1,}', ":1:9: expected a key in double quotes"),
         ('{"hooks": []}', ": hooks: expected an object, got a list"),
-        (b'{"a": "\xff"}', ":1: not UTF-8"),
+        ('{"a": "\udcff"}', ":1: not UTF-8"),
     ],
 )
 @pytest.mark.parametrize("command", ["install", "uninstall"])
 def test_error_settings_that_cannot_be_read(world, command, text, problem):
     """Nothing is guessed, nothing is touched."""
     world.local.parent.mkdir()
-    world.local.write_bytes(text if isinstance(text, bytes) else text.encode())
-    before = world.tree()
+    world.local.write_bytes(os.fsencode(text))
 
-    done = world.run(command)
-
-    complaint = f"hostbridge: {world.local}{problem}; nothing was changed\n"
-    assert done == (1, "", complaint)
-    assert world.tree() == before
+    complaint = f"{world.local}{problem}; nothing was changed"
+    assert refused(world, command) == complaint
 
 
 def test_error_read_only_settings(world):
-    world.local.parent.mkdir()
-    world.local.write_text(MINE)
+    settings_of(world)
     world.local.chmod(0o444)
-    before = world.tree()
 
-    done = world.run("install")
-
-    complaint = (
-        f"hostbridge: {world.local}: read-only (mode 0444); nothing was changed. If it "
-        f"is yours to change: chmod u+w {world.local}\n"
+    assert refused(world) == (
+        f"{world.local}: read-only (mode 0444); nothing was changed. If it is yours to "
+        f"change: chmod u+w '{world.local}'"
     )
-    assert done == (1, "", complaint)
-    assert world.tree() == before
 
 
 def test_error_settings_that_the_client_writes_meanwhile(world, monkeypatch):
     """A slow disk gives it time between our look and our change."""
-    world.local.parent.mkdir()
-    world.local.write_text(MINE)
+    settings_of(world)
     sync = os.fsync
 
     def client_writes(fd):
@@ -241,20 +240,14 @@ def test_error_settings_that_the_client_writes_meanwhile(world, monkeypatch):
 def test_error_settings_are_a_folder(world):
     world.local.mkdir(parents=True)
 
-    done = world.run("install")
-
-    complaint = f"hostbridge: {world.local}: not a plain file; nothing was changed\n"
-    assert done == (1, "", complaint)
+    complaint = f"{world.local}: not a plain file; nothing was changed"
+    assert refused(world) == complaint
 
 
 def test_error_two_scopes_at_once(world):
-    done = world.run("install", "--user", "--project")
-
-    complaint = (
-        "hostbridge: --user and --project exclude each other; run install once for "
-        "each\n"
+    assert refused(world, "install", "--user", "--project", code=2) == (
+        "--user and --project exclude each other; run install once for each"
     )
-    assert done == (2, "", complaint)
 
 
 def test_error_home_that_others_can_write_to(world):
@@ -263,33 +256,28 @@ def test_error_home_that_others_can_write_to(world):
     home.mkdir()
     home.chmod(0o777)
 
-    done = world.run("install")
+    way = f"others can write to it (mode 0777); run: chmod 700 {home}"
+    assert refused(world) == f"{home}: {way}"
 
-    complaint = (
-        f"hostbridge: {home}: others can write to it (mode 0777); run: chmod 700 "
-        f"{home}\n"
-    )
-    assert done == (1, "", complaint)
-    assert world.tree() == {}
+
+CHANGE = """\
+--- {file}
++++ {file}
+@@ -1,3 +1,620 @@
+ {{
+-  "model": "opus"
++  "model": "opus",
++  "hooks": {{
++    "SessionStart": [
++      {{
+"""
 
 
 def test_dry_run_shows_the_change_and_makes_none(world):
-    world.local.parent.mkdir()
-    world.local.write_text('{\n  "model": "opus"\n}\n')
+    settings_of(world, '{\n  "model": "opus"\n}\n')
     before = world.tree()
 
     code, out, err = world.run("install", "--dry-run")
 
-    assert (code, err) == (0, "")
-    assert out.splitlines()[:9] == [
-        f"--- {world.local}",
-        f"+++ {world.local}",
-        "@@ -1,3 +1,620 @@",
-        " {",
-        '-  "model": "opus"',
-        '+  "model": "opus",',
-        '+  "hooks": {',
-        '+    "SessionStart": [',
-        "+      {",
-    ]
-    assert world.tree() == before
+    assert (code, err, world.tree()) == (0, "", before)
+    assert out.startswith(CHANGE.format(file=world.local))

@@ -1,33 +1,27 @@
 """An install in the real client: it serves requests, and is not seen otherwise."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
-import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import needs
 import pytest
+from forkserver import hook_python
 from installed import command, complaints, stage_at
 from pinworld import kinds_at_work
 from polling import wait_until
 
 from bridge.shipped import hooks_folder
 from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.client import Stage
 from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.oneshot import run_print
-from bridge.testing.stage.replies import reply, tool_use
+from bridge.testing.stage.replies import Answer, reply, tool_use
 from bridge.testing.stage.stream import StreamSession
 from bridge.testing.stage.terminal import TerminalSession
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.testing.stage.client import Stage
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -44,9 +38,14 @@ def two_bash_calls(request: ApiRequest) -> Answer:
     return reply("finished")
 
 
-@pytest.mark.parametrize("scope", ["local", "user", "project"])
+@pytest.mark.parametrize(
+    "scope", [pytest.param("local", marks=pytest.mark.full), "user", "project"]
+)
 def test_every_scope_serves_a_request(tmp_path, scope):
-    """In a folder with a space, a quote and a dollar: what shells trip over."""
+    """In a folder with a space, a quote and a dollar: what shells trip over.
+
+    The local scope is the one of the tests below.
+    """
     with ScriptedApi(obedient_model()) as api:
         stage = stage_at(tmp_path / "a folder's $name", api)
         command(stage, "install", f"--{scope}")
@@ -100,7 +99,7 @@ def missing_scripts(_stage: Stage, copy: Path) -> None:
 def missing_python(stage: Stage, _copy: Path) -> None:
     """The environment was moved; the repository is still there."""
     file = stage.project / ".claude" / "settings.local.json"
-    file.write_text(file.read_text().replace(sys.executable, "/gone/bin/python"))
+    file.write_text(file.read_text().replace(hook_python(), "/gone/bin/python"))
 
 
 @pytest.mark.parametrize("damage", [missing_scripts, missing_python])

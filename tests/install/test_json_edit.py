@@ -1,7 +1,5 @@
 """Editing JSON as text: what is not edited keeps its bytes."""
 
-from __future__ import annotations
-
 import json
 from json.decoder import JSONDecodeError
 

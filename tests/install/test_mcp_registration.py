@@ -1,11 +1,9 @@
 """The MCP server in the client's own list: registered once, removed whole."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import needs
 import pytest
@@ -16,15 +14,12 @@ from bridge.host.hook_table import form_of
 from bridge.host.mcp_registration import entry
 from bridge.shipped import hooks_folder
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 OTHERS = {"type": "stdio", "command": "/bin/true", "args": []}
 SCOPES = ["local", "user", "project"]
 
 
 @pytest.fixture
-def client(monkeypatch) -> None:
+def client(monkeypatch):
     """The real client on PATH."""
     monkeypatch.setenv("PATH", f"{needs.client().parent}:{os.environ['PATH']}")
 

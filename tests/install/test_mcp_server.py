@@ -5,21 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from installed import copy_of_repository, make_environment
 
 from bridge.doctor.mcp import tools_of
-from bridge.host.hook_table import form_of
+from bridge.host.hook_table import Kind, form_of
 from bridge.host.install_records import InstallRecords
 from bridge.host.mcp_registration import entry
 from bridge.shipped import hooks_folder
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.host.hook_table import Kind
+pytestmark = pytest.mark.slow
 
 
 @dataclass
@@ -46,7 +43,7 @@ class Client:
 
 
 @pytest.fixture
-def client(tmp_path, monkeypatch) -> Client:
+def client(tmp_path, monkeypatch):
     monkeypatch.setattr("bridge.doctor.mcp._TIMEOUT_S", 300)
     return Client(tmp_path)
 

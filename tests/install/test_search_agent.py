@@ -1,7 +1,5 @@
 """Our own agent among the user's: written by `install`, gone with the last of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.host.carrier import KIND

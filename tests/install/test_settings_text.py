@@ -1,7 +1,5 @@
 """Our hooks in the text of a settings file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -22,6 +20,8 @@ OLD = form_of("local", Path("/gone/hooks"), "/gone/bin/python")
 FOREIGN = {"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]}
 
 # Text before, and the same after an install and an uninstall.
+GROUP = json.dumps(FOREIGN)
+ODD = '"\\u00e4ö":[1,2 ,\t3]'
 FILES = {
     "empty object": "{}",
     "empty object, newline": "{}\n",
@@ -30,15 +30,9 @@ FILES = {
     "tabs": '{\n\t"model": "opus",\n\t"env": {}\n}',
     "four spaces, CRLF, BOM": '\ufeff{\r\n    "model": "opus"\r\n}\r\n',
     "foreign hooks": json.dumps({"hooks": {"PreToolUse": [FOREIGN]}, "z": 1}, indent=2),
-    "foreign hooks, one line": json.dumps(
-        {"hooks": {"PostToolUse": [FOREIGN, FOREIGN]}}
-    ),
-    "odd layout": '{ "hooks" :{"Stop":[\n\n  '
-    + json.dumps(FOREIGN)
-    + " ]},\n\n 'x' }".replace("'x'", '"\\u00e4ö":[1,2 ,\t3]'),
-    "a key twice": '{"hooks": {}, "a": 1, "hooks": {"Stop": ['
-    + json.dumps(FOREIGN)
-    + "]}}",
+    "foreign hooks, one line": f'{{"hooks": {{"PostToolUse": [{GROUP}, {GROUP}]}}}}',
+    "odd layout": f'{{ "hooks" :{{"Stop":[\n\n  {GROUP} ]}},\n\n {ODD} }}',
+    "a key twice": f'{{"hooks": {{}}, "a": 1, "hooks": {{"Stop": [{GROUP}]}}}}',
 }
 
 
@@ -73,11 +67,7 @@ def test_an_install_in_an_empty_file_is_laid_out_for_people():
 def test_a_later_install_replaces_ours_of_any_age():
     """A moved environment must not leave hooks behind that lead nowhere."""
     before = '{\n  "a": 1\n}\n'
-    direct = {
-        "type": "command",
-        "command": "/older/hooks/tool-end",
-        "args": ["PostToolUse", "local", "/older/python"],
-    }
+    direct = command("/older/hooks/tool-end", "PostToolUse", "local", "/older/python")
     older = json.dumps({"a": 1, "hooks": {"PostToolUse": [{"hooks": [direct]}]}})
 
     assert add(add(before, OLD, "f"), HERE, "f") == add(before, HERE, "f")
@@ -94,16 +84,20 @@ def test_only_our_command_leaves_a_group_that_others_share():
     assert json.loads(take_out(text, "f")) == {"hooks": {"Stop": [{"hooks": [theirs]}]}}
 
 
+def command(words, *args):
+    return {"type": "command", "command": words, "args": [*args]}
+
+
 @pytest.mark.parametrize(
     "command",
     [
         {"type": "command", "command": "mine"},
-        {"type": "command", "command": "/x/always", "args": []},
-        {"type": "command", "command": "/x/always", "args": ["me", "you", "local"]},
-        {"type": "command", "command": "/bin/sh", "args": ["-c", "echo hostbridge"]},
-        {"type": "command", "command": "/x/turn", "args": ["Stop", "everywhere"]},
+        command("/x/always"),
+        command("/x/always", "me", "you", "local"),
+        command("/bin/sh", "-c", "echo hostbridge"),
+        command("/x/turn", "Stop", "everywhere"),
         {"type": "http", "url": "http://localhost/hostbridge"},
-        {"type": "command", "command": "x", "args": [1]},
+        command("x", 1),
         "not even an object",
     ],
 )
@@ -114,33 +108,29 @@ def test_what_only_resembles_ours_stays(command):
     assert ours(text, "f") == []
 
 
+NO_COMMENT = "a comment, for which JSON has no room"
+OBJECT = "expected an object, got"
+LIST = "expected a list, got"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{\n  "a": 1,\n}', "s.json:3:1: expected a key in double quotes"),
-        (
-            '{\n  // mine\n  "a": 1\n}',
-            "s.json:2:3: a comment, for which JSON has no room",
-        ),
-        ('{"a": 1 /* x */}', "s.json:1:9: a comment, for which JSON has no room"),
-        ('{"a" 1}', "s.json:1:6: expected ':'"),
-        ('{"a": 1} x', "s.json:1:10: something follows the end of the document"),
-        ('{"a": [1 2]}', "s.json:1:10: expected ',' or ']'"),
-        ('{"a": }', "s.json:1:7: expecting value"),
-        ("[]", "s.json: the whole file: expected an object, got a list"),
-        ('{"hooks": []}', "s.json: hooks: expected an object, got a list"),
-        ('{"hooks": null}', "s.json: hooks: expected an object, got null"),
-        (
-            '{"hooks": {"Stop": {}}}',
-            "s.json: hooks.Stop: expected a list, got an object",
-        ),
-        (
-            '{"hooks": {"Stop": [1]}}',
-            "s.json: hooks.Stop[0]: expected an object, got a number",
-        ),
+        ('{\n  "a": 1,\n}', ":3:1: expected a key in double quotes"),
+        ('{\n  // mine\n  "a": 1\n}', f":2:3: {NO_COMMENT}"),
+        ('{"a": 1 /* x */}', f":1:9: {NO_COMMENT}"),
+        ('{"a" 1}', ":1:6: expected ':'"),
+        ('{"a": 1} x', ":1:10: something follows the end of the document"),
+        ('{"a": [1 2]}', ":1:10: expected ',' or ']'"),
+        ('{"a": }', ":1:7: expecting value"),
+        ("[]", f": the whole file: {OBJECT} a list"),
+        ('{"hooks": []}', f": hooks: {OBJECT} a list"),
+        ('{"hooks": null}', f": hooks: {OBJECT} null"),
+        ('{"hooks": {"Stop": {}}}', f": hooks.Stop: {LIST} an object"),
+        ('{"hooks": {"Stop": [1]}}', f": hooks.Stop[0]: {OBJECT} a number"),
         (
             '{"hooks": {"Stop": [{}, {"hooks": "x"}]}}',
-            "s.json: hooks.Stop[1].hooks: expected a list, got a string",
+            f": hooks.Stop[1].hooks: {LIST} a string",
         ),
     ],
 )
@@ -148,4 +138,4 @@ def test_error_names_the_place(text, message):
     with pytest.raises(SettingsUnreadable) as caught:
         read(text, "s.json")
 
-    assert str(caught.value) == message
+    assert str(caught.value) == f"s.json{message}"

@@ -1,21 +1,35 @@
 """uninstall: the bytes that were there before, whatever came between."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from installed import MINE, expected
 from pinworld import kinds_at_work, pin
+from sessionworld import in_a_hooked_session
+
+from bridge.api.bridge import Bridge
+from bridge.config import Settings
+from bridge.store.sessions import live_sessions
+
+TEXTS = (None, "", "{}", "{ }", " \n", MINE, '{"hooks":{"Stop":[]}}', "\ufeff{}\r\n")
 
 
 @pytest.mark.parametrize(
-    "before",
-    [None, "", "{}", "{ }", " \n", MINE, '{"hooks":{"Stop":[]}}', "\ufeff{}\r\n"],
+    ("scope", "before"),
+    [
+        *(("local", text) for text in TEXTS),
+        *(
+            pytest.param(
+                scope, text, marks=[] if text in (None, MINE) else pytest.mark.full
+            )
+            for scope in ("user", "project")
+            for text in TEXTS
+        ),
+    ],
 )
-@pytest.mark.parametrize("scope", ["local", "user", "project"])
 def test_uninstall_restores_the_bytes(world, scope, before):
     """Also where a file did not exist, or was laid out oddly."""
     file = {"local": world.local, "user": world.user, "project": world.shared}[scope]
@@ -188,3 +202,81 @@ def test_uninstall_of_the_user_scope_reaches_every_project(world):
     world.run("uninstall")
 
     assert kinds_at_work(home) == []
+
+
+@pytest.fixture
+def hooked(world):
+    """Has a session open that an install acts for; returns the ids of open ones."""
+    settings = Settings.from_environment({"HOME": str(world.home)})
+    project = SimpleNamespace(
+        folder=world.project, bridge=Bridge(settings, world.project)
+    )
+
+    def open_ids():
+        return [each.session_id for each in live_sessions(project.bridge.store)]
+
+    def begin(kind):
+        in_a_hooked_session(project, kind)
+        return open_ids
+
+    return begin
+
+
+def test_a_session_that_loses_the_last_hooks_is_no_longer_open(world, hooked):
+    """It hears of no request; a program would wait for it until its deadline."""
+    for scope in ("--local", "--user"):
+        world.run("install", scope)
+    open_ids = hooked("local")
+
+    code, out, _ = world.run("uninstall", "--local")
+    with_others = open_ids()
+    last = world.run("uninstall", "--user")
+
+    assert (code, out) == (0, f"removed {world.local}: it held nothing else\n")
+    assert with_others == ["s"]
+    assert last[1].splitlines()[1] == "session s is open, and takes no more requests"
+    assert open_ids() == []
+
+
+def test_all_scopes_at_once_leave_no_session_open(world, hooked):
+    """The install that acted for it goes first, the last that reached it later."""
+    for scope in ("--local", "--user", "--project"):
+        world.run("install", scope)
+    open_ids = hooked("local")
+
+    world.run("uninstall")
+
+    assert open_ids() == []
+
+
+def test_a_session_that_the_plugin_serves_stays_open(world, hooked):
+    world.run("install")
+    open_ids = hooked("plugin")
+
+    _, out, _ = world.run("uninstall")
+
+    assert "session s" not in out
+    assert open_ids() == ["s"]
+
+
+def test_a_session_that_the_plugin_reaches_stays_open(world, hooked):
+    """The plugin's hooks act for it from its next event on."""
+    world.run("install")
+    world.user.parent.mkdir(parents=True, exist_ok=True)
+    world.user.write_text('{"enabledPlugins": {"hostbridge@hostbridge": true}}')
+    open_ids = hooked("local")
+
+    world.run("uninstall")
+
+    assert open_ids() == ["s"]
+
+
+def test_uninstall_of_the_user_scope_takes_sessions_of_every_project(world, hooked):
+    world.run("install", "--user")
+    open_ids = hooked("user")
+    elsewhere = world.root / "elsewhere"
+    (elsewhere / ".git").mkdir(parents=True)
+
+    world.run("uninstall", "--user", cwd=elsewhere)
+
+    assert open_ids() == []
