@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.engine.agent_report import is_report, question_in, said_by
 from bridge.engine.last_steps import words_of
+from bridge.engine.marks import answer_to
 from bridge.engine.pipeline_scope import Lazy, filled_in, plain, scope_of
 from bridge.engine.results import has_result, read_result
 from bridge.engine.run_files import folder_of, read, read_plan
@@ -71,6 +72,8 @@ class Answers:
     def _read(self, asked: str) -> Response | None:
         """A response, without the words of an answer whose value is known."""
         response = self.state.response(asked)
+        if response is not None and asked.partition("-")[0] == self.run["run"]:
+            response = answer_to(self.state, self.run["run"], response)
         if response is None or response.parsed_output is None:
             return response
         return response.with_(raw_output="")

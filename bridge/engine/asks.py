@@ -181,8 +181,8 @@ def request_of(
     The attempts of a node that `is_retried` are the run's to count.
 
     Raises:
-        BridgeError: its agent cannot be asked like this.
-        ValueError: a field is not what it may be, such as a prompt that is too long.
+        BridgeError: its agent cannot be asked like this, such as with a prompt that is
+            too long.
     """
     run, detail = texts.run, texts.details["details"][node]
     route = run["ask"].get("route", "host")
@@ -233,7 +233,7 @@ def own_request(
     """A request of a run with these fields, its agent's definition applied.
 
     Raises:
-        BridgeError, ValueError: as `request_of`.
+        BridgeError: as `request_of`.
     """
     route = fields.get("route") or run["ask"].get("route", "host")
     definition = find(agent, route)
@@ -252,7 +252,7 @@ def own_request(
     if run["until"] is not None:
         left_ms = max(_LEAST_MS, run["until"] - now_ms)
         fields["timeout"] = min(fields["timeout"], left_ms)
-    request = Request(
+    request = Request.checked(
         request_id=request_id,
         created_at=now_ms,
         uptime=uptime(store.clock),

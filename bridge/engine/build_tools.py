@@ -13,7 +13,7 @@ from bridge.change.change import change_of
 from bridge.engine.run_ids import request_id
 from bridge.flow.filling import as_text
 from bridge.validation import words
-from bridge.validation.aggregate import validation_of
+from bridge.validation.aggregate import MAX_PATHS, validation_of
 from bridge.validation.answers import no_report, report_of
 from bridge.validation.build import Outcome
 from bridge.validation.escalation import next_of
@@ -21,7 +21,7 @@ from bridge.validation.names import ADVICE, BRIEF, LAST, OUTCOME, SAID, VERDICT
 from bridge.validation.report import Validation, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from bridge.change.change import Change
     from bridge.engine.answers import Answers
@@ -41,7 +41,8 @@ class Calling(NamedTuple):
 
 _WRITTEN = "the files have changed while they were looked at"
 _BESIDE = "ran commands in the project, which has files that are not in the change"
-_YES = frozenset({"y", "yes", "ok", "okay", "approve", "approved", "lgtm"})
+_APART = "ran commands in a checkout of what is staged, without files that git ignores"
+_FILTERED = "these files were there as git keeps them, since no filter was run"
 
 
 def _brief(caller: Calling, given: dict[str, Any]) -> Any:
@@ -86,6 +87,8 @@ def _verdict(caller: Calling, given: dict[str, Any]) -> Any:
         )
         for name in seen["validators"]
     ]
+    if apart := seen.get("folder"):
+        reports = [_placed(each, f"{apart}/") for each in reports]
     reports += [no_report(name, why) for name, why in seen["unable"].items()]
     change = change_of(seen["change"])
     made = validation_of(
@@ -97,7 +100,7 @@ def _verdict(caller: Calling, given: dict[str, Any]) -> Any:
     ).with_(
         run=run["run"],
         readings=tuple(_readings(seen, known)),
-        notes=tuple(_notes(change, seen["validators"], known)),
+        notes=tuple(_notes(seen, change, known)),
     )
     again = answers.output("again")
     if made.verdict is Verdict.APPROVED and not (again and again["isSame"]):
@@ -153,6 +156,15 @@ def _report(
     return found.with_(degraded=True) if is_accepted else found
 
 
+def _placed(report: ValidatorReport, folder: str) -> ValidatorReport:
+    """A report whose places are in the project, not in the folder it was made in."""
+    issues = (
+        each.with_(file=each.file.removeprefix(folder)) if each.file else each
+        for each in report.issues
+    )
+    return report.with_(issues=tuple(issues))
+
+
 def _readings(
     seen: dict[str, Any], known: Mapping[str, ValidatorNode]
 ) -> Iterator[str]:
@@ -165,12 +177,19 @@ def _readings(
 
 
 def _notes(
-    change: Change, names: Sequence[str], known: Mapping[str, ValidatorNode]
+    seen: dict[str, Any], change: Change, known: Mapping[str, ValidatorNode]
 ) -> Iterator[str]:
-    """That commands ran with files that are no part of the change."""
-    who = [name for name in names if known[name]["runsCommands"]]
+    """That commands ran with files that are no part of the change, or without some."""
+    names = [name for name in seen["validators"] if known[name]["runsCommands"]]
+    who = ", ".join(names)
     if who and change.beside:
-        yield f"{', '.join(who)}: {_BESIDE}: {change.beside}"
+        yield f"{who}: {_BESIDE}: {change.beside}"
+    if who and seen.get("folder"):
+        yield f"{who}: {_APART}"
+        if filtered := seen["filtered"]:
+            more = len(filtered) - MAX_PATHS
+            tail = f" and {more:,} more" if more > 0 else ""
+            yield f"{who}: {_FILTERED}: {', '.join(filtered[:MAX_PATHS])}{tail}"
 
 
 def _outcome(caller: Calling, _given: dict[str, Any]) -> Any:
@@ -181,7 +200,7 @@ def _outcome(caller: Calling, _given: dict[str, Any]) -> Any:
     last = rounds[-1]
     said = answers.output("person")
     has_agreed = run["nodes"].get("person", {}).get("state") == "ok"
-    is_yes = has_agreed and said.strip().casefold().rstrip(".!") in _YES
+    is_yes = has_agreed and _has_said_yes(run)
     is_approved = last.verdict is Verdict.APPROVED
     task = answers.output("task") if "task" in run["nodes"] else None
     made = Outcome(
@@ -193,6 +212,12 @@ def _outcome(caller: Calling, _given: dict[str, Any]) -> Any:
     )
     follows = "build" if has_agreed and not is_yes else "end"
     return made.to_data() | {"next": follows}
+
+
+def _has_said_yes(run: Run) -> bool:
+    """Whether the person said yes at this visit, and gave no advice."""
+    said = run["said"].get(request_id(run, "person"))
+    return said is not None and said.get("plain", False)
 
 
 def _visit(run: Run, node: str) -> int:

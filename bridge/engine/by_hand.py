@@ -5,12 +5,13 @@ Each changes a draft of the run; whoever holds the run's lock writes it.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from bridge.engine.run_ids import LIVE, OUT, request_id
-from bridge.errors import InvalidRequest
+from bridge.errors import InvalidRequest, UnclearAnswer
+from bridge.protocol.consent import HOW_TO_SAY, MORE_WORDS, Consent, consent_of
 from bridge.protocol.record import printable
+from bridge.protocol.wording import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from bridge.engine.draft import Draft
     from bridge.engine.run import LinkedNode, Policy, Run
 
-_NO = re.compile(r"no\b|n[\W_]*$", re.IGNORECASE)
+_MAX_SHOWN = 60
 # Where a person has answered.
 BY: Mapping[str, str] = {
     "approve": "by `hostbridge approve`",
@@ -49,6 +50,8 @@ def resume(
 ) -> None:
     """Go on where it stopped: what failed or was cancelled is asked again.
 
+    Where a `fail` has ended it, what that was decided by is read anew.
+
     `agents`, `tokens`, `until` and `policy` are new ones, None for those that it has.
     """
     run = made.run
@@ -75,9 +78,11 @@ def go_on(made: Draft, *, resumed: int) -> None:
 
 def _go_on(made: Draft) -> None:
     run = made.run
+    made.goes_on = True
     run |= {"status": "running", "why": "", "out": []}
     if "done" in run:
         run["done"] = 0
+    stopped = [n for n, each in made.known.items() if each.get("state") == "stopped"]
     for name, entry in [*made.known.items()]:
         if entry.get("state") in ("stopped", "cancelled"):
             again = entry.copy()
@@ -86,12 +91,17 @@ def _go_on(made: Draft) -> None:
             again.pop("waits", None)
             made.known[name] = again
             # A jump that was used up may be taken as often again.
-            for back in made.nodes[name].get("back", ()):
-                run["loops"].pop(f"{name}>{back['to']}", None)
+            at = made.nodes[name].get("last")
+            jump = at["jump"] if at else name
+            for back in made.nodes[jump].get("back", ()):
+                run["loops"].pop(f"{jump}>{back['to']}", None)
             if made.nodes[name]["kind"] == "call" and "attempt" in again:
                 # The run that it called goes on, and does not begin anew.
                 again["state"] = "open"
                 run["open"].append(name)
+    for name in stopped:
+        if anew := made.nodes[name].get("anew"):
+            made.reset([*anew, name])
     for name in run["open"]:
         if made.nodes[name]["kind"] == "call":
             made.do("call", made.asked(name), name)
@@ -124,9 +134,10 @@ def _reached(node: str, nexts: Callable[[str], Iterable[str]]) -> set[str]:
     return found
 
 
-def is_refusal(answer: str) -> bool:
-    """Whether what a person said at a checkpoint is a no, or begins with one."""
-    return _NO.match(answer.strip()) is not None
+def unclear(text: str, node: str) -> UnclearAnswer:
+    """The error that an answer to a checkpoint is neither a yes nor a no."""
+    said = one_line(printable(text), _MAX_SHOWN)
+    return UnclearAnswer(said, node, f"{HOW_TO_SAY}; {MORE_WORDS}")
 
 
 def say(
@@ -135,12 +146,17 @@ def say(
     text: str | None,
     *,
     by: str,
+    language: str = "",
     asked: str | None = None,
 ) -> None:
     """Answer a checkpoint, by default the only one; the first answer counts.
 
     It is meant for the visit whose id is `asked`, if that is given. Without a `text` it
-    is agreed to; an agent that asks needs one.
+    is agreed to; an agent that asks needs one. `language` is the person's.
+
+    Raises:
+        UnclearAnswer: it is neither yes nor no, and nothing else was asked for.
+        InvalidRequest: no checkpoint waits for it.
     """
     run = made.run
     ids = {name: request_id(run, name) for name in checkpoints(made.nodes, run)}
@@ -161,20 +177,25 @@ def say(
         raise InvalidRequest(
             f"run {run['run']}: {which}; those that wait for an answer: {known}"
         )
-    is_agents = "waits" in run["nodes"][named[0]]
+    name = named[0]
+    is_agents = "waits" in run["nodes"][name]
     if text is None and not is_agents:
         text = "yes"
     if text is None or not text.strip():
         whose = "an agent asks it" if is_agents else "only no answer at all is a yes"
         raise InvalidRequest(
-            f"run {run['run']}: say something to {named[0]}: {whose}",
+            f"run {run['run']}: say something to {name}: {whose}",
             ways=(f"hostbridge approve {run['run']} ANSWER",),
         )
+    consent = consent_of(text, language)
+    if consent is Consent.UNCLEAR and not takes_words(made.nodes, run, name):
+        raise unclear(text, name)
     run["said"] = {
         **run["said"],
-        waiting[named[0]]: {
+        waiting[name]: {
             "text": printable(text),
-            "agreed": not is_refusal(text),
+            "agreed": consent is not Consent.NO,
+            "plain": consent is Consent.YES,
             "at": run["at"],
             "by": by,
         },
@@ -204,6 +225,11 @@ def checkpoints(nodes: Mapping[str, LinkedNode], run: Run) -> list[str]:
         for name in run["open"]
         if nodes[name]["kind"] == "approval" or "waits" in known[name]
     ]
+
+
+def takes_words(nodes: Mapping[str, LinkedNode], run: Run, name: str) -> bool:
+    """Whether a checkpoint asks for more than a yes or a no, as agents do."""
+    return "waits" in run["nodes"][name] or nodes[name].get("takes") == "words"
 
 
 def _check(made: Draft, *wanted: str) -> None:

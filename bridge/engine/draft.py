@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bridge.engine.last_steps import last_steps
 from bridge.engine.run_ids import OUT, child_id, request_id
+from bridge.engine.waiting import is_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +32,8 @@ class Draft:
             "due": [*run["due"]],
         }
         self.known = self.run["nodes"]
+        # Whether a person has it go on: then what failed is asked again.
+        self.goes_on = False
         # What may be decided now.
         self.queue: deque[str] = deque()
         if run["look"]:
@@ -47,13 +50,28 @@ class Draft:
 
     def last_steps(self, name: str, *, own: bool = False) -> list[str]:
         """The last steps before a `pass`, or the end."""
-        return last_steps(self.nodes, self.out, self.token, name, own=own)
+        # The end of a run is answered by those who were asked.
+        failed = self.failed_passes if name != OUT else frozenset()
+        return last_steps(
+            self.nodes, self.out, self.token, name, own=own, failed=failed
+        )
+
+    @property
+    def failed_passes(self) -> frozenset[str]:
+        """The jumps of loops that are used up."""
+        return frozenset(
+            name
+            for name, entry in self.known.items()
+            if entry.get("state") == "failed" and self.nodes[name]["kind"] == "pass"
+        )
 
     def reset(self, names: Iterable[str]) -> None:
         """Let nodes begin anew: what runs there is cancelled, their ends forgotten."""
         chosen = {*names}
         body = [name for name in self.nodes if name in chosen]
         for name in body:
+            if is_at_work(self.known.get(name, {})):
+                self.do("cancel", self.asked(name), name)
             self.cancel(name)
             if entry := self.known.get(name):
                 self.known[name] = {"visit": entry.get("visit", 1) + 1}
@@ -107,7 +125,7 @@ class Draft:
             self.known[name] = {**self.known[name], "state": "cancelled"}
         if self.is_pipeline and status != "paused":
             for name, entry in self.known.items():
-                if entry.get("kind") == "background" and entry.get("state") == "ok":
+                if is_at_work(entry):
                     self.do("cancel", self.asked(name), name)
         self.do("tell", self.run["run"], "")
 

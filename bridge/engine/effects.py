@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bridge.engine import by_hand
+from bridge.engine import by_hand, marks
 from bridge.engine.kinds import LONG
 from bridge.engine.long_steps import CANCELLED, headless_sign
 from bridge.engine.results import put_result
@@ -21,7 +21,6 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.response import failed
 from bridge.store.queries import find_unfinished
 from bridge.store.responses import publish
-from bridge.store.submit import is_submitted, submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 def ask(held: HeldRun, asked: str, node: str) -> None:
     """Submit the request of a node, unless that was done."""
     tree, state = held.tree, held.tree.state
-    if is_submitted(state, asked):
+    if marks.is_asked(state, held.run["run"], asked):
         return
     from bridge.engine.asks import Texts, request_of
 
@@ -48,7 +47,7 @@ def ask(held: HeldRun, asked: str, node: str) -> None:
         if request.route != held.run["ask"].get("route", "host"):
             # Whoever looks has it served in a process of its own.
             held.folder.touch(headless_sign(asked))
-        submit(state, request, fan_out=held.run["fanOut"])
+        marks.ask(state, held.run, request)
         tree.has_asked |= request.route == "host"
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bridge.engine.agent_report import fact_of
-from bridge.engine.facts import MAX_QUESTIONS, REFUSED, UNANSWERED, fact_of_run
+from bridge.engine.facts import MAX_QUESTIONS, UNANSWERED, fact_of_run, refused
+from bridge.engine.marks import is_asked
 from bridge.engine.results import has_result
 from bridge.engine.run_files import UnknownRun
 from bridge.engine.run_ids import child_id, request_id
+from bridge.engine.waiting import is_at_work
 from bridge.errors import BridgeError
 from bridge.store.live_runs import RUNS
 from bridge.store.submit import is_submitted
@@ -69,6 +71,18 @@ class Ends:
             fact = ENDS[plan["nodes"][name]["kind"]](self, asked)
             if fact is not None:
                 found[asked] = fact
+        return found | self._in_background()
+
+    def _in_background(self) -> dict[str, Fact]:
+        """How agents have ended whose steps had ended before."""
+        found: dict[str, Fact] = {}
+        run = self._answers.run
+        for name, entry in run["nodes"].items() if "form" in run else ():
+            if is_at_work(entry):
+                asked = request_id(run, name)
+                fact = self._ended(asked)
+                if fact is not None:
+                    found[asked] = fact
         return found
 
     def _is_past(self, entry: Entry, which: Time) -> bool:
@@ -94,7 +108,8 @@ class Ends:
         if "waits" in entry:
             return ("answered", "") if asked in answers.run["said"] else None
         if entry.get("kind") == "background":
-            return ("ok", "") if is_submitted(answers.state, asked) else None
+            is_begun = is_asked(answers.state, answers.run["run"], asked)
+            return ("ok", "") if is_begun else None
         response = answers.response(asked)
         if response is None:
             return None
@@ -110,7 +125,7 @@ class Ends:
         """What a person has said."""
         said = self._answers.run["said"].get(asked)
         if said is not None:
-            return ("ok", "") if said["agreed"] else ("failed", REFUSED)
+            return ("ok", "") if said["agreed"] else refused(said["text"])
         is_late = self._is_past(self._answers.entry(asked), "deadline")
         return ("failed", UNANSWERED) if is_late else None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from bridge.protocol.wording import one_line
+
 if TYPE_CHECKING:
     from bridge.engine.run import Run
 
@@ -13,10 +15,23 @@ if TYPE_CHECKING:
     Fact = tuple[Literal["ok", "failed", "error", "paused", "asks", "answered"], str]
 
 # Why a checkpoint has failed.
-REFUSED = "a person said no"
+_REFUSED = "a person said no"
 UNANSWERED = "nobody said yes in time"
+_MAX_SAID = 200
 # How often an agent may ask its person something at one visit.
 MAX_QUESTIONS = 3
+
+
+def refused(text: str) -> Fact:
+    """That a person said no, and what they said beside it."""
+    said = one_line(text, _MAX_SAID)
+    has_reason = len(said.split()) > 1
+    return "failed", f"{_REFUSED}: {said}" if has_reason else _REFUSED
+
+
+def is_persons(why: str) -> bool:
+    """Whether a checkpoint has failed, perhaps in a flow that was called."""
+    return _REFUSED in why or UNANSWERED in why
 
 
 def fact_of_run(called: Run) -> Fact | None:

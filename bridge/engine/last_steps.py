@@ -20,11 +20,12 @@ def last_steps(
     name: str,
     *,
     own: bool,
+    failed: frozenset[str] = frozenset(),
 ) -> list[str]:
     """The last steps before a `pass`, or the end, in written order.
 
     Those before its `since` do not count where there are others; with `own` never.
-    `token` says whether an edge is live.
+    `token` says whether an edge is live; each `pass` in `failed` is a step, too.
     """
     behind: dict[str, tuple[set[str], list[str]]] = {}
     left = [name]
@@ -33,7 +34,8 @@ def last_steps(
         sources = nodes[each]["in"] if each else out
         live = [source for source in sources if token(source, each)]
         passes = [source for source in live if nodes[source]["kind"] == "pass"]
-        behind[each] = set(live).difference(passes), passes
+        steps = {s for s in live if s in failed or nodes[s]["kind"] != "pass"}
+        behind[each] = steps, passes
         left += [each for each in passes if each not in behind]
     order = {each: index for index, each in enumerate(nodes)}
     found: dict[str, set[str]] = {}

@@ -14,6 +14,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from bridge import own_files
 from bridge.process.detached import start_detached
 from bridge.store.lock import lock_in
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _SCRIPT = Path(__file__).parents[1] / "worker" / "background.py"
 # A look at a claim takes a moment, in which its holder-to-be may come.
 _CLAIM_S = 1.0
-_LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LOOK = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CANCELLED: Final[Result] = {
     "how": "error",
     "why": "the pipeline goes on without it",
@@ -46,17 +47,16 @@ class LongStep(NamedTuple):
 def is_claimed(folder: Folder, asked: str) -> bool:
     """Whether somebody does a step of the run in `folder`."""
     try:
-        fd = os.open(_name(asked), _LOOK, dir_fd=folder.fd)
+        file = own_files.open_file(_name(asked), _LOOK, dir_fd=folder.fd)
     except OSError as exc:
         if exc.errno == errno.ENOENT:
             return False
         raise
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
     return False
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bridge.engine.agent_report import fact_of
 from bridge.engine.answers import Answers
 from bridge.engine.by_hand import BY
 from bridge.engine.run_ids import request_id
@@ -45,18 +44,15 @@ class Reasons:
         """Why a node is as it is; empty if there is nothing to say."""
         entry = self._run["nodes"].get(node, {})
         detail = self._seen.details["details"].get(node, {})
-        if why := entry.get("why"):
-            return why
         if "waits" in entry:
             return self._answers.question_of(request_id(self._run, node))
-        asked = request_id(self._run, node)
-        if said := self._run["said"].get(asked):
+        state, asked = entry.get("state"), request_id(self._run, node)
+        said = self._run["said"].get(asked)
+        if said and state != "stopped":
             by = BY.get(said["by"], said["by"])
             return f"{_short(said['text'])} ({by})"
-        state = entry.get("state")
-        if state in ("failed", "error"):
-            response = self._answers.response(asked)
-            return fact_of(response)[1] if response else ""
+        if why := entry.get("why"):
+            return why
         if state == "skipped":
             return ", ".join(self._closed(node))
         if state == "passed" and "form" in self._run:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
-from bridge.engine.by_hand import is_refusal
-from bridge.engine.facts import REFUSED
+from bridge.engine.by_hand import takes_words, unclear
+from bridge.engine.facts import refused
 from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import Step
@@ -16,6 +16,7 @@ from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text, instruction_of
 from bridge.flow.problems import near
 from bridge.policy.condition import ConditionError
+from bridge.protocol.consent import Consent, consent_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -73,10 +74,12 @@ class Rehearsal:
 
     `answers` are by the name of an agent, a checkpoint, a called flow or a node: one,
     or a list of which each call takes the next, the last for ever. Without one it went
-    well, and nothing is known of it.
+    well, and nothing is known of it. `language` is that of whoever wrote them.
     """
 
-    def __init__(self, plan: Plan, run: Run, answers: Mapping[str, Any]) -> None:
+    def __init__(
+        self, plan: Plan, run: Run, answers: Mapping[str, Any], language: str = ""
+    ) -> None:
         self.plan, self.details = link(plan)
         # No file has the prompts of its temporary agents.
         self.details["details"] = {
@@ -84,6 +87,7 @@ class Rehearsal:
             for name, detail in plan["details"].items()
         }
         self.run = run
+        self._language = language
         self._known = _Known(run)
         self._answers = {
             k: [*v] if isinstance(v, list) else [v] for k, v in answers.items()
@@ -95,7 +99,11 @@ class Rehearsal:
             raise InvalidRequest(f"no agent is called {name!r} in this flow{hint}")
 
     def go(self) -> Iterator[RehearsedStep]:
-        """Whom it would ask, in order, until it ends."""
+        """Whom it would ask, in order, until it ends.
+
+        Raises:
+            UnclearAnswer: a checkpoint's answer is neither a yes nor a no.
+        """
         facts: dict[str, Fact] = {}
         while True:
             known = self._known
@@ -165,9 +173,20 @@ class Rehearsal:
             return "ok", ""
         if kind == "tool" and self._who(node) == "fail":
             return "error", "it was to"
-        if kind == "approval" and is_refusal("no" if answer is False else str(answer)):
-            return "failed", REFUSED
+        if kind == "approval" and not isinstance(answer, dict | None):
+            return self._consent(node, answer)
         said = answer.get("status") if isinstance(answer, dict) else None
         if said == "error":
             return "error", "it did not answer"
         return _ENDS.get(str(said), ("ok", ""))
+
+    def _consent(self, node: str, answer: Any) -> Fact:
+        """What an answer is to a checkpoint; true and false are a yes and a no."""
+        said = "yes" if answer is True else "no" if answer is False else answer
+        consent = consent_of(as_text(said), self._language)
+        if consent is Consent.NO:
+            return refused(as_text(said))
+        takes = takes_words(self.plan["nodes"], self.run, node)
+        if consent is Consent.UNCLEAR and not takes:
+            raise unclear(as_text(answer), node)
+        return "ok", ""

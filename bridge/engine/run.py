@@ -12,7 +12,8 @@ The states of a node in a run:
     (none)     not decided: it waits for its sources
     open       asked: its request, person, called flow, program or time has not ended
     ok         a valid answer; of a checkpoint: agreed; of a called flow: completed
-    failed     an answer that says failed or blocked, a refusal, a flow that failed
+    failed     an answer that says failed or blocked, a refusal, a flow that failed, a
+               loop that is used up
     error      no answer, and a condition looks at that
     passed     a `pass`, which only leads on; any other was left out by its condition
     skipped    nothing led to it
@@ -88,7 +89,7 @@ class Entry(TypedDict, total=False):
         dead: the targets that it does not lead to, though it ran.
         forced: a jump reached it; it runs whatever its sources did.
         at: when it was asked, in milliseconds since 1970.
-        why: why it stopped the run; in a pipeline, why it failed.
+        why: why it failed.
         kind: of a step of a pipeline: its kind, or `background`.
         until: of a wait for so long: when it ends, in milliseconds since 1970, as
             `Run.until`.
@@ -116,10 +117,16 @@ class Entry(TypedDict, total=False):
 
 
 class Said(TypedDict):
-    """What a person said at a checkpoint, when and where."""
+    """What a person said at a checkpoint, when and where.
+
+    Attributes:
+        agreed: whether the run goes on with it.
+        plain: whether it is a yes and nothing else.
+    """
 
     text: str
     agreed: bool
+    plain: NotRequired[bool]
     at: int
     by: str
 

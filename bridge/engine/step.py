@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.engine.budgets import Used, spent
 from bridge.engine.draft import Draft
-from bridge.engine.facts import REFUSED, UNANSWERED
+from bridge.engine.facts import is_persons
 from bridge.engine.kinds import DONE_HERE, KINDS
 from bridge.engine.run_ids import OUT, node_of, request_id
-from bridge.engine.waiting import awaited, ends_by
+from bridge.engine.waiting import awaited, ends_by, is_at_work
 from bridge.policy.condition import ConditionError
 
 if TYPE_CHECKING:
@@ -74,11 +74,15 @@ class Step(Draft):
         self.used = used or Used()
         self.jumps = 0
         self.whys: dict[str, str] = {}
+        self.facts: Mapping[str, Fact] = {}
 
     # What has ended, and what follows
 
     def hear(self, facts: Mapping[str, Fact]) -> None:
         """Note all that has ended, before anything follows from it."""
+        self.facts = facts
+        if self.goes_on:
+            self._ask_in_background()
         asked = {name: request_id(self.run, name) for name in self.run["open"]}
         heard = {name: facts[id_] for name, id_ in asked.items() if id_ in facts}
         paused = {name for name, (how, _) in heard.items() if how in _STILL_OPEN}
@@ -92,24 +96,95 @@ class Step(Draft):
                 self._or_stop(name, partial(self._hear, fact=fact))
 
     def _hear(self, name: str, fact: Fact) -> None:
-        node, entry = self.nodes[name], self.known[name]
+        node = self.nodes[name]
         how, why = fact
         if how == "asks":
             self._has_asked(node_of(why) or name)
             return
         self.whys[name] = why
+        if causes := self._causes(name, how):
+            self._hear_causes(name, how, causes)
+            return
         self._withdraw(awaited(node))
-        tries = entry.get("attempt", 1) - entry.get("questions", 0)
         if how == "paused":
             self.halt("paused", f"{name}: {why}")
-        elif how == "answered" or (how != "ok" and tries <= node.get("retry", 0)):
-            before = self.asked(name)
-            self.ask(name)
-            self._await_instead(before, self.asked(name))
+        elif how == "answered" or (how != "ok" and self._may_retry(name)):
+            self._ask_again(name)
         elif how in _CAUGHT[node.get("caught", "")] or self._may_skip(node, why):
             self.end(name, how)
         else:
             self.stop(name, why)
+
+    # Agents in the background
+
+    def _causes(self, name: str, how: str) -> dict[str, str]:
+        """The steps whose agents a wait has waited for in vain, and why."""
+        found = {}
+        for each in awaited(self.nodes[name]) if how in ("failed", "error") else ():
+            ended, why = self._end_of(each)
+            if ended in ("failed", "error"):
+                found[each] = why
+        return found
+
+    def _end_of(self, name: str) -> Fact:
+        """How the agent of a step in the background has ended; ok if it has not."""
+        is_there = is_at_work(self.known.get(name, {}))
+        return self.facts.get(self.asked(name), ("ok", "")) if is_there else ("ok", "")
+
+    def _hear_causes(self, name: str, how: str, causes: dict[str, str]) -> None:
+        """Agents that a wait waits for have failed: that is theirs, not the wait's."""
+        node = self.nodes[name]
+        if again := [*filter(self._may_retry, causes)]:
+            self.run["open"].append(name)
+            for each in again:
+                self._ask_again(each)
+            if self.run["status"] != "running":
+                self._leave_wait(name)
+            return
+        self._withdraw(awaited(node))
+        is_caught = how in _CAUGHT[node.get("caught", "")]
+        if is_caught or all(map(partial(self._goes_on, name), causes)):
+            self.end(name, "failed" if how == "failed" else "error")
+            return
+        self._leave_wait(name)
+        for each, why in causes.items():
+            self.stop(each, why)
+
+    def _leave_wait(self, name: str) -> None:
+        """Have a wait begin anew with the agents that it waits for."""
+        self.run["open"] = [each for each in self.run["open"] if each != name]
+        self.known[name] = {**self.known[name], "state": "cancelled"}
+
+    def _goes_on(self, name: str, cause: str) -> bool:
+        """Whether the run goes on though the agent that a wait waits for has failed."""
+        why = self._end_of(cause)[1]
+        return any(self._may_skip(self.nodes[each], why) for each in (name, cause))
+
+    def _may_retry(self, name: str) -> bool:
+        entry = self.known[name]
+        tries = entry.get("attempt", 1) - entry.get("questions", 0)
+        return tries <= self.nodes[name].get("retry", 0)
+
+    def _ask_again(self, name: str) -> None:
+        before = self.asked(name)
+        self.ask(name)
+        self._await_instead(before, self.asked(name))
+
+    def _ask_in_background(self) -> None:
+        """Ask those again that have failed since, or were cancelled with the run.
+
+        Not where a wait has let the run go on in spite of that.
+        """
+        waits = [(each, *awaited(self.nodes[each])) for each in self.nodes]
+        heard = {
+            name
+            for wait, *names in waits
+            if self.known.get(wait, {}).get("state") in ("ok", "failed", "error")
+            for name in names
+        }
+        for name in [*self.known]:
+            if name not in heard and self._end_of(name)[0] in ("failed", "error"):
+                self._or_stop(name, self._ask_again)
 
     def _has_asked(self, name: str) -> None:
         """An agent asks its person something, and is open until there is an answer."""
@@ -142,8 +217,7 @@ class Step(Draft):
         if on_failure := node.get("on_failure"):
             return on_failure == "skip"
         # Not even in a flow that it called: what follows may be what was refused.
-        is_refused = why.endswith((REFUSED, UNANSWERED))
-        return self.run["policy"] == "skip" and not is_refused
+        return self.run["policy"] == "skip" and not is_persons(why)
 
     def lead_on(self) -> None:
         """Decide nodes until what is left waits for others."""
@@ -185,6 +259,8 @@ class Step(Draft):
         elif not self._holds(node.get("if"), lambda: self.last_steps(name)):
             is_dead = node.get("skip", "dead") == "dead"
             self.end(name, "skipped" if is_dead else "passed")
+        elif self._is_used_up_before(name) and not self._may_skip(node, ""):
+            self.stop(name, self._used_up(node["last"]["jump"]))
         elif node["kind"] == "pass" or self._awaits_nobody(node):
             self.end(name, "passed")
         else:
@@ -236,7 +312,7 @@ class Step(Draft):
         node = self.nodes[name]
         entry: Entry = {**self.known.get(name, {}), "state": state}
         entry.pop("dead", None)
-        if self.is_pipeline and state in ("failed", "error"):
+        if state in ("failed", "error"):
             entry["why"] = self.whys.get(name, "")
         self.known[name] = entry
         if state in ("ok", "failed") and (var := node.get("var")):
@@ -247,8 +323,11 @@ class Step(Draft):
         if state != "skipped":
             own = self._about(name, own=True)
             if "fail" in node and self._holds(node["fail"], own):
-                self.stop(name, self._used_up(name))
-                return
+                why = self._used_up(name)
+                if not (node.get("caught") or self._may_skip(node, why)):
+                    self.stop(name, why)
+                    return
+                self.known[name] |= {"state": "failed", "why": why}
             dead = self._dead(name, targets)
             if dead:
                 entry["dead"] = dead
@@ -272,7 +351,8 @@ class Step(Draft):
     # Steps that a condition is about
 
     def _about(self, name: str, *, own: bool = False) -> Callable[[], list[str]]:
-        if self.nodes[name]["kind"] != "pass":
+        has_failed = self.known.get(name, {}).get("state") == "failed"
+        if has_failed or self.nodes[name]["kind"] != "pass":
             return lambda: [name]
         return partial(self.last_steps, name, own=own)
 
@@ -297,10 +377,32 @@ class Step(Draft):
                 return True
         return False
 
+    def _is_used_up_before(self, name: str) -> bool:
+        """Whether a loop may not go back once more for what a node would do in it."""
+        last = self.nodes[name].get("last")
+        if last is None:
+            return False
+        jump = last["jump"]
+        taken = self.run["loops"]
+        is_left = any(
+            taken.get(f"{jump}>{back['to']}", 0) < back["max"]
+            for back in self.nodes[jump]["back"]
+        )
+        return not is_left and self._holds(last["when"], lambda: self.last_steps(name))
+
     def _used_up(self, name: str) -> str:
-        """That no jump back is left, and what has failed last."""
+        """That no jump back is left, after how many rounds, and why it would be due."""
         back = self.nodes[name]["back"][0]
-        said = f"it went back to {back['to']} as often as it may: {back['max']}"
-        steps = self._about(name, own=True)()
-        failed = [f"{each}: {why}" for each in steps if (why := self.whys.get(each))]
-        return "; ".join([said, *failed])
+        rounds = self.run["loops"].get(f"{name}>{back['to']}", 0) + 1
+        names = [*self.nodes]
+        first, last = map(names.index, back["body"])
+        ended = ((each, self.known.get(each, {})) for each in names[first : last + 1])
+        failed = [
+            f"{each}: {entry.get('why', '')}".rstrip(": ")
+            for each, entry in ended
+            if entry.get("state") in ("failed", "error")
+        ]
+        if not failed and "says" in back:
+            failed = [f"still so: {back['says']}"]
+        many = "round" if rounds == 1 else "rounds"
+        return f"used up after {rounds} {many}: {'; '.join(failed)}".rstrip(": ")

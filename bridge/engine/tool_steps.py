@@ -6,11 +6,11 @@ import hashlib
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridge.engine import marks
 from bridge.engine.results import Result, put_result
 from bridge.engine.run_ids import STARTED
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
-from bridge.store.submit import is_submitted, submit
 from bridge.validation.names import BUILD_TOOLS
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _start_agent(
     state, run = caller.state, caller.run
     mark = hashlib.sha256(dedup_key.encode()).hexdigest()[:16]
     request_id = f"{run['run']}-{STARTED}{mark}"
-    if is_submitted(state, request_id):
+    if marks.is_asked(state, run["run"], request_id):
         return request_id
     fields = {"prompt": prompt, "answer_schema": schema, "task_id": task_id}
     request = own_request(
@@ -114,7 +114,7 @@ def _start_agent(
         agent,
         {**fields, "dedup_key": dedup_key},
     )
-    done = submit(state, request, fan_out=run["fanOut"])
+    answering = marks.ask(state, run, request)
     if request.route == "host":
         caller.on_asked()
-    return str(done.request_id)
+    return answering

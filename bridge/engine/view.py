@@ -10,6 +10,7 @@ from bridge.engine.answers import Answers
 from bridge.engine.asks import Texts
 from bridge.engine.run_files import folder_of, read, read_details, read_plan
 from bridge.engine.run_ids import LIVE, STARTED, child_id, request_id
+from bridge.engine.waiting import is_at_work
 from bridge.errors import BridgeError
 from bridge.store.live_runs import FILE, RUNS
 
@@ -57,9 +58,13 @@ class RunView:
 
     def runs(self) -> Iterator[Run]:
         """The run, and all below it."""
-        yield self.run
+        return (each.run for each in self.views())
+
+    def views(self) -> Iterator[RunView]:
+        """This, and those of all runs below it."""
+        yield self
         for child in self.children.values():
-            yield from child.runs()
+            yield from child.views()
 
     def kind(self, node: str) -> str:
         """What kind of step it is."""
@@ -131,7 +136,7 @@ def view_in(state: State, run_id: str, before: RunView | None = None) -> RunView
 
 def _background(state: State, run: Run) -> Iterator[tuple[str, str]]:
     for name, entry in run["nodes"].items() if "form" in run else ():
-        if entry.get("kind") == "background" and entry.get("state") == "ok":
+        if is_at_work(entry):
             asked = request_id(run, name)
             if not state["responses"].has(f"{asked}.json"):
                 yield name, asked

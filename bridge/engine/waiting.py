@@ -21,6 +21,11 @@ def awaited(node: LinkedNode) -> list[str]:
     return [wait["node"]] if "node" in wait else wait.get("nodes", [])
 
 
+def is_at_work(entry: Entry) -> bool:
+    """Whether a step has ended whose agent works on in the background, or did."""
+    return entry.get("kind") == "background" and entry.get("state") == "ok"
+
+
 def ends_by(node: LinkedNode, asked_ms: int, value: Callable[[Template], Any]) -> Entry:
     """When a node that was asked then ends by itself, and when it has failed.
 

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from bridge.flow.loops import BOUND
+from bridge.flow.loops import BOUND, GO_ON, labels_of
 from bridge.flow.syntax_tree import (
     Call,
     Group,
@@ -26,13 +26,14 @@ from bridge.flow.syntax_tree import (
     Segment,
     SubFlow,
     output_of,
+    walk,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.flow.details import Detail, Part
-    from bridge.flow.plan import Code, Edge, Kind, Node, Plan
+    from bridge.flow.plan import Code, Edge, Kind, Last, Node, Plan
     from bridge.flow.subflows import FindFlow
     from bridge.flow.syntax_tree import Flow, Sequence, Step, Text
 
@@ -62,6 +63,7 @@ def _calls(plan: Plan) -> list[str]:
 def _compiled(flow: Flow) -> Plan:
     compiler = _Compiler(flow)
     out = compiler.sequence(flow.body, [])
+    compiler.mark_lasts()
     return {
         "schemaVersion": 1,
         "name": flow.head.name,
@@ -100,9 +102,12 @@ class _Compiler:
         self.nodes: dict[str, Node] = {}
         self.details: dict[str, Detail] = {}
         self.labels: dict[str, str] = {}
+        named = labels_of(walk(flow.body)).items()
+        self.jumped_to = {name for name, label in named if label.jumps}
         self.bases = {f"${each.name}": each for each in flow.definitions}
         self.lines = [0, *(found.end() for found in re.finditer("\n", flow.source))]
         self.depth = 0
+        self.lasts: dict[str, Last] = {}
         # Which failures are caught here.
         self.catching: Literal["", "failed", "any"] = ""
         self.caught: set[str] = set()
@@ -137,6 +142,7 @@ class _Compiler:
     ) -> list[Edge]:
         """Compile steps one after the other; the last may be asked how it ended."""
         past: list[Edge] = []
+        guarded = ends
         for index, step in enumerate(segment.steps):
             if index and self.catching:
                 ends = self.gate(ends, past)
@@ -149,6 +155,12 @@ class _Compiler:
         if isinstance(step, Mark) and "back" in last and segment.condition is not None:
             # Used up, while the condition still holds, and nothing follows.
             last["fail"] = True
+            last["back"][0]["says"] = segment.condition.source
+            if self.catching:
+                last["caught"] = self.catching
+            if len(segment.steps) > 1:
+                ((guard, code),) = guarded
+                self.lasts[guard] = {"jump": ends[0][0], "when": code}
         return ends + past
 
     def gate(self, ends: list[Edge], past: list[Edge]) -> list[Edge]:
@@ -238,13 +250,21 @@ class _Compiler:
                 {"to": to, "when": None, "max": bound, "body": (to, jump)}
             ]
             return jump
-        if mark.prompt is None:
+        if mark.prompt is None and mark.name in self.jumped_to:
             place = self.passing(ends, mark.at, shows="label", label=mark.name)
         else:
-            detail: Detail = {"label": mark.name, "text": parts_of(mark.prompt)}
-            place = self.node("approval", ends, mark, detail)
+            text = parts_of(mark.prompt) or [GO_ON]
+            place = self.node(
+                "approval", ends, mark, {"label": mark.name, "text": text}
+            )
         self.labels[mark.name] = place
         return place
+
+    def mark_lasts(self) -> None:
+        """Let guards say that a loop is used up, where nobody else asks about that."""
+        for guard, last in self.lasts.items():
+            if "caught" not in self.nodes[last["jump"]]:
+                self.nodes[guard]["last"] = last
 
     def passing(self, ends: list[Edge], at: int = -1, **detail: Unpack[Detail]) -> str:
         """Add a node that only passes on."""
@@ -287,7 +307,9 @@ class _Compiler:
                 self.caught.add(source)
                 node = self.nodes[source]
                 if node["kind"] == "pass":
-                    node.pop("fail", None)
+                    # What has failed at the end of a retry is asked about itself.
+                    if node.pop("fail", None) is True:
+                        node |= {"fail": True, "caught": "failed"}
                     left.append(source)
                 else:
                     node.setdefault("caught", "failed")

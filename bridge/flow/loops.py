@@ -1,6 +1,7 @@
 """The labels of a flow, and the jumps back to them. Pure.
 
-The first mark of a name is the place, every later one a jump to it.
+The first mark of a name is the place, every later one a jump to it. A place that says
+nothing, and to which nothing jumps, is there for a person to agree: a checkpoint.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # How often a jump is taken that says no number.
 BOUND = 10
+# What a checkpoint asks that says nothing.
+GO_ON = "Go on?"
 
 
 class Label(NamedTuple):
@@ -44,24 +47,21 @@ def labels_of(visits: Iterable[Visit]) -> dict[str, Label]:
 
 
 def check_labels(labels: dict[str, Label], found: Findings) -> None:
-    """Find labels that nothing jumps to, and jumps that never end or cannot be."""
+    """Find jumps that never end or cannot be, and marks that are meant as jumps."""
     for name, label in labels.items():
         for jump, visit in label.jumps:
             for at, message in _wrong(label, jump, visit):
                 found.errors.add(at, message)
-        mark = label.mark
-        if mark.bound is not None and (label.jumps or mark.prompt is not None):
+        mark, hint = label.mark, ""
+        if not label.jumps and mark.prompt is None:
+            hint = near(f"@{name}", (f"@{each}" for each in labels if each != name))
+        segment = label.visit.segment
+        if mark.bound is not None:
             message = f"@{name} stands here first: a bound belongs to a jump back to it"
-            found.errors.add(mark.at, message)
-        if label.jumps or mark.prompt is not None:
-            continue
-        hint = near(f"@{name}", (f"@{other}" for other in labels if other != name))
-        if hint or label.visit.segment.steps[-1] is mark:
-            hint = hint or f'; a jump leads back, and a checkpoint asks: @{name}:"…"'
+            found.errors.add(mark.at, message + hint)
+        elif hint and segment.condition is not None and segment.steps[-1] is mark:
+            # A jump stands like this; what it names is misspelt, here or above.
             found.errors.add(mark.at, f"@{name} is no label before here{hint}")
-        else:
-            message = f'nothing jumps to @{name}; as a checkpoint it asks: @{name}:"…"'
-            found.warnings.add(mark.at, message)
 
 
 def _wrong(label: Label, jump: Mark, visit: Visit) -> Iterator[tuple[int, str]]:

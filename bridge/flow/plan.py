@@ -13,7 +13,8 @@ How a run goes, from edges alone:
 - A node whose edges all have a token is decided. One live token runs it; all dead skip
   it, and it sends dead ones on. A node without edges runs at once.
 - *Last steps* of a node: each source with a live edge, if it is a step, or what are
-  that source's own last steps, if it is a `pass`. Where a node has `since`, those that
+  that source's own last steps, if it is a `pass`; of one that has failed, as the jump
+  of a loop that is used up, that one, too. Where a node has `since`, those that
   stand before that node in written order do not count, unless there are no others; for
   its own `back` and `fail` not even then. The words of a condition ask about them: of
   an edge that leaves a step about that step, of one that leaves a `pass` about the last
@@ -55,6 +56,7 @@ class Back(TypedDict):
         to: the node that runs again, whatever its tokens: its visit is one more.
         when: a condition, asked like that of an edge; None for always.
         max: how often it is taken before its label is reached anew from outside.
+        says: the condition as it is written, if there is one.
         body: the first and the last node, in written order, that start anew: what
             still runs there is cancelled, its tokens, counters and ends are forgotten.
     """
@@ -63,6 +65,18 @@ class Back(TypedDict):
     when: Code | None
     max: int
     body: tuple[str, str]
+    says: NotRequired[str]
+
+
+class Last(TypedDict):
+    """What a node is in a loop whose jump back stands further down, at `jump`.
+
+    Where that jump has been taken as often as it may, and `when` holds, the loop is
+    used up before the node runs: nothing would look at what it does.
+    """
+
+    jump: str
+    when: Code
 
 
 class Awaited(TypedDict, total=False):
@@ -90,8 +104,10 @@ Step = TypedDict(
         "since": NotRequired[str],
         # Jumps, tried in this order; the first that is taken keeps all edges waiting.
         "back": NotRequired[list[Back]],
-        # When it ends, no jump is taken and this holds, the run fails by its policy.
+        # When it ends, no jump is taken and this holds, the loop is used up: a failure
+        # of the node, to the run as any other is.
         "fail": NotRequired[Code],
+        "last": NotRequired["Last"],
         # Of pipelines: unless it holds, the node is skipped, its tokens dead, or live.
         "if": NotRequired[Code],
         "skip": NotRequired[Literal["dead", "pass"]],
@@ -101,9 +117,15 @@ Step = TypedDict(
         "background": NotRequired[bool],
         # What a failure is to the run, in place of its policy: `skip` goes on.
         "on_failure": NotRequired[OnFailure],
+        # Of `fail`: the tools right before it that only read. Where a run goes on that
+        # has failed there, they read anew: what was missing may be there.
+        "anew": NotRequired[list[str]],
         # Of `wait`: the step whose agent is waited for, or seconds, or a time in
         # seconds since 1970 or as ISO 8601.
         "wait": NotRequired["Awaited"],
+        # Of `approval`: what is said is what it asks for, unless that is a no; without
+        # it, it takes a yes or a no.
+        "takes": NotRequired[Literal["words"]],
         # Of `wait` and `approval`: it fails that many seconds after it was reached.
         "deadline_s": NotRequired[Template],
         # Of pipelines: where the step, or its condition, stands, for errors.

@@ -7,16 +7,17 @@ on. A question before a step is a node of its own, `ID-approval`.
 from __future__ import annotations
 
 import hashlib
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from bridge.pipelines.pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from bridge.flow.details import Detail
-    from bridge.flow.plan import Code, Edge, Node, Plan
-    from bridge.pipelines.pipeline import PipelineStep
+    from bridge.flow.plan import Back, Code, Edge, Last, Node, Plan
+    from bridge.pipelines.pipeline import PipelineStep, Repeat
 
     FindPipeline = Callable[[str], Pipeline | str]
 
@@ -60,11 +61,16 @@ def _compiled(pipeline: Pipeline) -> Plan:
         node: Node = {**step.node, "in": edges}
         if (condition := _condition(step)) is not None:
             node |= {"if": condition, "skip": "pass"}
-        if step.repeat:
-            to = first[step.repeat.start]
-            back = {"to": to, "when": step.repeat.when, "max": step.repeat.most}
-            node["back"] = [{**back, "body": (to, step.id)}]  # type: ignore[typeddict-item]  # spread
+        if read := _read_before(step, details):
+            node["anew"] = read
         nodes[step.id] = node
+        if step.repeat:
+            node["back"] = [_back(step.id, step.repeat, first[step.repeat.start])]
+        if step.repeat and step.repeat.is_bound:
+            node["fail"] = step.repeat.when
+            if not _looks_at(step.repeat.when, step.id):
+                last: Last = {"jump": step.id, "when": step.repeat.when}
+                nodes[first[step.id]]["last"] = last
         details[step.id] = step.detail
         edges = [(step.id, None)]
     plan: Plan = {
@@ -83,6 +89,43 @@ def _compiled(pipeline: Pipeline) -> Plan:
     if pipeline.outputs is not None:
         plan["outputs"] = pipeline.outputs
     return plan
+
+
+def _back(step: str, repeat: Repeat, to: str) -> Back:
+    back: Back = {
+        "to": to,
+        "when": repeat.when,
+        "max": repeat.most,
+        "body": (to, step),
+    }
+    return {**back, "says": repeat.says} if repeat.says else back
+
+
+def _looks_at(code: Code, step: str) -> bool:
+    """Whether a condition may be about a step."""
+    match code:
+        case ["get", _, ["name", _, "steps"], str() as name]:
+            return name == step
+        case ["name", _, "steps"]:
+            return True
+        case [_, _, *parts]:
+            return any(_looks_at(part, step) for part in parts)
+    return False
+
+
+def _read_before(step: PipelineStep, before: Mapping[str, Detail]) -> list[str]:
+    """The tools right before a `fail` that only read; none before any other step."""
+    if step.detail.get("tool", {}).get("name") != "fail":
+        return []
+    reading = takewhile(lambda name: _only_reads(before[name]), [*before][::-1])
+    return [*reading]
+
+
+def _only_reads(detail: Detail) -> bool:
+    from bridge.tasks.tool_table import TOOLS  # with SQLite
+
+    tool = TOOLS.get(detail.get("tool", {}).get("name", ""))
+    return tool is not None and not tool.changes
 
 
 def _condition(step: PipelineStep) -> Code | None:

@@ -25,11 +25,16 @@ class McpFields(_Fields):
 
 
 class RepeatFields(_Fields):
-    """A jump back while a condition holds, a limited number of times."""
+    """A jump back while a condition holds, a limited number of times.
+
+    When that number is used up and the condition holds still, the step has failed,
+    unless the pipeline goes on `then`.
+    """
 
     from_: str = Field(alias="from")
     while_: str | bool = Field(default=True, alias="while")
     max: int = Field(default=10, ge=1, le=10_000)
+    then: Literal["go on", "fail"] = "fail"
 
 
 class WaitFields(_Fields):

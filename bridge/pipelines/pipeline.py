@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A jump back to a step, taken when the one that has it has ended."""
+    """A jump back to a step, taken when the one that has it has ended.
+
+    Attributes:
+        says: its condition as it is written; empty if it always goes back.
+        is_bound: it has failed if it cannot go back as it would.
+    """
 
     start: str
     when: Code
     most: int
+    says: str = ""
+    is_bound: bool = False
 
 
 @dataclass(frozen=True, slots=True)

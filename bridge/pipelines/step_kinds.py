@@ -27,6 +27,7 @@ _REQUEST = re.compile(
 _WORKTREE: Mapping[str, Mapping[str, bool]] = {
     "branch": {},
     "create": {"name": True, "base": False},
+    "status": {"worktree": True},
     "commit": {"worktree": True, "message": True},
     "merge": {"worktree": True, "into": False, "message": False},
     "remove": {"worktree": True, "discard": False},
@@ -34,6 +35,7 @@ _WORKTREE: Mapping[str, Mapping[str, bool]] = {
 _MADE = {
     "branch": ("branch",),
     "create": ("folder", "branch", "base"),
+    "status": ("changed", "files"),
     "commit": ("commit",),
     "merge": ("commit", "how", "into", "conflict", "change"),
     "remove": (),
@@ -252,7 +254,7 @@ def read_pipeline(step: Reading) -> Made:
 
 
 def read_worktree(step: Reading) -> Made:
-    """`worktree`: branch, create, commit, merge or remove."""
+    """`worktree`: branch, create, status, commit, merge or remove."""
     action = step.raw["worktree"]
     node: Step = {"kind": "worktree"}
     if action not in _WORKTREE:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.agents.diagnostic import did_you_mean
 from bridge.agents.validate import check
+from bridge.flow.drawing import bare
 from bridge.pipelines.expressions import Known
 from bridge.pipelines.fields import StepFields
 from bridge.pipelines.pipeline import PipelineStep, Repeat
@@ -178,7 +179,15 @@ class StepReader:
             message = "goes round for ever: say while it does so, or how often (max)"
             self.tree.error(at, message)
         most = fields.get("max", 10)
-        return Repeat(start, when, most if isinstance(most, int) else 0)
+        says = fields.get("while", "")
+        return Repeat(
+            start,
+            when,
+            most if isinstance(most, int) else 0,
+            bare(says, r"\1").strip() if isinstance(says, str) else "",
+            # Without a condition it is counted: that many rounds are what is wanted.
+            is_bound=when is not True and fields.get("then") != "go on",
+        )
 
     def _question(
         self, reading: Reading, raw: Mapping[str, Any]

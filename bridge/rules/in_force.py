@@ -7,7 +7,6 @@ decided here.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.agents.yaml_source import read_tree
 from bridge.config import Settings
 from bridge.errors import BridgeError
+from bridge.protocol.wording import in_shell
 from bridge.rules.freshness import FOLDER
 from bridge.rules.layers import Source, live, read_all, sources
 from bridge.rules.rule_file import RULE_EVENTS, Rule, RuleFile
@@ -56,7 +56,7 @@ class Rules:
         with suppress(BridgeError, OSError), store.state(make=False) as state:
             rules = cls.choose(found, state[FOLDER].read)
         # The rules of a linked worktree are the main one's.
-        where = f"cd {shlex.quote(str(place.main))} && " if place.main else ""
+        where = f"{in_shell('cd', place.main)} && " if place.main else ""
         return replace(rules, agree=f"{where}hostbridge trust")
 
     def files(self, check_agent: CheckAgent = lambda _name: None) -> list[RuleFile]:

@@ -16,6 +16,7 @@ from bridge.agents.yaml_source import read_tree
 from bridge.errors import InvalidRequest
 from bridge.flow.problems import near
 from bridge.pipelines.workflow_files import WorkflowFiles, kind_of
+from bridge.protocol.wording import in_shell
 from bridge.workflows.reader import StepWorkflow, read_workflow
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def find_workflow(
     text = files.text(file, is_used=is_used)
     if kind_of(read_tree(text, file).value) == "pipeline":
         raise InvalidRequest(
-            f"{file} is a pipeline, which runs by itself: hostbridge run {named}"
+            f"{file} is a pipeline, which runs by itself: "
+            f"{in_shell('hostbridge', 'run', named)}"
         )
     found = files.layer(file) or "file"
     return read_workflow(text, file, found, check_agent=check_agent)

@@ -13,7 +13,6 @@ from bridge.api.validators import find_validators
 from bridge.change.scope import Scope
 from bridge.validation.look import Look, Work
 from bridge.validation.plans import build_plan, validate_plan
-from bridge.worker.long_work import LongWork
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 CHECK = {"name": "intent", "passed": True}
 APPROVED = {"verdict": "APPROVED", "summary": "fine", "checks": [CHECK], "issues": []}
 ISSUE = {"severity": "error", "file": "a", "line": 2, "message": "two is no number"}
-REJECTED = {"verdict": "REJECTED", "summary": "wrong", "checks": [CHECK]} | {
-    "issues": [ISSUE]
-}
+REJECTED = APPROVED | {"verdict": "REJECTED", "summary": "wrong", "issues": [ISSUE]}
 UNDECIDED = APPROVED | {"verdict": "NEEDS_REVIEW", "summary": "cannot tell"}
 TWO = ("validator-logic", "validator-security")
 
@@ -73,16 +70,10 @@ class BuildWorld(PipeWorld):
             self.advance(run)
         return self.do_all(run)
 
-    def do_until(self, run: str, node: str) -> Run:
-        """Do what takes long, until this step is about to be done."""
-        now = self.advance(run)
-        with LongWork(self.store, self.settings) as work:
-            while self.long and node not in {each.node for each in self.long}:
-                work.take(each for each in self.long if each.node)
-                while work.is_busy:
-                    work.wait(5)
-                now = self.advance(run)
-        return now
+    def round(self, run: str, text: str = "one\n2\n", **answers: Any) -> Run:
+        """The builder writes, and validators answer."""
+        self.built(run, text)
+        return self.say(run, **answers)
 
     def validation(self, run: str) -> Validation:
         return validation_of_run(self.store, run)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from flow.simulation import plan_of
 from storeworld import claimant, store_in, take
 
 from bridge.config import Settings
+from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
 from bridge.protocol.ids import RequestId
@@ -50,6 +52,16 @@ class World:
     def advance(self, run_id: str, act=None) -> Run:
         return advance(self.store, self.settings, run_id, act)
 
+    def answered(self, run_id: str, agent: str, said: str = "", **fields: Any) -> Run:
+        """Have an agent answer, and the run hear of it."""
+        self.answer(agent, said, **fields)
+        return self.advance(run_id)
+
+    def told(self, run_id: str, text: str | None) -> Run:
+        """Have a person answer the checkpoint at which a run waits."""
+        say = partial(by_hand.say, node=None, text=text, by="approve")
+        return self.advance(run_id, say)
+
     def waiting(self) -> dict[str, Request]:
         """What waits, by the agent that is asked; those of one agent in order."""
         found = {}
@@ -64,11 +76,12 @@ class World:
         request = self.waiting()[agent]
         self.answer_id(request.request_id, said, **fields)
 
-    def answer_with(self, agent: str, output: Any) -> None:
+    def answer_with(self, agent: str, output: Any, **facts: Any) -> None:
         """Have the waiting request of an agent answered with this value."""
         known = RequestId(self.waiting()[agent].request_id)
         (mine,) = self.store.claim(claimant(), 99, take, only=known)
-        assert self.store.publish(said_to(mine, output), source="test")
+        response = said_to(mine, output).with_(**facts)
+        assert self.store.publish(response, source="test")
 
     def answer_id(self, request_id: str, said: str = "", **fields: Any) -> None:
         known = RequestId(request_id)

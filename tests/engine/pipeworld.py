@@ -107,11 +107,11 @@ class PipeWorld(World):
         self.long = []
         return advance(self.store, self.settings, run_id, act, long=self.long)
 
-    def do_all(self, run_id: str) -> Run:
-        """Do what takes long, until nothing does."""
+    def do_all(self, run_id: str, until: str | None = None) -> Run:
+        """Do what takes long, until nothing does, or this step is about to be done."""
         run = self.advance(run_id)
         with LongWork(self.store, self.settings) as work:
-            while self.long:
+            while self.long and until not in {each.node for each in self.long}:
                 work.take(each for each in self.long if each.node)
                 while work.is_busy:
                     work.wait(5)

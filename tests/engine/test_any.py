@@ -163,7 +163,5 @@ def test_what_nothing_leads_to_is_named():
     play = Play(made, {})
     play.step(["n0"])
 
-    assert (play.run["status"], play.run["why"]) == (
-        "failed",
-        "join: nothing leads to it",
-    )
+    expected = ("failed", "join: nothing leads to it")
+    assert (play.run["status"], play.run["why"]) == expected

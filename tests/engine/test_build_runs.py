@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from functools import partial
 from pathlib import Path
 
 import pytest
 from engine.buildworld import APPROVED, ISSUE, REJECTED, UNDECIDED, BuildWorld
 
-from bridge.engine import by_hand
+from bridge.engine.view import question
+from bridge.tasks.tasks import Tasks
 from bridge.validation.report import Verdict
+
+pytestmark = pytest.mark.slow
 
 AGENTS = Path(__file__).parents[2] / "agents"
 BOTH = {"logic": APPROVED, "security": APPROVED}
@@ -28,22 +30,19 @@ def prompt_of(world, agent="a"):
 
 
 def person_says(world, run, text):
-    world.advance(run, partial(by_hand.say, node=None, text=text, by="approve"))
+    world.told(run, text)
     return world.do_all(run)
 
 
 def question_of(world, run):
-    from bridge.engine.view import question
-
     return question(world.store, run, "person")
 
 
 def test_what_is_approved_at_once_is_built_once(world):
     run = world.build()
     assert prompt_of(world) == "count to three"
-    world.built(run)
 
-    ended = world.say(run, **BOTH)
+    ended = world.round(run, **BOTH)
 
     done = world.result(run)
     assert (ended["status"], ended["why"]) == ("completed", "")
@@ -54,17 +53,14 @@ def test_what_is_approved_at_once_is_built_once(world):
 
 def test_what_validators_found_goes_back_to_the_builder(world):
     run = world.build()
-    world.built(run)
-    world.say(run, **ONE_REJECTS)
+    world.round(run, **ONE_REJECTS)
 
     again = prompt_of(world)
     assert "This is round 2 of 3." in again
     assert f"a:2: error: {ISSUE['message']} [validator-logic]" in again
-    world.built(run, "one\n2\n3\n")
-    world.say(run, **ONE_REJECTS)
+    world.round(run, "one\n2\n3\n", **ONE_REJECTS)
     assert "This is round 3 of 3." in prompt_of(world)
-    world.built(run, "1\n2\n3\n")
-    world.say(run, **BOTH)
+    world.round(run, "1\n2\n3\n", **BOTH)
 
     done = world.result(run)
     assert done.is_approved
@@ -84,12 +80,15 @@ def test_a_builder_that_changes_nothing_has_built_nothing(world):
 def rejected_to_the_end(world, **more):
     run = world.build(rounds=2, **more)
     for _ in range(2):
-        world.built(run)
-        world.say(run, **ONE_REJECTS)
+        world.round(run, **ONE_REJECTS)
     return run
 
 
-def test_a_person_is_asked_once_no_round_is_left(world):
+@pytest.mark.parametrize(
+    ("says", "by", "said"),
+    [(None, "person", "yes"), ("no, leave it", None, "no, leave it")],
+)
+def test_a_person_is_asked_once_no_round_is_left(world, says, by, said):
     run = rejected_to_the_end(world)
 
     assert world.waiting() == {}
@@ -97,22 +96,24 @@ def test_a_person_is_asked_once_no_round_is_left(world):
     assert "count to three" in asked
     assert f"a:2: error: {ISSUE['message']} [validator-logic]" in asked
     assert not world.result(run).is_approved
-
-    person_says(world, run, None)
+    ended = person_says(world, run, says)
 
     done = world.result(run)
-    assert (done.is_approved, done.approved_by) == (True, "person")
+    assert (ended["status"], done.verdict) == ("completed", Verdict.REJECTED)
+    assert (done.is_approved, done.approved_by, done.said) == (bool(by), by, said)
+
+
+@pytest.mark.parametrize("to", ["coordinator", "none"])
+def test_what_is_left_may_be_handed_over_as_a_task(world, to):
+    run = rejected_to_the_end(world, escalate_to=to)
+
+    done = world.result(run)
+    assert (done.status, done.is_approved) == ("completed", False)
     assert done.verdict is Verdict.REJECTED
-
-
-def test_a_person_who_says_no_ends_it(world):
-    run = rejected_to_the_end(world)
-
-    ended = person_says(world, run, "no, leave it")
-
-    done = world.result(run)
-    assert ended["status"] == "completed"
-    assert (done.is_approved, done.said) == (False, "no, leave it")
+    if to == "coordinator":
+        task = Tasks(world.store).get(done.task)
+        assert task.title == "count to three"
+        assert ISSUE["message"] in task.description
 
 
 def test_what_a_person_says_else_is_advice_for_one_more_round(world):
@@ -121,8 +122,7 @@ def test_what_a_person_says_else_is_advice_for_one_more_round(world):
     person_says(world, run, "use digits")
 
     assert "Your user has looked at it, and says:\n\nuse digits" in prompt_of(world)
-    world.built(run, "1\n2\n3\n")
-    world.say(run, **ONE_REJECTS)
+    world.round(run, "1\n2\n3\n", **ONE_REJECTS)
     # One round, and no more.
     assert world.waiting() == {}
     assert "3 rounds" in question_of(world, run)
@@ -132,9 +132,7 @@ def test_what_a_person_says_else_is_advice_for_one_more_round(world):
 
 def test_who_cannot_decide_is_no_reason_to_build_again(world):
     run = world.build()
-    world.built(run)
-
-    world.say(run, logic=UNDECIDED, security=APPROVED)
+    world.round(run, logic=UNDECIDED, security=APPROVED)
 
     assert world.waiting() == {}
     assert "validator-logic: NEEDS_REVIEW" in question_of(world, run)
@@ -150,8 +148,7 @@ def test_an_architect_advises_once_and_then_a_person_decides(world):
     world.answer("architect", "write digits")
     world.do_all(run)
     assert "write digits" in prompt_of(world)
-    world.built(run, "1\n2\n3\n")
-    world.say(run, **ONE_REJECTS)
+    world.round(run, "1\n2\n3\n", **ONE_REJECTS)
 
     assert world.waiting() == {}
     assert "3 rounds" in question_of(world, run)
@@ -164,26 +161,6 @@ def test_a_person_is_asked_where_the_architect_does_not_answer(world):
     world.do_all(run)
 
     assert "2 rounds" in question_of(world, run)
-
-
-def test_what_is_left_is_handed_over_as_a_task(world):
-    run = rejected_to_the_end(world, escalate_to="coordinator")
-
-    from bridge.tasks.tasks import Tasks
-
-    done = world.result(run)
-    task = Tasks(world.store).get(done.task)
-    assert (done.status, done.is_approved) == ("completed", False)
-    assert task.title == "count to three"
-    assert ISSUE["message"] in task.description
-
-
-def test_escalated_to_nobody_it_ends(world):
-    run = rejected_to_the_end(world, escalate_to="none")
-
-    done = world.result(run)
-    assert (done.status, done.is_approved) == ("completed", False)
-    assert done.verdict is Verdict.REJECTED
 
 
 def test_what_was_changed_before_is_not_looked_at(world):
@@ -220,19 +197,23 @@ def test_without_a_repository_nothing_is_built(world, tmp_path):
     assert "no git repository" in world.run(run)["why"]
 
 
+def in_worktree(world):
+    """A build in a worktree, at which validators look; and the worktree."""
+    run = world.build(in_worktree=True)
+    folder = Path(world.waiting()["a"].folder)
+    (folder / "a").write_text("1\n2\n3\n")
+    world.answer("a", "done")
+    world.do_all(run)
+    return run, folder
+
+
 def test_it_can_be_built_in_a_worktree_of_its_own(world):
     world.repository.write("folder/b", "mine\n")
-    run = world.build(in_worktree=True)
-    folder = world.waiting()["a"].folder
-    from pathlib import Path
-
-    Path(folder, "a").write_text("1\n2\n3\n")
-    world.answer("a")
-    world.do_all(run)
-    assert world.waiting()["validator-logic"].folder == folder
-    shown = world.waiting()["validator-logic"].context["change"]
-    assert "+1" in shown
-    assert "mine" not in shown
+    run, folder = in_worktree(world)
+    asked = world.waiting()["validator-logic"]
+    assert asked.folder == str(folder)
+    assert "+1" in asked.context["change"]
+    assert "mine" not in asked.context["change"]
 
     ended = world.say(run, **BOTH)
 
@@ -257,16 +238,6 @@ def test_what_is_written_while_validators_look_is_not_approved(world):
     assert "while they were looked at" in question_of(world, run)
 
 
-def in_worktree(world):
-    """A build in a worktree, at which validators look; and the worktree."""
-    run = world.build(in_worktree=True)
-    folder = Path(world.waiting()["a"].folder)
-    (folder / "a").write_text("one\n2\n")
-    world.answer("a", "done")
-    world.do_all(run)
-    return run, folder
-
-
 def test_what_is_written_in_a_worktree_meanwhile_is_not_committed(world):
     run, folder = in_worktree(world)
     (folder / "more.py").write_text("nobody saw this\n")
@@ -282,8 +253,7 @@ def test_what_is_written_before_the_commit_is_no_success(world):
     run, folder = in_worktree(world)
     world.answer_with("validator-logic", APPROVED)
     world.answer_with("validator-security", APPROVED)
-    run_now = world.do_until(run, "commit")
-    assert run_now["status"] == "running"
+    assert world.do_all(run, until="commit")["status"] == "running"
     (folder / "a").write_text("something else\n")
 
     ended = world.do_all(run)

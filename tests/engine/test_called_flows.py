@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from engine.flowworld import World, child_of, lives
+from engine.flowworld import child_of, lives
 from flow.simulation import plan_of
 
 from bridge.engine import by_hand
@@ -20,20 +20,14 @@ from bridge.store.live_runs import LOCK
 from bridge.store.lock import LockBusy, lock_in
 
 
-@pytest.fixture
-def world(tmp_path):
-    return World(tmp_path)
-
-
 def calling(inner):
     """A plan that calls the flow `inner`."""
 
     def find(name):
         return parse_flow(inner if name == "inner" else "")
 
-    return compile_flow(
-        parse_flow('@call:inner(what="it"):made -> b:"Use {made}"'), find
-    )
+    caller = parse_flow('@call:inner(what="it"):made -> b:"Use {made}"')
+    return compile_flow(caller, find)
 
 
 def test_a_called_flow_is_a_run_of_its_own(world):
@@ -43,8 +37,7 @@ def test_a_called_flow_is_a_run_of_its_own(world):
     child = asked.request_id.partition("-")[0]
     assert sorted(lives(world)) == sorted([run, child])
 
-    world.answer("a", "made it")
-    world.advance(child)
+    world.answered(child, "a", "made it")
 
     assert world.waiting()["b"].prompt == "Use made it"
     assert lives(world) == [run]
@@ -59,15 +52,6 @@ def test_who_looks_at_a_run_marks_it_again(world):
     world.advance(run)
 
     assert lives(world) == marks
-
-
-def test_a_called_flow_is_cancelled_with_its_caller(world):
-    run = world.begin(calling('a:"Make {{what}}"'))
-
-    world.advance(run, by_hand.cancel)
-
-    assert world.waiting() == {}
-    assert lives(world) == []
 
 
 def test_flows_call_each_other_five_deep_at_most(world):
@@ -92,8 +76,7 @@ TWO = 'a:"Make {{what}}" -> c:"Mend it"'
 def in_the_middle(world, **options):
     """A run whose called flow has asked its second agent."""
     run = world.begin(calling(TWO), **options)
-    world.answer("a")
-    world.advance(child_of(world))
+    world.answered(child_of(world), "a")
     assert [*world.waiting()] == ["c"]
     return run
 
@@ -118,8 +101,7 @@ def finish(world, run):
 def test_a_failed_called_flow_goes_on_where_it_failed(world):
     run = in_the_middle(world)
     child = child_of(world)
-    world.answer("c", "host_gone")
-    world.advance(child)
+    world.answered(child, "c", "host_gone")
     why = "node-0: the flow that it called failed: node-1: host_gone: as the test wants"
     assert world.advance(run)["why"] == why
     assert lives(world) == []
@@ -145,8 +127,7 @@ def test_a_cancelled_called_flow_goes_on_with_its_caller(world):
 def test_a_paused_run_pauses_what_it_called(world):
     run = world.begin(calling(TWO))
     world.advance(run, by_hand.pause)
-    world.answer("a")
-    world.advance(child_of(world))
+    world.answered(child_of(world), "a")
     assert world.waiting() == {}
 
     world.advance(run, by_hand.resume)
@@ -196,9 +177,7 @@ def test_the_policy_of_a_resumed_run_is_that_of_what_it_called(world):
     world.advance(run, by_hand.pause)
 
     world.advance(run, partial(by_hand.resume, policy="skip"))
-    world.answer("c", "host_gone")
-
-    assert world.advance(child)["status"] == "completed"
+    assert world.answered(child, "c", "host_gone")["status"] == "completed"
 
 
 def test_a_jump_to_a_call_begins_it_anew(world):
@@ -212,9 +191,7 @@ def test_a_jump_to_a_call_begins_it_anew(world):
 
 def test_who_looks_at_a_run_looks_at_what_it_called(world):
     run = in_the_middle(world)
-    world.answer("c")
-
-    world.advance(run)
+    world.answered(run, "c")
 
     assert [*world.waiting()] == ["b"]
 
@@ -222,8 +199,7 @@ def test_who_looks_at_a_run_looks_at_what_it_called(world):
 def test_a_jump_inside_a_failed_called_run_goes_on_from_there(world):
     run = in_the_middle(world)
     child = child_of(world)
-    world.answer("c", "host_gone")
-    world.advance(child)
+    world.answered(child, "c", "host_gone")
 
     world.advance(child, partial(by_hand.jump, node="node-0"))
     assert world.waiting() == {}
@@ -233,15 +209,12 @@ def test_a_jump_inside_a_failed_called_run_goes_on_from_there(world):
 
 
 def test_nothing_is_done_with_a_called_run_whose_caller_has_completed(world):
-    plan = compile_flow(
-        parse_flow('@call:inner (if failed)~> b:"Go on"'), lambda _: parse_flow("a")
-    )
+    caller = parse_flow('@call:inner (if failed)~> b:"Go on"')
+    plan = compile_flow(caller, lambda _: parse_flow("a"))
     run = world.begin(plan)
     child = child_of(world)
-    world.answer("a", "host_gone")
-    world.advance(child)
-    world.answer("b")
-    assert world.advance(run)["status"] == "completed"
+    world.answered(child, "a", "host_gone")
+    assert world.answered(run, "b")["status"] == "completed"
 
     with pytest.raises(InvalidRequest, match="has completed without it"):
         world.advance(child, partial(by_hand.jump, node="node-0"))
@@ -249,19 +222,15 @@ def test_nothing_is_done_with_a_called_run_whose_caller_has_completed(world):
 
 def test_a_called_run_shares_the_agents_of_its_caller(world):
     run = world.begin(calling(TWO), agents=1)
-    world.answer("a")
-    world.advance(child_of(world))
+    world.answered(child_of(world), "a")
     paused = world.advance(run)
-    assert paused["why"] == (
-        "node-0: as many agents were asked as it may ask (--max-agents): 1"
-    )
+    why = "as many agents were asked as it may ask (--max-agents): "
+    assert paused["why"] == f"node-0: {why}1"
 
     world.advance(run, partial(by_hand.resume, agents=2))
-    world.answer("c")
-    world.advance(child_of(world))
+    world.answered(child_of(world), "c")
     assert world.waiting() == {}
-    why = "as many agents were asked as it may ask (--max-agents): 2"
-    assert world.advance(run)["why"] == why
+    assert world.advance(run)["why"] == f"{why}2"
 
     world.advance(run, partial(by_hand.resume, agents=3))
     assert [*world.waiting()] == ["b"]
@@ -275,11 +244,9 @@ def test_a_called_run_shares_the_tokens_of_its_caller(world):
         note_in_run(world.store, f"{child}-node-0-1-1", call, tokens)
     note_in_run(world.store, f"{child}-node-0-1-1", "three", None)
     note_in_run(world.store, "other-node-0-1-1", "four", 1000)
-    world.answer("a")
-    world.advance(child)
-    assert world.advance(run)["why"] == (
-        "node-0: as many tokens were used as it may use (--max-tokens): 100"
-    )
+    world.answered(child, "a")
+    expected = "node-0: as many tokens were used as it may use (--max-tokens): 100"
+    assert world.advance(run)["why"] == expected
     assert world.waiting() == {}
 
     world.advance(run, partial(by_hand.resume, tokens=101))

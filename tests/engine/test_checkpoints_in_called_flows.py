@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial, partialmethod
+from functools import partialmethod
 
 import pytest
-from engine.flowworld import World, child_of, lives
+from engine.flowworld import child_of, lives
 
-from bridge.engine import by_hand
 from bridge.engine.run_tree import RunTree
 from bridge.engine.view import view
 from bridge.flow.compiler import compile_flow
 from bridge.flow.parser import parse_flow
-
-
-@pytest.fixture
-def world(tmp_path):
-    return World(tmp_path)
 
 
 def deep(world):
@@ -34,17 +28,13 @@ def deep(world):
     return run, child
 
 
-def agree(world, run, text="yes"):
-    world.advance(run, partial(by_hand.say, node=None, text=text, by="approve"))
-
-
 def test_a_called_flow_goes_on_though_it_has_asked_no_agent(world, monkeypatch):
     """Who answered its checkpoint was killed before its call."""
     run, child = deep(world)
     with monkeypatch.context() as patch:
         patch.setattr(RunTree, "run", partialmethod(killed, RunTree.run, child))
         with pytest.raises(KeyboardInterrupt):
-            agree(world, child)
+            world.told(child, "yes")
     assert world.waiting() == {}
 
     world.advance(run)
@@ -60,15 +50,14 @@ def killed(tree, run, known, name):
 
 def test_prune_keeps_what_called_flows_of_a_living_run_have_answered(world):
     run, child = deep(world)
-    agree(world, child)
-    world.answer("a", "one")
-    world.advance(run)
+    world.told(child, "yes")
+    world.answered(run, "a", "one")
     assert len(lives(world)) == 2
 
     world.store.prune(older_than_days=0)
 
     assert [each[1] for each in view(world.store, run).checkpoints()] == ["node-2"]
-    agree(world, child)
+    world.told(child, "yes")
     world.advance(run)
     world.store.prune(older_than_days=0)
     world.advance(run)
@@ -82,7 +71,7 @@ def test_what_a_person_has_refused_is_not_gone_past(world):
         plan = compile_flow(parse_flow(flow), lambda _: parse_flow('@ok:"Sure?"'))
         run = world.begin(plan, policy="skip")
         ((waits, *_),) = view(world.store, run).checkpoints()
-        agree(world, waits, "no")
+        world.told(waits, "no")
 
         assert world.advance(run)["why"].endswith("a person said no")
         assert world.waiting() == {}

@@ -10,14 +10,10 @@ from bridge.api.flow_result import result_of_run
 from bridge.engine.view import view
 
 FOUND = "Found 3 SQL injection vulnerabilities in auth.js:42, 67, 89 {fixes} $&"
+IMPLEMENTER = "expert-code-implementer"
 CALLS = [
     ("$security-scanner", None, "opus", f"{SECURITY}\n\n{SCAN}"),
-    (
-        "$fixer",
-        "expert-code-implementer",
-        "sonnet",
-        f"{FIXING}\n\nFix the following issues: {FOUND}",
-    ),
+    ("$fixer", IMPLEMENTER, "sonnet", f"{FIXING}\n\nFix the following issues: {FOUND}"),
     ("general-purpose", None, None, "Verify fixes are complete"),
 ]
 
@@ -25,9 +21,8 @@ CALLS = [
 @pytest.fixture
 def world(tmp_path):
     made = World(tmp_path)
-    name = "expert-code-implementer"
-    text = f"---\nname: {name}\ndescription: Implements.\n---\nYou implement.\n"
-    (tmp_path / "claude" / "agents" / f"{name}.md").write_text(text)
+    text = f"---\nname: {IMPLEMENTER}\ndescription: Implements.\n---\nYou implement.\n"
+    (tmp_path / "claude" / "agents" / f"{IMPLEMENTER}.md").write_text(text)
     return made
 
 
@@ -45,8 +40,7 @@ def test_it_runs_as_the_page_says(world):
         ran_by = request.definition and request.definition.subagent_type
         assert (request.agent_type, ran_by, request.model) == (agent, base, model)
         assert request.spoken == prompt
-        world.answer(agent, FOUND if agent == "$security-scanner" else "done")
-        world.advance(run)
+        world.answered(run, agent, FOUND if agent == "$security-scanner" else "done")
 
     assert world.advance(run)["status"] == "completed"
     assert variables(world, run) == {"issues": FOUND, "fixes": "done"}
@@ -71,8 +65,5 @@ def test_one_agent_called_twice_is_asked_twice(world):
 
     asked = [world.store.find(each).request for each in sorted(world.store.waiting())]
 
-    assert [(each.spoken, each.model) for each in asked] == [
-        ("P1\n\nx", "haiku"),
-        ("P2\n\nx", "fable"),
-        ("P1\n\ny", "haiku"),
-    ]
+    expected = [("P1\n\nx", "haiku"), ("P2\n\nx", "fable"), ("P1\n\ny", "haiku")]
+    assert [(each.spoken, each.model) for each in asked] == expected

@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from aheadclock import AheadClock
-from engine.pipeworld import PipeWorld, pipeline, program, tool
+from engine.pipeworld import pipeline, program, tool
+from polling import wait_until
 
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
@@ -23,11 +23,6 @@ from bridge.testing.stage.processes import is_alive
 from bridge.worker.long_work import LongWork, do_step
 
 NOTE = "import sys,os; open('ran','a').write('x'); print(os.getcwd(), *sys.argv[1:])"
-
-
-@pytest.fixture
-def world(tmp_path):
-    return PipeWorld(tmp_path)
 
 
 def python(text: str, *more: str, **how):
@@ -80,9 +75,8 @@ def test_what_no_rule_grants_does_not_run(world):
 
 
 def test_a_rule_that_names_options_says_which(world):
-    run = world.begin(
-        pipeline(only=program("pytest", "-p", "x", allow=["Bash(pytest [-q] *)"]))
-    )
+    asked = program("pytest", "-p", "x", allow=["Bash(pytest [-q] *)"])
+    run = world.begin(pipeline(only=asked))
     assert "-p" in world.do_all(run)["why"]
 
 
@@ -139,7 +133,7 @@ def test_a_program_ends_at_its_time_with_all_that_it_started(
     monkeypatch.setattr("bridge.process.run.time", clock)
 
     def put_forward() -> None:
-        until((tmp_path / "pid").exists)
+        wait_until((tmp_path / "pid").exists)
         clock.ahead_s = 3600
 
     run = world.begin(pipeline(only=python(text, timeout_s=900.5)))
@@ -149,7 +143,7 @@ def test_a_program_ends_at_its_time_with_all_that_it_started(
     assert world.do_all(run)["why"] == "only: it had not ended after 900.5 s"
     other.join()
     assert world.run(run)["status"] == "failed"
-    until(lambda: not is_alive(int((tmp_path / "pid").read_text())))
+    wait_until(lambda: not is_alive(int((tmp_path / "pid").read_text())))
 
 
 def test_who_cancels_a_run_ends_its_program(world, tmp_path):
@@ -158,12 +152,12 @@ def test_who_cancels_a_run_ends_its_program(world, tmp_path):
     long = [*world.long]
     with LongWork(world.store, world.settings) as work:
         work.take(long)
-        until((tmp_path / "on").exists)
+        wait_until((tmp_path / "on").exists)
         assert work.is_busy
         world.advance(run)
         assert not world.long, "somebody does it"
         world.advance(run, by_hand.cancel)
-        until(lambda: work.wait(0.5))
+        wait_until(lambda: work.wait(0.5))
 
     assert world.run(run)["status"] == "cancelled"
 
@@ -181,7 +175,7 @@ def test_a_program_of_a_killed_process_is_run_by_the_next_who_looks(world):
 
     words = json.dumps(world.store.place.words())
     doing = subprocess.Popen([sys.executable, "-c", script, words, *step])
-    until(lambda: world.advance(run) and not world.long)
+    wait_until(lambda: world.advance(run) and not world.long)
     doing.send_signal(signal.SIGKILL)
     doing.wait()
 
@@ -221,16 +215,9 @@ def test_in_a_session_a_process_of_its_own_does_it(world):
 
     advance(world.store, world.settings, run)
 
-    until(lambda: world.run(run)["status"] == "completed")
+    wait_until(lambda: world.run(run)["status"] == "completed")
     assert world.output(run, "after") == 1
     assert (Path(world.store.place.project) / "ran").read_text() == "x"
-
-
-def until(is_so, seconds=180.0):
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(

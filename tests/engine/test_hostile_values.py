@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
-from engine.flowworld import World
 from flow.simulation import plan_of
 
-from bridge.engine import by_hand
 from bridge.flow.compiler import compile_flow
 from bridge.flow.parser import parse_flow
 
@@ -22,29 +18,29 @@ HOSTILE = {
 }
 
 
-@pytest.fixture
-def world(tmp_path):
-    return World(tmp_path)
-
-
-def say(world, run, text):
-    world.advance(run, partial(by_hand.say, node=None, text=text, by="a test"))
+def any_words(source):
+    """A plan whose checkpoint takes whatever is said: with these no yes is one."""
+    plan = plan_of(source)
+    for node in plan["nodes"].values():
+        if node["kind"] == "approval":
+            node["takes"] = "words"
+    return plan
 
 
 @pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE.keys())
 def test_what_was_said_is_data(world, said):
-    plan = plan_of(
+    plan = any_words(
         'a:"Look":x -> @ok:"Fine? {x}":y (if {x} contains "x" || {y} != 0)~> '
         'b:"{x}|{x.summary}|{x.summary.x}|{y}|{{p}}|{x}"'
     )
     run = world.begin(plan, params={"p": said})
+    agrees = f"yes: {said}"
 
-    world.answer("a", said)
-    world.advance(run)
-    say(world, run, said)
+    world.answered(run, "a", said)
+    world.told(run, agrees)
 
     asked = world.waiting()["b"].prompt
-    assert asked == f"{said}|{said}||{said}|{said}|{said}"
+    assert asked == f"{said}|{said}||{agrees}|{said}|{said}"
 
 
 @pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE.keys())
@@ -53,8 +49,7 @@ def test_what_was_said_is_data_in_a_called_flow(world, said):
     caller = parse_flow('a:"":x -> @call:leaf(p="<{x}>"):y -> c:"{y}"')
     run = world.begin(compile_flow(caller, lambda _: leaf))
 
-    world.answer("a", said)
-    world.advance(run)
+    world.answered(run, "a", said)
     child = world.waiting()["b"]
     assert child.prompt == f"Do <{said}>, not {{p}}"
 
@@ -64,17 +59,16 @@ def test_what_was_said_is_data_in_a_called_flow(world, said):
 
 
 def test_half_a_surrogate_of_a_person_or_a_parameter_is_shown_as_a_question(world):
-    run = world.begin('@ok:"Fine?":y -> a:"{y} {{p}}"', params={"p": "\ud800"})
+    plan = any_words('@ok:"Fine?":y -> a:"{y} {{p}}"')
+    run = world.begin(plan, params={"p": "\ud800"})
 
-    say(world, run, "a\udfff")
+    world.told(run, "yes, and a\udfff")
 
-    assert world.waiting()["a"].prompt == "a? ?"
+    assert world.waiting()["a"].prompt == "yes, and a? ?"
 
 
 def test_half_a_surrogate_of_an_agent_is_no_answer(world):
     run = world.begin('a:"":x -> b:"{x}"')
 
-    world.answer("a", "\ud800")
-
-    ended = world.advance(run)
+    ended = world.answered(run, "a", "\ud800")
     assert (ended["status"], "surrogate" in ended["why"]) == ("failed", True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 
 import pytest
 from engine.flowworld import World, child_of
-from engine.pipeworld import PipeWorld, agent, pipeline, wait
+from engine.pipeworld import agent, pipeline, wait
 from engine.test_called_flows import calling
 
 from bridge.engine import by_hand
@@ -15,37 +14,27 @@ from bridge.engine.view import question, view
 from bridge.protocol.json_schema import problem_of
 
 
-@pytest.fixture
-def world(tmp_path):
-    return World(tmp_path)
-
-
-def asks(world, question="Which one?", agent="a"):
-    world.answer(agent, "not clear", status="blocked", question=question)
-
-
-def say(world, run, text):
-    world.advance(run, partial(by_hand.say, node=None, text=text, by="approve"))
+def asks(world, run, question="Which one?", agent="a"):
+    asked = {"status": "blocked", "question": question}
+    return world.answered(run, agent, "not clear", **asked)
 
 
 def test_its_question_is_a_checkpoint_and_the_answer_has_it_go_on(world):
     run = world.begin('a:"first":x -> b:"then {x}"')
-    asks(world)
-    world.advance(run)
+    asks(world, run)
 
     seen = view(world.store, run)
     assert [*seen.checkpoints()] == [(run, "node-0", f"{run}-node-0-1-1")]
     assert (seen.run["status"], [*seen.open_requests()]) == ("running", [])
     assert question(world.store, run, "node-0") == "Which one?"
-    say(world, run, "no, the ```second```")
+    world.told(run, "no, the ```second```")
 
     (again,) = world.waiting().values()
     assert again.request_id == f"{run}-node-0-1-2"
     assert again.prompt.startswith("first\n\nYou were asked this before")
     assert '"question": "Which one?"' in again.prompt
     assert "````\nno, the ```second```\n````" in again.prompt
-    world.answer("a", "the second")
-    world.advance(run)
+    world.answered(run, "a", "the second")
     assert world.waiting()["b"].prompt == "then the second"
 
 
@@ -56,9 +45,8 @@ def test_its_question_is_a_checkpoint_and_the_answer_has_it_go_on(world):
 )
 def test_an_answer_is_data(world, text):
     run = world.begin('a:"first":x -> b:"then {x}"')
-    asks(world)
-    world.advance(run)
-    say(world, run, text)
+    asks(world, run)
+    world.told(run, text)
 
     assert f"`\n{text}\n```" in world.waiting()["a"].prompt
 
@@ -66,9 +54,8 @@ def test_an_answer_is_data(world, text):
 def test_an_answer_that_no_prompt_can_hold_ends_the_step(world):
     """By its name, and the run can be resumed."""
     run = world.begin('a:"first"')
-    asks(world)
-    world.advance(run)
-    say(world, run, "y" * 10_000_000)
+    asks(world, run)
+    world.told(run, "y" * 10_000_000)
 
     ended = world.advance(run)
     assert (ended["status"], world.waiting()) == ("failed", {})
@@ -77,8 +64,7 @@ def test_an_answer_that_no_prompt_can_hold_ends_the_step(world):
 
 def test_several_questions_are_one(world):
     run = world.begin('a:"first"')
-    asks(world, ["One?", "Two?"])
-    world.advance(run)
+    asks(world, run, ["One?", "Two?"])
 
     assert question(world.store, run, "node-0") == "One?\nTwo?"
 
@@ -86,23 +72,19 @@ def test_several_questions_are_one(world):
 @pytest.mark.parametrize("question", ["", "  ", [], None, 3, {"a": 1}])
 def test_blocked_without_a_question_is_a_failure(world, question):
     run = world.begin('a:"first"')
-    asks(world, question)
-
-    assert world.advance(run)["status"] == "failed"
+    assert asks(world, run, question)["status"] == "failed"
 
 
 def test_it_may_ask_three_times(world):
     run = world.begin('a:"first"')
     for number in range(3):
-        asks(world, f"Question {number}?")
-        world.advance(run)
-        say(world, run, f"answer {number}")
+        asks(world, run, f"Question {number}?")
+        world.told(run, f"answer {number}")
     prompt = world.waiting()["a"].prompt
     assert all(f"answer {number}" in prompt for number in range(3))
 
-    asks(world)
+    ended = asks(world, run)
 
-    ended = world.advance(run)
     assert ended["status"] == "failed"
     assert ended["why"].startswith("node-0: agent_blocked")
 
@@ -110,23 +92,19 @@ def test_it_may_ask_three_times(world):
 def test_its_questions_are_no_attempts(world):
     """Retries count failures alone."""
     run = world.begin(pipeline(only=agent("a", retry=1)))
-    asks(world)
-    world.advance(run)
-    say(world, run, "this")
-    world.answer("a", "host_gone")
-    world.advance(run)
+    asks(world, run)
+    world.told(run, "this")
+    world.answered(run, "a", "host_gone")
 
     (again,) = world.waiting().values()
     assert again.request_id == f"{run}-only-1-3"
     assert "this" in again.prompt
-    world.answer("a", "host_gone")
-    assert world.advance(run)["status"] == "failed"
+    assert world.answered(run, "a", "host_gone")["status"] == "failed"
 
 
 def test_who_resumes_a_run_that_was_cancelled_meanwhile_has_it_asked_again(world):
     run = world.begin('a:"first"')
-    asks(world)
-    world.advance(run)
+    asks(world, run)
     world.advance(run, by_hand.cancel)
     world.advance(run, by_hand.resume)
 
@@ -135,13 +113,11 @@ def test_who_resumes_a_run_that_was_cancelled_meanwhile_has_it_asked_again(world
 
 def test_an_agent_of_a_called_flow_asks_too(world):
     run = world.begin(calling('a:"Make {{what}}"'))
-    asks(world)
     child = child_of(world)
-    world.advance(child)
+    asks(world, child)
 
-    assert [*view(world.store, run).checkpoints()] == [
-        (child, "node-0", f"{child}-node-0-1-1")
-    ]
+    waits = (child, "node-0", f"{child}-node-0-1-1")
+    assert [*view(world.store, run).checkpoints()] == [waits]
 
 
 REPORT = {
@@ -164,9 +140,7 @@ def reporter(tmp_path):
 @pytest.mark.parametrize("status", ["failed", "blocked"])
 def test_a_report_in_a_form_of_its_own_that_says_failed_is_a_failure(reporter, status):
     run = reporter.begin('own:"first" -> b:"then"')
-    reporter.answer("own", "no compiler", status=status)
-
-    ended = reporter.advance(run)
+    ended = reporter.answered(run, "own", "no compiler", status=status)
 
     assert (ended["status"], reporter.waiting()) == ("failed", {})
     assert ended["why"] == f"node-0: agent_{status}: no compiler"
@@ -174,8 +148,7 @@ def test_a_report_in_a_form_of_its_own_that_says_failed_is_a_failure(reporter, s
 
 def test_a_report_in_a_form_of_its_own_may_ask(reporter):
     run = reporter.begin('own:"first" -> b:"then"')
-    asks(reporter, agent="own")
-    reporter.advance(run)
+    asks(reporter, run, agent="own")
 
     assert question(reporter.store, run, "node-0") == "Which one?"
 
@@ -205,8 +178,7 @@ def test_each_built_in_agent_that_may_ask_is_heard(world, agent):
 def test_a_field_that_is_called_so_asks_nobody(reporter):
     """An agent that makes a quiz has questions in its answers."""
     run = reporter.begin('own:"first" -> b:"then"')
-    reporter.answer("own", "a quiz", status="success", question="Who was it?")
-    reporter.advance(run)
+    reporter.answered(run, "own", "a quiz", status="success", question="Who was it?")
 
     assert "b" in reporter.waiting()
 
@@ -223,28 +195,23 @@ def in_the_background(world, **of_wait):
 
 def test_an_agent_in_the_background_asks_once_somebody_waits_for_it(world):
     run = in_the_background(world)
-    asks(world)
-    world.advance(run)
+    asks(world, run)
 
     assert question(world.store, run, "w") == "Which one?"
     assert [*view(world.store, run).checkpoints()] == [(run, "w", f"{run}-w-1-1")]
-    say(world, run, "the second")
+    world.told(run, "the second")
     (again,) = world.waiting().values()
     assert again.request_id == f"{run}-w-1-2"
     assert "You were asked this before" in again.prompt
-    world.answer("a", "it was the second")
-    world.advance(run)
+    world.answered(run, "a", "it was the second")
 
     assert world.waiting()["b"].prompt == "then it was the second"
-    world.answer("b")
-    assert world.advance(run)["status"] == "completed"
+    assert world.answered(run, "b")["status"] == "completed"
 
 
-def test_a_wait_that_is_over_asks_no_more(tmp_path):
-    world = PipeWorld(tmp_path)
+def test_a_wait_that_is_over_asks_no_more(world):
     run = in_the_background(world, deadline_s=60, on_failure="skip")
-    asks(world)
-    world.advance(run)
+    asks(world, run)
     world.clock.go_on(61)
     world.advance(run)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from engine.playing import Play
 from flow.simulation import Run, plan_of
 from flow.test_properties import ANSWERS, BODIES, CAUGHT, QUESTIONS, numbered
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from bridge.flow import syntax_tree as tree
 from bridge.flow.compiler import compile_flow
+
+pytestmark = pytest.mark.slow
 
 
 @st.composite

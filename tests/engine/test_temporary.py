@@ -6,6 +6,7 @@ import os
 
 import pytest
 from engine.flowworld import World
+from flow.simulation import plan_of
 
 from bridge.agents.known_agents import Agents
 from bridge.agents.load import load
@@ -74,26 +75,6 @@ def test_it_is_a_markdown_agent_like_any_other(world):
     loaded = load(file_of(world, run), "user")
     assert loaded.problems == ()
     assert loaded.definition.system_prompt == "You look for {found} and $x."
-
-
-def test_it_is_asked_by_its_own_name_with_its_prompt_first(world):
-    run = begin(world)
-
-    request = world.waiting()["$own"]
-    assert (request.model, request.prompt) == ("opus", "Look at src")
-    assert request.spoken == "You look for faults.\n\nLook at src"
-    assert request.definition.subagent_type is None
-
-    world.answer("$own", "two {where}")
-    world.advance(run)
-
-    assert world.waiting()["$own"].spoken == "You look for faults.\n\nMend two {where}"
-
-
-def test_without_a_model_it_runs_on_sonnet(world):
-    world.begin('$own := {base: "a", prompt: "p"} $own:"x"')
-
-    assert world.waiting()["$own"].model == "sonnet"
 
 
 @pytest.mark.parametrize("base", ["Explore", "tools:linter", "a"])
@@ -171,8 +152,7 @@ def test_error_a_file_that_is_not_as_it_was_written(world, change, why):
     with pytest.raises(BridgeError, match=why):
         defined(world, asked)
 
-    world.answer("$own")
-    ended = world.advance(run)
+    ended = world.answered(run, "$own")
     assert ended["status"] == "failed"
     assert f"{file_of(world, run)}: {why}" in ended["why"]
     assert world.waiting() == {}
@@ -209,8 +189,7 @@ def test_a_prompt_with_variables_comes_with_each_call(world):
     a:"look":x -> $own:"Mend"
     """
     run = world.begin(flow)
-    world.answer("a", "all")
-    world.advance(run)
+    world.answered(run, "a", "all")
 
     assert world.waiting()["$own"].spoken == "You know all.\n\nMend"
     assert file_of(world, run).read_text().endswith("model: sonnet\n---\n\n")
@@ -219,8 +198,6 @@ def test_a_prompt_with_variables_comes_with_each_call(world):
 def test_a_called_flow_has_its_own(world):
     caller = '@call:other(p="v")'
     callee = '$own := {base: "b", prompt: "You are {{p}}."} $own:"go"'
-    from flow.simulation import plan_of
-
     plan = plan_of(caller)
     plan["flows"]["other"] = plan_of(callee)
     run = world.begin(plan)
@@ -269,18 +246,18 @@ def test_an_agent_of_yours_may_have_a_base_too(world):
     assert (mine.name, mine.system_prompt) == ("mine", "Words.")
 
 
-def test_error_an_agent_that_stands_on_itself(world):
-    markdown(world, "one", "base: two")
+@pytest.mark.parametrize(
+    ("base", "error", "why"),
+    [
+        ("two", BadDefinition, "one on two on one"),
+        ("nobody", UnknownAgent, "no agent is named 'nobody'"),
+    ],
+)
+def test_error_no_such_base_or_itself(world, base, error, why):
+    markdown(world, "one", f"base: {base}")
     markdown(world, "two", "base: one")
 
-    with pytest.raises(BadDefinition, match="one on two on one"):
-        find(world, "one")
-
-
-def test_error_no_such_base(world):
-    markdown(world, "one", "base: nobody")
-
-    with pytest.raises(UnknownAgent, match="no agent is named 'nobody'"):
+    with pytest.raises(error, match=why):
         find(world, "one")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from engine.pipeworld import PipeWorld, agent, pipeline, program, tool
+from engine.pipeworld import agent, pipeline, program, tool
 
 from bridge.engine.view import view
 from bridge.tasks.tasks import Tasks
@@ -14,11 +14,6 @@ MADE = {
     "look": tool("get_task", {"task_id": "${{ steps.make.output.id }}"}),
     "after": tool("set", "${{ steps.look.output.title }}"),
 }
-
-
-@pytest.fixture
-def world(tmp_path):
-    return PipeWorld(tmp_path)
 
 
 def titles(world):
@@ -64,8 +59,7 @@ def test_a_result_of_a_program_that_is_lost_stops_the_run(world):
         after=tool("set", "${{ steps.only.output.exit_code }}"),
     )
     run = world.begin(plan)
-    with_first = [*world.long]
-    assert do_step(world.store, world.settings, with_first[0])
+    assert do_step(world.store, world.settings, world.long[0])
     world.advance(run)
     for file in world.store.place.state.glob(f"runs/{run}/results/*only*.json"):
         file.unlink()
@@ -94,18 +88,16 @@ def test_a_call_that_is_refused_fails_its_step(world, name, given, why):
 def test_a_tool_may_have_an_agent_started(world):
     task = tool("create_task", {"title": "One", "validation_criteria": "It works."})
     check = tool("validate_task", {"task_id": "${{ steps.make.output.id }}"})
-    (world.settings.claude_dir / "agents" / "task-validator.md").write_text(
-        "---\nname: task-validator\ndescription: Validates.\n---\nValidate.\n"
-    )
+    definition = "---\nname: task-validator\ndescription: Validates.\n---\nValidate.\n"
+    (world.settings.claude_dir / "agents" / "task-validator.md").write_text(definition)
     run = world.begin(pipeline(make=task, check=check, wait=program("true")))
 
     assert world.states(run)["check"] == "ok", world.run(run)["why"]
     (waiting,) = world.waiting().values()
     assert waiting.agent_type == "task-validator"
     assert waiting.request_id.startswith(f"{run}-tool_")
-    assert waiting.request_id in [
-        each for _, each in view(world.store, run).open_requests()
-    ]
+    asked = view(world.store, run).open_requests()
+    assert waiting.request_id in [each for _, each in asked]
 
 
 def test_an_agent_that_is_told_nothing_is_told_its_task(world):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 from engine.buildworld import APPROVED, ISSUE, REJECTED, TWO, BuildWorld
-from engine.flowworld import said_to
-from storeworld import claimant, take
 
-from bridge.protocol.ids import RequestId
 from bridge.validation.report import Verdict
+
+pytestmark = pytest.mark.slow
 
 LOGIC, SECURITY = TWO
 
@@ -18,14 +17,6 @@ def world(tmp_path):
     world = BuildWorld(tmp_path)
     world.repository.write("a", "one\n2\nthree\n")
     return world
-
-
-def publish(world, answer, **facts):
-    """The one agent that was asked has said this."""
-    known = RequestId(world.waiting()[LOGIC].request_id)
-    (mine,) = world.store.claim(claimant(), 99, take, only=known)
-    response = said_to(mine, answer).with_(**facts)
-    assert world.store.publish(response, source="test")
 
 
 def verdicts(found):
@@ -86,7 +77,7 @@ def test_a_part_that_is_missing_in_a_valid_answer_is_no_approval(world):
     """Whatever let it pass, the verdict reads each part by its own form."""
     run = world.validate(together=True)
     good = dict.fromkeys(TWO, APPROVED)
-    publish(world, good, parsed_output={LOGIC: APPROVED})
+    world.answer_with(LOGIC, good, parsed_output={LOGIC: APPROVED})
 
     world.do_all(run)
 
@@ -110,7 +101,7 @@ def test_an_agent_that_fails_has_approved_for_none_of_them(world):
 @pytest.mark.parametrize("is_accepted", [False, True])
 def test_a_degraded_answer_counts_for_none_unless_accepted(world, is_accepted):
     run = world.validate(together=True, accept_degraded=is_accepted)
-    publish(world, dict.fromkeys(TWO, APPROVED), degraded=True)
+    world.answer_with(LOGIC, dict.fromkeys(TWO, APPROVED), degraded=True)
 
     world.do_all(run)
 
@@ -127,9 +118,8 @@ def test_who_must_show_evidence_is_asked_alone_and_it_says_so(world):
     assert sorted(world.waiting()) == [LOGIC, "validator-syntax"]
     world.say(run, logic=dict.fromkeys(TWO, APPROVED), syntax=APPROVED)
     found = world.validation(run)
-    assert found.readings[1] == (
-        "validator-syntax: asked alone: it has require_verified_evidence"
-    )
+    expected = "validator-syntax: asked alone: it has require_verified_evidence"
+    assert found.readings[1] == expected
     # What one was seen to run counts for no other.
     verified = {each.validator: each.verified for each in found.reports}
     assert verified == {"validator-syntax": True, LOGIC: False, SECURITY: False}
@@ -137,9 +127,8 @@ def test_who_must_show_evidence_is_asked_alone_and_it_says_so(world):
 
 def test_only_those_that_the_change_needs_are_in_it(world):
     """One that is left is asked as it always is."""
-    run = world.validate(
-        "validator-syntax", *TWO, together=True, named=False, complexity="low"
-    )
+    low = {"named": False, "complexity": "low"}
+    run = world.validate("validator-syntax", *TWO, together=True, **low)
 
     request = world.waiting()[LOGIC]
     assert (request.model, request.timeout) == ("sonnet", 900_000)

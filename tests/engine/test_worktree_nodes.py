@@ -8,6 +8,8 @@ import pytest
 from engine.pipeworld import PipeWorld, pipeline, program, tool, worktree
 from gitworld import git
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def world(tmp_path):
@@ -38,6 +40,11 @@ def work(text="two\n", **more):
     )
 
 
+def finish(world, run):
+    ended = world.do_all(run)
+    assert (ended["status"], ended["why"]) == ("completed", "")
+
+
 def test_what_is_made_in_a_worktree_comes_into_the_branch(world):
     run = world.begin(work())
 
@@ -53,14 +60,45 @@ def test_what_is_made_in_a_worktree_comes_into_the_branch(world):
     assert not Path(clone["folder"]).exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "is_committed", "changed", "files", "how"),
+    [
+        ("", False, False, [], "nothing"),
+        ("two\n", False, True, ["file"], "nothing"),
+        ("two\n", True, True, [], "fast-forward"),
+    ],
+)
+def test_a_branch_without_a_change_is_not_merged(
+    world, text, is_committed, changed, files, how
+):
+    """Whoever goes on after a merge must be able to tell that there was none."""
+    commit = {"commit": worktree("commit", worktree=FOLDER, message="work on #7")}
+    plan = pipeline(
+        clone=worktree("create", name="#7"),
+        dev=program("python3", "-c", WRITE, text, cwd=FOLDER),
+        **commit if is_committed else {},
+        status=worktree("status", worktree=FOLDER),
+        merge=worktree("merge", worktree=FOLDER),
+    )
+    project = world.store.place.project
+    before = git(project, "rev-parse", "main").strip()
+    run = world.begin(plan)
+
+    finish(world, run)
+
+    assert world.output(run, "status") == {"changed": changed, "files": files}
+    merged = world.output(run, "merge")
+    assert (merged["how"], merged["into"]) == (how, "main")
+    assert (merged["commit"] is None) is (how == "nothing")
+    after = git(project, "rev-parse", "main").strip()
+    assert (after == before) is (how == "nothing")
+
+
 def test_a_merge_that_conflicts_names_the_files_and_loses_nothing(world):
     project = world.store.place.project
-    change = "open('file','w').write('other\\n')"
-    steps = {
-        "other": program("python3", "-c", change),
-        "told": program("git", "commit", "-qam", "other"),
-    }
-    run = world.begin(work(**steps))
+    other = program("python3", "-c", "open('file','w').write('other\\n')")
+    told = program("git", "commit", "-qam", "other")
+    run = world.begin(work(other=other, told=told))
 
     ended = world.do_all(run)
 
@@ -72,21 +110,18 @@ def test_a_merge_that_conflicts_names_the_files_and_loses_nothing(world):
     assert (Path(world.output(run, "clone")["folder"]) / "file").exists()
 
 
-@pytest.mark.parametrize("name", ["", "../x", "a/b", ".git"])
-def test_a_worktree_has_a_plain_name(world, name):
-    run = world.begin(pipeline(clone=worktree("create", name=name)))
-    assert "the name of a worktree" in world.do_all(run)["why"]
-
-
-@pytest.mark.parametrize("folder", ["", "/", "../other", "a/b"])
-def test_only_a_worktree_of_the_run_is_touched(world, folder):
-    run = world.begin(pipeline(gone=worktree("remove", worktree=folder)))
-    assert "a worktree of this run" in world.do_all(run)["why"]
-
-
-def test_a_worktree_that_is_gone_is_named(world):
-    run = world.begin(pipeline(merge=worktree("merge", worktree="nine")))
-    assert "there is no worktree" in world.do_all(run)["why"]
+@pytest.mark.parametrize(
+    ("why", "action", "argument", "values"),
+    [
+        ("the name of a worktree", "create", "name", ["", "../x", "a/b", ".git"]),
+        ("a worktree of this run", "remove", "worktree", ["", "/", "../other", "a/b"]),
+        ("there is no worktree", "merge", "worktree", ["nine"]),
+    ],
+)
+def test_only_a_worktree_of_the_run_is_touched(world, why, action, argument, values):
+    for value in values:
+        run = world.begin(pipeline(only=worktree(action, **{argument: value})))
+        assert why in world.do_all(run)["why"], value
 
 
 CHANGE = (
@@ -113,9 +148,8 @@ def test_cleaning_the_project_in_the_middle_of_a_run_loses_nothing(world):
     (project / "loose").touch()
     run = world.begin(work(clean=program("git", "clean", "-ffdxq")))
 
-    ended = world.do_all(run)
+    finish(world, run)
 
-    assert (ended["status"], ended["why"]) == ("completed", "")
     assert (project / "file").read_text() == "one\ntwo\n"
 
 
@@ -124,9 +158,8 @@ def test_a_branch_that_is_switched_in_the_middle_of_a_run(world):
     project = Path(world.store.place.project)
     run = world.begin(work(switch=program("git", "switch", "-qc", "mine")))
 
-    ended = world.do_all(run)
+    finish(world, run)
 
-    assert (ended["status"], ended["why"]) == ("completed", "")
     assert git(project, "branch", "--show-current") == "mine\n"
     assert (project / "file").read_text() == "one\n"
     assert git(project, "show", "main:file") == "one\ntwo\n"

@@ -91,10 +91,15 @@ class Run:
     def run(self, name: str) -> None:
         node, detail = self.plan["nodes"][name], self.plan["details"][name]
         if node["kind"] == "pass":
-            if not self.jump(name):
+            if self.is_last(node) and self.holds(node["last"]["when"], self.last(name)):
+                self.failed = name
+            elif not self.jump(name):
+                how = "passing"
                 if "fail" in node and self.holds(node["fail"], self.own(name)):
-                    self.failed = name
-                self.end(name, "passing")
+                    how = "failed"
+                    if "caught" not in node:
+                        self.failed = name
+                self.end(name, how)
             return
         said = "error"
         for _ in range(1 + node.get("retry", 0)):
@@ -132,6 +137,14 @@ class Run:
             return True
         return False
 
+    def is_last(self, node: Any) -> bool:
+        """Whether the loop that a node is in may not go back once more."""
+        if "last" not in node:
+            return False
+        jump = node["last"]["jump"]
+        (back,) = self.plan["nodes"][jump]["back"]
+        return self.counts.get(jump, 0) == back["max"]
+
     def end(self, name: str, how: str) -> None:
         """Decide a node's edges together."""
         self.ended[name] = how
@@ -150,8 +163,10 @@ class Run:
         found: set[str] = set()
         for i, (source, _) in enumerate(node["in"]):
             if self.tokens.get((source, name, i)):
-                is_pass = self.ended[source] == "passing"
-                found |= self.last(source) if is_pass else {source}
+                is_pass = self.plan["nodes"][source]["kind"] == "pass"
+                if self.ended[source] != "passing":
+                    found.add(source)
+                found |= self.last(source) if is_pass else set()
         if "since" in node:
             found = self.own(name, found) or found
         return found

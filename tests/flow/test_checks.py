@@ -30,9 +30,8 @@ def wrong_agent(name):
     if name in AGENTS:
         return None
     near = get_close_matches(name, AGENTS, n=1)
-    return f"no agent is named {name!r}" + (
-        f"; did you mean {near[0]}?" if near else ""
-    )
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"no agent is named {name!r}{hint}"
 
 
 def find_flow(name):
@@ -76,9 +75,8 @@ def test_a_flow_has_limits(source, problem):
 
 
 def test_problems_have_a_limit():
-    assert (
-        len(found(" -> ".join(f"x{index}" for index in range(1_000)))) == MAX_PROBLEMS
-    )
+    source = " -> ".join(f"x{index}" for index in range(1_000))
+    assert len(found(source)) == MAX_PROBLEMS
 
 
 def test_without_surroundings_nobody_asks_for_names():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from flow.flow_strategies import flows
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,8 @@ from bridge.flow.compiler import compile_flow
 from bridge.flow.drawing import drawing_of, label_of, mermaid_of
 from bridge.flow.graph import graph_of
 from bridge.flow.parser import parse_flow
+
+pytestmark = pytest.mark.slow
 
 HOSTILE = st.text(
     st.sampled_from([*'"#<>&`%${}[]()|;:-\\\n\x1b\u202e字👩\u200d👧e\u0301 a']),
@@ -30,15 +33,13 @@ def asking(text):
     """A flow that asks just this."""
     quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("{", "\\{")
     quoted = "".join(c for c in quoted if c == "\n" or ord(c) > 31)
-    return plan_of(
-        parse_flow(f'$agent-字 := {{base: "a", prompt: "p"}}\n$agent-字:"{quoted}":var')
-    )
+    own = '$agent-字 := {base: "a", prompt: "p"}'
+    return plan_of(parse_flow(f'{own}\n$agent-字:"{quoted}":var'))
 
 
 def deep(depth):
-    return plan_of(
-        parse_flow("[x || " * depth + '字字:"' + "長" * 99 + '"' + "]" * depth)
-    )
+    inner = '字字:"' + "長" * 99 + '"'
+    return plan_of(parse_flow("[x || " * depth + inner + "]" * depth))
 
 
 def widths(plan, width):
@@ -64,9 +65,8 @@ def test_however_deep_it_is_one_sees_what_is_asked():
 
 
 def test_300_steps_are_300_lines():
-    plan = plan_of(
-        parse_flow(" -> ".join(f'a:"{i} {"x" * 200}":v{i}' for i in range(300)))
-    )
+    steps = [f'a:"{i} {"x" * 200}":v{i}' for i in range(300)]
+    plan = plan_of(parse_flow(" -> ".join(steps)))
 
     lines = [_fitted(line, 80) for line in drawing_of(plan)]
 

@@ -1,4 +1,4 @@
-"""Twenty thousand flows and spoilt flows; scripts/fuzz_flows.py says what holds.
+"""Twenty thousand flows and spoilt flows with --full; scripts/fuzz_flows.py says how.
 
 The script tries any number of others. What it has found has a test of its own, where it
 belongs.
@@ -11,8 +11,12 @@ from collections import Counter
 import pytest
 from fuzz_flows import try_out
 
+pytestmark = pytest.mark.slow
+
 SLOW = [
-    pytest.param(range(start, start + 1_000), marks=pytest.mark.slow)
+    pytest.param(
+        range(start, start + 1_000), marks=[pytest.mark.slow, pytest.mark.full]
+    )
     for start in range(1_000, 20_000, 1_000)
 ]
 

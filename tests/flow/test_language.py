@@ -66,15 +66,14 @@ def test_guards_have_several_spellings_and_one_print(source):
 
 
 def test_a_guard_reaches_to_the_next_guard_or_the_groups_end():
-    body = parse_flow(
-        "a (if failed)~> b -> c (if passed)~> [(if issues)~> d] -> e"
-    ).body
+    source = "a (if failed)~> b -> c (if passed)~> [(if issues)~> d] -> e"
 
-    assert [
-        (each.condition and each.condition.source, len(each.steps))
-        for each in body.segments
-    ] == [(None, 1), ("failed", 2), ("passed", 2)]
-    assert isinstance(body.segments[2].steps[0], Group)
+    first, second, third = parse_flow(source).body.segments
+
+    assert (first.condition, len(first.steps)) == (None, 1)
+    assert (second.condition.source, len(second.steps)) == ("failed", 2)
+    assert (third.condition.source, len(third.steps)) == ("passed", 2)
+    assert isinstance(third.steps[0], Group)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,6 @@ def test_conditions(condition, words, variables):
     """Words are about the last step; every other name is a variable."""
     found = parse_flow(f"a (if {condition})~> b").body.segments[1].condition
 
-    assert found is not None
     assert found.source == condition
     assert [word for word, _ in found.words] == words
     assert [name for name, _ in found.variables] == variables
@@ -111,9 +109,8 @@ def test_marks_are_places_and_jumps():
 
 
 def test_retries_and_sub_flows():
-    assert steps(
-        'retry(2) { a -> b } -> @call:other(v="{x}", w="") -> @call:c:out'
-    ) == (
+    source = 'retry(2) { a -> b } -> @call:other(v="{x}", w="") -> @call:c:out'
+    assert steps(source) == (
         Retry(2, parse_flow("a -> b").body),
         SubFlow("other", (("v", (Reference("x"),)), ("w", ()))),
         SubFlow("c", (), "out"),
@@ -193,28 +190,14 @@ def test_definitions_may_stand_anywhere_around_the_steps():
 
 
 def test_frontmatter():
-    flow = parse_flow(
-        "---\n"
-        "name: review\n"
-        "description: 'Look, and say'\n"
-        "params:\n"
-        "  src: {description: Where, default: .}\n"
-        "  deep: 2\n"
-        "  goal:\n"
-        "---\n"
-        "a"
-    )
+    fields = "name: review\ndescription: 'Look, and say'"
+    given = "src: {description: Where, default: .}\n  deep: 2\n  goal:"
+    head = parse_flow(f"---\n{fields}\nparams:\n  {given}\n---\na").head
 
-    params = (
-        Declared("src", "Where", "."),
-        Declared("deep", "", "2"),
-        Declared("goal"),
-    )
-    assert flow.head == Head("review", "Look, and say", params)
-    assert parse_flow("---\nparams: [a, b]\n---\na").head.params == (
-        Declared("a"),
-        Declared("b"),
-    )
+    src, deep = Declared("src", "Where", "."), Declared("deep", "", "2")
+    assert head == Head("review", "Look, and say", (src, deep, Declared("goal")))
+    short = parse_flow("---\nparams: [a, b]\n---\na").head
+    assert short.params == (Declared("a"), Declared("b"))
 
 
 OWN = '$a := {base: "x", prompt: "p"} $b-c := {base: "y", prompt: "q"}'

@@ -18,6 +18,8 @@ from bridge.flow.condition import read_condition
 from bridge.flow.parser import parse_flow
 from bridge.policy.condition import decide
 
+pytestmark = pytest.mark.slow
+
 DICE = Random(13)  # noqa: S311 - no secret
 
 

@@ -9,7 +9,6 @@ from bridge.flow.compiler import compile_flow
 from bridge.flow.drawing import drawing_of
 from bridge.flow.graph import graph_of
 from bridge.flow.parser import parse_flow
-from bridge.flow.syntax_tree import Definition
 
 SECURITY = "You are a security expert. Focus on OWASP top 10 vulnerabilities."
 SCAN = "Scan authentication and authorization code"
@@ -41,33 +40,22 @@ def nodes(source):
     return graph(source)["nodes"]
 
 
+def agent(number, name, instruction, **more):
+    of_agent = {"type": "agent", "agent": name, "instruction": instruction}
+    return {"id": f"node-{number}", **of_agent, **more}
+
+
 def test_the_example_gives_exactly_its_graph():
     """Node by node and key by key, as the page prints it."""
+    fixes = f"{FIXING}\n\nFix the following issues: {{issues}}"
+    made = {"outputVar": "fixes", "model": "sonnet", "templateVars": ["issues"]}
+    scan = {"outputVar": "issues", "model": "opus"}
+
     assert graph(EXAMPLE) == {
         "nodes": [
-            {
-                "id": "node-0",
-                "type": "agent",
-                "agent": "general-purpose",
-                "instruction": f"{SECURITY}\n\n{SCAN}",
-                "outputVar": "issues",
-                "model": "opus",
-            },
-            {
-                "id": "node-1",
-                "type": "agent",
-                "agent": "expert-code-implementer",
-                "instruction": f"{FIXING}\n\nFix the following issues: {{issues}}",
-                "outputVar": "fixes",
-                "model": "sonnet",
-                "templateVars": ["issues"],
-            },
-            {
-                "id": "node-2",
-                "type": "agent",
-                "agent": "general-purpose",
-                "instruction": "Verify fixes are complete",
-            },
+            agent(0, "general-purpose", f"{SECURITY}\n\n{SCAN}", **scan),
+            agent(1, "expert-code-implementer", fixes, **made),
+            agent(2, "general-purpose", "Verify fixes are complete"),
         ],
         "edges": [
             {"from": "node-0", "to": "node-1"},
@@ -77,26 +65,11 @@ def test_the_example_gives_exactly_its_graph():
     }
 
 
-def test_definitions_make_a_registry():
-    """Base, prompt, and a model where one is written."""
-    assert parse_flow(EXAMPLE).definitions == (
-        Definition("security-scanner", "general-purpose", (SECURITY,), "opus"),
-        Definition("fixer", "expert-code-implementer", (FIXING,), "sonnet"),
-    )
-
-
 def test_a_definition_may_stand_on_one_line():
     """As the page's first line has it; without a model, the graph has none."""
     one_line = '$my-agent := {base: "Explore", prompt: "Look."} $my-agent:"Here"'
 
-    assert nodes(one_line) == [
-        {
-            "id": "node-0",
-            "type": "agent",
-            "agent": "Explore",
-            "instruction": "Look.\n\nHere",
-        }
-    ]
+    assert nodes(one_line) == [agent(0, "Explore", "Look.\n\nHere")]
 
 
 @pytest.mark.parametrize(
@@ -145,9 +118,8 @@ def test_one_agent_called_twice_is_two_nodes():
 def test_signs_in_a_prompt_are_text(text, instruction):
     """Braces of code, quotes, commas, colons, and what a replacement reads."""
     assert nodes(f'a:"{text}"')[0]["instruction"] == instruction
-    assert nodes(f'$own := {{base: "a", prompt: "{text}"}} $own')[0]["instruction"] == (
-        instruction
-    )
+    own = f'$own := {{base: "a", prompt: "{text}"}} $own'
+    assert nodes(own)[0]["instruction"] == instruction
 
 
 @pytest.mark.parametrize("base", ["Explore", "code-reviewer", "tools:linter"])
@@ -165,10 +137,7 @@ def test_the_graph_shows_what_really_runs():
 
     assert graph(source) == {
         "nodes": [
-            {"id": "node-0", "type": "agent", "agent": "a", "instruction": "",
-             "outputVar": "x"},
-            {"id": "node-1", "type": "agent", "agent": "b", "instruction": ""},
-            {"id": "node-2", "type": "agent", "agent": "c", "instruction": ""},
+            agent(0, "a", "", outputVar="x"), agent(1, "b", ""), agent(2, "c", ""),
             {"id": "node-3", "type": "checkpoint", "label": "ok",
              "instruction": "Go on?"},
             {"id": "node-4", "type": "condition", "condition": "failed"},

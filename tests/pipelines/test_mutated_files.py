@@ -7,10 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
+from thoroughness import due, rounds
 
 from bridge.pipelines.compiler import compile_pipeline
 from bridge.pipelines.reader import read_pipeline
 from bridge.shipped import workflows_folder
+
+pytestmark = pytest.mark.slow
 
 FOLDER = workflows_folder()
 assert FOLDER is not None
@@ -36,7 +39,6 @@ PARTS = [
     "&a", "*a", "<<: *a", "${{", "}}", "${{ }}", "${{ steps }}", "\t", "\0",
     "💥", "'", '"', ": ", "- ", "  ", "\n", "|", "? ", "0x10", "9" * 400, "(" * 300,
 ]  # fmt: skip
-ROUNDS = 500
 
 
 def mutated(text: str, chance: random.Random) -> str:
@@ -62,11 +64,10 @@ def mutated(text: str, chance: random.Random) -> str:
     return text
 
 
-@pytest.mark.parametrize("source", [SHIPPED, SMALL], ids=["shipped", "small"])
-def test_a_damaged_file_has_problems_or_a_plan(source):
-    chance = random.Random(14)  # noqa: S311 - no secret
-    plans = 0
-    for _ in range(ROUNDS):
+def test_a_damaged_file_has_problems_or_a_plan():
+    chance = random.Random(due())  # noqa: S311 - no secret
+    number, plans = rounds(1000), 0
+    for source in [SHIPPED, SMALL] * number:
         text = mutated(source, chance)
         pipeline = read_pipeline(text, Path("x.yaml"))
         if pipeline.errors:
@@ -75,4 +76,4 @@ def test_a_damaged_file_has_problems_or_a_plan(source):
         else:
             plans += 1
             assert compile_pipeline(pipeline)["nodes"], text
-    assert 0 < plans < ROUNDS
+    assert 0 < plans < 2 * number

@@ -1,7 +1,5 @@
 """Which classes of tools a rule can be about: too few would lose it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

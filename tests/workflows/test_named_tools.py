@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -20,12 +19,6 @@ from bridge.policy.tool_lists import permits
 from bridge.policy.tool_names import KNOWN, LOCAL_NAMES
 from bridge.shipped import agents_folder, workflows_folder
 from bridge.workflows.library import find_workflow
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.agents.definition import Definition
 
 OURS = "mcp__hostbridge__"
 # Names of tools that are words as well; these are meant only where nothing else can be.
@@ -53,13 +46,11 @@ def named(text: str, own: set[str]) -> set[str]:
     }
 
 
-def definition_of(name: str) -> Definition:
-    found = load(agents_folder() / f"{name}.yaml", "built-in").definition
-    assert found is not None
-    return found
+def definition_of(name):
+    return load(agents_folder() / f"{name}.yaml", "built-in").definition
 
 
-def may_use(definition: Definition, tool: str) -> bool:
+def may_use(definition, tool):
     """Whether it has the tool, and nobody has to be asked about it."""
     is_free = not tool.startswith("mcp__") or granted(*definition.allow, tool=tool)
     return permits(definition.tools, definition.blocked_tools, tool) and is_free
@@ -94,7 +85,7 @@ def test_a_prompt_names_only_fields_of_its_answer(name):
     assert fields <= {*known, "status", "summary", "evidence"}
 
 
-def messages(step: dict[str, Any]) -> Iterator[str]:
+def messages(step):
     """All that a step may say to its model."""
     for action in step.get("on_enter", ()):
         if "inject_message" in action:
@@ -103,23 +94,22 @@ def messages(step: dict[str, Any]) -> Iterator[str]:
         yield step["on_premature_stop"]["message"]
 
 
-def steps_of(flow: str) -> dict[str, Any]:
-    folder = workflows_folder()
-    assert folder is not None
-    text = (folder / f"{flow}.yaml").read_text()
-    return {step["name"]: step for step in yaml.safe_load(text)["steps"]}
+def read(flow):
+    return yaml.safe_load((workflows_folder() / f"{flow}.yaml").read_text())
+
+
+def steps_of(flow):
+    return {step["name"]: step for step in read(flow)["steps"]}
 
 
 @pytest.mark.parametrize(
     ("flow", "step"), [(flow, step) for flow in FLOWS for step in steps_of(flow)]
 )
-def test_a_step_allows_what_it_tells_to_use(flow, step, own, tmp_path: Path):
+def test_a_step_allows_what_it_tells_to_use(flow, step, own, tmp_path):
     """By its own gate, and by the agent that goes through it."""
     found = find_workflow(Settings(home=tmp_path), tmp_path, flow)
     record = {"status": "active", "code": found.compiled(), "step": step}
-    tools = set[str]().union(
-        *(named(text, own) for text in messages(steps_of(flow)[step]))
-    )
+    tools = named("\n".join(messages(steps_of(flow)[step])), own)
 
     why = {
         tool: refusal(record, {"tool_name": tool, "tool_input": {}}, lambda: Whose({}))
@@ -133,9 +123,7 @@ def test_a_step_allows_what_it_tells_to_use(flow, step, own, tmp_path: Path):
 @pytest.mark.parametrize("flow", FLOWS)
 def test_a_step_asks_for_no_variable_that_is_not_the_models(flow):
     """`set_variables` would refuse it, and the step could not be left."""
-    folder = workflows_folder()
-    assert folder is not None
-    whole = yaml.safe_load((folder / f"{flow}.yaml").read_text())
+    whole = read(flow)
     for step in whole["steps"]:
         for text in messages(step):
             asked = re.findall(r"values\s+(\{[^}]*\})", text)

@@ -32,7 +32,6 @@ def found_in(tmp_path, text):
     file = tmp_path / "fixer.yaml"
     file.write_text(text)
     loaded = load(file, "user")
-    assert loaded.steps is not None
     return loaded, read_steps(loaded.steps)
 
 
@@ -45,10 +44,8 @@ def test_they_are_a_whole_workflow(tmp_path):
 
 
 def test_others_call_the_variables_so(tmp_path):
-    text = FIXER.replace("variables:", "step_variables:").replace(
-        "when: seen", "when: a"
-    )
-    loaded, read = found_in(tmp_path, text)
+    text = FIXER.replace("variables:", "step_variables:")
+    loaded, read = found_in(tmp_path, text.replace("when: seen", "when: a"))
 
     assert loaded.problems == ()
     [error] = read.errors
@@ -60,11 +57,7 @@ def test_others_call_the_variables_so(tmp_path):
     ("more", "line", "said"),
     [
         ("workflow: other", 10, "workflow: this agent has `steps`: they are its work"),
-        (
-            "workflows: {a: {file: a.yaml}}",
-            10,
-            "workflows: this agent has `steps`: they are its work",
-        ),
+        ("workflows: {a: {file: a.yaml}}", 10, "workflows: this agent has `steps`: "),
         ("step_variables: {}", 10, "step_variables: is what `variables` is: keep one"),
     ],
 )
@@ -109,27 +102,19 @@ def define(bridge, text=FIXER, *, in_project=False):
     return lambda: compiled(settings, project, of)
 
 
-def test_a_request_has_the_steps_of_its_agent(world):
+@pytest.mark.parametrize("agent", ["fixer", "gentle"])
+def test_a_request_has_the_steps_of_its_agent(world, agent):
+    """So does an agent that stands on it."""
     begin = define(world)
+    derived = "---\nname: gentle\ndescription: x\nbase: fixer\n---\nGently.\n"
+    (world.settings.home / "agents" / "gentle.md").write_text(derived)
 
-    asked = world.submit("it", agent="fixer", route="host")
+    asked = world.submit("it", agent=agent, route="host")
 
     [record] = world.store.place.state.rglob(f"requests/{asked}.json")
     applied = json.loads(record.read_text())["definition"]
     assert applied["workflow"] == {"name": "fixer", "layer": "user", "inAgent": True}
     assert begin()["steps"]["look"]["gate"]["tools"] == ["Read"]
-
-
-def test_an_agent_that_stands_on_it_has_its_steps(world):
-    define(world)
-    derived = "---\nname: gentle\ndescription: x\nbase: fixer\n---\nGently.\n"
-    (world.settings.home / "agents" / "gentle.md").write_text(derived)
-
-    asked = world.submit("it", agent="gentle", route="host")
-
-    [record] = world.store.place.state.rglob(f"requests/{asked}.json")
-    applied = json.loads(record.read_text())["definition"]
-    assert applied["workflow"] == {"name": "fixer", "layer": "user", "inAgent": True}
 
 
 def test_error_steps_with_a_mistake_are_not_asked(world):
@@ -183,9 +168,8 @@ def test_check_and_show(world, capsys):
 
     assert run(["agents", "check"]) == 1
     said = capsys.readouterr().out
-    assert (
-        "fixer.yaml:7:20: steps[0].transitions[0].to: no step is named 'mend'" in said
-    )
+    why = "steps[0].transitions[0].to: no step is named 'mend'"
+    assert f"fixer.yaml:7:20: {why}" in said
 
     define(world)
     assert run(["agents", "show", "fixer"]) == 0

@@ -12,9 +12,8 @@ GOLDEN = Path(__file__).with_name("mistakes.txt")
 
 
 def problems(text: str, **more) -> list[str]:
-    return [
-        str(each).removeprefix("/w/one.yaml:") for each in read(text, **more).problems
-    ]
+    found = read(text, **more).problems
+    return [str(each).removeprefix("/w/one.yaml:") for each in found]
 
 
 def cases() -> list[tuple[str, list[str]]]:
@@ -35,11 +34,8 @@ def test_a_whole_workflow_has_no_problem():
     assert found.errors == ()
     assert (found.name, found.layer) == ("validate-and-fix", "user")
     assert found.step_names == ("validate", "fix", "passed", "escalate")
-    assert found.compiled()["owners"] == {
-        "validation_iteration": "tool",
-        "validation_passed": "tool",
-        "max_iterations": "tool",
-    }
+    names = ("validation_iteration", "validation_passed", "max_iterations")
+    assert found.compiled()["owners"] == dict.fromkeys(names, "tool")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0][:60])
@@ -58,9 +54,7 @@ def test_unknown_agents_are_named():
     text = "steps: [{name: one, on_enter: [{spawn_agent: {agent: reseacher}}]}]"
     found = problems(text, check_agent=lambda name: f"no agent is called {name!r}")
 
-    assert found[-1].endswith(
-        "spawn_agent.agent: no agent is called 'reseacher'"
-    ) or any("agent: no agent is called 'reseacher'" in each for each in found)
+    assert any("agent: no agent is called 'reseacher'" in each for each in found)
 
 
 def test_both_spellings_are_the_same():
@@ -148,15 +142,9 @@ def test_tools_of_ours_are_refused_by_their_bare_names():
             blocked_tools: [close_task, spawn_agent]
     """)
 
-    gate = code["steps"]["one"]["gate"]
-    assert gate["tools"] == [
-        "Read",
-        "mcp__hostbridge__get_task",
-    ]
-    assert gate["blocked"] == [
-        "mcp__hostbridge__close_task",
-        "mcp__hostbridge__start_agent",
-    ]
+    gate, ours = code["steps"]["one"]["gate"], "mcp__hostbridge__"
+    assert gate["tools"] == ["Read", f"{ours}get_task"]
+    assert gate["blocked"] == [f"{ours}close_task", f"{ours}start_agent"]
 
 
 def test_tools_of_ours_by_others_names():

@@ -11,8 +11,9 @@ WRITING = ("Write", "Edit", "NotebookEdit", "Bash")
 
 
 @pytest.fixture
-def validation(tmp_path):
+def validation(tmp_path, monkeypatch):
     """Of a task that has a criterion; it has not begun."""
+    monkeypatch.setattr("bridge.tasks.tool_deeds._DIFF_S", 300.0)
     world = Shipped(tmp_path, "task-validation")
     world.tools.task("It greets", validation_criteria="greet.py is there")
     return world
@@ -28,18 +29,29 @@ def begun(world, **params):
 
 def verdict(world, *, passed):
     """The validator answers, and the model looks."""
-    world.tools.validators.answer(
-        passed=passed, feedback=[] if passed else ["no greet.py"]
-    )
+    feedback = [] if passed else ["no greet.py"]
+    world.tools.validators.answer(passed=passed, feedback=feedback)
     world.uses("get_validation_status", task_id="#1")
+
+
+def mended(world):
+    world.says(fix_done=True)
+    world.uses("validate_task", task_id="#1")
+
+
+def reviewed(world, tool="spawn_agent", **answer):
+    """A second opinion, on what has passed."""
+    verdict(world, passed=True)
+    before = world.step
+    world.told(f"mcp__hostbridge__{tool}", {"success": True, "answer": answer})
+    return before
 
 
 def fails(world, times):
     for last in (n == times - 1 for n in range(times)):
         verdict(world, passed=False)
         if not last:
-            world.says(fix_done=True)
-            world.uses("validate_task", task_id="#1")
+            mended(world)
 
 
 def test_what_passes_is_closed(validation):
@@ -54,11 +66,11 @@ def test_what_passes_is_closed(validation):
 
 
 def test_what_fails_is_mended_and_looked_at_again(validation):
-    begun(validation)
+    """To pass at the last look that there may be is to pass."""
+    begun(validation, max_iterations=2)
     verdict(validation, passed=False)
     told = validation.words[-1]
-    validation.says(fix_done=True)
-    validation.uses("validate_task", task_id="#1")
+    mended(validation)
     verdict(validation, passed=True)
 
     assert "- no greet.py" in told
@@ -69,26 +81,21 @@ def test_what_fails_is_mended_and_looked_at_again(validation):
     assert validation.task()["status"] == "closed"
 
 
-@pytest.mark.parametrize("bound", [1, 2, 3, 5])
-def test_it_escalates_exactly_at_its_bound(validation, bound):
-    begun(validation, max_iterations=bound)
+@pytest.mark.parametrize("given", [1, 2, None, 5])
+def test_it_escalates_exactly_at_its_bound(validation, given):
+    """Without one, the setting's."""
+    bound = given or 3
+    begun(validation, **({"max_iterations": given} if given else {}))
     fails(validation, bound)
 
     assert validation.path[-2:] == ["escalate", "complete"]
+    assert validation.variables["max_iterations"] == bound
     assert validation.path.count("fix") == bound - 1
     assert len(validation.tools.validators.asked) == bound
     task = validation.task()
     assert task["status"] == "escalated"
     assert f"failed its validation {bound} times" in task["reason"]
     assert "no greet.py" in task["reason"]
-
-
-def test_the_setting_is_the_bound(validation):
-    begun(validation)
-    fails(validation, 3)
-
-    assert validation.variables["max_iterations"] == 3
-    assert validation.path[-2:] == ["escalate", "complete"]
 
 
 def test_who_is_led_moves_no_bound(validation):
@@ -98,23 +105,10 @@ def test_who_is_led_moves_no_bound(validation):
         validation.says(max_iterations=99)
 
 
-def test_passing_at_the_last_look_is_passing(validation):
-    begun(validation, max_iterations=2)
-    verdict(validation, passed=False)
-    validation.says(fix_done=True)
-    validation.uses("validate_task", task_id="#1")
-    verdict(validation, passed=True)
-
-    assert validation.path[-2:] == ["passed", "complete"]
-
-
 @pytest.mark.parametrize("tool", ["spawn_agent", "start_agent", "wait_for_agent"])
 def test_a_second_opinion_comes_before_closing(validation, tool):
     begun(validation, wants_external_review=True)
-    verdict(validation, passed=True)
-    before = validation.step
-    review = {"approved": True, "feedback": []}
-    validation.told(f"mcp__hostbridge__{tool}", {"success": True, "answer": review})
+    before = reviewed(validation, tool, approved=True, feedback=[])
 
     assert before == "external_review"
     assert validation.path[-2:] == ["passed", "complete"]
@@ -123,9 +117,7 @@ def test_a_second_opinion_comes_before_closing(validation, tool):
 
 def test_what_the_second_opinion_wants_is_mended(validation):
     begun(validation, wants_external_review=True)
-    verdict(validation, passed=True)
-    review = {"approved": False, "feedback": ["say why"]}
-    validation.told("mcp__hostbridge__spawn_agent", {"success": True, "answer": review})
+    reviewed(validation, approved=False, feedback=["say why"])
 
     assert validation.path[-2:] == ["external_review", "fix"]
     assert "- say why" in validation.words[-1]
@@ -133,9 +125,7 @@ def test_what_the_second_opinion_wants_is_mended(validation):
 
 def test_a_second_opinion_counts_at_the_bound(validation):
     begun(validation, wants_external_review=True, max_iterations=1)
-    verdict(validation, passed=True)
-    review = {"approved": False, "feedback": ["say why"]}
-    validation.told("mcp__hostbridge__spawn_agent", {"success": True, "answer": review})
+    reviewed(validation, approved=False, feedback=["say why"])
 
     assert validation.path[-2:] == ["escalate", "complete"]
     assert validation.task()["status"] == "escalated"
