@@ -11,7 +11,6 @@ import os
 import stat
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -23,11 +22,11 @@ from bridge.freshness.disk import MAX_DEPTH, PROGRAM
 from bridge.freshness.lock_file import digest_of_names
 from bridge.freshness.looks import is_found
 from bridge.freshness.repository import folders_of
-from bridge.policy.made_folders import LEFT_OUT, LOCK, MADE
+from bridge.policy.made_folders import LEFT_OUT, MADE, is_left_out
 from bridge.store.nofollow import open_beneath
 
 if TYPE_CHECKING:
-    from bridge.change.project_files import Ignored
+    from bridge.change.collect import KnownFiles
 
 MAX_FILE_BYTES = 1 << 30
 MAX_FILES = 20_000
@@ -56,7 +55,9 @@ class Checkout:
         self.yours = tuple(os.path.realpath(folder) for folder in yours)
         self.git_folders = folders_of(str(self.root))
         self._lock = os.path.relpath(os.path.realpath(lock), self.root)
-        self._known = _in_index(self.root)
+        self._git = _files_of(self.root)
+        # Before the first file is added, none can be told from what git ignores.
+        self._known = (self._git and self._git.known) or None
         self._sorted = None if self._known is None else sorted(self._known)
         self._walked_in: dict[str, list[str]] = {}
         self._digests: dict[str, tuple[str, str]] = {}
@@ -70,14 +71,10 @@ class Checkout:
 
     def lacks(self, path: str) -> bool:
         """Whether a clone has not got a file, though git does not ignore it."""
-        return not self.has(path) and not self._ignored.is_ignored(path)
-
-    @cached_property
-    def _ignored(self) -> Ignored:
-        from bridge.change.project_files import ignored_in
-        from bridge.change.repository import Repository
-
-        return ignored_in(self.root, Repository(self.root).exclude)
+        if self._git is None or self.has(path):
+            return False
+        cuts = [at + 1 for at, sign in enumerate(path) if sign == "/"]
+        return any(path[:cut] in self._git.new for cut in [*cuts, len(path)])
 
     def state_of(self, path: str) -> tuple[str, str]:
         """What is at a path, and its digest: `file`, `link`, `absent` or `other`."""
@@ -123,9 +120,10 @@ class Checkout:
         for path in islice(known, bisect_left(known, prefix), None):
             if not path.startswith(prefix):
                 break
-            *folders, name = path.removeprefix(prefix).split("/")
-            is_ours = name == LOCK or path == self._lock
-            if is_ours or not MADE.isdisjoint(folders):
+            *folders, _name = path.removeprefix(prefix).split("/")
+            if is_left_out(path) or path == self._lock:
+                continue
+            if not MADE.isdisjoint(folders):
                 continue
             if self._kind(path) in ("file", "link"):
                 yield path
@@ -217,17 +215,9 @@ class Checkout:
         return digest.hexdigest()
 
 
-def _in_index(root: Path) -> frozenset[str] | None:
-    """The paths that git knows; None without a repository, or if it knows none yet."""
-    from bridge.change.repository import NoRepository, Repository, Unreadable
+def _files_of(root: Path) -> KnownFiles | None:
+    """What git has of the files; None without a repository."""
+    # Late: it starts programs.
+    from bridge.change.collect import read_files
 
-    try:
-        repository = Repository(root)
-        index = repository.index
-        if not repository.index_ns and repository.head_id is None:
-            return None
-    except NoRepository:
-        return None
-    except (Unreadable, OSError, ValueError, AssertionError) as exc:
-        raise InvalidRequest(f"the index of {root} cannot be read: {exc}") from None
-    return frozenset(os.fsdecode(path) for path in index)
+    return read_files(root)

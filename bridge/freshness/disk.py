@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from bridge.freshness.looks import is_found, left_out
-from bridge.policy.made_folders import GIT, LOCK
+from bridge.policy.made_folders import GIT, is_left_out
 
 MAX_FILES = 20_000
 MAX_DEPTH = 64
@@ -142,9 +142,9 @@ class Disk:
     def walk(self, root: str, patterns: tuple[str, ...], *, is_all: bool) -> Walked:
         """What there is below a folder, or at it if it is a file.
 
-        Left out are `answers.lock`, and `.git` and folders that tools make, unless a
-        pattern names them. With `is_all` folders and programs are told from other
-        files; otherwise only files and links count, those that the patterns find.
+        Left out is what no question is about (`policy.made_folders`), of folders
+        unless a pattern names them. With `is_all` folders and programs are told from
+        other files; otherwise only files and links count, those that the patterns find.
 
         Raises:
             Unknowable: there is too much, or some of it cannot be read.
@@ -193,7 +193,7 @@ def _entries(folder: str) -> Iterator[tuple[str, Seen]]:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name == LOCK:
+                if is_left_out(entry.path):
                     continue
                 if not entry.name.isascii():
                     _check_text(entry)

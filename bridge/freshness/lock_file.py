@@ -28,10 +28,10 @@ from typing import Any, NamedTuple, NoReturn
 from bridge.errors import InvalidRequest
 from bridge.freshness.looks import MAX_PATTERNS, is_quick, stays_in
 from bridge.protocol.digest import sha256_of
-from bridge.protocol.wording import one_line, quoted
+from bridge.protocol.wording import in_shell, one_line, quoted
 
 HEAD = "hostbridge answers 1"
-_NOTE = "# What these answers rest on. Check it: hostbridge stale --lock {name}"
+_NOTE = "# What these answers rest on. Check it: "
 MAX_BYTES = 16 * 1024 * 1024
 _MAX_LINES = 200_000
 _MAX_TEXT = 4096
@@ -85,7 +85,9 @@ def digest_of_names(names: Iterable[str]) -> str:
 
 def written(answers: Iterable[LockedAnswer], name: str) -> str:
     """The text of the file."""
-    lines = [HEAD, _NOTE.format(name=json.dumps(name)[1:-1])]
+    check = in_shell("hostbridge", "stale", "--lock", name)
+    # On one line, whatever the name of the file has in it.
+    lines = [HEAD, _NOTE + json.dumps(check)[1:-1]]
     for each in sorted(answers, key=lambda a: (a.agent, a.asked, a.question)):
         lines += ["", f"answer {each.question}"]
         lines += [

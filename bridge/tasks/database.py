@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from bridge import own_files
 from bridge.errors import NewerSchema, StateRefused, StateUnavailable
 from bridge.protocol.wording import quoted, seconds
 from bridge.store.host_process import describe
@@ -108,10 +109,13 @@ class Database:
             wait_s = state.lock_wait_s
             with (
                 in_our_words(self.path, wait_s, self.cures),
-                closing(self._opened(state, wait_s)) as connection,
+                _closed_where_opened(self._opened(state, wait_s)) as connection,
             ):
                 connection.execute(begin)
+                here = os.getpid()
                 yield connection
+                if os.getpid() != here:
+                    raise StateUnavailable(f"{self.path}: {own_files.FORKED}")
                 # An error leaves the block, and closing undoes what was begun.
                 connection.execute("COMMIT")
                 for event, number in connection.news:
@@ -184,6 +188,27 @@ class Database:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {self.application_id}")
         connection.execute(f"PRAGMA user_version = {len(self.steps)}")
+
+
+# What a child of ours was forked in the middle of: closing it would roll back, and
+# remove the journal of its parent.
+_of_parent: list[Connection] = []
+
+
+@contextmanager
+def _closed_where_opened(connection: Connection) -> Iterator[Connection]:
+    """A connection for the block; a process that was forked in it is refused there.
+
+    Source: SQLite, "How To Corrupt An SQLite Database File", section 2.7.
+    """
+    here = os.getpid()
+    try:
+        yield connection
+    finally:
+        if os.getpid() == here:
+            connection.close()
+        else:
+            _of_parent.append(connection)
 
 
 def _version(connection: sqlite3.Connection) -> int:

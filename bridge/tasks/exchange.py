@@ -1,41 +1,58 @@
 """Export and import: JSON lines by uuid, which a team can commit and merge.
 
-Each task carries a version vector: how often it was changed in which place. So an
-import knows, without a common history, whether a line is older than what is here
-(nothing is done), newer (it is taken), or was changed apart from it: a conflict, which
-is named and left as it is here, unless one side is preferred. All of an import is done,
-or nothing.
-
-Source: Parker et al., "Detection of Mutual Inconsistency in Distributed Systems", 1983.
+A version of a task is known by a digest of what it says, and each line names the
+versions that the task has been through. So an import knows, without clocks and without
+a common history, whether a line is older than what is here (nothing is done), newer (it
+is taken), or was changed apart from it: a conflict, which is named and left as it is
+here, unless one side is preferred. A line that was edited by hand is another version,
+after the one that it names. All of an import is done, or nothing.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bridge.errors import InvalidRequest
 from bridge.protocol import plain_json
-from bridge.protocol.record import Unparsable, parse
+from bridge.protocol.record import Unparsable, from_value
 from bridge.protocol.wording import quoted, shortened
 from bridge.tasks.circles import drawn, find_circle
 from bridge.tasks.claims import let_go
 from bridge.tasks.lifecycle import reopen
-from bridge.tasks.records import checked_text, checked_uuid, rank_of, set_columns
+from bridge.tasks.records import (
+    Ref,
+    checked_text,
+    checked_uuid,
+    number_of,
+    rank_of,
+    set_columns,
+)
 from bridge.tasks.task import Status
-from bridge.tasks.task_record import CONTENT, TaskRecord, all_records, place_of
+from bridge.tasks.task_record import TaskRecord, all_records, history_of
 from bridge.tasks.validation_state import forget
 
 Prefer = Literal["ours", "theirs"]
 _TEXTS = ("title", "description", "category", "validation_criteria", "reason")
 _NAMED = 5
 _UUID_CHARS = 36
+# Never written: a line without a title only changes a task that is here.
+_NO_TITLE = "?"
 # The last millisecond that a date can be written of.
 _LATEST_MS = 253_402_300_799_999
-# Far more than there are, and far below what can be counted on from.
-_MOST_CHANGES = 1_000_000_000
+# What lines of an earlier hostbridge have in place of `history`.
+_EARLIER = "versions"
+
+
+class Change(NamedTuple):
+    """A task that an import changed, and what became of it, for people."""
+
+    number: int
+    title: str
+    what: str
 
 
 class Conflict(NamedTuple):
@@ -52,71 +69,176 @@ class Conflict(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """What became of an import: how many tasks, and what it left for a person."""
+    """What became of an import.
+
+    Attributes:
+        added, changed, unchanged: how many tasks.
+        conflicts: what it left for a person.
+        changes: of each task that was here before and was changed.
+        absent: the tasks that have been exchanged and are not in the export. They stay.
+    """
 
     added: int
     changed: int
     unchanged: int
     conflicts: tuple[Conflict, ...]
+    changes: tuple[Change, ...]
+    absent: tuple[int, ...]
+
+
+class Line(NamedTuple):
+    """A line of an export.
+
+    Attributes:
+        data: what it says; what it does not say stays as it is.
+        record: the task, if it is new; with a stand-in for a title that is not there.
+        is_made: it has no uuid, and got one by what it says.
+        place: where it is, for messages.
+    """
+
+    data: dict[str, Any]
+    record: TaskRecord
+    is_made: bool
+    place: str
 
 
 def export(connection: sqlite3.Connection) -> list[bytes]:
-    """Every task as a line of JSON, by uuid."""
-    return [record.to_line() for record in all_records(connection)]
+    """Every task as a line of JSON, by uuid; that it was exported is kept."""
+    lines = []
+    for record in [*all_records(connection)]:
+        exported = record.exported()
+        if exported != record:
+            connection.execute(
+                "UPDATE tasks SET history = ? WHERE uuid = ?",
+                [plain_json.dumps(exported.history).decode(), record.uuid],
+            )
+        lines.append(exported.to_line())
+    return lines
 
 
-def read_lines(lines: Iterable[bytes], name: str) -> list[TaskRecord]:
+def read_lines(lines: Iterable[bytes], name: str) -> list[Line]:
     """The tasks of an export; `name` is what it is called in messages.
 
     Raises:
-        InvalidRequest: a line is no task, or two are of the same.
+        InvalidRequest: a line is no task, two are of the same, or tasks wait for each
+            other in a circle.
         NewerSchema: a newer hostbridge wrote it.
     """
-    found: dict[str, TaskRecord] = {}
-    for at, line in enumerate(lines, 1):
-        if not line.strip():
+    found: dict[str, Line] = {}
+    for at, text in enumerate(lines, 1):
+        if not text.strip():
             continue
+        place = f"{name}:{at}"
         try:
-            record = parse(TaskRecord, line)
-            _check(record)
+            line = _read(text, place)
         except (Unparsable, InvalidRequest) as exc:
-            raise InvalidRequest(f"{name}:{at}: {exc}; nothing was imported") from None
-        if record.uuid in found:
+            raise InvalidRequest(f"{place}: {exc}; nothing was imported") from None
+        uuid = line.record.uuid
+        if uuid in found:
             raise InvalidRequest(
-                f"{name}:{at}: a second line of task {record.uuid}; nothing was "
-                "imported. Keep the one that is right"
+                f"{place}: a second line of task {uuid}, as "
+                f"{found[uuid].place}; nothing was imported. Keep the one that is right"
             )
-        found[record.uuid] = record
+        found[uuid] = line
+    _refuse_circle(found)
     return [*found.values()]
+
+
+def _read(text: bytes, place: str) -> Line:
+    try:
+        data = plain_json.loads(text)
+    except plain_json.JSONDecodeError as exc:
+        raise Unparsable(f"not JSON: {exc}") from None
+    is_made = False
+    if isinstance(data, dict):
+        data.pop(_EARLIER, None)
+        if is_made := "uuid" not in data:
+            # The same for everybody, and whenever it is read.
+            data["uuid"] = _made_uuid(data)
+    is_part = isinstance(data, dict) and not is_made and "title" not in data
+    record = from_value(TaskRecord, data | {"title": _NO_TITLE} if is_part else data)
+    _check(record)
+    return Line(data, _in_form(record), is_made, place)
+
+
+def _made_uuid(data: dict[str, Any]) -> str:
+    try:
+        content = plain_json.dumps(dict(sorted(data.items())))
+    except (RecursionError, plain_json.JSONEncodeError):
+        raise Unparsable("nested too deeply") from None
+    digits = hashlib.sha256(content).hexdigest()
+    # Source: RFC 9562, "UUID Version 8".
+    return (
+        f"{digits[:8]}-{digits[8:12]}-8{digits[12:15]}-8{digits[15:18]}-{digits[18:30]}"
+    )
+
+
+def _in_form(record: TaskRecord) -> TaskRecord:
+    """As an export has it, whatever a hand has left out or put in another order."""
+    closed_at = record.closed_at or record.updated_at
+    return record.with_(
+        title=record.title.strip(),
+        depends_on=tuple(sorted({*record.depends_on})),
+        closed_at=closed_at if record.status is Status.CLOSED else None,
+    )
+
+
+def _refuse_circle(lines: dict[str, Line]) -> None:
+    """Refuse what no side can have had: tasks of one export in a circle."""
+    numbers = {uuid: number for number, uuid in enumerate(lines)}
+    graph: dict[int, list[int]] = {}
+    for uuid, line in lines.items():
+        ours = [numbers[each] for each in line.record.depends_on if each in numbers]
+        graph.setdefault(numbers[uuid], []).extend(ours)
+        if line.record.parent in numbers:
+            graph.setdefault(numbers[line.record.parent], []).append(numbers[uuid])
+    if circle := find_circle(graph):
+        uuids = [*lines]
+        way = " → ".join(shortened(uuids[n], _UUID_CHARS) for n in circle[: _NAMED + 1])
+        rest = " → …" if len(circle) > _NAMED + 1 else ""
+        raise InvalidRequest(
+            f"{lines[uuids[circle[0]]].place}: tasks wait for each other: {way}{rest}; "
+            "nothing was imported. Take one out of `dependsOn`, or change a `parent`"
+        )
 
 
 def merge(
     connection: sqlite3.Connection,
-    records: Iterable[TaskRecord],
+    lines: Iterable[Line],
     now_ms: int,
     prefer: Prefer | None = None,
+    only: Iterable[Ref] = (),
 ) -> Imported:
-    """Take over what is new or newer; `prefer` decides where both sides changed."""
-    return _Merge(connection, now_ms, prefer).of(records)
+    """Take over what is new or newer; `prefer` decides where both sides changed.
+
+    Of several tasks it decides about these `only`, if any are named.
+    """
+    numbers = {number_of(connection, ref) for ref in only}
+    return _Merge(connection, now_ms, prefer, numbers).of([*lines])
 
 
 class _Merge:
     def __init__(
-        self, connection: sqlite3.Connection, now_ms: int, prefer: Prefer | None
+        self,
+        connection: sqlite3.Connection,
+        now_ms: int,
+        prefer: Prefer | None,
+        only: set[int],
     ) -> None:
         self.connection = connection
         self.now_ms = now_ms
         self.prefer = prefer
-        self.here = place_of(connection)
+        self.only = only
         self.ours = {record.uuid: record for record in all_records(connection)}
         self.taken: list[TaskRecord] = []
         self.conflicts: list[Conflict] = []
-        self.counts = {"added": 0, "changed": 0, "unchanged": 0}
+        self.changes: list[Change] = []
+        self.added = 0
 
-    def of(self, records: Iterable[TaskRecord]) -> Imported:
+    def of(self, lines: list[Line]) -> Imported:
         # In the order in which they were made, so that numbers follow it.
-        for record in sorted(records, key=lambda each: (each.created_at, each.uuid)):
-            self._take(record)
+        for line in sorted(lines, key=self._made_at):
+            self._take(line)
         self.numbers: dict[str, int] = dict(
             self.connection.execute("SELECT uuid, number FROM tasks").fetchall()
         )
@@ -124,42 +246,84 @@ class _Merge:
             self._link(record)
         self._break_circles()
         self._open_again()
-        return Imported(**self.counts, conflicts=tuple(self.conflicts))
+        named = {line.record.uuid for line in lines}
+        is_export = any(line.record.history for line in lines)
+        absent = sorted(
+            self.numbers[record.uuid]
+            for record in self.ours.values()
+            if is_export and record.history and record.uuid not in named
+        )
+        return Imported(
+            self.added,
+            len(self.changes),
+            len(lines) - self.added - len(self.changes),
+            tuple(self.conflicts),
+            tuple(self.changes),
+            tuple(absent),
+        )
 
-    def _take(self, theirs: TaskRecord) -> None:
-        ours = self.ours.get(theirs.uuid)
+    def _made_at(self, line: Line) -> int:
+        return line.record.created_at if "createdAt" in line.data else self.now_ms
+
+    def _take(self, line: Line) -> None:
+        ours = self.ours.get(line.record.uuid)
         if ours is None:
-            self._write(theirs, theirs.versions)
-            self.counts["added"] += 1
-        elif _is_within(theirs.versions, ours.versions) and theirs.versions:
-            self.counts["unchanged"] += 1
-        elif _is_within(ours.versions, theirs.versions):
-            self._write(theirs, theirs.versions)
-            self.counts["changed"] += 1
-        else:
-            self._decide(ours, theirs)
+            if "title" not in line.data:
+                raise InvalidRequest(
+                    f"{line.place}: title: field required, since no task here has "
+                    "this uuid; nothing was imported"
+                )
+            self._add(line.record)
+        elif not line.is_made:
+            # What it does not say is as it is here, the history included.
+            data = ours.to_data() | line.data
+            theirs = _in_form(TaskRecord.model_validate(data))
+            self._compare(ours, theirs, has_history="history" in line.data)
 
-    def _decide(self, ours: TaskRecord, theirs: TaskRecord) -> None:
-        """Of one that was changed on both sides."""
-        both = _joined(ours.versions, theirs.versions)
-        differ = [n for n in CONTENT if getattr(ours, n) != getattr(theirs, n)]
-        if not differ:
-            self._write(ours, both)
-            self.counts["unchanged"] += 1
-        elif self.prefer is None:
-            self.counts["unchanged"] += 1
-            number = self._number(ours.uuid)
-            what = f"changed on both sides: {', '.join(differ)}"
+    def _add(self, record: TaskRecord) -> None:
+        made_at = record.created_at or record.updated_at or self.now_ms
+        changed_at = record.updated_at or made_at
+        new = _in_form(record.with_(created_at=made_at, updated_at=changed_at))
+        self._write(new, new.versions())
+        self.added += 1
+
+    def _compare(
+        self, ours: TaskRecord, theirs: TaskRecord, *, has_history: bool
+    ) -> None:
+        known = ours.versions() | theirs.versions()
+        if ours.content() == theirs.content():
+            # The same on both sides: so are its times from now on.
+            later = max(ours, theirs, key=_times)
+            if (later, history_of(known)) != (ours, ours.history):
+                self._write(later, known)
+        elif theirs.version() in ours.versions():
+            pass
+        elif _is_newer(theirs, ours, has_history=has_history):
+            # By hand, the time is that of what was edited: another one, everywhere the
+            # same, or an edit that is taken back would be the version before it.
+            by_hand = theirs.version() not in theirs.history
+            changed_at = theirs.updated_at + by_hand
+            self._change(ours, theirs.with_(updated_at=changed_at), known)
+        elif not self._is_decided(number := self._number(ours.uuid)):
+            what = _difference(ours, theirs, "here", "there")
+            what = f"changed on both sides: {what}"
             self.conflicts.append(Conflict(number, ours.title, what))
         else:
             kept = ours if self.prefer == "ours" else theirs
-            both[self.here] = both.get(self.here, 0) + 1
-            self._write(kept, both)
-            self.counts["changed"] += 1
+            # Another version than both, or the other side could not tell.
+            later_ms = max(self.now_ms, ours.updated_at + 1, theirs.updated_at + 1)
+            self._change(ours, kept.with_(updated_at=later_ms), known)
 
-    def _write(self, record: TaskRecord, versions: Mapping[str, int]) -> None:
-        """All of a task but its links, with these versions."""
-        seen = {place: n for place, n in versions.items() if place != self.here}
+    def _is_decided(self, number: int) -> bool:
+        return self.prefer is not None and (not self.only or number in self.only)
+
+    def _change(self, ours: TaskRecord, to: TaskRecord, known: Iterable[str]) -> None:
+        self._write(to, known)
+        what = _difference(ours, to) or "kept as it is here"
+        self.changes.append(Change(self._number(ours.uuid), to.title, what))
+
+    def _write(self, record: TaskRecord, versions: Iterable[str]) -> None:
+        """All of a task but its links, with these versions in its history."""
         values = {
             **{name: getattr(record, name) for name in _TEXTS},
             "status": record.status,
@@ -169,8 +333,7 @@ class _Merge:
             "created_ms": record.created_at,
             "updated_ms": record.updated_at,
             "closed_ms": record.closed_at,
-            "revision": versions.get(self.here, 0),
-            "seen": plain_json.dumps(seen).decode(),
+            "history": plain_json.dumps(history_of(versions)).decode(),
             "more": plain_json.dumps(_unknown(record)).decode(),
         }
         names, marks = ", ".join(values), ", ".join("?" * len(values))
@@ -285,28 +448,38 @@ def _check(record: TaskRecord) -> None:
     for name in ("created_at", "updated_at", "closed_at"):
         if (getattr(record, name) or 0) > _LATEST_MS:
             raise InvalidRequest(f"{name}: later than the year 9999")
-    for place, changes in record.versions.items():
-        if changes > _MOST_CHANGES:
-            raise InvalidRequest(
-                f"versions.{shortened(place, _UUID_CHARS)}: {changes:,}; at most "
-                f"{_MOST_CHANGES:,}"
-            )
     for name in _TEXTS:
         checked_text(name, getattr(record, name))
     if record.assignee is not None:
         checked_text("assignee", record.assignee)
 
 
-def _is_within(some: Mapping[str, int], others: Mapping[str, int]) -> bool:
-    """Whether all that one version has seen, the other has seen, too."""
-    return all(others.get(place, 0) >= n for place, n in some.items())
+def _times(record: TaskRecord) -> tuple[int, int, int]:
+    return record.updated_at, record.created_at, record.closed_at or 0
 
 
-def _joined(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
-    return {
-        place: max(some.get(place, 0), others.get(place, 0))
-        for place in {*some, *others}
-    }
+def _is_newer(theirs: TaskRecord, ours: TaskRecord, *, has_history: bool) -> bool:
+    """Whether a line is known to be of what is here, or of what came after it."""
+    if has_history:
+        return ours.version() in theirs.history
+    # Written by hand, or by an earlier hostbridge.
+    is_exchanged = ours.version() in ours.history
+    by_hand = theirs.updated_at == ours.updated_at
+    return by_hand or (is_exchanged and theirs.updated_at > ours.updated_at)
+
+
+def _difference(
+    ours: TaskRecord, theirs: TaskRecord, here: str = "", there: str = ""
+) -> str:
+    """What differs between two versions, for people."""
+    one, two = ours.content(), theirs.content()
+    keys = [key for key in {**one, **two} if one.get(key) != two.get(key)]
+    if here:
+        said = (f"{k} ({here} {quoted(one.get(k))}, {there} {quoted(two.get(k))})"
+                for k in keys)  # fmt: skip
+    else:
+        said = (f"{k} {quoted(one.get(k))} → {quoted(two.get(k))}" for k in keys)
+    return ", ".join(said)
 
 
 def _unknown(record: TaskRecord) -> dict[str, object]:

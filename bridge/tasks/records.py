@@ -34,8 +34,8 @@ _LAST = "SELECT seq FROM sqlite_sequence WHERE name = 'tasks'"
 # Without a number it gets the next one.
 NEW_ROW = (
     "INSERT INTO tasks (number, uuid, title, description, priority, category, "
-    "validation_criteria, parent, created_ms, updated_ms, revision) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)"
+    "validation_criteria, parent, created_ms, updated_ms) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _STATUSES = {status.value: status for status in Status}
 _NUMBER = re.compile(r"#?([0-9]{1,15})\Z")
@@ -165,11 +165,10 @@ def next_number(connection: sqlite3.Connection) -> int:
 def set_columns(
     connection: sqlite3.Connection, number: int, now_ms: int, values: Mapping[str, Any]
 ) -> None:
-    """Set columns of a task to checked values."""
+    """Set columns of a task to checked values, later than all before: see `version`."""
     named = "".join(f", {name} = ?" for name in values)
     connection.execute(
-        "UPDATE tasks SET updated_ms = ?, revision = revision + 1"  # noqa: S608 - ours
-        f"{named} WHERE number = ?",
+        f"UPDATE tasks SET updated_ms = max(?, updated_ms + 1){named} WHERE number = ?",  # noqa: S608 - ours
         [now_ms, *values.values(), number],
     )
 

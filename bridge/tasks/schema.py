@@ -60,4 +60,13 @@ CREATE TABLE claims (
 # The request of the agent that holds a task.
 _AGENTS = "ALTER TABLE claims ADD COLUMN request TEXT;"
 
-STEPS = (_TASKS, TOOLS, _AGENTS)
+# The versions of a task that were exported or imported, as JSON. What was there before
+# counted its changes, by place.
+_HISTORY = """
+ALTER TABLE tasks ADD COLUMN history TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE tasks DROP COLUMN revision;
+ALTER TABLE tasks DROP COLUMN seen;
+DROP TABLE place;
+"""
+
+STEPS = (_TASKS, TOOLS, _AGENTS, _HISTORY)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 from bridge.protocol import plain_json
-from bridge.protocol.plain_types import Limits, field
-from bridge.protocol.record import Count, Milliseconds, Record
+from bridge.protocol.plain_types import Limits
+from bridge.protocol.record import Milliseconds, Record
 from bridge.tasks.task import RANKS, Priority, Status
+
+# Far more than others lag behind; one that does all the same is asked about.
+_MOST_VERSIONS = 50
+# What says when a task was what it is, rather than what it is.
+_BESIDE = frozenset(
+    ("schemaVersion", "uuid", "createdAt", "updatedAt", "closedAt", "history")
+)
 
 
 class TaskRecord(Record):
     """One task. Times are in milliseconds since 1970.
 
-    `parent` and `depends_on` are uuids. `versions` says how often it was changed, by
-    the id of the place where that was: by that, an import knows which of two is newer.
-    Numbers and claims are of one place, and are not in it.
+    `parent` and `depends_on` are uuids. `history` names the versions that the task has
+    been through: by that, an import knows which of two is newer. Numbers and claims are
+    of one place, and are not in it.
     """
 
     uuid: str
@@ -35,29 +43,41 @@ class TaskRecord(Record):
     created_at: Milliseconds = 0
     updated_at: Milliseconds = 0
     closed_at: Milliseconds | None = None
-    versions: dict[str, Count] = field(default_factory=dict)
+    history: tuple[str, ...] = ()
 
     def to_line(self) -> bytes:
         """The line of an export, its keys always in the same order."""
         return plain_json.dumps(self.to_data()) + b"\n"
 
+    def content(self) -> dict[str, Any]:
+        """What two versions can differ in, as JSON has it."""
+        return {k: v for k, v in self.to_data().items() if k not in _BESIDE}
 
-# What two versions of a task can differ in, for people.
-CONTENT = (
-    "title", "description", "status", "priority", "category", "validation_criteria",
-    "parent", "depends_on", "assignee", "reason", "is_expanded",
-)  # fmt: skip
+    def version(self) -> str:
+        """The name of this version; one that was edited by hand has another."""
+        content = plain_json.dumps(dict(sorted(self.content().items())))
+        digest = hashlib.sha256(content).hexdigest()
+        # One that was never changed is the same, wherever and whenever it was added.
+        changed_at = self.updated_at if self.updated_at != self.created_at else 0
+        return f"{changed_at}-{digest[:12]}"
+
+    def versions(self) -> set[str]:
+        """All that it has been through, this one included."""
+        return {*self.history, self.version()}
+
+    def exported(self) -> TaskRecord:
+        """The same, with this version in its history."""
+        return self.with_(history=history_of(self.versions()))
 
 
-def place_of(connection: sqlite3.Connection) -> str:
-    """By what this database is known in exports."""
-    found: str = connection.execute("SELECT id FROM place").fetchone()[0]
-    return found
+def history_of(versions: Iterable[str]) -> tuple[str, ...]:
+    """The latest of these versions, in the order of their times."""
+    ordered = sorted(versions, key=lambda each: (len(each.partition("-")[0]), each))
+    return tuple(ordered[-_MOST_VERSIONS:])
 
 
 def all_records(connection: sqlite3.Connection) -> Iterator[TaskRecord]:
     """Every task, by uuid: so two exports of the same tasks are the same."""
-    here = place_of(connection)
     before: dict[int, list[str]] = {}
     for number, uuid in connection.execute(
         "SELECT d.task, b.uuid FROM dependencies d "
@@ -67,17 +87,15 @@ def all_records(connection: sqlite3.Connection) -> Iterator[TaskRecord]:
     for row in connection.execute(
         "SELECT t.number, t.uuid, t.title, t.description, t.status, t.priority, "
         "t.category, t.validation_criteria, p.uuid, t.assignee, t.reason, "
-        "t.is_expanded, t.created_ms, t.updated_ms, t.closed_ms, t.revision, t.seen, "
-        "t.more FROM tasks t LEFT JOIN tasks p ON p.number = t.parent ORDER BY t.uuid"
+        "t.is_expanded, t.created_ms, t.updated_ms, t.closed_ms, t.history, t.more "
+        "FROM tasks t LEFT JOIN tasks p ON p.number = t.parent ORDER BY t.uuid"
     ):
-        yield _record(row, tuple(before.get(row[0], ())), here)
+        yield _record(row, tuple(before.get(row[0], ())))
 
 
-def _record(row: tuple[Any, ...], before: tuple[str, ...], here: str) -> TaskRecord:
+def _record(row: tuple[Any, ...], before: tuple[str, ...]) -> TaskRecord:
     (_, uuid, title, description, status, rank, category, criteria, parent, assignee,
-     reason, is_expanded, created, updated, closed, revision, seen,
-     more) = row  # fmt: skip
-    versions = {**plain_json.loads(seen), **({here: revision} if revision else {})}
+     reason, is_expanded, created, updated, closed, history, more) = row  # fmt: skip
     known = TaskRecord(
         uuid=uuid,
         title=title,
@@ -94,7 +112,7 @@ def _record(row: tuple[Any, ...], before: tuple[str, ...], here: str) -> TaskRec
         created_at=created,
         updated_at=updated,
         closed_at=closed,
-        versions=dict(sorted(versions.items())),
+        history=tuple(plain_json.loads(history)),
     )
     if more == "{}":
         return known

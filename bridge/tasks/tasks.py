@@ -238,27 +238,37 @@ class Tasks:
         """Every task as a line of JSON, by uuid: what `import_` takes."""
         from bridge.tasks import exchange
 
-        with self.database.read() as connection:
+        if not self.database.exists():
+            return b""
+        with self.database.write() as connection:
             return b"".join(exchange.export(connection))
 
     def import_(
-        self, lines: bytes, *, name: str = "import", prefer: Prefer | None = None
+        self,
+        lines: bytes,
+        *,
+        name: str = "import",
+        prefer: Prefer | None = None,
+        only: Iterable[Ref] = (),
     ) -> Imported:
         """Take over what is new or newer in an export; all of it or nothing.
 
-        What was changed on both sides stays as it is here, and is named, unless
-        `prefer` says `ours` or `theirs`. `name` is what messages call it.
+        A line that was edited by hand is newer than what it was. What was changed on
+        both sides stays as it is here, and is named, unless `prefer` says `ours` or
+        `theirs`; that decides about all such tasks, or these `only`. A task without a
+        line stays. `name` is what messages call the export.
 
         Raises:
-            InvalidRequest: a line is no task.
+            InvalidRequest: a line is no task, or tasks wait for each other.
+            UnknownTask: one of `only` is not here.
             NewerSchema: a newer hostbridge wrote it.
         """
         from bridge.tasks import exchange
 
-        records = exchange.read_lines(lines.splitlines(), name)
+        read = exchange.read_lines(lines.splitlines(), name)
         now_ms = self.store.now_ms()
         with self.database.write() as connection:
-            return exchange.merge(connection, records, now_ms, prefer)
+            return exchange.merge(connection, read, now_ms, prefer, only)
 
 
 def new_task(title: str, more: TaskOptions) -> NewTask:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 _PARTS = 100
 _DIFF_CHARS = 20_000
-_DIFF_S = 2.0
+_DIFF_S = 5.0
 
 
 class ToolContext(NamedTuple):
@@ -294,17 +293,9 @@ def search_memories(context: ToolContext, what: given.Search) -> Any:
 
 def _uncommitted(context: ToolContext) -> tuple[str, list[str]]:
     """What is not committed in the project, as far as it can be said soon."""
-    from bridge.change.comparison import compare
-    from bridge.change.repository import Unreadable
-    from bridge.change.scope import Scope
-    from bridge.process.time_limit import TooSlow
+    from bridge.change.collect import read_change
 
-    project = context.store.place.project
-    try:
-        until_s = time.monotonic() + _DIFF_S
-        change = compare(project, Scope(), until_s=until_s)
-    except (Unreadable, TooSlow) as exc:
-        return "", [str(exc)]
+    change = read_change(context.store.place.project, timeout_s=_DIFF_S)
     diff, notes = change.diff, list(change.notes)
     if len(diff) > _DIFF_CHARS:
         notes = [*notes, f"cut after {_DIFF_CHARS:,} of {len(diff):,} characters"]

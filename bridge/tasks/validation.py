@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bridge.errors import BridgeError, InvalidRequest
-from bridge.protocol.wording import fenced, shortened
+from bridge.protocol.wording import fenced, in_shell, shortened
 from bridge.tasks import calls
 from bridge.tasks import validation_state as state
 from bridge.tasks.records import Ref, get
@@ -104,7 +104,14 @@ def validate(
     if start is None:
         raise CannotStart(
             "no agent can be started from here",
-            ways=(f"hostbridge task validate {shortened(str(ref).lstrip('#'), 40)}",),
+            ways=(
+                in_shell(
+                    "hostbridge",
+                    "task",
+                    "validate",
+                    shortened(str(ref).lstrip("#"), 40),
+                ),
+            ),
         )
     with database.write() as connection:
         task = get(connection, ref)

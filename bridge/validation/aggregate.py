@@ -54,7 +54,11 @@ def decide(
 ) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict, and the reasons for it, in sentences."""
     if change.is_empty:
-        return Verdict.NOTHING, ("nothing differs: nobody was asked",)
+        aside = one_line(change.aside, _MAX_REST)
+        also = f"nothing else differs, and nobody was asked. {aside}"
+        return Verdict.NOTHING, (
+            also if aside else "nothing differs: nobody was asked",
+        )
     found: list[tuple[Verdict, str]] = []
     if not reports:
         found.append((Verdict.NEEDS_REVIEW, "no validator was asked"))

@@ -135,7 +135,7 @@ def _add_escalation(made: _Plan, work: Work) -> None:
         node = made.node("person")
         is_asked = f"{_VERDICT} == 'person' or steps.architect.status == 'failed'"
         node |= {"if": _code(is_asked), "skip": "dead", "on_failure": "skip"}
-        node["var"] = SAID
+        node |= {"takes": "words", "var": SAID}
         sources.append("person")
     if work.escalate_to == "coordinator":
         made.add("task", "tool", sources, "hand it over as a task", {
@@ -235,7 +235,8 @@ class _Plan:
             call["timeout_s"] = ["get_or", 0, joined, "timeout_s", each.timeout_s]
             call["schema"] = ["get_or", 0, joined, "schema", None]
             call["model"] = ["get_or", 0, joined, "model", None]
-        call |= {} if folder is None else {"cwd": folder}
+        # The project, unless what is looked at had to be checked out.
+        call["cwd"] = _value(f"{_CHANGE}.folder") if folder is None else folder
         detail: Detail = {"agent": each.agent, "call": call}
         detail["context"] = _value(f"{_CHANGE}.context")
         if each.digests:

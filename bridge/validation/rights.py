@@ -22,11 +22,15 @@ def runs_commands(definition: "Definition") -> bool:
     return _has(definition, "Bash")
 
 
-def why_not_run(change: Change) -> str:
-    """Why commands say nothing of a change that the files of the project have not."""
+def why_not_run(change: Change, why: str = "") -> str:
+    """Why commands say nothing of a change that the files of the project have not.
+
+    `why` is why it was not checked out for them, if that was to be.
+    """
+    failed = f", and it could not be checked out: {why}" if why else ""
     return (
         "it runs commands on the files of the project, and what it was to judge is not "
-        f"in them ({change.scope}); check it out, or choose others"
+        f"in them ({change.scope}){failed}; check it out, or choose others"
     )
 
 

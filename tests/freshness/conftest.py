@@ -1,22 +1,14 @@
 """Projects whose agents answer: by our own loop, as in a session, and in a lock."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from cachedworld import GLOBS, GREPS, READS, RUNS, CachedWorld
-from hookworld import HookWorld, hook_world
+from hookworld import hook_world
 from servingworld import bridge_in
 from sessionlooks import write
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CachedWorld:
+def world(tmp_path, monkeypatch):
     bridge = bridge_in(tmp_path, openai_model="scripted")
     monkeypatch.setenv("HOME", str(bridge.settings.home.parent))
     monkeypatch.setenv("BRIDGE_HOME", str(bridge.settings.home))
@@ -24,14 +16,14 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CachedWorld:
 
 
 @pytest.fixture
-def session(tmp_path, monkeypatch) -> Iterator[HookWorld]:
+def session(tmp_path, monkeypatch):
     with hook_world(tmp_path, monkeypatch) as world:
         write(world, "src/a.py")
         yield world
 
 
 @pytest.fixture
-def locked(world: CachedWorld) -> CachedWorld:
+def locked(world):
     """One answer that rests on Read, Glob, Grep and Bash each."""
     world.write("src/a.py")
     world.write("src/notes.txt")

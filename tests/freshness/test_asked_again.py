@@ -1,24 +1,15 @@
 """The model is asked again exactly when something that its answer rests on changed."""
 
-from __future__ import annotations
-
 import os
 import time
-from typing import TYPE_CHECKING
+from functools import partial
 
 import pytest
-from cachedworld import GLOBS, GREPS, READS, RUNS, TICK_S
+from cachedworld import GLOBS, GREPS, READS, RUNS, TICK_S, CachedWorld
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cachedworld import CachedWorld
+pytestmark = pytest.mark.slow
 
 LOOKS = {"Read": READS, "Glob": GLOBS, "Grep": GREPS, "Bash": RUNS}
-
-
-def change(world: CachedWorld) -> None:
-    world.write("src/a.py", "two\n")
 
 
 def change_quietly(world: CachedWorld) -> None:
@@ -89,76 +80,51 @@ def make_folder(world: CachedWorld) -> None:
     (world.project / "src/a.py").mkdir()
 
 
-def add_match(world: CachedWorld) -> None:
-    world.write("src/deep/new.py", "three\n")
-
-
-def add_other(world: CachedWorld) -> None:
-    world.write("src/new.txt", "three\n")
-
-
-def change_other(world: CachedWorld) -> None:
-    world.write("src/notes.txt", "two\n")
-
-
-def change_outside(world: CachedWorld) -> None:
-    world.write("README", "two\n")
-
-
-def change_ignored(world: CachedWorld) -> None:
-    """Git ignores it; a command can read it all the same."""
-    world.write("local.env", "two\n")
-
-
-def change_made(world: CachedWorld) -> None:
-    """What tools make from other files."""
-    world.write("src/__pycache__/a.pyc", "two\n")
-
-
 def add_empty_folder(world: CachedWorld) -> None:
     (world.project / "src/empty").mkdir()
 
 
-def nothing(_world: CachedWorld) -> None:
-    pass
+def writing(path):
+    """What changes or adds a file."""
+    return partial(CachedWorld.write, path=path, text="two\n")
 
 
 # Who is asked again after it: all others are not.
-CASES: dict[Callable[[CachedWorld], None], str] = {
-    nothing: "",
-    change: "Read Grep Bash",
-    change_quietly: "Read Grep Bash",
-    replace_quietly: "Read Grep Bash",
-    truncate: "Read Grep Bash",
-    remove: "Read Glob Grep Bash",
-    rename: "Read Glob Grep Bash",
-    touch: "",
-    write_again: "",
-    change_mode: "",
-    make_program: "Bash",
-    link_to_same: "Grep Bash",
-    link_to_other: "Read Grep Bash",
-    make_pipe: "Read Grep Bash",
-    make_folder: "Read Glob Grep Bash",
-    add_match: "Glob Grep Bash",
-    add_other: "Bash",
-    change_other: "Bash",
-    change_outside: "Bash",
-    change_ignored: "Bash",
-    change_made: "",
-    add_empty_folder: "Bash",
+CASES = {
+    "nothing": (lambda _: None, ""),
+    "change": (writing("src/a.py"), "Read Grep Bash"),
+    "change quietly": (change_quietly, "Read Grep Bash"),
+    "replace quietly": (replace_quietly, "Read Grep Bash"),
+    "truncate": (truncate, "Read Grep Bash"),
+    "remove": (remove, "Read Glob Grep Bash"),
+    "rename": (rename, "Read Glob Grep Bash"),
+    "touch": (touch, ""),
+    "write again": (write_again, ""),
+    "change mode": (change_mode, ""),
+    "make program": (make_program, "Bash"),
+    "link to same": (link_to_same, "Grep Bash"),
+    "link to other": (link_to_other, "Read Grep Bash"),
+    "make pipe": (make_pipe, "Read Grep Bash"),
+    "make folder": (make_folder, "Read Glob Grep Bash"),
+    "add match": (writing("src/deep/new.py"), "Glob Grep Bash"),
+    "add other": (writing("src/new.txt"), "Bash"),
+    "change other": (writing("src/notes.txt"), "Bash"),
+    "change outside": (writing("README"), "Bash"),
+    # Git ignores it; a command can read it all the same.
+    "change ignored": (writing("local.env"), "Bash"),
+    # What tools make from other files.
+    "change made": (writing("src/__pycache__/a.pyc"), ""),
+    "add empty folder": (add_empty_folder, "Bash"),
 }
+KNOWN = ("src/a.py", "src/notes.txt", "README", "local.env", "src/__pycache__/a.pyc")
 
 
-@pytest.mark.parametrize("act", CASES, ids=lambda act: act.__name__)
+@pytest.mark.parametrize(("act", "who"), CASES.values(), ids=CASES)
 @pytest.mark.parametrize("look", LOOKS)
-def test_a_change_of_what_was_looked_at_asks_again_and_no_other(world, look, act):
+def test_a_change_of_what_was_looked_at_asks_again_and_no_other(world, look, act, who):
     """Never an answer about bytes that are gone; never a question for nothing."""
-    world.write("src/a.py")
-    world.write("src/notes.txt")
-    world.write("README")
-    world.write("local.env")
-    world.write("src/__pycache__/a.pyc")
+    for path in KNOWN:
+        world.write(path)
     world.write(".gitignore", "local.env\n")
     first = world.answer(LOOKS[look])
     time.sleep(TICK_S)
@@ -167,7 +133,7 @@ def test_a_change_of_what_was_looked_at_asks_again_and_no_other(world, look, act
     again = world.ask(LOOKS[look])
 
     assert not first.cached
-    assert bool(world.asked) == (look in CASES[act].split())
+    assert bool(world.asked) == (look in who.split())
     assert again.cached is not bool(world.asked)
 
 

@@ -1,25 +1,32 @@
 """Calls of an agent of a session that nobody can rely on."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import needs
 import pytest
 from cachedworld import TICK_S
 from hookprocesses import run_hook
-from sessionlooks import answered, is_reused, reads, reasons, write
+from sessionlooks import (
+    MEANWHILE,
+    UNCHECKED,
+    UNREAD,
+    answered,
+    define,
+    is_reused,
+    reads,
+    reasons,
+    write,
+)
 
 from bridge.host import call_notes
 from bridge.host.hook_table import Hook
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+pytestmark = pytest.mark.slow
 
 # Of a shell that may not mount.
 NO_MOUNTS = 9
@@ -35,19 +42,12 @@ def test_a_call_of_which_there_is_no_note_is_never_relied_on(session):
     session.stop(agent)
 
     assert session.code(request) == "success"
-    assert reasons(session) == [
-        (
-            "unknown: it rests on something that cannot be checked: a call of Read "
-            "that was not noted"
-        )
-    ]
+    assert reasons(session) == [f"{UNCHECKED}a call of Read that was not noted"]
     assert not is_reused(session)
 
 
 def test_calls_that_were_noted_or_refused_are_known_by_their_ids(session):
-    define = session.home / ".hostbridge/agents/terse.yaml"
-    define.parent.mkdir(mode=0o700, exist_ok=True)
-    define.write_text("name: terse\nprompt: '{{ task }}'\ntools: [Read]\n")
+    define(session, "tools: [Read]")
     time.sleep(TICK_S)
     _request, _call, agent = session.begin(prompt="Look.", agent="terse")
     for number, tool in enumerate(["Read", "WebFetch", "SubagentHandback"]):
@@ -92,34 +92,26 @@ def test_a_folder_that_was_replaced_by_a_link_while_the_agent_worked_is_noticed(
     session.stop(agent)
 
     (reason,) = reasons(session)
-    assert reason.startswith("unknown: something that it rests on changed while")
+    assert reason.startswith(MEANWHILE)
 
 
-def test_a_file_that_the_kernel_makes_up_is_never_relied_on(session):
-    """Its status stays, whatever its bytes."""
-    answered(session, ("Read", {"file_path": "/proc/uptime"}))
-
-    assert reasons(session) == [
-        (
-            "unknown: what it rests on could not be read: /proc/uptime: it has not as "
-            "many bytes as it says"
-        )
-    ]
-
-
-def test_a_pipe_that_an_agent_read_is_never_relied_on(session):
+def test_what_is_no_plain_file_is_never_relied_on(session):
+    """The status of a file that the kernel makes up stays, whatever its bytes."""
     os.mkfifo(session.project / "pipe")
+    answered(session, ("Read", {"file_path": "/proc/uptime"}))
+    odd = "/proc/uptime: it has not as many bytes as it says"
+    assert reasons(session) == [f"{UNREAD}{odd}"]
+
     answered(session, reads(session, "pipe"))
 
     (reason,) = reasons(session)
-    assert reason.startswith("unknown: what it rests on could not be read: ")
+    assert reason.startswith(UNREAD)
 
 
 def test_a_search_whose_place_is_too_long_to_note_is_never_relied_on(session):
     answered(session, ("Glob", {"pattern": "/" + "x" * 5000}))
 
-    (reason,) = reasons(session)
-    assert reason == ("unknown: it rests on something that cannot be checked: Glob")
+    assert reasons(session) == [f"{UNCHECKED}Glob"]
 
 
 def test_a_call_that_could_not_be_noted_is_never_relied_on(session):
@@ -134,12 +126,7 @@ def test_a_call_that_could_not_be_noted_is_never_relied_on(session):
     session.stop(agent)
 
     assert session.code(request) == "success"
-    assert reasons(session) == [
-        (
-            "unknown: it rests on something that cannot be checked: a call that was "
-            "not noted"
-        )
-    ]
+    assert reasons(session) == [f"{UNCHECKED}a call that was not noted"]
     write(session, "src/a.py", "two\n")
     assert not is_reused(session)
 
@@ -181,28 +168,16 @@ def no_file_larger_than(most: int) -> Iterator[None]:
 
 def test_a_command_outside_of_the_project_is_never_relied_on(session, tmp_path):
     """An agent may have changed its folder before."""
-    (tmp_path / "elsewhere").mkdir()
-    time.sleep(TICK_S)
-    _request, _call, agent = session.begin(prompt="Look.")
-    given = {"tool_input": {"command": "ls"}, "cwd": str(tmp_path / "elsewhere")}
-    session.use(agent, "Bash", **given)
-    session.stop(agent)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    answered(session, ("Bash", {"command": "ls"}), cwd=str(elsewhere))
 
-    assert reasons(session) == [
-        (
-            "unknown: it rests on something that cannot be checked: Bash in "
-            f"{tmp_path / 'elsewhere'}"
-        )
-    ]
+    assert reasons(session) == [f"{UNCHECKED}Bash in {elsewhere}"]
 
 
 def test_a_search_after_a_change_of_folder_rests_on_that_folder(session):
     write(session, "src/deep/b.py")
-    time.sleep(TICK_S)
-    _request, _call, agent = session.begin(prompt="Look.")
-    given = {"tool_input": {"pattern": "*.py"}, "cwd": str(session.project / "src")}
-    session.use(agent, "Glob", **given)
-    session.stop(agent)
+    answered(session, ("Glob", {"pattern": "*.py"}), cwd=str(session.project / "src"))
     assert reasons(session) == []
 
     write(session, "src/new.py")

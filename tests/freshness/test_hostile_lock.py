@@ -1,11 +1,9 @@
 """An `answers.lock` that somebody else wrote: bounded, and never out of the project."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tracemalloc
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from lockworld import DIGEST, GOOD, lock
@@ -14,8 +12,14 @@ from bridge import InvalidRequest
 from bridge.api.answer_lock import check_lock
 from bridge.freshness.lock_file import HEAD
 
-if TYPE_CHECKING:
-    from pathlib import Path
+pytestmark = pytest.mark.slow
+
+
+def lock_in(folder: Path, *lines: str) -> Path:
+    """A lock with one answer, and these lines below it."""
+    file = folder / "answers.lock"
+    file.write_text("\n".join([GOOD.rstrip(), *lines, ""]))
+    return file
 
 
 def test_a_lock_that_is_a_link_or_a_pipe_is_not_followed(locked, tmp_path):
@@ -35,11 +39,8 @@ def test_a_project_that_is_too_deep_for_a_lock_is_an_error(tmp_path):
         above, folder = folder, os.open("d", os.O_RDONLY, dir_fd=folder)
         os.close(above)
     os.close(folder)
-    file = tmp_path / "answers.lock"
-    file.write_text(GOOD + f'  names {DIGEST} "."\n')
-
     with pytest.raises(InvalidRequest, match="folders deep"):
-        check_lock(tmp_path, file)
+        check_lock(tmp_path, lock_in(tmp_path, f'  names {DIGEST} "."'))
 
 
 def test_a_link_in_a_clone_does_not_lead_out_of_it(locked, tmp_path):
@@ -78,8 +79,7 @@ def test_however_many_lists_a_lock_asks_for_each_folder_is_listed_once(
         (tmp_path / f"f{number}/a.py").write_text("one\n")
     lines = [f'  names {DIGEST} "." "*.x{n}"' for n in range(300)]
     lines += [f'  tree {DIGEST} "f{n % 50}"' for n in range(300)]
-    file = tmp_path / "answers.lock"
-    file.write_text("\n".join([GOOD.rstrip(), *lines, ""]))
+    file = lock_in(tmp_path, *lines)
     walks = Walks(monkeypatch)
 
     (found,) = check_lock(tmp_path, file)
@@ -91,10 +91,10 @@ def test_however_many_lists_a_lock_asks_for_each_folder_is_listed_once(
 def most_memory(folder: Path, lists: int) -> int:
     """How many bytes the check of a lock with so many lists takes at once."""
     lines = [f'  names {DIGEST} "." "*" "{n}"' for n in range(lists)]
-    (folder / "answers.lock").write_text("\n".join([GOOD.rstrip(), *lines, ""]))
+    file = lock_in(folder, *lines)
     tracemalloc.start()
     try:
-        check_lock(folder, folder / "answers.lock")
+        check_lock(folder, file)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -132,12 +132,12 @@ def test_error_a_lock_that_asks_for_too_much(tmp_path, monkeypatch, what):
     lines = [f'  {each} {DIGEST} "{n}.py"' for n in range(30)]
     if what != "bytes":
         lines = [f'  names {DIGEST} "." "{n}*?*.py"' for n in range(30)]
-    (tmp_path / "answers.lock").write_text("\n".join([GOOD.rstrip(), *lines, ""]))
+    file = lock_in(tmp_path, *lines)
     small = {"files": ("MAX_WALKED", 20), "bytes": ("MAX_BYTES", 5_000)}
     monkeypatch.setattr(checked, *small.get(what, ("_MAX_STEPS", 1_000)))
 
     with pytest.raises(InvalidRequest, match=BOUNDS[what]):
-        check_lock(tmp_path, tmp_path / "answers.lock")
+        check_lock(tmp_path, file)
 
 
 def test_a_lock_cannot_make_the_check_wait_or_read_elsewhere(tmp_path):
@@ -149,10 +149,7 @@ def test_a_lock_cannot_make_the_check_wait_or_read_elsewhere(tmp_path):
     names = ["pipe", "zero", "etc/passwd", "loop", "loop/x", "zero/x", "src/a.py"]
     lines = [f'  file {DIGEST} "{name}"' for name in names]
     lines += [f'  {k} {DIGEST} "{n}"' for n in names for k in ("names", "tree", "link")]
-    file = tmp_path / "answers.lock"
-    file.write_text("\n".join([GOOD.rstrip(), *lines, ""]))
-
-    (found,) = check_lock(tmp_path, file)
+    (found,) = check_lock(tmp_path, lock_in(tmp_path, *lines))
 
     differing = {(reason.what, reason.about) for reason in found.reasons}
     assert {("changed", "pipe"), ("removed", "etc/passwd")} <= differing

@@ -1,39 +1,40 @@
 """Which read set counts: one that we wrote, to this question, in this project."""
 
-from __future__ import annotations
-
 import json
 import os
-import shutil
 from typing import Any
 
+import pytest
 from cachedworld import READS, files_in
 
 from bridge.freshness.reads import Reads
 
+pytestmark = pytest.mark.slow
 
-def test_a_read_set_that_somebody_else_wrote_does_not_count(world):
-    """It could make any answer hold for ever."""
+
+@pytest.fixture
+def kept(world):
+    """The file that says what an answer rests on."""
     world.write("src/a.py")
     world.answer(READS)
     (file,) = files_in(world, "reads")
-    data = json.loads(file.read_text())
-    data["files"] = {}
-    file.write_text(json.dumps(data))
+    return file
+
+
+def test_a_read_set_that_somebody_else_wrote_does_not_count(world, kept):
+    """It could make any answer hold for ever."""
+    data = json.loads(kept.read_text())
+    kept.write_text(json.dumps(data | {"files": {}}))
 
     assert world.reasons() == []
     assert world.is_asked_again(READS)
 
 
-def test_the_read_set_of_one_question_does_not_stand_for_another(world):
-    world.write("src/a.py")
-    world.answer(READS)
-    (first,) = files_in(world, "reads")
-    kept = first.read_bytes()
+def test_the_read_set_of_one_question_does_not_stand_for_another(world, kept):
     world.ask(READS, prompt="Look well.", cached=False)
-    (other,) = set(files_in(world, "reads")) - {first}
+    (other,) = set(files_in(world, "reads")) - {kept}
 
-    other.write_bytes(kept)
+    other.write_bytes(kept.read_bytes())
 
     assert world.is_asked_again(READS, prompt="Look well.")
 
@@ -47,45 +48,35 @@ def test_a_response_that_somebody_else_wrote_is_not_reused(world):
     assert world.is_asked_again(READS)
 
 
+@pytest.mark.usefixtures("kept")
 def test_an_answer_that_was_pruned_is_asked_again_and_its_read_set_goes(world):
-    world.write("src/a.py")
-    world.answer(READS)
     world.bridge.prune(older_than_days=0)
 
     assert files_in(world, "reads") == []
     assert world.is_asked_again(READS)
 
 
-def test_a_read_set_of_another_project_does_not_count(world, tmp_path):
+def test_a_read_set_of_another_project_does_not_count(world, kept):
     """Copied with its folder, from a state that has another key."""
-    world.write("src/a.py")
-    world.answer(READS)
-    (file,) = files_in(world, "reads")
-    kept = file.read_bytes()
-    state = world.bridge.store.place.state
-    other = tmp_path / "other"
-    shutil.copytree(state, other)
-    (state / "key").unlink()
-    (state / "key").write_bytes(b"k" * 32)
+    before = kept.read_bytes()
+    key = world.bridge.store.place.state / "key"
+    key.unlink()
+    key.write_bytes(b"k" * 32)
 
     assert world.reasons() == []
     assert world.is_asked_again(READS)
     (file,) = files_in(world, "reads")
-    file.write_bytes(kept)
+    file.write_bytes(before)
     assert world.is_asked_again(READS)
 
 
-def test_a_read_set_that_is_a_link_or_a_pipe_is_not_followed(world, tmp_path):
-    world.write("src/a.py")
-    world.answer(READS)
-    (file,) = files_in(world, "reads")
-    moved = tmp_path / "moved.json"
-    file.rename(moved)
-    file.symlink_to(moved)
+def test_a_read_set_that_is_a_link_or_a_pipe_is_not_followed(world, kept, tmp_path):
+    kept.rename(tmp_path / "moved.json")
+    kept.symlink_to(tmp_path / "moved.json")
     assert world.is_asked_again(READS)
 
-    file.unlink()
-    os.mkfifo(file)
+    kept.unlink()
+    os.mkfifo(kept)
 
     assert world.is_asked_again(READS)
 

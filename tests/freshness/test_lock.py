@@ -1,7 +1,5 @@
 """`answers.lock`: what a clone can check, without a model and without any record."""
 
-from __future__ import annotations
-
 import os
 import shutil
 
@@ -17,6 +15,8 @@ from bridge.agents.load import load
 from bridge.api.bridge import Bridge
 from bridge.freshness.lock_file import HEAD, parsed, written
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_clone_checks_what_the_answers_rest_on(locked, tmp_path):
     """The lock itself counts for nobody, not even for what commands can tell."""
@@ -29,30 +29,30 @@ def test_a_clone_checks_what_the_answers_rest_on(locked, tmp_path):
     assert {each.state for each in locked.bridge.stale()} == {"fresh"}
 
 
+def link_the_file(project):
+    (project / "src/a.py").rename(project / "copy")
+    (project / "src/a.py").symlink_to(project / "copy")
+
+
+def make_a_pipe(project):
+    (project / "src/a.py").unlink()
+    os.mkfifo(project / "src/a.py")
+
+
+def link_the_folder(project):
+    shutil.move(project / "src", project / "elsewhere")
+    (project / "src").symlink_to(project / "elsewhere")
+
+
 CHANGES = {
     "change": (lambda p: (p / "src/a.py").write_text("two\n"), "RSB"),
     "add": (lambda p: (p / "src/new.py").write_text("two\n"), "GSB"),
     "remove": (lambda p: (p / "src/a.py").unlink(), "RGSB"),
     "touch": (lambda p: os.utime(p / "src/a.py"), ""),
     "other": (lambda p: (p / "src/notes.txt").write_text("two\n"), "B"),
-    "link": (
-        lambda p: (
-            (p / "src/a.py").rename(p / "copy"),
-            (p / "src/a.py").symlink_to(p / "copy"),
-        ),
-        "RSB",
-    ),
-    "pipe": (
-        lambda p: ((p / "src/a.py").unlink(), os.mkfifo(p / "src/a.py")),
-        "RGSB",
-    ),
-    "folder": (
-        lambda p: (
-            shutil.move(p / "src", p / "elsewhere"),
-            (p / "src").symlink_to(p / "elsewhere"),
-        ),
-        "RGSB",
-    ),
+    "link": (link_the_file, "RSB"),
+    "pipe": (make_a_pipe, "RGSB"),
+    "folder": (link_the_folder, "RGSB"),
 }
 
 
@@ -64,9 +64,7 @@ def test_a_change_makes_stale_what_rests_on_it_and_no_other(locked, how):
     act(locked.project)
 
     found = states(locked.bridge, locked.project)
-    assert {asked for asked, state in found.items() if state == "stale"} == set(
-        expected
-    )
+    assert {each for each in found if found[each] == "stale"} == {*expected}
 
 
 def test_the_text_is_sorted_and_the_same_whenever_it_is_written(locked):
@@ -84,20 +82,28 @@ def test_the_text_is_sorted_and_the_same_whenever_it_is_written(locked):
     assert written([answer], "answers.lock") == text
 
 
+def refusal(world, *requests):
+    """Why no lock is written."""
+    with pytest.raises(InvalidRequest) as caught:
+        world.bridge.write_lock(lock(world), *requests)
+    return caught.value.what
+
+
+UNKNOWN = "which git does not know: a clone lacks it"
+
+
 def test_a_stale_answer_is_not_locked(locked):
-    first = locked.bridge.stale()[0]
+    first = locked.bridge.stale()[0].request_id
     locked.write("src/a.py", "two\n")
 
-    with pytest.raises(InvalidRequest) as caught:
-        locked.bridge.write_lock(lock(locked), [first.request_id])
+    refused = refusal(locked, [first])
     count, left_out = locked.bridge.write_lock(lock(locked))
 
-    assert str(caught.value) == (
-        f"the answer of request {first.request_id} cannot be locked: "
-        "changed: src/a.py; nothing was written"
+    assert refused == (
+        f"the answer of request {first} cannot be locked: changed: src/a.py; nothing "
+        "was written"
     )
-    assert count == 1
-    assert {each.asked for each in left_out} == set("RSB")
+    assert (count, {each.asked for each in left_out}) == (1, set("RSB"))
 
 
 def test_what_a_clone_has_not_got_is_not_locked(world, tmp_path):
@@ -106,20 +112,14 @@ def test_what_a_clone_has_not_got_is_not_locked(world, tmp_path):
     other.write_text("one")
     world.answer(call("read_file", path=str(other)))
 
-    with pytest.raises(InvalidRequest) as caught:
-        world.bridge.write_lock(lock(world))
-
-    assert caught.value.what.endswith(
-        f": unknown: it rests on {other}, which is not in the project"
-    )
+    why = f": unknown: it rests on {other}, which is not in the project"
+    assert refusal(world).endswith(why)
 
 
 def test_another_file_is_not_replaced(locked):
     locked.write("answers.lock", "mine\n")
 
-    with pytest.raises(InvalidRequest, match="is there already"):
-        locked.bridge.write_lock(lock(locked))
-
+    assert "is there already" in refusal(locked)
     assert lock(locked).read_text() == "mine\n"
 
 
@@ -152,17 +152,35 @@ def test_in_a_repository_only_what_git_knows_counts(world, repository, tmp_path)
     assert states(bridge, tmp_path / "clone") == fresh
 
 
+@pytest.mark.parametrize("has_commit", [True, False], ids=["git", "no commit"])
+def test_what_install_writes_here_is_no_part_of_any_answer(
+    world, request, tmp_path, has_commit
+):
+    """A clone has no settings of one machine, and the client changes them by itself."""
+    if has_commit:
+        request.getfixturevalue("repository")
+    world.write("src/a.py")
+    world.write(".claude/settings.local.json", "{}\n")
+    world.answer(RUNS, prompt="B")
+    world.answer(call("list_files", pattern="**/*"), prompt="G")
+
+    count, left_out = world.bridge.write_lock(lock(world))
+    world.write(".claude/settings.local.json", '{"permissions": {}}\n')
+
+    assert (count, left_out) == (2, [])
+    assert world.reasons() == []
+    there = tmp_path / "there"
+    bridge = clone(world, there)
+    (there / ".claude/settings.local.json").unlink()
+    assert states(bridge, there) == dict.fromkeys("BG", "fresh")
+
+
 @pytest.mark.usefixtures("repository")
 def test_a_file_that_git_does_not_know_is_not_locked(world):
     world.write("src/new.py")
     world.answer(call("read_file", path="src/new.py"))
 
-    with pytest.raises(InvalidRequest) as caught:
-        world.bridge.write_lock(lock(world))
-
-    assert caught.value.what.endswith(
-        "it rests on src/new.py, which git does not know: a clone lacks it"
-    )
+    assert refusal(world).endswith(f"it rests on src/new.py, {UNKNOWN}")
 
 
 def test_the_files_of_a_projects_definition_are_in_the_lock(world):
@@ -193,10 +211,8 @@ def test_nothing_to_lock_is_an_error_and_leaves_an_earlier_lock(locked):
     for file in (locked.project / "src").iterdir():
         file.unlink()
 
-    with pytest.raises(InvalidRequest) as caught:
-        locked.bridge.write_lock(lock(locked))
+    first, *reasons = refusal(locked).splitlines()
 
-    first, *reasons = caught.value.what.splitlines()
     assert first == f"no answer can be locked; {lock(locked)} was not written"
     assert len(reasons) >= 4
     assert any(line.endswith("removed: src/a.py") for line in reasons)
@@ -204,12 +220,8 @@ def test_nothing_to_lock_is_an_error_and_leaves_an_earlier_lock(locked):
 
 
 def test_without_any_answer_there_is_nothing_to_lock(world):
-    with pytest.raises(InvalidRequest) as caught:
-        world.bridge.write_lock(lock(world))
-
-    assert (
-        caught.value.what == f"no answer can be locked; {lock(world)} was not written"
-    )
+    nothing = f"no answer can be locked; {lock(world)} was not written"
+    assert refusal(world) == nothing
     assert not lock(world).exists()
 
 
@@ -226,11 +238,7 @@ def test_a_file_that_was_found_and_is_not_added_is_not_left_out(
     name, arguments = SEARCHES[tool]
     world.answer(call(name, folder="src", pattern="*", **arguments), prompt="all")
 
-    with pytest.raises(InvalidRequest) as caught:
-        world.bridge.write_lock(lock(world))
-    assert caught.value.what.endswith(
-        "it rests on src/new.py, which git does not know: a clone lacks it"
-    )
+    assert refusal(world).endswith(f"it rests on src/new.py, {UNKNOWN}")
     repository.git("add", "src/new.py")
 
     # What git ignores is no part of the list.
@@ -285,9 +293,7 @@ def test_a_link_that_no_lock_can_tell_of_refuses_its_answer(world, name, tmp_pat
     # As an agent of a session may; our own loop reads nothing outside.
     world.answer(call("read_file", path=path))
 
-    with pytest.raises(InvalidRequest) as caught:
-        world.bridge.write_lock(lock(world))
-    assert caught.value.what.endswith(why)
+    assert refusal(world).endswith(why)
 
 
 NO_CLONE = {
@@ -301,10 +307,7 @@ def test_what_no_clone_has_is_not_locked(world, name):
     """Not even that it is not there: no lock could be read that says so."""
     world.answer(NO_CLONE[name])
 
-    with pytest.raises(InvalidRequest) as caught:
-        world.bridge.write_lock(lock(world))
-
-    assert caught.value.what.endswith("which git does not know: a clone lacks it")
+    assert refusal(world).endswith(UNKNOWN)
 
 
 def test_what_is_the_users_own_is_not_in_the_lock(world):

@@ -1,7 +1,5 @@
 """The text of `answers.lock`: what is written is read, anything else is an error."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

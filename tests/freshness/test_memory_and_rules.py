@@ -1,13 +1,13 @@
 """What an agent of a session is told that it did not ask for."""
 
-from __future__ import annotations
-
 import re
 import time
 
 import pytest
 from cachedworld import TICK_S
-from sessionlooks import answered, is_reused, reads, reasons, write
+from sessionlooks import answered, define, is_reused, reads, reasons, write
+
+pytestmark = pytest.mark.slow
 
 MEMORY = [
     "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/x/y.md",
@@ -127,14 +127,11 @@ def test_memory_that_leads_everywhere_is_a_doubt(session, monkeypatch):
     assert reason.endswith("cannot be checked: more than 100 files of memory")
 
 
+# All of the names are one file, and behind them another could hide.
+NAMES = "".join(f"@{'./' * n}a " for n in range(201))
 MANY = {
     "bytes": (5, "x" * (1 << 20), "more than 4,194,304 bytes of memory"),
-    # All of them are one file, and behind them another could hide.
-    "names": (
-        1,
-        "".join(f"@{'./' * n}a " for n in range(201)),
-        "more than 200 files of memory",
-    ),
+    "names": (1, NAMES, "more than 200 files of memory"),
 }
 
 
@@ -185,9 +182,7 @@ def test_a_projects_rules_count_and_whether_they_are_trusted(session):
 
 def test_the_clients_agent_that_a_definition_runs_as_counts(session):
     """The project may define it, and hostbridge's definition says only its name."""
-    define = session.home / ".hostbridge/agents/terse.yaml"
-    define.parent.mkdir(mode=0o700, exist_ok=True)
-    define.write_text("name: terse\nprompt: '{{ task }}'\nsubagent_type: keen\n")
+    define(session, "subagent_type: keen")
     time.sleep(TICK_S)
     _request, _call, agent = session.begin(prompt="Look.", agent="terse")
     session.stop(agent)

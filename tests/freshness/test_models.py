@@ -1,11 +1,11 @@
 """Which model gave an answer, where the question names none, on routes of our own."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from cachedworld import READS
@@ -14,14 +14,11 @@ from ggufs import gguf
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.protocol.request import Request
+from bridge.routes import OwnRoute
 from bridge.store.location import Place
 from bridge.worker.model_keys import key_now
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bridge.routes import OwnRoute
+pytestmark = pytest.mark.slow
 
 
 def asked(**fields: Any) -> Request:

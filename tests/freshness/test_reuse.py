@@ -1,16 +1,17 @@
 """Which earlier answers are reused, and which never are."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 
 import pytest
 from cachedworld import GREPS, READS, RUNS, files_in
 from runworld import call, submit
+from sessionlooks import MEANWHILE
 
 from bridge import NoHost, NotTrusted, RequestFailed
 from bridge.freshness.never_reused import NEVER
+
+pytestmark = pytest.mark.slow
 
 WRITER = """\
 name: checker
@@ -28,6 +29,14 @@ exit_condition: current_step == 'end'
 SCHEMA = {"type": "object", "required": ["status"]}
 
 
+@pytest.fixture
+def answered(world):
+    """What there is once an agent has answered that had read a file."""
+    world.write("src/a.py")
+    world.answer(READS)
+    return world
+
+
 def test_an_earlier_answer_is_returned_at_once_and_says_so(world):
     world.write("src/a.py")
     first = world.answer(READS)
@@ -42,21 +51,16 @@ def test_an_earlier_answer_is_returned_at_once_and_says_so(world):
     assert (world.asked, files_in(world, "done")) == (0, before)
 
 
-def test_without_being_told_to_it_asks(world):
-    world.write("src/a.py")
-    world.answer(READS)
-
-    assert not world.ask(READS, cached=False).cached
-    assert world.asked
+def test_without_being_told_to_it_asks(answered):
+    assert not answered.ask(READS, cached=False).cached
+    assert answered.asked
 
 
-def test_the_answer_to_a_question_asked_again_can_be_reused(world):
-    world.write("src/a.py")
-    world.answer(READS)
-    world.write("src/a.py", "two\n")
-    assert world.is_asked_again(READS)
+def test_the_answer_to_a_question_asked_again_can_be_reused(answered):
+    answered.write("src/a.py", "two\n")
+    assert answered.is_asked_again(READS)
 
-    assert not world.is_asked_again(READS)
+    assert not answered.is_asked_again(READS)
 
 
 OTHER_QUESTIONS: dict[str, dict[str, Any]] = {
@@ -69,45 +73,35 @@ OTHER_QUESTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("differs", OTHER_QUESTIONS)
-def test_another_question_is_asked(world, differs):
+def test_another_question_is_asked(answered, differs):
     """Whatever changes what the answer means, or who gives it."""
-    world.write("src/a.py")
-    world.answer(READS)
     options = OTHER_QUESTIONS[differs]
 
-    assert world.is_asked_again(READS, **options)
-    assert not world.is_asked_again(READS, **options)
-    assert not world.is_asked_again(READS)
+    assert answered.is_asked_again(READS, **options)
+    assert not answered.is_asked_again(READS, **options)
+    assert not answered.is_asked_again(READS)
 
 
-def test_how_soon_and_how_often_is_not_part_of_the_question(world):
-    world.write("src/a.py")
-    world.answer(READS)
-
+def test_how_soon_and_how_often_is_not_part_of_the_question(answered):
     options = {"timeout_s": 33.0, "priority": "high", "max_attempts": 7}
-    assert not world.is_asked_again(READS, **options)
+    assert not answered.is_asked_again(READS, **options)
 
 
-def test_an_answer_of_another_definition_is_not_reused(world):
-    world.write("src/a.py")
-    world.answer(READS)
+def test_an_answer_of_another_definition_is_not_reused(answered):
+    answered.define("checker", WRITER)
 
-    world.define("checker", WRITER)
-
-    assert world.reasons() == ["definition: that of checker has changed"]
-    assert world.is_asked_again(READS)
+    assert answered.reasons() == ["definition: that of checker has changed"]
+    assert answered.is_asked_again(READS)
 
 
-def test_an_answer_is_not_reused_where_its_definition_is_not_trusted_any_more(world):
+def test_an_answer_is_not_reused_where_its_definition_is_not_trusted_any_more(answered):
     """The project has a definition of that name now, and nobody has agreed to it."""
-    world.write("src/a.py")
-    world.answer(READS)
-    world.write(".bridge/agents/checker.yaml", WRITER)
+    answered.write(".bridge/agents/checker.yaml", WRITER)
 
     with pytest.raises(NotTrusted):
-        world.ask(READS)
-    assert world.asked == 0
-    (reason,) = world.reasons()
+        answered.ask(READS)
+    assert answered.asked == 0
+    (reason,) = answered.reasons()
     assert reason.startswith("definition: agent 'checker' is defined by this project")
 
 
@@ -218,21 +212,17 @@ def test_what_changed_while_the_agent_worked_is_not_relied_on(world, looks):
 
     assert world.answer(looks, changes).success
 
-    assert world.reasons() == [
-        "unknown: something that it rests on changed while the agent worked: src/a.py"
-    ]
+    assert world.reasons() == [f"{MEANWHILE}src/a.py"]
     assert world.is_asked_again(looks)
     assert not world.is_asked_again(looks)
 
 
-def test_a_file_that_is_huge_by_now_is_not_read(world):
+def test_a_file_that_is_huge_by_now_is_not_read(answered):
     """Its size says enough; it may come with a branch, and take hours."""
-    world.write("src/a.py")
-    world.answer(READS)
-    os.truncate(world.project / "src/a.py", 1 << 42)
+    os.truncate(answered.project / "src/a.py", 1 << 42)
 
-    assert world.reasons() == ["changed: src/a.py"]
-    assert world.is_asked_again(READS)
+    assert answered.reasons() == ["changed: src/a.py"]
+    assert answered.is_asked_again(READS)
 
 
 def test_a_check_that_takes_too_long_asks_again(world):
@@ -261,15 +251,13 @@ def test_every_reason_has_a_name_of_its_own():
     assert len(set(names)) == len(names)
 
 
-def test_a_rule_that_may_add_to_what_an_agent_sees_counts(world):
+def test_a_rule_that_may_add_to_what_an_agent_sees_counts(answered):
     """Also for an agent of our own loop."""
-    world.write("src/a.py")
-    world.answer(READS)
-    assert not world.is_asked_again(READS)
+    assert not answered.is_asked_again(READS)
 
-    world.rules("PreToolUse: []\n")
+    answered.rules("PreToolUse: []\n")
 
-    (reason,) = world.reasons()
+    (reason,) = answered.reasons()
     assert reason.startswith("added: ")
     assert reason.endswith("/rules.yaml")
-    assert world.is_asked_again(READS)
+    assert answered.is_asked_again(READS)

@@ -1,10 +1,10 @@
 """Whatever a search may have found counts, wherever its pattern begins."""
 
-from __future__ import annotations
-
 import pytest
 from runworld import call
-from sessionlooks import answered, is_reused, reasons, write
+from sessionlooks import UNCHECKED, answered, is_reused, reasons, write
+
+pytestmark = pytest.mark.slow
 
 # What an agent of our own loop found, and what would be found now, too.
 OWN = {
@@ -32,25 +32,24 @@ def test_a_pattern_of_our_own_loop_begins_in_the_project(world, name):
     assert world.is_asked_again(looks)
 
 
+def grep(**given):
+    return "Grep", {"pattern": "one", **given}
+
+
+def found_by_glob(pattern, **given):
+    return "Glob", {"pattern": pattern, **given}
+
+
 # Calls of the client's tools, and a file that each would find.
 FOUND = {
-    "a glob from its folder": (
-        ("Grep", {"pattern": "one", "glob": "/src/*.py"}),
-        "src/new.py",
-    ),
-    "none of some": (("Glob", {"pattern": "[^_]*.py"}), "new.py"),
-    "several": (("Grep", {"pattern": "one", "glob": "*.txt\t*.py"}), "new.py"),
-    "its folder again": (
-        ("Glob", {"pattern": "src/*.py", "path": "PROJECT/src"}),
-        "src/new.py",
-    ),
-    "what tools made": (("Glob", {"pattern": "node_modules/x/*.js"}), "MADE/new.js"),
-    "the same, oddly": (
-        ("Glob", {"pattern": "node_modules/{x,(y)}/*.js"}),
-        "MADE/new.js",
-    ),
-    "branches": (("Glob", {"pattern": ".git/refs/heads/*"}), ".git/refs/heads/new"),
-    "after two slashes": (("Grep", {"pattern": "one", "path": "/PROJECT"}), "new.py"),
+    "a glob from its folder": (grep(glob="/src/*.py"), "src/new.py"),
+    "none of some": (found_by_glob("[^_]*.py"), "new.py"),
+    "several": (grep(glob="*.txt\t*.py"), "new.py"),
+    "its folder again": (found_by_glob("src/*.py", path="PROJECT/src"), "src/new.py"),
+    "what tools made": (found_by_glob("node_modules/x/*.js"), "MADE/new.js"),
+    "the same, oddly": (found_by_glob("node_modules/{x,(y)}/*.js"), "MADE/new.js"),
+    "branches": (found_by_glob(".git/refs/heads/*"), ".git/refs/heads/new"),
+    "after two slashes": (grep(path="/PROJECT"), "new.py"),
 }
 
 
@@ -61,10 +60,8 @@ def test_what_the_client_would_find_now_counts(session, name):
     write(session, "node_modules/x/a.js")
     write(session, ".git/refs/heads/main")
     project = str(session.project)
-    place = (
-        {"path": given["path"].replace("PROJECT", project)} if "path" in given else {}
-    )
-    answered(session, (tool, {**given, **place}))
+    placed = {key: value.replace("PROJECT", project) for key, value in given.items()}
+    answered(session, (tool, placed))
     assert is_reused(session)
 
     write(session, new.replace("MADE", "node_modules/x"))
@@ -104,13 +101,9 @@ def test_a_command_in_a_folder_that_tools_made_is_never_relied_on(session):
     """What is in it does not count otherwise."""
     folder = session.project / "node_modules/x"
     write(session, "node_modules/x/a.js")
-    _request, _call, agent = session.begin(prompt="Look.")
-    session.use(agent, "Bash", tool_input={"command": "ls"}, cwd=str(folder))
-    session.stop(agent)
+    answered(session, ("Bash", {"command": "ls"}), cwd=str(folder))
 
-    assert reasons(session) == [
-        f"unknown: it rests on something that cannot be checked: Bash in {folder}"
-    ]
+    assert reasons(session) == [f"{UNCHECKED}Bash in {folder}"]
 
 
 def test_a_search_below_a_folder_that_is_not_there_is_reused(session):

@@ -1,7 +1,5 @@
 """Linked worktrees of one repository: one state, and other files."""
 
-from __future__ import annotations
-
 import pytest
 from cachedworld import READS, RUNS, CachedWorld
 from gitworld import Repository
@@ -9,6 +7,8 @@ from runworld import call
 
 from bridge import InvalidRequest
 from bridge.api.bridge import Bridge
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

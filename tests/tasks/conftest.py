@@ -1,7 +1,5 @@
 """Tasks in a state of their own."""
 
-from __future__ import annotations
-
 import pytest
 from storeworld import FakeClock, store_in
 from toolworld import ToolWorld

@@ -1,7 +1,5 @@
 """Claims: one holder, until it lets go or is gone."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -10,7 +8,6 @@ from storeworld import answer, claim_all, dead_process, request, this_process
 from bridge.config import Settings
 from bridge.store.live_runs import mark, unmark
 from bridge.tasks.task import Holder, Status, TaskClaimed
-from bridge.tasks.tasks import Tasks
 from bridge.tasks.tool_deeds import ToolContext
 from bridge.tasks.tool_table import call
 
@@ -25,6 +22,18 @@ def gone():
 @pytest.fixture
 def task(tasks):
     return tasks.create("a").ref
+
+
+@pytest.fixture
+def run(tasks):
+    """The holder of a run that lives."""
+    with tasks.store.state() as state:
+        mark(state, "r1")
+    return Holder("run r1", run="r1")
+
+
+def refs(found):
+    return [each.ref for each in found]
 
 
 def test_a_claim_is_this_process_by_default(tasks, task):
@@ -54,25 +63,16 @@ def test_what_somebody_holds_is_refused(tasks, task):
 def test_what_the_dead_held_is_taken_back(tasks, task, gone):
     tasks.claim(task, gone)
 
-    assert [each.ref for each in tasks.ready()] == [task]
-    assert tasks.get(task).assignee is None
-    assert tasks.holder_of(task) is None
-
-
-def test_anyone_may_claim_or_release_what_the_dead_held(tasks, task, gone):
-    tasks.claim(task, gone)
-    assert tasks.claim(task, MINE).assignee == "me"
-
+    assert refs(tasks.ready()) == [task]
+    assert (tasks.get(task).assignee, tasks.holder_of(task)) == (None, None)
+    assert tasks.claim(task, MINE).assignee == "me", "anyone may"
     tasks.release(task, MINE)
     tasks.claim(task, gone)
     assert tasks.release(task, MINE).status is Status.OPEN
 
 
-def test_the_claim_of_a_run_ends_with_it(tasks, task):
+def test_the_claim_of_a_run_ends_with_it(tasks, task, run):
     """Nobody's process lives as long as a run does."""
-    run = Holder("run r1", run="r1")
-    with tasks.store.state() as state:
-        mark(state, "r1")
     tasks.claim(task, run)
 
     assert tasks.ready() == []
@@ -82,7 +82,7 @@ def test_the_claim_of_a_run_ends_with_it(tasks, task):
 
     with tasks.store.state() as state:
         unmark(state, "r1")
-    assert [each.ref for each in tasks.ready()] == [task]
+    assert refs(tasks.ready()) == [task]
 
 
 def test_the_claim_of_an_agent_ends_with_its_request(tasks, task):
@@ -103,7 +103,7 @@ def test_the_claim_of_an_agent_ends_with_its_request(tasks, task):
     tasks.claim(task, second)
 
     store.publish(answer(asked), source="test")
-    assert [each.ref for each in tasks.ready()] == [task]
+    assert refs(tasks.ready()) == [task]
     assert tasks.holder_of(task) is None
 
 
@@ -137,7 +137,7 @@ def test_a_process_of_elsewhere_has_the_lease(tasks, task):
     tasks.store.clock.go_on(tasks.store.lease_s - 1)
     assert tasks.ready() == []
     tasks.store.clock.go_on(2)
-    assert [each.ref for each in tasks.ready()] == [task]
+    assert refs(tasks.ready()) == [task]
 
 
 @pytest.mark.parametrize("end", ["close", "review", "escalate"])
@@ -159,12 +159,9 @@ def test_what_needs_review_can_be_claimed(tasks, task):
     assert tasks.claim(task, Holder("reviewer")).reason == "see the branch"
 
 
-def test_a_run_keeps_what_it_sends_back(tasks, task):
+def test_a_run_keeps_what_it_sends_back(tasks, task, run):
     """Its next step goes on with it; nobody comes in between."""
-    run = Holder("run r1", run="r1")
     context = ToolContext(tasks.store, Settings(home=tasks.store.place.guard), run)
-    with tasks.store.state() as state:
-        mark(state, "r1")
     tasks.claim(task, run)
 
     call(context, "mark_task_needs_review", {"task_id": task, "note": "untyped"})
@@ -175,10 +172,8 @@ def test_a_run_keeps_what_it_sends_back(tasks, task):
     assert (again["status"], again["reason"]) == ("in_progress", "untyped")
 
 
-def test_a_run_lets_go_what_another_sends_back(tasks, task):
-    with tasks.store.state() as state:
-        mark(state, "r1")
-    tasks.claim(task, Holder("run r1", run="r1"))
+def test_a_run_lets_go_what_another_sends_back(tasks, task, run):
+    tasks.claim(task, run)
     tasks.review(task)
 
     assert tasks.claim(task, MINE).assignee == "me"
@@ -193,10 +188,3 @@ def test_what_a_run_sent_back_and_left_needs_its_look_still(tasks, task):
     assert tasks.ready() == []
     assert tasks.get(task).status is Status.NEEDS_REVIEW
     assert tasks.claim(task, MINE).reason == "untyped"
-
-
-def test_tasks_have_a_holder_of_their_own(tasks, task):
-    mine = Tasks(tasks.store, MINE)
-
-    assert mine.claim(task).assignee == "me"
-    assert mine.release(task).status is Status.OPEN

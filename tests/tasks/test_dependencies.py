@@ -1,7 +1,5 @@
 """Graphs of tasks: whatever is tried, there is never a circle, and it is drawn."""
 
-from __future__ import annotations
-
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 

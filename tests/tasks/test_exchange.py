@@ -1,20 +1,22 @@
 """Export and import: by uuid, the newer wins, what both sides changed is named."""
 
-from __future__ import annotations
-
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
 
 import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storeworld import store_in
+from storeworld import FakeClock, store_in
 
 from bridge.errors import InvalidRequest, NewerSchema
 from bridge.tasks.circles import TaskCircle
-from bridge.tasks.exchange import Conflict
+from bridge.tasks.exchange import Change, Conflict
+from bridge.tasks.schema import STEPS
 from bridge.tasks.task import Holder, NewTask, Status, TaskRefused
 from bridge.tasks.tasks import Tasks
+from bridge.testing.folder import folder
 
 TITLES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).filter(
     lambda text: text.strip() and len(text.strip().splitlines()) == 1
@@ -63,7 +65,8 @@ def test_what_is_exported_is_imported_whole(tmp_path_factory, plan):
 
     assert (done.added, done.conflicts) == (len(new), ())
     assert there.export() == data
-    assert there.import_(data) == here.import_(data) == (0, 0, len(new), ())
+    same = (0, 0, len(new), (), (), ())
+    assert there.import_(data) == here.import_(data) == same
     titles = [task.title for task in there.list()]
     assert titles == [task.title for task in here.list()]
 
@@ -83,13 +86,13 @@ def test_the_newer_one_wins_whichever_way(shared):
     theirs.close(2, reason="done there")
     ours.update(3, title="two, and a half")
 
-    assert ours.import_(theirs.export()) == (0, 1, 2, ())
-    assert theirs.import_(ours.export()) == (0, 1, 2, ())
+    assert ours.import_(theirs.export())[:4] == (0, 1, 2, ())
+    assert theirs.import_(ours.export())[:4] == (0, 1, 2, ())
 
     assert ours.export() == theirs.export()
-    assert ours.get(2).status is Status.CLOSED
-    assert ours.get(2).reason == "done there"
-    assert theirs.get(3).title == "two, and a half"
+    closed, changed = ours.get(2), theirs.get(3)
+    assert (closed.status, closed.reason) == (Status.CLOSED, "done there")
+    assert changed.title == "two, and a half"
 
 
 def test_a_chain_through_others_is_no_conflict(shared, tmp_path):
@@ -100,8 +103,16 @@ def test_a_chain_through_others_is_no_conflict(shared, tmp_path):
     third.import_(theirs.export())
     third.update(1, title="third version")
 
-    assert ours.import_(third.export()) == (0, 1, 2, ())
+    assert ours.import_(third.export())[:4] == (0, 1, 2, ())
     assert ours.get(1).title == "third version"
+
+
+def both_sides(*fields):
+    """The conflict of fields: name, value here, value there."""
+    told = [
+        f"{name} (here {ours!r}, there {theirs!r})" for name, ours, theirs in fields
+    ]
+    return f"changed on both sides: {', '.join(told)}"
 
 
 def test_what_both_sides_changed_is_named_and_left(shared):
@@ -112,8 +123,8 @@ def test_what_both_sides_changed_is_named_and_left(shared):
 
     done = ours.import_(theirs.export())
 
-    what = "changed on both sides: title, description"
-    assert done == (0, 0, 3, (Conflict(2, "ours", what),))
+    what = both_sides(("title", "ours", "theirs"), ("description", "x", ""))
+    assert done == (0, 0, 3, (Conflict(2, "ours", what),), (), ())
     assert ours.export() == before
 
 
@@ -123,8 +134,8 @@ def test_a_preference_ends_a_conflict_for_both(shared, prefer):
     ours.update(2, title="ours")
     theirs.update(2, title="theirs")
 
-    assert ours.import_(theirs.export(), prefer=prefer) == (0, 1, 2, ())
-    assert theirs.import_(ours.export()) == (0, 1, 2, ())
+    assert ours.import_(theirs.export(), prefer=prefer)[:4] == (0, 1, 2, ())
+    assert theirs.import_(ours.export()).conflicts == ()
 
     assert ours.get(2).title == theirs.get(2).title == prefer
     assert ours.export() == theirs.export()
@@ -157,8 +168,7 @@ def test_a_circle_that_no_side_had_is_left_out(shared):
 
 
 def test_parents_in_a_circle_are_left_out(tasks, elsewhere):
-    tasks.create("a")
-    tasks.create("b")
+    tasks.create_all([NewTask("a"), NewTask("b")])
     elsewhere.import_(tasks.export())
     tasks.update(1, parent=2)
     elsewhere.update(2, parent=1)
@@ -179,7 +189,7 @@ def test_what_is_not_there_is_named(shared, tmp_path):
 
     uuids = (ours.get(2).uuid, ours.get(1).uuid)
     what = f"left out: it names {', '.join(uuids)}, which is not here"
-    assert done == (1, 0, 0, (Conflict(1, "two", what),))
+    assert done == (1, 0, 0, (Conflict(1, "two", what),), (), ())
 
 
 def test_keys_of_a_later_version_survive(tasks, elsewhere):
@@ -234,7 +244,7 @@ def test_a_closed_task_with_a_new_part_is_opened_again(shared):
         Conflict(1, "epic", "opened again: its part #5 is not closed"),
     )
     assert [ours.get(n).status for n in (1, 4)] == [Status.OPEN] * 2
-    assert ours.import_(theirs.export()) == (0, 0, 5, ())
+    assert ours.import_(theirs.export())[:4] == (0, 0, 5, ())
     theirs.import_(ours.export())
     assert theirs.export() == ours.export()
 
@@ -255,51 +265,363 @@ def test_what_others_opened_again_is_validated_anew(tools, elsewhere):
 
 
 def test_what_names_much_that_is_not_there_is_told_in_a_line(tasks):
-    done = tasks.import_(line(dependsOn=["x" * 100_000] * 10_000))
+    done = tasks.import_(line(dependsOn=[f"{n:05}{'x' * 1000}" for n in range(10_000)]))
 
     ((_, _, what),) = done.conflicts
     assert what.endswith("… and 9,995 more, which is not here")
     assert len(what) < 300
 
 
+FIRST, OTHER = (f"01a20033-0780-7000-8000-00000000000{n}" for n in (1, 2))
+
+
 def line(**changes):
-    usual = {"uuid": "01a20033-0780-7000-8000-000000000001", "title": "a"}
+    usual = {"uuid": FIRST, "title": "a"}
     return orjson.dumps(usual | changes) + b"\n"
 
 
+CIRCLE = line(dependsOn=[OTHER]) + line(uuid=OTHER, dependsOn=[FIRST])
+WAIT = "1: tasks wait for each other:"
 BAD = {
-    "no json": (b"{", "team.jsonl:1: not JSON: "),
-    "list": (b"[]", "team.jsonl:1: expected a JSON object, got list; nothing was"),
-    "second": (line() + b"\n" + line(), "team.jsonl:3: a second line of task 01a2"),
-    "status": (line(status="done"), "team.jsonl:1: status: must be "),
-    "title": (line(title="a\nb"), "team.jsonl:1: title: must be one line of text"),
-    "uuid": (line(uuid="../x"), "team.jsonl:1: uuid '../x': expected digits"),
-    "number": (line(createdAt="x"), "team.jsonl:1: createdAt: "),
+    "no json": (b"{", "1: not JSON: "),
+    "list": (b"[]", "1: expected a JSON object, got list; nothing was"),
+    "second": (
+        line() + b"\n" + line(),
+        f"3: a second line of task {FIRST}, as team.jsonl:1; nothing",
+    ),
+    "status": (line(status="done"), "1: status: must be "),
+    "title": (line(title="a\nb"), "1: title: must be one line of text"),
+    "uuid": (line(uuid="../x"), "1: uuid '../x': expected digits"),
+    "number": (line(createdAt="x"), "1: createdAt: "),
     "letters": (
-        line(uuid="01A20033-0780-7000-8000-000000000001"),
-        "team.jsonl:1: uuid '01A20033-0780-7000-8000-000000000001': expected small",
+        line(uuid=FIRST.upper()),
+        f"1: uuid '{FIRST.upper()}': expected small",
     ),
-    "far": (
-        line(updatedAt=10**15),
-        "team.jsonl:1: updated_at: later than the year 9999",
-    ),
-    # More could not be counted on from: an export would end for ever.
-    "often": (
-        line(versions={"ab": 2**53 - 1}),
-        "team.jsonl:1: versions.ab: 9,007,199,254,740,991; at most 1,000,000,000",
-    ),
+    "far": (line(updatedAt=10**15), "1: updated_at: later than the year 9999"),
+    "circle": (CIRCLE, f"{WAIT} {FIRST} → {OTHER} → {FIRST}; no"),
+    "itself": (line(parent=FIRST), f"{WAIT} {FIRST} "),
 }
 
 
 @pytest.mark.parametrize(("data", "said"), BAD.values(), ids=BAD)
 def test_error_in_a_line(tasks, data, said):
     with pytest.raises(InvalidRequest) as refused:
-        tasks.import_(line(uuid="01a20033-0780-7000-8000-000000000009")[:0] + data,
-                      name="team.jsonl")  # fmt: skip
+        tasks.import_(data, name="team.jsonl")
 
-    assert str(refused.value).startswith(said), refused.value
+    assert str(refused.value).startswith(f"team.jsonl:{said}"), refused.value
     assert "nothing was imported" in str(refused.value)
     assert tasks.list() == []
+
+
+# By hand
+
+
+def edited(data: bytes, nth: int, **changes: object) -> bytes:
+    """An export in which somebody has edited one line, and no more than that."""
+    lines = data.splitlines()
+    lines[nth] = orjson.dumps(orjson.loads(lines[nth]) | changes)
+    return b"\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("title", "another"),
+        ("description", "more"),
+        ("status", "closed"),
+        ("priority", "high"),
+        ("validationCriteria", "it runs"),
+        ("parent", None),
+        ("dependsOn", []),
+        ("colour", "red"),  # a key that nobody knows
+    ],
+)
+def test_what_a_hand_edits_is_taken(shared, field, value):
+    """Its `updatedAt` is as it was: what the line says counts, and not its time."""
+    ours, theirs = shared
+    data = edited(ours.export(), 2, **{field: value})
+
+    for side in shared:
+        assert side.import_(data)[:4] == (0, 1, 2, ())
+        assert side.import_(data)[:4] == (0, 0, 3, ())
+
+    assert orjson.loads(ours.export().splitlines()[2])[field] == value
+    assert ours.export() == theirs.export()
+
+
+def test_a_dependency_and_a_parent_are_edited_by_uuid(shared):
+    ours, _ = shared
+    one = ours.get(2).uuid
+    data = edited(ours.export(), 2, parent=one, dependsOn=[])
+
+    done = ours.import_(data)
+
+    epic = ours.get(1).uuid
+    what = f"parent {epic!r} → {one!r}, dependsOn [{one!r}] → []"
+    assert done.changes == (Change(3, "two", what),)
+    assert (ours.get(3).parent, ours.get(3).depends_on) == (2, ())
+
+
+def test_what_a_hand_edits_back_is_taken(shared):
+    """It was so once: that is no older version, but a new one with the same words."""
+    ours, theirs = shared
+    ours.database.store.clock.go_on(1)
+    ours.update(2, title="worse")
+    theirs.import_(ours.export())
+
+    for before, after in (("worse", "one"), ("one", "worse"), ("worse", "one")):
+        data = edited(ours.export(), 1, title=after)
+        change = Change(2, after, f"title {before!r} → {after!r}")
+        assert [side.import_(data).changes for side in shared] == [(change,)] * 2
+
+
+def test_what_a_hand_and_a_program_changed_is_named(shared):
+    ours, _ = shared
+    data = edited(ours.export(), 1, title="by hand")
+    ours.update(2, title="by a program")
+
+    done = ours.import_(data)
+
+    what = both_sides(("title", "by a program", "by hand"))
+    assert done.conflicts == (Conflict(2, "by a program", what),)
+    assert ours.get(2).title == "by a program"
+
+
+def test_an_old_file_that_a_hand_edits_is_named(shared):
+    """What came after it is not lost, and neither is the edit."""
+    ours, theirs = shared
+    old = ours.export()
+    theirs.update(2, description="newer")
+    ours.import_(theirs.export())
+
+    assert ours.import_(old)[:4] == (0, 0, 3, ())
+    done = ours.import_(edited(old, 1, title="by hand"))
+
+    what = both_sides(("title", "one", "by hand"), ("description", "newer", ""))
+    assert done.conflicts == (Conflict(2, "one", what),)
+
+
+def test_a_title_alone_is_a_task(tasks, elsewhere):
+    """Whoever imports the line, and however often: it is the same task."""
+    data = b'{"title": "written by hand"}\n{"title": "another", "priority": "high"}\n'
+
+    for side in (tasks, elsewhere):
+        assert side.import_(data) == (2, 0, 0, (), (), ())
+        assert side.import_(data) == (0, 0, 2, (), (), ())
+
+    assert [tasks.get(n).title for n in (1, 2)] == ["written by hand", "another"]
+    tasks.update(1, title="changed since")
+    assert tasks.import_(data) == (0, 0, 2, (), (), ())
+    assert elsewhere.import_(tasks.export()).conflicts == ()
+    assert tasks.import_(elsewhere.export()).conflicts == ()
+    assert tasks.export() == elsewhere.export()
+
+
+CHANGES = [
+    ({"title": "b"}, "title 'a' → 'b'"),
+    ({"priority": "low"}, "priority 'normal' → 'low'"),
+]
+
+
+@pytest.mark.parametrize(("fields", "said"), CHANGES)
+def test_what_a_line_does_not_say_stays(tasks, fields, said):
+    """It says what is to change, and nothing else; the docs promise that."""
+    made = tasks.create("a", description="long", validation_criteria="it runs")
+    tasks.export()
+
+    done = tasks.import_(orjson.dumps({"uuid": made.uuid} | fields))
+
+    title = fields.get("title", "a")
+    assert done.changes == (Change(1, title, said),)
+    now = tasks.get(1)
+    assert (now.title, now.description) == (title, "long")
+    assert now.validation_criteria == "it runs"
+
+
+@pytest.mark.parametrize(
+    ("new", "why"),
+    [({"uuid": OTHER}, ", since no task here has this uuid"), ({}, "")],
+)
+def test_error_a_new_line_without_a_title(tasks, new, why):
+    """What came before it is not imported either."""
+    data = line() + orjson.dumps({"priority": "low"} | new)
+
+    with pytest.raises(InvalidRequest) as refused:
+        tasks.import_(data, name="team.jsonl")
+
+    assert str(refused.value) == (
+        f"team.jsonl:2: title: field required{why}; nothing was imported"
+    )
+    assert tasks.list() == []
+
+
+def test_a_line_taken_out_is_no_deletion(shared):
+    ours, _ = shared
+    ours.create("never exported")
+    data = shared[1].export().splitlines()
+
+    done = ours.import_(data[0] + b"\n" + data[2])
+
+    assert done == (0, 0, 2, (), (), (2,))
+    assert [task.number for task in ours.list()] == [1, 2, 3, 4]
+
+
+def test_a_closed_line_was_closed_when_it_was_changed_last(tasks):
+    tasks.import_(line(status="closed", createdAt=1, updatedAt=7))
+
+    assert tasks.get(1).closed_ms == 7
+
+
+def test_what_a_hand_closes_before_its_parts_is_opened_again(shared):
+    ours, _ = shared
+
+    done = ours.import_(edited(ours.export(), 0, status="closed"))
+
+    assert done.conflicts == (
+        Conflict(1, "epic", "opened again: its part #2 is not closed"),
+    )
+    assert ours.get(1).status is Status.OPEN
+
+
+# Versions
+
+
+def earlier(data: bytes, versions: dict[str, int], **changes: object) -> bytes:
+    """As an earlier hostbridge exported it: it counted the changes by place."""
+    lines = []
+    for each in data.splitlines():
+        fields = orjson.loads(each) | {"versions": versions} | changes
+        lines.append(orjson.dumps({k: v for k, v in fields.items() if k != "history"}))
+    return b"\n".join(lines)
+
+
+def test_an_export_of_an_earlier_version_is_read(tasks, elsewhere):
+    tasks.create("a")
+    old = earlier(tasks.export(), {"454e4108": 3})
+
+    assert elsewhere.import_(old)[:4] == (1, 0, 0, ())
+    assert elsewhere.export() == tasks.export()
+    assert tasks.import_(old)[:4] == (0, 0, 1, ())
+    later = tasks.get(1).updated_ms + 1
+    newer = earlier(tasks.export(), {"454e4108": 4}, title="b", updatedAt=later)
+    assert tasks.import_(newer)[:4] == (0, 1, 0, ())
+    # Which of two is newer their times cannot say, if both were changed.
+    tasks.database.store.clock.go_on(1)
+    tasks.update(1, title="c")
+    what = both_sides(("title", "c", "d"))
+    apart = earlier(tasks.export(), {"454e4108": 5}, title="d", updatedAt=later - 1)
+    assert tasks.import_(apart).conflicts == (Conflict(1, "c", what),)
+    assert b"versions" not in tasks.export()
+
+
+def test_a_database_of_an_earlier_version_goes_on(tasks):
+    """What it knew of versions was counted by place; its tasks are as they were."""
+    tasks.create("a", description="kept")
+    with closing(sqlite3.connect(tasks.database.path)) as old, old:
+        old.executescript(
+            "ALTER TABLE tasks DROP COLUMN history;"
+            "ALTER TABLE tasks ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;"
+            "ALTER TABLE tasks ADD COLUMN seen TEXT NOT NULL DEFAULT '{}';"
+            "CREATE TABLE place (id TEXT NOT NULL);"
+            f"PRAGMA user_version = {len(STEPS) - 1};"
+        )
+
+    data = tasks.export()
+
+    assert orjson.loads(data)["description"] == "kept"
+    assert tasks.import_(data)[:4] == (0, 0, 1, ())
+
+
+def test_a_long_history_keeps_its_latest_versions(tasks, elsewhere):
+    """So a line does not grow for ever, and who lags by a few is not asked."""
+    tasks.create("0")
+    for n in range(1, 60):
+        tasks.database.store.clock.go_on(1)
+        tasks.update(1, title=str(n))
+        data = tasks.export()
+        if n % 20 == 19:
+            assert elsewhere.import_(data).conflicts == ()
+
+    history = orjson.loads(data)["history"]
+    assert len(history) == 50
+    assert history == sorted(history)
+    assert elsewhere.export() == data
+
+
+# A model of it
+
+
+class Side:
+    """A place, and for each task the edits that its version holds."""
+
+    def __init__(self, folder: Path, ahead_s: int) -> None:
+        self.clock = FakeClock()
+        self.clock.set_wall(ahead_s)
+        self.tasks = Tasks(store_in(folder, clock=self.clock))
+        self.holds: dict[str, frozenset[int]] = {}
+
+    def take(self, data: bytes, holds: dict[str, frozenset[int]]) -> None:
+        """Import, and check what became of each task against the edits."""
+        before = {task.uuid: task.title for task in self.tasks.list()}
+        done = self.tasks.import_(data)
+        named = {conflict.number for conflict in done.conflicts}
+        for each in map(orjson.loads, data.splitlines()):
+            uuid, title = each["uuid"], each["title"]
+            ours, theirs = self.holds.get(uuid, frozenset()), holds[uuid]
+            task = self.tasks.get(uuid)
+            if ours < theirs:
+                assert task.title == title
+                self.holds[uuid] = theirs
+            else:
+                assert ours >= theirs or task.number in named
+                assert task.title == before[uuid]
+        assert len(named) == sum(
+            not (self.holds[uuid] >= theirs) for uuid, theirs in holds.items()
+        )
+
+
+KINDS = ["edit", "by hand", "exchange", "prefer ours", "prefer theirs"]
+ONE = st.tuples(st.sampled_from(KINDS), st.integers(0, 1), st.integers(0, 1))
+DEEDS = st.lists(ONE, max_size=14)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=40)
+@given(DEEDS, st.sampled_from([-7200, 0, 7200]))
+def test_no_edit_is_lost_without_a_word(deeds, ahead_s):
+    """Each is in the task, or a conflict names it, whatever the clocks say."""
+    with folder() as root:
+        sides = [Side(root / "a", 0), Side(root / "b", ahead_s)]
+        sides[0].tasks.create_all([NewTask("x"), NewTask("y")])
+        uuids = [task.uuid for task in sides[0].tasks.list()]
+        sides[0].holds = {uuid: frozenset([-1]) for uuid in uuids}
+        sides[1].take(sides[0].tasks.export(), sides[0].holds)
+
+        for edit, (deed, at, task) in enumerate(deeds):
+            side, other, uuid = sides[at], sides[1 - at], uuids[task]
+            side.clock.go_on(1)
+            if deed == "edit":
+                side.tasks.update(uuid, title=f"edit {edit}")
+                side.holds[uuid] |= {edit}
+            elif deed == "by hand":
+                number = sorted(uuids).index(uuid)
+                data = edited(side.tasks.export(), number, title=f"edit {edit}")
+                side.take(data, side.holds | {uuid: side.holds[uuid] | {edit}})
+            elif deed == "exchange":
+                side.take(other.tasks.export(), other.holds)
+            else:
+                prefer = deed.removeprefix("prefer ")
+                done = side.tasks.import_(other.tasks.export(), prefer=prefer)
+                assert done.conflicts == ()
+                for each in uuids:
+                    ours, theirs = side.holds[each], other.holds[each]
+                    is_apart = not (ours >= theirs or ours < theirs)
+                    side.holds[each] = ours | theirs | ({edit} if is_apart else set())
+
+        # Both have what the other has, once one has decided.
+        sides[0].tasks.import_(sides[1].tasks.export(), prefer="ours")
+        assert sides[1].tasks.import_(sides[0].tasks.export()).conflicts == ()
+        assert sides[0].tasks.export() == sides[1].tasks.export()
 
 
 def test_a_newer_export_is_refused(tasks):

@@ -1,7 +1,5 @@
 """What was answered and closed is found by its words."""
 
-from __future__ import annotations
-
 import pytest
 from storeworld import answer, claim_all, request
 
@@ -23,9 +21,8 @@ def found(tools, query: str, **more) -> list[str]:
 
 
 def test_nothing_is_there_yet(tools):
-    assert tools("search_memories", query="uploads") == {
-        "memories": [], "count": 0, "not_read_yet": 0,
-    }  # fmt: skip
+    nothing = {"memories": [], "count": 0, "not_read_yet": 0}
+    assert tools("search_memories", query="uploads") == nothing
     assert not (tools.store.place.state / "memories.db").exists()
 
 
@@ -115,30 +112,20 @@ def test_so_much_is_read_at_once(tools, monkeypatch):
 def test_an_index_that_was_removed_is_made_again(tools):
     asked = answered(tools, "one", "uploads")
     found(tools, "uploads")
-    (tools.store.place.state / "memories.db").unlink()
+    index = tools.store.place.state / "memories.db"
+    index.unlink()
 
     assert found(tools, "uploads") == [asked]
-
-
-def test_error_an_index_that_is_damaged(tools):
-    answered(tools, "one", "uploads")
-    found(tools, "uploads")
-    (tools.store.place.state / "memories.db").write_bytes(b"nonsense" * 1000)
-
+    index.write_bytes(b"nonsense" * 1000)
     with pytest.raises(TasksDamaged, match="remove it: it is made again"):
         found(tools, "uploads")
 
 
 def test_answers_of_any_form_are_read(tools):
-    from bridge.protocol.response import answered as answered_by
-
     asked = tools.store.submit(request()).request_id
     parsed = {"files": [{"path": "uploads.py", "lines": 12}], "none": None}
     for mine in claim_all(tools.store):
-        response = answered_by(
-            mine, raw="…", parsed=parsed, route="host", now_ms=tools.store.now_ms()
-        )
-        tools.store.publish(response, source="test")
+        said = answer(mine).with_(raw_output="…", parsed_output=parsed)
+        tools.store.publish(said, source="test")
 
-    assert found(tools, "uploads.py") == [asked]
-    assert found(tools, "12") == [asked]
+    assert found(tools, "uploads.py") == found(tools, "12") == [asked]

@@ -1,7 +1,5 @@
 """The journal is told of tasks, once each, and of nothing that was not done."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

@@ -1,11 +1,9 @@
 """The life of a task, walked edge by edge, by the table and by the verbs."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.tasks.task import Status, TaskRefused
-from bridge.tasks.transitions import TRANSITIONS, Action, move
+from bridge.tasks.transitions import TRANSITIONS, Action
 
 REASON = {"reason": "because"}
 MORE = {Action.ESCALATE: REASON, Action.REVIEW: {"note": "because"}}
@@ -27,18 +25,6 @@ def in_status(tasks, status):
     return ref
 
 
-@pytest.mark.parametrize("action", Action)
-@pytest.mark.parametrize("status", Status)
-def test_every_edge_of_the_table(status, action):
-    sources, target = TRANSITIONS[action]
-
-    if status in sources:
-        assert move(7, status, action) is target
-    else:
-        with pytest.raises(TaskRefused, match=f"task #7 is {status}; to {action} it"):
-            move(7, status, action)
-
-
 # What changes nothing is no error, so that it can be said again after a kill.
 SAME = {(Status.OPEN, Action.RELEASE), (Status.OPEN, Action.REOPEN)}
 
@@ -53,7 +39,7 @@ def test_the_verbs_obey_the_table(tasks, status, action):
     if status in sources or (status, action) in SAME:
         assert verb(ref, **MORE.get(action, {})).status is target
     else:
-        with pytest.raises(TaskRefused):
+        with pytest.raises(TaskRefused, match=f"task #1 is {status}; to {action} it"):
             verb(ref, **MORE.get(action, {}))
         assert tasks.get(ref).status is status
 

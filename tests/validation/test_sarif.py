@@ -7,7 +7,8 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sariflogs import issue, rejected, run_of, validation
+from sariflogs import issue, logged, rejected, run_of, told
+from thoroughness import examples
 from validatorworld import APPROVED
 
 from bridge.validation.answers import read, weighed
@@ -21,85 +22,47 @@ from bridge.validation.report import (
 )
 
 
+def rule(name):
+    return {"id": name, "shortDescription": {"text": f"What {name} says"}}
+
+
+def result(rule, index, level, text, uri, **region):
+    place = {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}, **region}
+    found = {"ruleId": rule, "ruleIndex": index, "level": level}
+    return found | {
+        "message": {"text": text},
+        "locations": [{"physicalLocation": place}],
+    }
+
+
 def test_a_whole_log():
-    run = run_of(
-        validation(
-            rejected(issue("zero", file="a b/é.py", line=3), name="validator-logic"),
-            rejected(
-                Issue(severity=Severity.INFO, message="late", rule="style"), name="mine"
-            ),
-            verdict="REJECTED",
-            scope="what is staged",
-            complexity="low",
-            paths=("first.py",),
-        )
+    first = issue("zero", file="a b/é.py", line=3)
+    second = Issue(severity=Severity.INFO, message="late", rule="style")
+    about = {"scope": "what is staged", "complexity": "low"}
+
+    run = logged(
+        rejected(first, name="validator-logic"),
+        rejected(second, name="mine"),
+        verdict="REJECTED",
+        paths=("first.py",),
+        **about,
     )
 
     fingerprints = [each.pop("partialFingerprints") for each in run["results"]]
     assert [len(each["hostbridgeIssue/v1"]) for each in fingerprints] == [64, 64]
+    rules = [rule("validator-logic"), rule("mine"), rule("mine/style")]
+    line = {"region": {"startLine": 3}}
+    assert told(run, is_success=True) == []
     assert run == {
-        "tool": {
-            "driver": {
-                "name": "hostbridge",
-                "version": "1.2.3",
-                "rules": [
-                    {
-                        "id": "validator-logic",
-                        "shortDescription": {"text": "What validator-logic says"},
-                    },
-                    {"id": "mine", "shortDescription": {"text": "What mine says"}},
-                    {
-                        "id": "mine/style",
-                        "shortDescription": {"text": "What mine/style says"},
-                    },
-                ],
-            }
-        },
+        "tool": {"driver": {"name": "hostbridge", "version": "1.2.3", "rules": rules}},
         "automationDetails": {"id": "hostbridge/validate/"},
-        "invocations": [
-            {"executionSuccessful": True, "toolExecutionNotifications": []}
-        ],
+        "invocations": run["invocations"],
         "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "the project"}}},
         "results": [
-            {
-                "ruleId": "validator-logic",
-                "ruleIndex": 0,
-                "level": "error",
-                "message": {"text": "zero"},
-                "locations": [
-                    {
-                        "physicalLocation": {
-                            "artifactLocation": {
-                                "uri": "a%20b/%C3%A9.py",
-                                "uriBaseId": "%SRCROOT%",
-                            },
-                            "region": {"startLine": 3},
-                        }
-                    }
-                ],
-            },
-            {
-                "ruleId": "mine/style",
-                "ruleIndex": 2,
-                "level": "note",
-                "message": {"text": "late"},
-                "locations": [
-                    {
-                        "physicalLocation": {
-                            "artifactLocation": {
-                                "uri": "first.py",
-                                "uriBaseId": "%SRCROOT%",
-                            }
-                        }
-                    }
-                ],
-            },
+            result("validator-logic", 0, "error", "zero", "a%20b/%C3%A9.py", **line),
+            result("mine/style", 2, "note", "late", "first.py"),
         ],
-        "properties": {
-            "verdict": "REJECTED",
-            "scope": "what is staged",
-            "complexity": "low",
-        },
+        "properties": {"verdict": "REJECTED", **about},
     }
 
 
@@ -107,11 +70,11 @@ def test_a_check_that_did_not_pass_is_a_result_where_no_issue_says_more():
     failing = {"name": "pytest", "passed": False, "detail": "1 failed"}
     for verdict, level in (("REJECTED", "error"), ("NEEDS_REVIEW", "warning")):
         said = {**APPROVED, "verdict": verdict, "checks": [failing]}
-        run = run_of(validation(weighed(read("v", said)), verdict=verdict))
+        run = logged(weighed(read("v", said)), verdict=verdict)
         found = [(each["level"], each["message"]["text"]) for each in run["results"]]
         assert found == [(level, "pytest: 1 failed")]
     said = {**APPROVED, "verdict": "NEEDS_REVIEW", "summary": "see x"}
-    run = run_of(validation(weighed(read("v", said)), verdict="NEEDS_REVIEW"))
+    run = logged(weighed(read("v", said)), verdict="NEEDS_REVIEW")
     assert [each["message"]["text"] for each in run["results"]] == ["see x"]
 
 
@@ -138,11 +101,8 @@ def test_a_check_that_did_not_pass_is_a_result_where_no_issue_says_more():
 )
 def test_places_never_leave_the_project(file, uri):
     """An issue without a place of its own is at the first file that changed."""
-    run = run_of(
-        validation(
-            rejected(issue(file=file, line=2)), verdict="REJECTED", paths=("first.py",)
-        )
-    )
+    report = rejected(issue(file=file, line=2))
+    run = logged(report, verdict="REJECTED", paths=("first.py",))
 
     (location,) = run["results"][0]["locations"]
     place = location["physicalLocation"]
@@ -152,7 +112,7 @@ def test_places_never_leave_the_project(file, uri):
 
 def test_a_fingerprint_stays_as_lines_move():
     def prints(*issues: Issue) -> list[str]:
-        run = run_of(validation(rejected(*issues), verdict="REJECTED"))
+        run = logged(rejected(*issues), verdict="REJECTED")
         found = [each["partialFingerprints"] for each in run["results"]]
         return [each["hostbridgeIssue/v1"] for each in found]
 
@@ -164,9 +124,7 @@ def test_a_fingerprint_stays_as_lines_move():
 
 
 def test_an_agents_words_become_no_link():
-    run = run_of(
-        validation(rejected(issue("[here](https://evil.example)")), verdict="REJECTED")
-    )
+    run = logged(rejected(issue("[here](https://evil.example)")), verdict="REJECTED")
 
     message = run["results"][0]["message"]["text"]
     assert message == "[here\\](https://evil.example)"
@@ -193,11 +151,9 @@ REPORTS = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
-    st.lists(REPORTS, max_size=3),
-    st.sampled_from(Verdict),
-    st.lists(WORDS, max_size=2),
+    st.lists(REPORTS, max_size=3), st.sampled_from(Verdict), st.lists(WORDS, max_size=2)
 )
 def test_whatever_validators_say_the_log_is_valid(reports, verdict, paths):
     run = run_of(
@@ -217,6 +173,5 @@ def test_whatever_validators_say_the_log_is_valid(reports, verdict, paths):
             assert ":" not in uri
             assert not uri.startswith("/")
             assert ".." not in unquote(uri).split("/")
-    told = run["invocations"][0]
     if verdict is Verdict.NEEDS_REVIEW and not run["results"]:
-        assert not told["executionSuccessful"]
+        assert told(run, is_success=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import built_in_agents
 import pytest
 from validatorworld import APPROVED, response
@@ -18,17 +16,13 @@ from bridge.validation.report import Verdict
 from bridge.validation.rights import can_read, runs_commands, why_not_run
 from bridge.validation.together import grouped, reports_of, together
 
-if TYPE_CHECKING:
-    from bridge.agents.definition import Definition
-    from bridge.flow.details import ValidatorPart
-
 LOGIC = built_in_agents.definition_of("validator-logic")
 SECURITY = built_in_agents.definition_of("validator-security")
 SYNTAX = built_in_agents.definition_of("validator-syntax")
 BAD = {**APPROVED, "verdict": "REJECTED", "summary": "no"}
 
 
-def parts_of(*definitions: Definition) -> dict[str, ValidatorPart]:
+def parts_of(*definitions):
     parts, alone = grouped(definitions)
     assert alone == {}
     return parts
@@ -40,17 +34,9 @@ def test_one_request_has_the_lists_of_both():
     # The more able one of the models that they want.
     assert (asked.agent, asked.model) == ("validator-logic", "opus")
     assert asked.validators == ("validator-logic", "validator-security")
-    request = applied(
-        LOGIC,
-        Request(
-            request_id="r",
-            agent_type=asked.agent,
-            prompt=asked.prompt,
-            answer_schema=asked.schema,
-            context={"change": "+x"},
-        ),
-    )
-    prompt = request.spoken
+    fields = {"agent_type": asked.agent, "prompt": asked.prompt}
+    fields |= {"answer_schema": asked.schema, "context": {"change": "+x"}}
+    prompt = applied(LOGIC, Request(request_id="r", **fields)).spoken
     assert prompt.count("1. intent: the change does all that the task says") == 1
     assert prompt.count("1. injection: shell, SQL, templates") == 1
     assert prompt.count("Look at it.") == 1
@@ -96,32 +82,23 @@ def test_one_failure_is_the_failure_of_all():
     assert {each.verdict for each in reports} == {Verdict.NEEDS_REVIEW}
 
 
-def like(definition: Definition, name: str, **more: Any) -> Definition:
-    return definition.model_copy(update={"name": name, **more})
+def mine(name="mine", **more):
+    return LOGIC.model_copy(update={"name": name, **more})
 
 
 @pytest.mark.parametrize(
     ("other", "why"),
     [
         (SYNTAX, "it has require_verified_evidence"),
+        (mine(tools=("Read",)), "it differs from validator-logic in tools"),
+        (mine(model="openai:big"), "it differs from validator-logic in model"),
+        (mine(routes=("endpoint",)), "it differs from validator-logic in routes"),
         (
-            like(LOGIC, "mine", tools=("Read",)),
-            "it differs from validator-logic in tools",
-        ),
-        (
-            like(LOGIC, "mine", model="openai:big"),
-            "it differs from validator-logic in model",
-        ),
-        (
-            like(LOGIC, "mine", routes=("endpoint",)),
-            "it differs from validator-logic in routes",
-        ),
-        (
-            like(LOGIC, "mine", output_schema={"$ref": "#/$defs/x"}),
+            mine(output_schema={"$ref": "#/$defs/x"}),
             "it has a $ref in output_schema",
         ),
         (
-            like(LOGIC, "mine", prompt="{{ arguments.depth }} {{ task }}"),
+            mine(prompt="{{ arguments.depth }} {{ task }}"),
             "the prompt of agent 'mine' cannot be filled in",
         ),
     ],
@@ -136,7 +113,7 @@ def test_those_that_do_not_go_together_are_alone_and_say_why(other, why):
 
 
 def test_each_group_has_the_same_rights():
-    reading = [like(LOGIC, name, tools=("Read",)) for name in ("one", "two")]
+    reading = [mine(name, tools=("Read",)) for name in ("one", "two")]
 
     parts, alone = grouped([LOGIC, reading[0], SECURITY, reading[1]])
 

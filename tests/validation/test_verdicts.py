@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,13 +25,14 @@ from bridge.validation.report import (
 )
 
 CHECK = {"name": "intent", "passed": True, "detail": "read"}
-GOOD: dict[str, Any] = {
-    "verdict": "APPROVED",
-    "summary": "fine",
-    "checks": [CHECK],
-    "issues": [],
-}
+GOOD = {"verdict": "APPROVED", "summary": "fine", "checks": [CHECK], "issues": []}
+NONE_OF = "none of APPROVED, NEEDS_REVIEW, REJECTED"
+NEITHER = "its answer has neither a verdict nor a status"
 CHANGED = Change("diff", files=(ChangedFile("a.py", 1, 0),))
+
+
+def issue(severity):
+    return {"severity": severity, "message": "x"}
 
 
 def ended(code: str, status: str = "failed") -> Response:
@@ -64,32 +64,23 @@ def test_an_approval_as_the_built_in_validators_give_it():
     ("answer", "doubt"),
     [
         ({**GOOD, "checks": []}, "it names nothing that it looked at"),
-        (
-            {**GOOD, "issues": [{"severity": "error", "message": "x"}]},
-            "it lists 1 error",
-        ),
+        ({**GOOD, "issues": [issue("error")]}, "it lists 1 error"),
         (
             {**GOOD, "checks": [CHECK, {"name": "edges", "passed": False}]},
             "a check did not pass: edges",
         ),
         (
-            {**GOOD, "issues": [{"severity": "fatal", "message": "x"}]},
+            {**GOOD, "issues": [issue("fatal")]},
             "1 of its checks and issues cannot be read",
         ),
-        (
-            {**GOOD, "verdict": "PASS"},
-            "its verdict is 'PASS', none of APPROVED, NEEDS_REVIEW, REJECTED",
-        ),
+        ({**GOOD, "verdict": "PASS"}, f"its verdict is 'PASS', {NONE_OF}"),
         (
             {**GOOD, "verdict": "NOTHING_TO_VALIDATE"},
-            (
-                "its verdict is 'NOTHING_TO_VALIDATE', none of APPROVED, "
-                "NEEDS_REVIEW, REJECTED"
-            ),
+            f"its verdict is 'NOTHING_TO_VALIDATE', {NONE_OF}",
         ),
-        ({"text": "fine"}, "its answer has neither a verdict nor a status"),
-        ("APPROVED", "its answer has neither a verdict nor a status"),
-        (None, "its answer has neither a verdict nor a status"),
+        ({"text": "fine"}, NEITHER),
+        ("APPROVED", NEITHER),
+        (None, NEITHER),
         ({"status": "success", "summary": "ok"}, "it names nothing that it looked at"),
     ],
 )
@@ -167,12 +158,7 @@ def test_issues_are_read_as_they_come():
             "it comes from a small model, or not from the one wanted",
         ),
         (response(GOOD, route="manual"), False, None, "it was answered by hand"),
-        (
-            response(GOOD, route="manual"),
-            True,
-            None,
-            "no command was seen to succeed",
-        ),
+        (response(GOOD, route="manual"), True, None, "no command was seen to succeed"),
     ],
 )
 def test_who_failed_or_cannot_be_relied_on_approves_nothing(
@@ -203,52 +189,40 @@ APPROVES = weighed(read("a", GOOD))
 ASKS = weighed(read("b", {**GOOD, "verdict": "NEEDS_REVIEW", "summary": "see x"}))
 REJECTS = weighed(read("c", {**GOOD, "verdict": "REJECTED", "summary": "no"}))
 FAILED = no_report("d", "it did not answer", code="timeout")
-PARTLY = replace(
-    CHANGED, is_whole=False, notes=("Left out, over 9: x",), is_rest_in_files=True
-)
-UNSEEN = "the validators were not shown the whole change: Left out, over 9: x"
+NOTHING = Change("", ("Nothing differs",))
+UNREAD = Change("", ("It could not be read",), is_whole=False)
+NOT_IN_FILES = replace(CHANGED, is_whole=False, notes=("Left out, over 9: x",))
+PARTLY = replace(NOT_IN_FILES, is_rest_in_files=True)
+NOBODY = "no validator was asked"
+NOT_SHOWN = "the validators were not shown the whole change: "
+UNSEEN = f"{NOT_SHOWN}Left out, over 9: x"
 
 
 @pytest.mark.parametrize(
     ("change", "reports", "can_read", "verdict", "reasons"),
     [
         (CHANGED, [APPROVES], False, "APPROVED", ()),
-        (CHANGED, [], True, "NEEDS_REVIEW", ("no validator was asked",)),
+        (CHANGED, [], True, "NEEDS_REVIEW", (NOBODY,)),
         (CHANGED, [APPROVES, ASKS], True, "NEEDS_REVIEW", ("b: see x",)),
         (CHANGED, [APPROVES, ASKS, REJECTS], True, "REJECTED", ("c: no",)),
         (CHANGED, [FAILED, REJECTS], True, "REJECTED", ("c: no",)),
         (CHANGED, [APPROVES, FAILED], True, "NEEDS_REVIEW", ("d: it did not answer",)),
         (PARTLY, [APPROVES], True, "APPROVED", ()),
+        (PARTLY, [APPROVES], False, "NEEDS_REVIEW", (UNSEEN,)),
+        (NOT_IN_FILES, [APPROVES], True, "NEEDS_REVIEW", (UNSEEN,)),
         (
-            PARTLY,
-            [APPROVES],
-            False,
-            "NEEDS_REVIEW",
-            (UNSEEN,),
-        ),
-        (
-            replace(PARTLY, is_rest_in_files=False),
-            [APPROVES],
-            True,
-            "NEEDS_REVIEW",
-            (UNSEEN,),
-        ),
-        (
-            Change("", ("Nothing differs",)),
+            NOTHING,
             [],
             True,
             "NOTHING_TO_VALIDATE",
             ("nothing differs: nobody was asked",),
         ),
         (
-            Change("", ("It could not be read",), is_whole=False),
+            UNREAD,
             [],
             True,
             "NEEDS_REVIEW",
-            (
-                "no validator was asked",
-                "the validators were not shown the whole change: It could not be read",
-            ),
+            (NOBODY, f"{NOT_SHOWN}It could not be read"),
         ),
     ],
 )
