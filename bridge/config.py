@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridge.setting import (
     ADDRESS,
@@ -38,6 +38,14 @@ if TYPE_CHECKING:
 _OF_A_CLIENT = (
     "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID",
     "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA",
+)  # fmt: skip
+
+# What `git commit` sets for its hooks. A program in another folder would take the
+# repository, and the index of the commit that goes on, for its own.
+_INDEX = "GIT_INDEX_FILE"
+_OF_A_COMMIT = (
+    _INDEX, "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_PREFIX",
+    "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 )  # fmt: skip
 
 _FORCE_COLOUR = ("FORCE_COLOR", "CLICOLOR_FORCE")
@@ -290,6 +298,12 @@ DEFAULTS: dict[str, Any] = {key: each.default for key, each in TABLE.items()}
 VARIABLES = frozenset(each.variable for each in TABLE.values() if each.variable)
 
 
+_OF_GIT = (
+    "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+)  # fmt: skip
+
+
 def environment() -> dict[str, str]:
     """A copy of the process environment."""
     return dict(os.environ)
@@ -309,15 +323,47 @@ def change_environment(changes: Mapping[str, str | None]) -> dict[str, str | Non
     return before
 
 
-def index_of_a_commit() -> str | None:
-    """The index that a `git commit` that goes on has its hooks look at, if any."""
-    return os.environ.get("GIT_INDEX_FILE") or None
+def git_environment() -> dict[str, str]:
+    """The variables that say where the user's configuration of git is."""
+    return {name: os.environ[name] for name in _OF_GIT if name in os.environ}
+
+
+class GitOfCaller(NamedTuple):
+    """What `git` itself has told the hook that called us, or the user by variables.
+
+    Attributes:
+        index_file: the index that a `git commit` that goes on has its hooks look at.
+        folder: the git folder.
+        tree: the work tree; by default the current folder.
+    """
+
+    index_file: str | None
+    folder: str | None
+    tree: str | None
+
+
+def git_of_caller() -> GitOfCaller:
+    """Git's own variables: paths relative to the current folder."""
+    names = ("GIT_INDEX_FILE", "GIT_DIR", "GIT_WORK_TREE")
+    return GitOfCaller(*(os.environ.get(name) or None for name in names))
 
 
 def asked_columns() -> int | None:
     """How wide the user says the terminal is (`COLUMNS`)."""
     value = os.environ.get("COLUMNS", "")
     return int(value[:4]) if value.isascii() and value.isdigit() else None
+
+
+def language(env: Mapping[str, str] | None = None) -> str:
+    """The language of the locale, such as `de`; empty if it has none.
+
+    Source: POSIX, "Environment Variables": the first of these that is not empty.
+    """
+    env = os.environ if env is None else env
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    locale = next((env[name] for name in names if env.get(name)), "")
+    found = locale.partition("_")[0].partition(".")[0].partition("@")[0]
+    return found if found.islower() else ""
 
 
 def colour_is_wanted(
@@ -340,7 +386,8 @@ def forbid_colour() -> None:
 def environment_for_a_client(env: Mapping[str, str] | None = None) -> dict[str, str]:
     """`env`, by default the process environment, for a client that we start."""
     env = os.environ if env is None else env
-    return {name: value for name, value in env.items() if name not in _OF_A_CLIENT}
+    hidden = (*_OF_A_CLIENT, *(_OF_A_COMMIT if env.get(_INDEX) else ()))
+    return {name: value for name, value in env.items() if name not in hidden}
 
 
 def suggestion(name: str) -> str:

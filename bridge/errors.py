@@ -65,6 +65,15 @@ class InvalidRequest(BridgeError):
     code = "bad_request"
 
 
+class UnclearAnswer(InvalidRequest):
+    """What a person said at a checkpoint is neither yes nor no; it waits as before."""
+
+    def __init__(self, said: str, node: str, how: str) -> None:
+        super().__init__(
+            f"{said!r} is neither yes nor no, and {node} waits for one: say {how}"
+        )
+
+
 class UnknownAgent(BridgeError):
     """No agent has this name, or not on this route; nothing was asked."""
 

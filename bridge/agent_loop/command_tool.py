@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bridge.config import environment_for_a_client
+from bridge.process.ending import how_it_ended
 from bridge.process.run import run
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Ran:
         """How it ended, in words."""
         if self.exit_code is None:
             return "ended at its time limit"
-        return f"exit code {self.exit_code}"
+        return how_it_ended(self.exit_code)
 
 
 def run_command(

@@ -25,6 +25,7 @@ from bridge.host.session_above import open_clients
 from bridge.policy.rule_set import Whose
 from bridge.policy.step_workflow import step_of
 from bridge.protocol.names import OF_TASK
+from bridge.protocol.wording import in_shell
 from bridge.rules.agents_named import agent_check
 from bridge.store import step_states
 from bridge.store.subagent_runs import find_agent
@@ -109,7 +110,7 @@ class Workflows:
             "person",
             f"no session is open here that {code['name']} could lead; start claude in "
             "this project, or have an agent go through it: "
-            f"hostbridge run {workflow}{_about_a_task(code)}",
+            f"{in_shell('hostbridge', 'run', workflow)}{_about_a_task(code)}",
         )
         by = "model" if variables.owner == "model" else "person"
         there = self._conversation(variables)
@@ -219,7 +220,7 @@ class Workflows:
 
 
 def _about_a_task(code: CompiledWorkflow) -> str:
-    return " --param task=#42" if code["variables"].keys() & set(OF_TASK) else ""
+    return " --param task=42" if code["variables"].keys() & set(OF_TASK) else ""
 
 
 def _nothing(session: str | None, agent: str | None) -> str:

@@ -12,10 +12,10 @@ from bridge.api.options import AskOptions, checked
 from bridge.api.questions import Replier
 from bridge.api.request_builder import draft
 from bridge.api.request_draft import Draft
-from bridge.api.routing import Plan, plan
+from bridge.api.routing import Plan
 from bridge.api.submission import Submitter
 from bridge.config import Settings
-from bridge.errors import BridgeError, CannotWaitHere, StateUnavailable, WaitTimeout
+from bridge.errors import BridgeError, StateUnavailable, WaitTimeout
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response
@@ -102,18 +102,13 @@ class Asker(Submitter):
         with self.opened() as store:
             hosts = Hosts(store, self.settings)
             begun = draft(store, self.settings, prompt, agent, schema, given)
-            planned = plan(
-                begun.choose_route(
-                    given.get("route", "auto"),
-                    given.get("mode"),
-                    self.settings.cli_fallback,
-                ),
-                flag=self.settings.cli_fallback,
+            planned = begun.plan(
+                given.get("route", "auto"),
+                given.get("mode"),
                 fallback=given.get("fallback"),
                 fallback_after_s=fallback_after_s,
                 has_host=fallback_after_s is not None
                 and hosts.can_answer(begun.request, within_s=fallback_after_s),
-                accepted=begun.routes,
             )
             request = begun.on(planned.route)
             # By its own id: one found by its key belongs to another caller.
@@ -140,23 +135,19 @@ class Asker(Submitter):
             if own:
                 check_here(own, begun.on(own), begun.definition_on(own), self.settings)
             if hosts.is_off or not (own or hosts.of(request)):
-                raise hosts.none_for(request)
+                raise hosts.none_for(request, routes=begun.own_routes)
             worker = own and self._worker(begun, own, deadline_s, given)
             submitted = self.make_durable(
                 store, request, routes, deadline_s, fan_out=begun.fan_out
             )
-            is_stuck = worker is None and hosts.would_wait_for_itself(request)
+            if worker is None:
+                known_as = submitted.request_id
+                way = f"Read the answer with: hostbridge show {known_as}"
+                hosts.refuse_to_wait(request, "submitted", way, known_as)
         if planned.own != "local" or not submitted.is_new:
             from bridge.llama.preload import end_ahead
 
             end_ahead()
-        if is_stuck:
-            raise CannotWaitHere(
-                f"submitted {submitted.request_id}; this runs inside the only open "
-                "session, which answers when its turn comes. Read the answer with: "
-                f"hostbridge show {submitted.request_id}",
-                request_id=submitted.request_id,
-            )
         return self._wait(request, submitted, planned, worker, deadline_s, given)
 
     def _wait(

@@ -21,7 +21,7 @@ from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.long_steps import LongStep, do_in_background
 from bridge.engine.view import view
-from bridge.errors import CannotWaitHere, InvalidRequest, StateUnavailable
+from bridge.errors import InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import ignore
 from bridge.routes import OWN
@@ -131,7 +131,6 @@ class Follower:
     # In an open session
 
     def _watch(self, run_id: str, on_change: Callable[[RunView], None]) -> None:
-        self._refuse_to_wait_for_itself(run_id)
         ids: set[RequestId] = set()
         tend = Tender(self.quick, ids, on_stage=ignore)
         while True:
@@ -141,6 +140,7 @@ class Follower:
                 return
             ids.clear()
             ids.update(self.submitted(seen))
+            self._refuse_to_wait_for_itself(run_id, ids)
             with suppress(_Changed):
                 self._wait(seen, ids, tend, on_change)
 
@@ -187,17 +187,18 @@ class Follower:
                 signs.append((facts.st_ino, facts.st_mtime_ns))
         return signs
 
-    def _refuse_to_wait_for_itself(self, run_id: str) -> None:
+    def _refuse_to_wait_for_itself(self, run_id: str, ids: set[RequestId]) -> None:
+        """Refuse once what the run waits for is its asker's own session, and only that.
+
+        It may first do what takes long, a program or a change to be read, here.
+        """
+        if self._work is not None and self._work.is_busy:
+            return
         hosts = Hosts(self.store, self.settings)
-        for _, asked in view(self.store, run_id).open_requests():
-            found = self.store.find(RequestId(asked))
-            if found and found.request and hosts.would_wait_for_itself(found.request):
-                raise CannotWaitHere(
-                    f"begun {run_id}; this runs inside the only open session, which "
-                    "works on it when its turn comes. See how far it is with: "
-                    f"hostbridge runs show {run_id}",
-                    request_id=run_id,
-                )
+        way = f"See what came of it with: hostbridge runs show {run_id}"
+        for asked in ids:
+            if request := self.store.find_unfinished(asked):
+                hosts.refuse_to_wait(request, "begun", way, run_id)
 
     # In this process
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.config import Settings
-from bridge.errors import BridgeError, NoHost, StateRefused, StateUnavailable
+from bridge.config import Settings, git_of_caller
+from bridge.errors import (
+    BridgeError,
+    CannotWaitHere,
+    NoHost,
+    StateRefused,
+    StateUnavailable,
+)
 from bridge.host.eligibility import eligible, may_take
 from bridge.protocol.ids import check_id
 from bridge.protocol.request import Request
 from bridge.protocol.status import Stage
+from bridge.protocol.wording import in_shell
+from bridge.routes import OWN, OwnRoute
 from bridge.store import sessions, switch, wakeups
 from bridge.store.clock import uptime
 from bridge.store.sessions import Session
@@ -21,14 +29,24 @@ if TYPE_CHECKING:
     from bridge.host.budgets import HeldBack
 
 _LATER = "leave it for a later session: `hostbridge submit --timeout 1d`"
-HERE = (
-    "have it answered here: `--route local` (a local model), `--route claude` "
-    "(claude -p) or `--route endpoint`, or BRIDGE_CLI_FALLBACK for every ask"
+_BY_ROUTE: dict[OwnRoute, str] = {
+    "local": "`--route local` (a local model)",
+    "claude": "`--route claude` (claude -p)",
+    "endpoint": "`--route endpoint`",
+}
+_ANSWERED_HERE = "have it answered here: "
+_HERE = (
+    f"{_ANSWERED_HERE}{_BY_ROUTE['local']}, {_BY_ROUTE['claude']} or "
+    f"{_BY_ROUTE['endpoint']}, or BRIDGE_CLI_FALLBACK for every ask"
 )
 # The other routes have no conversation that is open.
 _CLOSED = "ask a closed one: `--route claude --session ID`"
 _OPEN_ALREADY = (
     "if it is open already, answer its question about trust, or type something into it"
+)
+_NO_COMMIT = (
+    "Nothing was committed, and another try here would end the same way: ask the user "
+    "to commit in a terminal of their own. "
 )
 _DIAGNOSE = "see what is wrong with `hostbridge doctor`"
 
@@ -149,13 +167,44 @@ class Hosts:
         claim = parent.request.claim if parent and parent.request else None
         return not (claim and claim.background)
 
-    def none_for(self, request: Request, *, can_be_left: bool = True) -> NoHost:
+    def refuse_to_wait(
+        self, request: Request, begun: str, way: str, asked: str
+    ) -> None:
+        """Refuse to wait in the foreground for what only the asker's session can do.
+
+        Raises:
+            CannotWaitHere: so it is; `begun` says what goes on without anybody waiting,
+                and `way` how to see what came of it. `asked` is the id of that.
+        """
+        if self.would_wait_for_itself(request):
+            # Whoever is not told tries the same commit again, or without the hook.
+            is_commit = git_of_caller().index_file is not None
+            raise CannotWaitHere(
+                f"{begun} {asked}; this runs inside the only open session, which "
+                f"answers when its turn comes. {_NO_COMMIT if is_commit else ''}{way}",
+                request_id=asked,
+            )
+
+    def none_for(
+        self,
+        request: Request,
+        *,
+        can_be_left: bool = True,
+        otherwise: str | None = None,
+        routes: Collection[OwnRoute] = OWN,
+    ) -> NoHost:
         """The error for a request that none could take: why, and what to do.
 
         Unless it `can_be_left`, no way out is to leave it for a later session.
+        `otherwise` is how its asker has it answered without one; by default on one of
+        these `routes`, which its definition takes.
         """
         reason = self._why_none(request)
-        ways = tuple(way for way in reason.ways if can_be_left or way != _LATER)
+        ways = [way for way in reason.ways if can_be_left or way != _LATER]
+        if otherwise is not None and not self.is_off:
+            ways = [otherwise, *(way for way in ways if way != _HERE)]
+        elif len(routes) < len(OWN):
+            ways = [here for way in ways if (here := _on_these(routes, way))]
         return NoHost(reason.why, ways=ways, stage=str(Stage.NO_HOST))
 
     def why_waiting(self, request: Request) -> NoHostReason | None:
@@ -171,33 +220,56 @@ class Hosts:
             return OFF_HERE
         if self.is_off:
             return OFF
-        import shlex
-
         from bridge.host.nearby_sessions import find_nearby
 
         live = sessions.live_sessions(self._store)
         has_hooks = bool(live) or self._has_hooks()
         owner = str(self._store.place.owner)
-        reason = why_no_host(request, live, owner, has_hooks=has_hooks)
+        if not live and self._has_lost_hooks():
+            why = (
+                f"the session that is open in {owner} has no hooks of hostbridge any "
+                "more (`hostbridge uninstall`)"
+            )
+            ways = ("`hostbridge install`, then type something into it", _LATER, _HERE)
+            reason = NoHostReason(why, ways)
+        else:
+            reason = why_no_host(request, live, owner, has_hooks=has_hooks)
         if live or not (nearby := find_nearby(self._store)):
             return reason
-        there = shlex.quote(str(nearby.project))
-        ask_there = f"ask that one: `hostbridge -C {there} ask`"
+        ask = in_shell("hostbridge", "-C", nearby.project, "ask")
+        ask_there = f"ask that one: `{ask}`"
         why = f"{reason.why}; one is open in {nearby.project}"
         return NoHostReason(why, (ask_there, *reason.ways))
 
     def _has_hooks(self) -> bool:
         """Whether a session here would have our hooks, or has had them."""
-        from bridge.host.install import Installer
+        # Of the plugin, perhaps.
+        has_had = (self._store.place.state / "sessions").is_dir()
+        return has_had or self._is_installed()
+
+    def _has_lost_hooks(self) -> bool:
+        """Whether a session is open here that an uninstall took the hooks from."""
+        from bridge.host.pins import Pins
 
         place = self._store.place
-        if (place.state / "sessions").is_dir():
-            # Of the plugin, perhaps.
-            return True
+        is_unserved = any(Pins(place.guard).unserved(place))
+        return is_unserved and not self._is_installed()
+
+    def _is_installed(self) -> bool:
+        from bridge.host.install import Installer
+
         try:
-            return Installer(self._settings, place.project).is_installed()
+            return Installer(self._settings, self._store.place.project).is_installed()
         except BridgeError:
             return True
+
+
+def _on_these(routes: Collection[OwnRoute], way: str) -> str:
+    """A way out, which names these routes only; empty if it was nothing else."""
+    if way != _HERE:
+        return way
+    named = " or ".join(text for route, text in _BY_ROUTE.items() if route in routes)
+    return named and _ANSWERED_HERE + named
 
 
 def why_no_host(
@@ -232,7 +304,7 @@ def why_no_host(
     start = f"start `claude` in {project}"
     if not has_hooks:
         start = f"`hostbridge install` first (it was never run here), then {start}"
-    here = _CLOSED if request.context_from else HERE
+    here = _CLOSED if request.context_from else _HERE
     return NoHostReason(
         f"no Claude Code session with hostbridge is open in {project}",
         (start, _OPEN_ALREADY, _LATER, here, _DIAGNOSE),

@@ -190,6 +190,7 @@ class ProjectRequests:
         from bridge.protocol.type_checks import check
         from bridge.tasks.calls import forget
         from bridge.tasks.database import Database
+        from bridge.worktrees.checkouts import sweep
 
         check(dry_run=dry_run)
         limits = {"older_than_days": older_than_days, "max_bytes": max_bytes}
@@ -203,6 +204,7 @@ class ProjectRequests:
             # One that is in use, or damaged, is for whoever uses it to see.
             with suppress(BridgeError):
                 forget(Database(self.store), older_than_days)
+        sweep(self.store)
         bells = wakeups.remove_gone(self.store)
         Pins(self.store.place.guard).forget_gone()
         return replace(gone, bells=bells)

@@ -22,7 +22,6 @@ from bridge.protocol.ids import (
 )
 from bridge.protocol.node import Node
 from bridge.protocol.question import KEY
-from bridge.protocol.record import first_problem
 from bridge.protocol.request import Request
 from bridge.protocol.trace_context import find_context
 from bridge.protocol.type_checks import check
@@ -105,21 +104,18 @@ def draft(
         check_id(request_id)
     priority = fields.get("priority", "normal")
     _check_fields(priority, fields)
-    try:
-        request = Request(
-            request_id=request_id or new_request_id(now_us, priority),
-            agent_type=agent,
-            prompt=prompt,
-            created_at=now_us // 1000,
-            uptime=uptime(store.clock),
-            requester=settings.requester or asking.requester or _default_requester(),
-            asker=None if asking.is_seen or above is None else above.session.session_id,
-            parent_request_id=asking.parent,
-            depth=asking.depth,
-            **fields,
-        )
-    except ValueError as exc:
-        raise InvalidRequest(first_problem(exc)) from None
+    request = Request.checked(
+        request_id=request_id or new_request_id(now_us, priority),
+        agent_type=agent,
+        prompt=prompt,
+        created_at=now_us // 1000,
+        uptime=uptime(store.clock),
+        requester=settings.requester or asking.requester or _default_requester(),
+        asker=None if asking.is_seen or above is None else above.session.session_id,
+        parent_request_id=asking.parent,
+        depth=asking.depth,
+        **fields,
+    )
     is_model_asked = options.get("model") is not None
     fan_out = at_most(settings, above, "fan_out")
     return Draft(
@@ -132,6 +128,7 @@ def draft(
         above,
         fan_out,
         asking.variables,
+        asking.route,
     )
 
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from bridge.agents.known_agents import Agents
 from bridge.api.model_support import own_route_of
-from bridge.api.routing import RouteChoice, check_route, on_route
+from bridge.api.routing import (
+    Fallback,
+    Plan,
+    RouteChoice,
+    check_route,
+    on_route,
+    plan,
+)
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.host import forks
@@ -36,6 +43,8 @@ class Checked(NamedTuple):
     fan_out: int
     # The variables of the agent or session that asks, if one does.
     inherited: Mapping[str, Any]
+    # The route of the agent that asks, if a process of ours runs it.
+    asked_on: OwnRoute | None
 
 
 class Draft(Checked):
@@ -56,13 +65,36 @@ class Draft(Checked):
         """The routes that the definition accepts; None for any."""
         return self.definition.routes if self.definition else None
 
+    def plan(
+        self,
+        named: str = "auto",
+        mode: Mode | None = None,
+        *,
+        is_served: bool = True,
+        **fallback: Unpack[Fallback],
+    ) -> Plan:
+        """The route of a call that names `named`, in a mode, and who serves it when.
+
+        What names none goes by the route of the agent that asks, if a process of ours
+        runs that, or else by `BRIDGE_CLI_FALLBACK`: only a session, if nobody here is
+        to serve it.
+
+        Raises:
+            InvalidRequest: as `choose_route`, and as `routing.plan`.
+        """
+        usual = self.asked_on or self.settings.cli_fallback
+        choice = self.choose_route(named, mode, usual)
+        flag = usual if is_served else None
+        return plan(choice, flag=flag, accepted=self.routes, **fallback)
+
     def choose_route(
         self, named: str, mode: Mode | None, usual: OwnRoute | None
     ) -> RouteChoice:
         """The route of a call that names `named`, in a mode.
 
         The call's mode goes before its workflow's, and that before its definition's.
-        `usual` is the route for what no session answers.
+        `usual` is the route for what no session answers. An agent that no session runs
+        prefers none for its own agents either.
 
         Raises:
             InvalidRequest: there is no such workflow; route and mode exclude each
@@ -73,6 +105,8 @@ class Draft(Checked):
         if is_of_session and route == "auto" and mode is None:
             # Only there can it be answered; any other one is refused by name.
             return "host"
+        if self.asked_on is not None and route == "auto" and mode is None:
+            return route
         by_workflow = self._mode_of_workflow()
         # With routes of its own a definition may still prefer a process of its own.
         own = self.definition.mode if self.definition else None
@@ -100,6 +134,17 @@ class Draft(Checked):
         choice = choose(self.definition, self.request.workflow)
         return choice.mode if choice and choice.mode != "self" else None
 
+    @property
+    def own_routes(self) -> tuple[OwnRoute, ...]:
+        """The routes of our own that its definition takes, the preferred one first."""
+        taken = (
+            route
+            for route in (*(self.routes or ()), *OWN)
+            if route in OWN
+            and (self.definition is None or self.definition.takes(route))
+        )
+        return tuple(dict.fromkeys(taken))
+
     def own_route(self, usual: OwnRoute | None) -> OwnRoute:
         """The route on which a process of its own answers.
 
@@ -109,12 +154,7 @@ class Draft(Checked):
         named = own_route_of(self.request.model if self.is_model_asked else None)
         if named is not None:
             return named
-        definition = self.definition
-        accepted = [
-            route
-            for route in (*(self.routes or ()), *OWN)
-            if route in OWN and (definition is None or definition.takes(route))
-        ]
+        accepted = self.own_routes
         if not accepted:
             raise InvalidRequest(
                 f"agent {self.request.agent_type!r} runs in an open session only; use "

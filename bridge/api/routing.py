@@ -1,6 +1,6 @@
 """Which route a request takes: an open session, or the caller's own process."""
 
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, TypedDict, Unpack, get_args
 
 from bridge.api.model_support import check_model
 from bridge.errors import InvalidRequest
@@ -35,31 +35,43 @@ class Plan(NamedTuple):
     after_s: float = 0.0
 
 
+class Fallback(TypedDict, total=False):
+    """What becomes of a request that no session takes.
+
+    Attributes:
+        fallback: the route to fall back to; by default the usual one.
+        fallback_after_s: after how many seconds.
+        has_host: whether a live session could answer.
+    """
+
+    fallback: str | None
+    fallback_after_s: float | None
+    has_host: bool
+
+
 def plan(
     route: str,
     *,
     flag: OwnRoute | None = None,
-    fallback: str | None = None,
-    fallback_after_s: float | None = None,
-    has_host: bool = False,
     accepted: tuple[RouteName, ...] | None = None,
+    **given: Unpack[Fallback],
 ) -> Plan:
     """Decide on a route, given the chosen one. Pure.
 
-    `flag` is the value of `BRIDGE_CLI_FALLBACK`; `fallback` is the route to fall back
-    to after `fallback_after_s`, by default the flag; `has_host` says whether a live
-    session could answer; `accepted` are the routes that the agent's definition takes,
-    the preferred one first; None for any.
+    `flag` is the route of what names none, such as the value of `BRIDGE_CLI_FALLBACK`;
+    `accepted` are the routes that the agent's definition takes, the preferred one
+    first; None for any.
 
     Raises:
         InvalidRequest: there is no such route; `fallback_after_s` is no time; or there
             is nothing to fall back from, or to.
     """
     choice = check_route(route)
+    fallback, fallback_after_s = given.get("fallback"), given.get("fallback_after_s")
     own = flag if fallback is None else check_own(fallback, "fallback")
     if fallback_after_s is not None:
         own = _fallback(choice, own, fallback_after_s)
-        if choice == "auto" and not has_host:
+        if choice == "auto" and not given.get("has_host"):
             return Plan(own, own)
         return Plan("host", own, fallback_after_s)
     if fallback is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from bridge.api.model_support import check_here
 from bridge.api.options import checked
 from bridge.api.request_builder import draft
 from bridge.api.routing import plan as plan_route
+from bridge.api.run_needs import check_needs
 from bridge.change.change import Change
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
@@ -22,6 +23,7 @@ from bridge.engine.begin import begin
 from bridge.engine.inputs import params_of
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
+from bridge.host.calling_agent import asking_process
 from bridge.host.session_above import open_clients
 from bridge.protocol.names import GENERAL
 from bridge.protocol.type_checks import check
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from bridge.config import Settings
     from bridge.flow.plan import Plan
     from bridge.host.calling_agent import Asking
-    from bridge.routes import RouteName
+    from bridge.routes import OwnRoute, RouteName
     from bridge.store.sessions import Session
     from bridge.store.store import Store
 
@@ -50,7 +52,8 @@ _BY_HAND = frozenset({"max_agents", "max_tokens", "timeout_s", "on_failure"})
 class Runner(Follower):
     """Runs flows on behalf of a program.
 
-    `asking` says who asks, by default this process.
+    `asking` says who asks, by default this process; `otherwise` is how to ask without
+    a session.
     """
 
     def __init__(
@@ -61,9 +64,17 @@ class Runner(Follower):
         *,
         asking: Asking | None = None,
         session: Session | None = None,
+        otherwise: str | None = None,
     ) -> None:
         super().__init__(store, settings, quick, session=session)
         self.asking = asking
+        self.otherwise = otherwise
+
+    @cached_property
+    def usual(self) -> OwnRoute | None:
+        """The route of what names none: that of the agent that asks, if it has one."""
+        asking = self.asking or asking_process(self.store, self.settings)
+        return asking.route or self.settings.cli_fallback
 
     def run(
         self, flow: str | Path, params: Mapping[str, Any], options: RunOptions
@@ -91,9 +102,7 @@ class Runner(Follower):
         source: str = "",
     ) -> str:
         """Check who is asked in a plan, and write its run; nothing is asked yet."""
-        route = plan_route(
-            given.get("route", "auto"), flag=self.settings.cli_fallback
-        ).route
+        route = plan_route(given.get("route", "auto"), flag=self.usual).route
         ask, fan_out = self._checked(plan, route, given)
         timeout_s = given.get("timeout_s")
         now_ms = self.store.now_ms()
@@ -181,6 +190,7 @@ class Runner(Follower):
         ]
         nobody = (GENERAL, None, False)
         asked = {(d["agent"], d.get("model"), "context" in d) for d in details}
+        drafts = []
         for agent, model, is_shown in sorted(asked or {nobody}, key=str):
             chosen = {k: v for k, v in options.items() if v is not None}
             chosen |= {"model": model} if model else {}
@@ -189,10 +199,20 @@ class Runner(Follower):
             begun = draft(
                 self.store, self.settings, "?", agent, None, chosen, self.asking
             )
-            request = begun.on(route)
+            drafts.append((begun, begun.on(route)))
+        known = (begun.definition_on(route) for begun, _ in drafts)
+        place = self.store.place
+        check_needs(self.settings, place, plan, route, filter(None, known))
+        for begun, request in drafts:
             needs_host = bool(details) and route == "host"
             if hosts.is_off or (needs_host and not hosts.of(request)):
-                raise hosts.none_for(request, can_be_left=False)
+                takes = [set(each.own_routes) for each, _ in drafts]
+                raise hosts.none_for(
+                    request,
+                    can_be_left=False,
+                    otherwise=self.otherwise,
+                    routes=set.intersection(*takes),
+                )
             if route != "host":
                 check_here(route, request, begun.definition_on(route), self.settings)
         if route != "host":

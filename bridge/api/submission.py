@@ -7,7 +7,6 @@ from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_schema
 from bridge.api.options import SubmitOptions, checked
 from bridge.api.request_builder import draft
-from bridge.api.routing import plan
 from bridge.config import Settings
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
@@ -31,12 +30,8 @@ class Submitter:
         given = checked("submit", options)
         with self.opened() as store:
             begun = draft(store, self.settings, prompt, agent, schema, given)
-            named = begun.choose_route(
-                given.get("route", "auto"),
-                given.get("mode"),
-                self.settings.cli_fallback,
-            )
-            route = plan(named, accepted=begun.routes).route
+            named = given.get("route", "auto"), given.get("mode")
+            route = begun.plan(*named, is_served=False).route
             request = begun.on(route)
             check_schema(route, request, begun.definition_on(route))
             # Submitting it after its own deadline would be useless.

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_here
 from bridge.api.request_builder import draft
-from bridge.api.routing import plan
 from bridge.api.submission import Submitter
 from bridge.api.task_tools import call_tool
 from bridge.api.wait import Waiter, cancel
 from bridge.errors import CannotWaitHere, WaitTimeout
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, ignore
+from bridge.protocol.wording import in_shell
 from bridge.routes import OWN
 
 if TYPE_CHECKING:
@@ -91,16 +91,14 @@ class Validation:
         given = {"task_id": task_id, "dedup_key": dedup_key}
         with self._submitter.opened() as store:
             begun = draft(store, settings, prompt, agent, schema, given)
-            flag = settings.cli_fallback
-            named = begun.choose_route(self._route, None, flag)
-            planned = plan(named, flag=flag, accepted=begun.routes)
+            planned = begun.plan(self._route)
             request = begun.on(planned.route)
             hosts = Hosts(store, settings)
             if planned.own:
                 definition = begun.definition_on(planned.own)
                 check_here(planned.own, request, definition, settings)
             if hosts.is_off or not (planned.own or hosts.of(request)):
-                raise hosts.none_for(request)
+                raise hosts.none_for(request, routes=begun.own_routes)
             deadline_s = store.clock.monotonic_s() + request.timeout / 1000
             submitted = self._submitter.make_durable(
                 store, request, (planned.route,), deadline_s, fan_out=begun.fan_out
@@ -137,11 +135,7 @@ class Validation:
             )
             waiter.one_or_serve(request_id, worker, after_s=0.0, timeout_s=left_s)
             return
-        if Hosts(store, settings).would_wait_for_itself(request):
-            raise CannotWaitHere(
-                f"submitted {request_id}; this runs inside the only open session, "
-                "which answers when its turn comes. Read the verdict with: "
-                f"hostbridge task validate '{request.task_id}'",
-                request_id=request_id,
-            )
+        shown = in_shell("hostbridge", "task", "validate", request.task_id)
+        way = f"Read the verdict with: {shown}"
+        Hosts(store, settings).refuse_to_wait(request, "submitted", way, request_id)
         waiter.one(request_id, left_s)

@@ -13,6 +13,7 @@ from math import inf
 from bridge.api.hosts import eligible_hosts, held_back_of
 from bridge.errors import StateUnavailable, StateVanished
 from bridge.host.wake_problems import complaint
+from bridge.protocol.claim import Claim
 from bridge.protocol.ids import RequestId
 from bridge.protocol.outcome import Progress
 from bridge.protocol.question import asks_words
@@ -21,11 +22,14 @@ from bridge.protocol.response import Response
 from bridge.protocol.status import Stage, Status, ignore
 from bridge.store import Found, wakeups
 from bridge.store.lifecycle import expired
+from bridge.store.sessions import last_beat_s, live_sessions
 from bridge.store.store import Store
 from bridge.store.wakeups import sweep
 
 TEND_S = 2.0
 WAKE_S = 5.0
+# Agents work without a word for as long; then a look costs less than a lost answer.
+SILENT_S = 30.0
 # Of many awaited requests, this many are checked each time.
 _LOOKED_AT = 8
 # How many turns are remembered; a forgotten one is taken once more.
@@ -221,6 +225,23 @@ class Tender:
             self._wake(request)
         elif request.stage is Stage.WAITING:
             self._wake(request, again=True)
+        elif wake and request.claim is not None:
+            self._have_heard(request.claim)
+
+    def _have_heard(self, claim: Claim) -> None:
+        """Signal the session of an agent, if no hook of it has run for long.
+
+        Those that tell of the agent's end may have been missed. The one that hears the
+        signal looks for that, and costs the session no request to its model.
+        """
+        if not self._is_turn(self._tended, "heard", claim.session):
+            return
+        store = self._store
+        # After `/clear` its process goes on with another session.
+        mine = live_sessions(store, which=lambda each: each.host == claim.host)
+        last_s = max((last_beat_s(store, each.session_id) for each in mine), default=0)
+        if abs(store.now_ms() / 1000 - last_s) >= SILENT_S:
+            wakeups.wake(store, mine)
 
     def _wake(self, request: Request, *, again: bool = False) -> None:
         # Who may take it: one wake-up is enough for requests that agree in this.

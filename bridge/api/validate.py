@@ -17,7 +17,7 @@ from bridge.agents.known_agents import Agents
 from bridge.api.options import checked
 from bridge.api.validators import digests_of, find_validators
 from bridge.change.scope import Scope, parse_scope
-from bridge.config import index_of_a_commit
+from bridge.config import git_of_caller
 from bridge.errors import InvalidRequest
 from bridge.protocol.type_checks import check
 from bridge.protocol.wording import quoted
@@ -25,6 +25,7 @@ from bridge.validation.complexity import Complexity, usual_for
 from bridge.validation.escalation import ESCALATE_TO
 from bridge.validation.look import Look, Work
 from bridge.validation.plans import build_plan, validate_plan
+from bridge.worktrees.checkouts import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +47,8 @@ def begin_validation(
         BridgeError: nothing was asked.
     """
     given = checked("validate", options)
+    # Of runs that were killed, or cancelled.
+    sweep(runner.store)
     of = _scope(runner, scope, given.get("staged", False))
     _refuse_without_repository(runner.store.place.project, of)
     look = _look(runner, given, given.get("intent", ""), given.get("timeout_s"))
@@ -119,11 +122,22 @@ def _scope(runner: Runner, scope: Any, staged: bool) -> Scope:  # noqa: FBT001 -
     here = Path.cwd().resolve()
     folder = here if project in (here, *here.parents) else project
     found = parse_scope(words, staged=staged, project=str(project), folder=str(folder))
-    index = index_of_a_commit()
-    if not staged or index is None or project not in (here, *here.parents):
-        return found
+    return of_caller(found, project, here)
+
+
+def of_caller(scope: Scope, project: Path, here: Path) -> Scope:
+    """The scope with the index and the git folder that the caller's git has named."""
+    caller = git_of_caller()
+    if project not in (here, *here.parents):
+        return scope
     # With `git commit -a` and `git commit PATH`, what is staged is not in the index.
-    return replace(found, index=os.path.abspath(index))
+    if scope.kind == "staged" and caller.index_file is not None:
+        scope = replace(scope, index=os.path.abspath(caller.index_file))
+    # One that belongs to another folder is left over from there.
+    is_here = os.path.realpath(caller.tree or here) == os.path.realpath(project)
+    if caller.folder is not None and is_here:
+        scope = replace(scope, git_dir=os.path.abspath(caller.folder))
+    return scope
 
 
 def _refuse_without_repository(project: Path, scope: Scope) -> None:
@@ -132,7 +146,7 @@ def _refuse_without_repository(project: Path, scope: Scope) -> None:
     Raises:
         InvalidRequest: there is none; says what can be done.
     """
-    if os.path.lexists(project / ".git"):
+    if scope.git_dir is not None or os.path.lexists(project / ".git"):
         return
     named = scope.paths and scope.kind in ("uncommitted", "files")
     is_there = scope.undecided is None or os.path.lexists(project / scope.paths[0])

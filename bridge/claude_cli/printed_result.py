@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from bridge.freshness.looks import Look, look_of
+from bridge.process.ending import how_it_ended
 from bridge.protocol.claimed_commands import ToolCall
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.ids import is_id
@@ -141,7 +142,7 @@ def _without_result(stdout: bytes, stderr: str, exit_code: int) -> Outcome:
         code = "bad_request"
     elif exit_code == 0:
         code = "no_json" if said.strip() else "empty_answer"
-    detail = f"claude -p printed no result (exit {exit_code})"
+    detail = f"claude -p printed no result; {how_it_ended(exit_code)}"
     why = stderr or said.strip()
     return Outcome(said, code, _short(f"{detail}: {why}" if why else detail))
 
@@ -155,7 +156,7 @@ def _failure(result: Json, exit_code: int) -> tuple[FailureCode, str]:
     if code is None:
         limited = result.get("api_error_status") == _TOO_MANY_REQUESTS
         code = "quota" if limited or _QUOTA.search(detail) else "agent_error"
-    return code, _short(detail or f"claude -p ended with exit {exit_code}")
+    return code, _short(detail or f"claude -p: {how_it_ended(exit_code)}")
 
 
 def _model(events: list[Json], result: Json) -> str | None:

@@ -16,7 +16,6 @@ For example:
   hostbridge agents promote fixer --to project
 """
 
-import shlex
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -39,11 +38,13 @@ from bridge.cli.screen import folded, screen_of
 from bridge.cli.which_run import which_run
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
+from bridge.protocol.wording import in_shell
 from bridge.rules.agents_named import agent_check
 from bridge.store.location import locate
 from bridge.workflows.own_steps import entries_with_steps
 
 USAGE = "[list|show NAME|check [PATH]|new NAME|promote NAME]"
+_QUESTION = "Which modules lack tests?"
 OPTIONS = (
     option(
         "what",
@@ -141,8 +142,8 @@ def _new(registry: Registry, options: Namespace) -> int:
 
 
 def _next_steps(name: str, file: Path, options: Namespace) -> list[str]:
-    ask = "hostbridge ask " + shlex.join([name, "Which modules lack tests?"])
-    check = f"hostbridge agents check {shlex.quote(str(file))}"
+    ask = in_shell("hostbridge", "ask", name, _QUESTION)
+    check = in_shell("hostbridge", "agents", "check", file)
     trust = ["hostbridge trust"] if options.project else []
     steps = [f"  {step}" for step in (check, *trust, ask)]
     return [str(file), "edit it, then:", *steps]
@@ -168,7 +169,7 @@ def _promote(registry: Registry, options: Namespace) -> int:
         lines = [f"{done.file} has this name already, and stays as it is"]
     else:
         lines = [str(done.file), f"from run {done.run}{'' if options.run else newest}"]
-        ask = "hostbridge ask " + shlex.join([done.name, "Which modules lack tests?"])
+        ask = in_shell("hostbridge", "ask", done.name, _QUESTION)
         next_steps = {
             "user": [ask],
             "project": ["hostbridge trust", ask],

@@ -6,10 +6,11 @@ terminal. An ID may also be a running request, whose agent then may start more a
 its own at once.
 
 With the RUN of a flow it answers the checkpoint that waits: `hostbridge approve RUN`
-agrees, `hostbridge approve RUN no` refuses, and so does what begins with `no`; any
-other ANSWER agrees and is what later steps read. Where an agent asks, it goes on with
-the ANSWER, whichever that is. Of several checkpoints RUN/STEP names one. The first
-answer counts.
+agrees, and so does an ANSWER that says yes, whose words later steps read: "yes, but
+smaller". Words after the yes begin with "but", "and" or a colon, and deny nothing.
+`hostbridge approve RUN no` refuses. An ANSWER that is neither changes nothing. Where an
+agent asks, it goes on with the ANSWER, whichever that is. Of several checkpoints
+RUN/STEP names one. The first answer counts.
 
 Refused inside a Claude Code session: its model must not say yes for its user.
 
@@ -29,6 +30,7 @@ from bridge.cli.run_text import stands, ways_out
 from bridge.cli.terminal import confirm
 from bridge.cli.which_request import which
 from bridge.cli.which_run import step_of, which_run
+from bridge.config import language
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.run import Run
@@ -126,7 +128,9 @@ def answer_checkpoint(
         raise InvalidRequest(f"run {run}: which checkpoint? {named}")
     elif node is None:
         _refuse_late(seen)
-    act = partial(by_hand.say, node=node, text=answer, by="approve")
+    act = partial(
+        by_hand.say, node=node, text=answer, by="approve", language=language()
+    )
     advance(bridge.store, bridge.settings, meant, act)
 
 

@@ -43,7 +43,7 @@ from bridge.cli.options import (
     switch,
 )
 from bridge.config import Settings
-from bridge.errors import CannotWaitHere, InvalidRequest
+from bridge.errors import InvalidRequest
 from bridge.routes import OWN
 from bridge.store.config_file import settings_at
 
@@ -96,7 +96,6 @@ def command(options: Namespace) -> int:
         start_ahead(from_here(options.model, settings), settings)
     from bridge.api.bridge import Bridge
     from bridge.cli.inputs import agent_and_prompt, hint_of_quotes, question
-    from bridge.cli.output import say
     from bridge.cli.progress import Progress
     from bridge.cli.question_prompt import QuestionPrompt
 
@@ -122,12 +121,7 @@ def command(options: Namespace) -> int:
         from bridge.cli.ask_watched import watch
 
         watch(bridge, options, ask, partial(_show, options), interrupts)
-    try:
-        result = ask()
-    except CannotWaitHere as exc:
-        if not options.as_json:
-            say(str(exc.request_id))
-        raise
+    result = ask()
     _show(options, result)
     return of_result(result, accept_degraded=options.accept_degraded)
 

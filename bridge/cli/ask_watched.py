@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from bridge.cli.error_report import report
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.output import complain
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, CannotWaitHere
 
 if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
@@ -35,6 +35,9 @@ def watch(
     while True:
         try:
             result = ask()
+        except CannotWaitHere:
+            # Its session would wait for what it watches, however often it asks.
+            raise
         except BridgeError as exc:
             if is_first and exc.request_id is None:
                 raise

@@ -27,6 +27,7 @@ from bridge.cli.screen import Line, screen_of
 from bridge.cli.table import Column, table
 from bridge.config import TABLE
 from bridge.errors import InvalidRequest
+from bridge.protocol.wording import in_shell
 from bridge.setting import number_text
 from bridge.store.sessions import live_sessions
 from bridge.store.store import Store
@@ -137,7 +138,10 @@ def _warn(files: SettingFiles) -> int:
     for file in files.files():
         if file.is_exposed and any(TABLE[key].is_secret for key in file.values):
             path = file.path
-            complain(f"{path} holds a key, and others can read it: chmod 600 {path}")
+            complain(
+                f"{path} holds a key, and others can read it: "
+                f"{in_shell('chmod', '600', path)}"
+            )
     return Exit.USAGE if files.problems else Exit.OK
 
 

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from textwrap import dedent
 
 from bridge.cli.exit_codes import Exit, exit_code
-from bridge.cli.output import complain, counted, error_value, say_json, visible
+from bridge.cli.output import complain, counted, error_value, say, say_json, visible
 from bridge.cli.screen import screen_of, wrapped
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, CannotWaitHere
 from bridge.protocol.failure_codes import ANSWERED, MEANINGS, cure_of
 from bridge.protocol.response import RequestFailed, Response
 from bridge.protocol.wording import one_line
@@ -31,9 +31,14 @@ _SAID_CHARS = 1_000
 
 
 def report(error: BridgeError, arguments: list[str]) -> Exit:
-    """Tell of an error that ends a command; returns the exit code."""
+    """Tell of an error that ends a command; returns the exit code.
+
+    What goes on without anybody waiting for it is named on stdout, as by `submit`.
+    """
     if wants_json(arguments):
         say_json(error_value(error))
+    elif isinstance(error, CannotWaitHere) and error.request_id:
+        say(error.request_id)
     complain_of(error)
     return exit_code(error)
 

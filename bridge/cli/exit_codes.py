@@ -27,6 +27,7 @@ from bridge.errors import (
     InvalidRequest,
     NotShared,
     NotTrusted,
+    UnclearAnswer,
     UnknownAgent,
 )
 
@@ -59,7 +60,7 @@ _BY_VERDICT = {
 # Errors that are raised before anything is asked.
 _USAGE = frozenset(
     {
-        *(InvalidRequest, UnknownAgent, BadSetting, ExtraMissing),
+        *(InvalidRequest, UnclearAnswer, UnknownAgent, BadSetting, ExtraMissing),
         *(BadDefinition, NotTrusted, NotShared, CannotContinue),
     }
 )

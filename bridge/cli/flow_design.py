@@ -21,7 +21,7 @@ from bridge.cli.flow_drawing import fitting
 from bridge.cli.inputs import read_words, whole
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.model_name import from_here
-from bridge.cli.output import complain, counted, say, say_json, unseen, visible
+from bridge.cli.output import complain, counted, say, say_json, visible
 from bridge.cli.progress import Progress
 from bridge.cli.screen import screen_of
 from bridge.errors import BridgeError, InvalidRequest, reason_of
@@ -29,7 +29,7 @@ from bridge.flow.compiler import compile_flow
 from bridge.flow.library import SUFFIX
 from bridge.flow.parser import parse_flow
 from bridge.host.session_above import only_by_hand
-from bridge.protocol.wording import one_line
+from bridge.protocol.wording import in_shell, one_line, unseen
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -135,7 +135,7 @@ def _say_failure(tries: list[Tried]) -> None:
     file = _kept(tried.flow)
     complain(
         f"this flow, of {counted(len(tries), 'attempt')}, cannot run; mend it: {file}, "
-        f"then look with: hostbridge flow check {file}"
+        f"then look with: {in_shell('hostbridge', 'flow', 'check', file)}"
     )
 
 
@@ -152,7 +152,7 @@ def _say_success(tried: Tried, out: Path | None) -> None:
     if who := by_whom(tried.result):
         complain(who)
     if out:
-        complain(f"look at {out}, then: hostbridge run {out}")
+        complain(f"look at {out}, then: {in_shell('hostbridge', 'run', out)}")
     elif sys.stdout.isatty():
         complain(
             f"look at it, put it into NAME{SUFFIX}, then: hostbridge run NAME.flow"

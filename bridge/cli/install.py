@@ -22,6 +22,7 @@ from bridge.errors import BridgeError, InvalidRequest
 from bridge.extras import how_to_add
 from bridge.host import mcp_registration
 from bridge.host.carrier import CarrierFile
+from bridge.host.excludes import Excluded
 from bridge.host.hook_table import HOOKS, form_of
 from bridge.host.install import Change, Installer, Scope, target_of
 from bridge.shipped import hooks_folder
@@ -62,8 +63,8 @@ def command(options: Namespace) -> None:
         if with_mcp and not mcp_registration.is_current(settings, place, kind, form):
             tell(f"  would register the MCP server, scope {kind}")
         return
-    installer.install(change, hooks, sys.executable)
-    _report(change, hooks, here)
+    excluded = installer.install(change, hooks, sys.executable)
+    _report(change, hooks, here, excluded)
     _report_carrier(CarrierFile(settings))
     if with_mcp:
         mcp_registration.register(settings, place, kind, form)
@@ -79,7 +80,9 @@ def _chosen(options: Namespace) -> Scope:
     return kinds[0] if kinds else "local"
 
 
-def _report(change: Change, hooks: Path, project: Path) -> None:
+def _report(
+    change: Change, hooks: Path, project: Path, excluded: Excluded | None
+) -> None:
     kind, file = change.target.kind, change.target.file
     if change.is_needed:
         tell(f"installed {WHOM[kind]}: {len(HOOKS)} hooks in {file}")
@@ -90,13 +93,22 @@ def _report(change: Change, hooks: Path, project: Path) -> None:
     tell(f"  they run {hooks} with {sys.executable}")
     if kind != "user" and not (project / ".git").exists():
         tell(f"  no .git is here or above: the project is {project} alone")
-    if kind == "local" and change.is_needed:
-        # Git could tell whether it does. But git would run what the repository's own
-        # configuration names, and that may be a stranger's.
-        tell("  Claude Code keeps that file out of git from the next session on")
+    if kind == "local" and (change.is_needed or excluded is not None):
+        tell(f"  {_kept_out(project, excluded)}")
     if kind == "project":
         tell("  commit that file; it does nothing on a machine without hostbridge")
         tell("  it counts for sessions that are started in the project's top folder")
+
+
+def _kept_out(project: Path, excluded: Excluded | None) -> str:
+    """What keeps our own settings file out of git."""
+    if excluded is not None:
+        return f"git ignores that file: {excluded.file} names it"
+    if not (project / ".git").exists():
+        return "after `git init`, run `hostbridge install` again: git should ignore it"
+    # Git could tell whether it does. But git would run what the repository's own
+    # configuration names, and that may be a stranger's.
+    return "Claude Code keeps that file out of git from the next session on"
 
 
 def _report_mcp(kind: Scope) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sys
-import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from bridge.cli.screen import Line, folded, printed, screen_of
 from bridge.errors import BridgeError
 from bridge.protocol.response import RequestFailed, Response
 from bridge.protocol.value import Value
-from bridge.protocol.wording import clean
+from bridge.protocol.wording import clean, unseen
 from bridge.store.location import with_tilde
 
 if TYPE_CHECKING:
@@ -28,15 +27,6 @@ if TYPE_CHECKING:
 
 # Characters that orjson leaves alone, and that a terminal may obey or reorder text by.
 _ODD = re.compile("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-# These are invisible, too, though they count as letters, marks or symbols. They can
-# hide from people what a model reads.
-# Source: Unicode, DerivedCoreProperties.txt, Default_Ignorable_Code_Point; and blanks:
-# U+2800, U+13441, U+13442, U+16FE4, U+1D159.
-_BLANK = frozenset(
-    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
-    | {0x13441, 0x13442, 0x16FE4, 0x1D159}
-    | {*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
-)
 _FIRST = ("requestId", "success", "route", "parsedOutput")
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -72,17 +62,6 @@ def visible(text: str, *, kept: str = "") -> str:
     ahead = rf"u[0-9a-f]{{4}}|U[0-9a-f]{{8}}|[\0{odd}]"
     text = re.sub(rf"(?<!\\)\\+(?={ahead})", r"\g<0>\g<0>", text)
     return text.translate({ord(char): _escape(char) for char in hidden})
-
-
-def unseen(text: str, *, kept: str = "") -> set[str]:
-    """The characters of a text that a terminal obeys or hides, except `kept`."""
-    return {char for char in set(text) - set(kept) if _is_unseen(char)}
-
-
-def _is_unseen(char: str) -> bool:
-    kind = unicodedata.category(char)
-    # Separators, too: not every program ends a line there, and blanks look alike.
-    return kind[0] == "C" or (kind[0] == "Z" and char != " ") or ord(char) in _BLANK
 
 
 def _escape(char: str) -> str:

@@ -1,7 +1,8 @@
 """Remove finished requests with all that belonged to them; what is unfinished stays.
 
 Without options: what ended more than 30 days ago. What is overdue is ended first;
-left-over temporary files, and wake-up files of closed sessions, go in any case.
+left-over temporary files, wake-up files of closed sessions, and checkouts of what was
+staged that nobody needs any more, go in any case.
 
 For example:
   hostbridge prune --older-than 7d

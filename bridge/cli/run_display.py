@@ -18,11 +18,13 @@ from bridge.cli.output import complain, indented, visible
 from bridge.cli.run_text import run_lines
 from bridge.cli.screen import columns_of, printed, screen_of
 from bridge.cli.terminal import is_foreground, typed_on
+from bridge.config import language
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.view import question
 from bridge.errors import InvalidRequest
 from bridge.host.session_above import only_by_hand
+from bridge.protocol.consent import HOW_TO_SAY
 
 if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
@@ -108,7 +110,7 @@ class Display(AbstractContextManager["Display"]):
             said = visible(question(self._bridge.store, run_id, node), kept="\n")
             sys.stderr.write(f"\n{indented(said)}\n")
             termios.tcflush(stdin, termios.TCIFLUSH)
-            sys.stderr.write("Your answer (yes, no, or what you want to say): ")
+            sys.stderr.write(f"Your answer ({_how_to_say(seen, run_id, node)}): ")
             sys.stderr.flush()
         if select.select([stdin], [], [], 0)[0]:
             self._asked = None
@@ -119,11 +121,25 @@ class Display(AbstractContextManager["Display"]):
                 return
             if not line:
                 return
-            act = partial(by_hand.say, node=node, text=line, by="run", asked=asked)
+            act = partial(
+                by_hand.say,
+                node=node,
+                text=line,
+                by="run",
+                language=language(),
+                asked=asked,
+            )
             try:
                 advance(self._bridge.store, self._bridge.settings, run_id, act)
             except InvalidRequest as exc:
                 complain(exc.what)
+
+
+def _how_to_say(seen: RunView, run_id: str, node: str) -> str:
+    at = next(each for each in seen.views() if each.run["run"] == run_id)
+    if by_hand.takes_words(at.plan["nodes"], at.run, node):
+        return "yes, no, or what you want to say"
+    return HOW_TO_SAY
 
 
 def bar_of(seen: RunView) -> Line:

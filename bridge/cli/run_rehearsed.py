@@ -9,6 +9,7 @@ from bridge.api.compiled_runs import compiled
 from bridge.cli.exit_codes import Exit
 from bridge.cli.inputs import read_words
 from bridge.cli.output import complain, indented, say, say_json, visible
+from bridge.config import language
 from bridge.engine.begin import new_run
 from bridge.engine.rehearsal import Rehearsal
 from bridge.errors import InvalidRequest
@@ -34,7 +35,7 @@ def rehearse(
     project = bridge.store.place.project
     plan, _ = compiled(bridge.settings, project, flow, params)
     run = new_run("dry", plan, {"params": params}, now_ms=0)
-    rehearsal = Rehearsal(plan, run, _answers(file))
+    rehearsal = Rehearsal(plan, run, _answers(file), language())
     for asked in rehearsal.go():
         if as_json:
             value = {"node": asked.node, "who": asked.who, "text": asked.text}

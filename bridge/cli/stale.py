@@ -97,7 +97,7 @@ def _show(options: Namespace, found: list[Standing]) -> None:
     fresh = sum(each.state == "fresh" for each in found)
     unknown = sum(each.state == "unknown" for each in found)
     stale = len(found) - fresh - unknown
-    say(f"{fresh:,} fresh, {stale:,} stale, {unknown:,} that nobody can tell")
+    say(f"{fresh:,} fresh, {stale:,} stale, {unknown:,} unknown")
 
 
 def _lines(standing: Standing) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """`hostbridge task export` and `import`."""
 
 import os
+import shlex
 import sys
 import tempfile
 from argparse import Namespace
@@ -11,6 +12,8 @@ from bridge.cli.output import complain, counted, say, say_json, visible
 from bridge.cli.read_file import bytes_of
 from bridge.errors import InvalidRequest, reason_of
 from bridge.tasks.tasks import Tasks
+
+_NAMED = 10
 
 
 def export(tasks: Tasks, options: Namespace) -> int:
@@ -52,10 +55,14 @@ def _umask() -> int:
 
 def import_(tasks: Tasks, options: Namespace) -> int:
     """Merge an export; returns the exit code: 1 if something is left for a person."""
-    name = options.words[0]
+    name, *only = options.words
+    if only and options.prefer is None:
+        raise InvalidRequest(
+            "task import: tasks are named for --prefer ours, or --prefer theirs"
+        )
     data = sys.stdin.buffer.read() if name == "-" else bytes_of(Path(name))
     shown = "stdin" if name == "-" else name
-    done = tasks.import_(data, name=shown, prefer=options.prefer)
+    done = tasks.import_(data, name=shown, prefer=options.prefer, only=only)
     if options.as_json:
         say_json(done)
     else:
@@ -63,9 +70,22 @@ def import_(tasks: Tasks, options: Namespace) -> int:
             f"{counted(done.added, 'task')} added, {done.changed:,} changed, "
             f"{done.unchanged:,} as they were"
         )
+        for change in done.changes:
+            title = visible(change.title)
+            say(f"  #{change.number} {title}: {visible(change.what)}")
+    if done.absent:
+        named = ", ".join(f"#{number}" for number in done.absent[:_NAMED])
+        more = len(done.absent) - _NAMED
+        rest = f" and {more:,} more" if more > 0 else ""
+        delete = f"to remove one: hostbridge task delete {done.absent[0]}"
+        complain(f"not in {shown}, and kept: {named}{rest}; {delete}")
     for conflict in done.conflicts:
         title = visible(conflict.title)
         complain(f"#{conflict.number} {title}: {visible(conflict.what)}")
-    if done.conflicts and options.prefer is None:
-        complain("where both sides changed: --prefer ours, or --prefer theirs")
+    if done.conflicts and (only or options.prefer is None):
+        complain(
+            "where both sides changed: --prefer ours, or --prefer theirs; for one "
+            f"task, name it: hostbridge task import {shlex.quote(name)} "
+            f"{done.conflicts[0].number} --prefer ours"
+        )
     return Exit.FAILED if done.conflicts else Exit.OK

@@ -46,7 +46,8 @@ TASK_OPTIONS = (
         metavar="TASK|TITLE|FILE",
         nargs="*",
         completes="tasks",
-        help="Which tasks; for create the title, for import the file, - for stdin.",
+        help="Which tasks; for create the title, for import the file, - for stdin, and "
+        "the tasks that --prefer is to decide about, if not all.",
     ),
     option("--title", metavar="TEXT", help="For update: another title."),
     option(
@@ -155,7 +156,7 @@ def refuse_others(verb: str, options: Namespace) -> None:
         )
     count = len(options.words)
     most = {"list": 0, "ready": 0, "export": 0, "tree": 1}.get(verb)
-    most = 1 if verb in (*_ONE_WORD, "import") else most
+    most = 1 if verb in _ONE_WORD else most
     least = 0 if verb in ("list", "ready", "export", "tree", "claim") else 1
     if count < least:
         wanted = {"create": 'a title: hostbridge task create "…"',

@@ -16,13 +16,11 @@ from pathlib import Path
 
 from bridge.cli.options import switch
 from bridge.cli.output import complain, say, tell
-from bridge.config import Settings, environment
-from bridge.doctor.hooks import enabled_plugins
-from bridge.doctor.subject import subject
+from bridge.config import Settings
 from bridge.errors import BridgeError
 from bridge.host import mcp_registration, settings_edit
 from bridge.host.carrier import CarrierFile
-from bridge.host.install import Change, Installer, Scope
+from bridge.host.install import Change, Installer, Scope, enabled_plugins
 from bridge.store.location import locate
 
 _SCOPES: tuple[Scope, ...] = ("local", "user", "project")
@@ -54,7 +52,7 @@ def command(options: Namespace) -> int:
                 if mcp_registration.is_ours(settings, place, target.kind):
                     say(f"would remove the MCP server, scope {target.kind}")
                 continue
-            installer.uninstall(change)
+            retired = installer.uninstall(change)
             if mcp_registration.unregister(settings, place, target.kind):
                 tell(f"removed the MCP server, scope {target.kind}")
                 done += 1
@@ -63,14 +61,14 @@ def command(options: Namespace) -> int:
             complain(str(exc))
             failed += 1
             continue
-        done += _report(change)
+        done += _report(change) + _report_retired(retired)
     if not dry_run:
         failed += _remove_carrier(settings)
     if not (done or failed or dry_run):
         kinds = ", ".join(f"--{kind}" for kind in scopes)
         where = f"({kinds}) in the settings for {here}"
         tell(f"hostbridge is not installed: no hooks of it {where}")
-        for plugin in enabled_plugins(subject(environment(), Path())):
+        for plugin in enabled_plugins(settings, here):
             tell(f"{plugin} is on; `claude plugin uninstall` removes it")
     return 1 if failed else 0
 
@@ -117,3 +115,9 @@ def _report(change: Change) -> bool:
     if change.target.kind == "project":
         tell("  others who work on the project have them until that is committed")
     return True
+
+
+def _report_retired(session_ids: list[str]) -> int:
+    for session_id in session_ids:
+        tell(f"session {session_id} is open, and takes no more requests")
+    return len(session_ids)

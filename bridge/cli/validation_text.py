@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from bridge.api.validation_result import build_of_run, validation_of_run
@@ -11,7 +10,7 @@ from bridge.cli.output import complain, counted, say, say_json, span, visible
 from bridge.cli.run_text import stands, ways_out
 from bridge.cli.screen import Styled
 from bridge.engine.view import view
-from bridge.protocol.wording import one_line
+from bridge.protocol.wording import in_shell, one_line
 from bridge.store.sessions import live_sessions
 from bridge.validation.names import BUILD
 from bridge.validation.report import Severity, Verdict
@@ -165,7 +164,9 @@ def build_lines(done: BuildResult) -> Iterator[Line]:
     if done.said and not done.is_approved:
         yield f"its user said: {_short(done.said)}"
     if done.task:
-        yield f"handed over as task {done.task}: hostbridge task show '{done.task}'"
+        yield f"handed over as task {done.task}: " + in_shell(
+            "hostbridge", "task", "show", done.task
+        )
     if done.branch:
         way = f": git merge {done.branch}" if done.is_approved else ", not approved"
         yield f"on branch {done.branch}{way}"
@@ -176,10 +177,12 @@ def build_lines(done: BuildResult) -> Iterator[Line]:
 
 def _removal(worktree: str, branch: str, *, is_merged: bool) -> str:
     """How its user gets rid of a worktree that nothing needs any more."""
-    folder = visible(shlex.quote(worktree))
-    if is_merged:
-        return f"after that: git worktree remove {folder} && git branch -d {branch}"
-    return f"to drop it: git worktree remove -f {folder} && git branch -D {branch}"
+    force = () if is_merged else ("-f",)
+    remove = in_shell("git", "worktree", "remove", *force, worktree)
+    delete = in_shell("git", "branch", "-d" if is_merged else "-D", branch)
+    return (
+        f"{'after that' if is_merged else 'to drop it'}: {visible(remove)} && {delete}"
+    )
 
 
 def _short(text: str) -> str:

@@ -38,7 +38,7 @@ _MAX_VALUE = 60
 def activate(bridge: Bridge, words: list[str], options: Namespace) -> int:
     """Begin a step workflow; returns the exit code."""
     if len(words) != 1:
-        raise InvalidRequest(f"try: {options.prog} activate NAME --param task=#42")
+        raise InvalidRequest(f"try: {options.prog} activate NAME --param task=42")
     params = read_pairs("--param", options.param)
     begun = bridge.workflows.activate(words[0], params, session=options.session)
     code, step = begun.record["code"], begun.record["step"]

@@ -12,6 +12,7 @@ from bridge.doctor.subject import Subject
 from bridge.host.budgets import about, cure_of, find_spent, uses_of
 from bridge.host.wake_problems import JUST_STARTED, WakeProblem, find_wake_problem
 from bridge.protocol.request import Uptime
+from bridge.protocol.wording import in_shell
 from bridge.store import switch
 from bridge.store.clock import uptime
 from bridge.store.location import find_owner
@@ -19,7 +20,7 @@ from bridge.store.sessions import Session
 from bridge.store.switch import Off
 
 # The version on which the client's behaviour was measured.
-KNOWN_VERSION = "2.1.330"
+KNOWN_VERSION = "2.1.332"
 _TIMEOUT_S = 15
 
 
@@ -97,7 +98,7 @@ def judge_sessions(
         yield warning(
             f"none is open in {project}",
             "a request waits until one is; `ask` fails at once",
-            f"cd {project} && claude",
+            f"{in_shell('cd', project)} && claude",
         )
 
 

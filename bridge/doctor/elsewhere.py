@@ -5,13 +5,13 @@ shell. If only the shell has `BRIDGE_HOME` or `BRIDGE_STATE_DIR`, both work and 
 meet. The reverse cannot be detected: nothing here names the other place.
 """
 
-import shlex
 from collections.abc import Iterator
 
 from bridge.config import Settings
 from bridge.doctor.finding import Finding, warning
 from bridge.doctor.subject import Subject
 from bridge.host.nearby_sessions import find_nearby
+from bridge.protocol.wording import in_shell
 from bridge.store.location import locate
 from bridge.store.sessions import live_sessions
 from bridge.store.store import Store
@@ -47,11 +47,12 @@ def open_nearby(subject: Subject) -> Iterator[Finding]:
     if nearby is None:
         return
     ids = ", ".join(session.session_id for session in nearby.sessions)
+    ask = in_shell("hostbridge", "-C", nearby.project, "ask")
     yield warning(
         f"a session is open in {nearby.project} ({ids}), none in {store.place.owner}",
         "a submodule, a nested repository or a folder mounted twice is a project of "
         "its own",
-        f"ask that session: `hostbridge -C {shlex.quote(str(nearby.project))} ask`; or "
+        f"ask that session: `{ask}`; or "
         "`hostbridge install` here, and start `claude` here",
     )
 

@@ -34,6 +34,7 @@ CHECKS: tuple[tuple[str, Callable[[Subject], Iterator[Finding]]], ...] = (
     ("state", state.directory),
     ("locks", state.locks),
     ("quarantine", state.quarantine),
+    ("checkouts", state.checkouts),
     ("hook errors", state.hook_errors),
     ("hook policy", hooks.allowed),
     ("hooks", hooks.registered),

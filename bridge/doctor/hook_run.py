@@ -18,6 +18,7 @@ from bridge.doctor.hooks import all_registered, is_the_users
 from bridge.doctor.subject import Subject
 from bridge.host.hook_table import HOOKS, POINTER, entries, form_of
 from bridge.host.registration import WATCHING
+from bridge.process.ending import how_it_ended
 from bridge.shipped import hooks_folder
 
 SESSION = "hostbridge-doctor"
@@ -204,5 +205,5 @@ def _call(argv: list[str], event: str, env: dict[str, str]) -> str:
         raise HookFailed(f"{event}: {argv[0]}: {exc.strerror}") from None
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip()[-200:]
-        raise HookFailed(f"{event} exited with {done.returncode}: {words}")
+        raise HookFailed(f"{event}: {how_it_ended(done.returncode)}: {words}")
     return done.stdout.decode(errors="replace")

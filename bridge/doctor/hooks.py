@@ -5,7 +5,6 @@ managed settings are those of /etc/claude-code (Linux) and /Library/Application
 Support/ClaudeCode (macOS).
 """
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,11 +19,16 @@ from bridge.doctor.subject import Subject
 from bridge.errors import BridgeError
 from bridge.host import replaced_file, settings_edit
 from bridge.host.hook_table import BESIDE, POINTER, form_of
-from bridge.host.install import SCOPES, Target, target_of
+from bridge.host.install import (
+    SCOPES,
+    Target,
+    content_of,
+    enabled_plugins,
+    target_of,
+)
 from bridge.host.install_records import InstallRecords
 from bridge.host.pins import Pins
 from bridge.shipped import hooks_folder
-from bridge.store.plain_file import read_plain
 
 INSTALL = "hostbridge install"
 # The first counts in any settings, the others only in an administrator's.
@@ -63,17 +67,6 @@ def all_registered(subject: Subject) -> list[Registered]:
     return found
 
 
-def enabled_plugins(subject: Subject) -> list[str]:
-    """Plugins of ours that settings switch on, each with its settings file."""
-    found = []
-    for file in _settings_files(subject):
-        plugins = _read_or_empty(file).get("enabledPlugins")
-        for name, is_on in plugins.items() if isinstance(plugins, dict) else ():
-            if name.partition("@")[0] == "hostbridge" and is_on:
-                found.append(f"plugin {name} ({file})")
-    return found
-
-
 def _of_sessions(subject: Subject) -> list[str]:
     """The plugin as open sessions were told of it: no settings name that."""
     folders = dict.fromkeys(
@@ -107,7 +100,7 @@ def registered(subject: Subject) -> Iterator[Finding]:
     """Whether the hooks are registered exactly once over all scopes."""
     places = all_registered(subject)
     named = [f"--{p.target.kind} ({p.target.file})" for p in places]
-    named += enabled_plugins(subject) or _of_sessions(subject)
+    named += enabled_plugins(subject.settings, subject.project) or _of_sessions(subject)
     if not named:
         yield problem(
             f"not registered for {subject.project}",
@@ -223,7 +216,7 @@ def _policies(subject: Subject) -> Iterator[Finding]:
         *sorted((subject.managed / "managed-settings.d").glob("*.json")),
     ]
     for file in (*managed, *_settings_files(subject)):
-        content = _read_or_empty(file)
+        content = content_of(file)
         for key in _KEYS if file in managed else _KEYS[:1]:
             value = content.get(key)
             if value is True or (isinstance(value, list) and "hooks" in value):
@@ -236,7 +229,7 @@ def _set_here(subject: Subject) -> Iterator[Finding]:
     """Settings of ours in files of the project: a clone may bring them."""
     for kind in SCOPES:
         file = target_of(kind, subject.settings, subject.project).file
-        env = _read_or_empty(file).get("env")
+        env = content_of(file).get("env")
         names = env if isinstance(env, Mapping) and kind != "user" else ()
         if ours := [name for name in names if name.startswith("BRIDGE_")]:
             yield warning(
@@ -266,12 +259,3 @@ def _settings_files(subject: Subject) -> list[Path]:
     """The settings files that an install may write to."""
     settings, project = subject.settings, subject.project
     return [target_of(kind, settings, project).file for kind in SCOPES]
-
-
-def _read_or_empty(file: Path) -> dict[str, Any]:
-    """The settings in a file; empty if there are none, or they cannot be read."""
-    try:
-        content = json.loads(read_plain(file))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}

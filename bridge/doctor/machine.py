@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from bridge.config import TABLE, VARIABLES
 from bridge.doctor.finding import Finding, ok, problem, warning
 from bridge.doctor.subject import Subject
+from bridge.protocol.wording import in_shell
 from bridge.setting import without_passwords
 from bridge.store.config_file import files_of, read_file
 from bridge.store.switch import is_off
@@ -71,7 +72,7 @@ def config_files(subject: Subject) -> Iterator[Finding]:
             yield problem(found, cause, f"correct {path}, or move it away")
         if file.is_exposed and any(TABLE[key].is_secret for key in file.values):
             found = f"{path} holds a key, and others can read it"
-            yield warning(found, "its mode", f"chmod 600 {path}")
+            yield warning(found, "its mode", in_shell("chmod", "600", path))
         elif file.text is not None and not file.problems:
             yield ok(f"{path}: {', '.join(file.values) or 'empty'}")
 

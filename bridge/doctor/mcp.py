@@ -9,12 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from bridge.doctor.finding import Finding, ok, problem, warning
-from bridge.doctor.hooks import enabled_plugins
 from bridge.doctor.subject import Subject
 from bridge.extras import how_to_add
 from bridge.host import mcp_registration
 from bridge.host.hook_table import Form, form_of, kind_of
-from bridge.host.install import SCOPES
+from bridge.host.install import SCOPES, enabled_plugins
 from bridge.shipped import hooks_folder
 
 # Its imports take a second or two, on a busy machine more.
@@ -38,7 +37,7 @@ def server(subject: Subject) -> Iterator[Finding]:
                 f"look: claude mcp get {name}; if it is not yours: claude mcp remove "
                 f"--scope {scope} {name}",
             )
-    for plugin in enabled_plugins(subject):
+    for plugin in enabled_plugins(settings, subject.project):
         yield ok(f"the {plugin} brings the server")
     for scope in found:
         again = f"hostbridge install --{scope} --mcp"

@@ -21,6 +21,7 @@ from bridge.llama.model_files import (
     known_models,
     require_extra,
 )
+from bridge.protocol.wording import in_shell
 from bridge.setting import without_passwords
 
 _CONNECT_S = 1.0
@@ -110,7 +111,7 @@ def _kept(subject: Subject) -> Finding:
             return warning(
                 f"prompts are not kept: {path} is no folder",
                 "something else lies where they would be kept",
-                f"mv {path} {path}.aside",
+                in_shell("mv", path, f"{path}.aside"),
             )
     used = sum(map(_size, folder.iterdir())) if folder.is_dir() else 0
     return ok(f"prompts kept: {used / _MIB:.0f} of {limit_mib} MiB, in {folder}")

@@ -97,7 +97,10 @@ def locks(subject: Subject) -> Iterator[Finding]:
         with store.exclusive():
             took_ms = (time.monotonic() - begun) * 1000
     except BridgeError as exc:
-        cause = "whoever holds it is stopped, or stuck in a slow file system"
+        cause = (
+            "that process is stopped, stuck in a slow file system, or the fork of one "
+            "that held the lock"
+        )
         cure = "end the process that holds the lock; that frees it"
         yield problem(str(exc), cause, cure)
     else:
@@ -161,3 +164,17 @@ def hook_errors(subject: Subject) -> Iterator[Finding]:
         "a hook failed; the session went on without it",
         f"unless another finding explains the newest, report it; then remove {path}",
     )
+
+
+def checkouts(subject: Subject) -> Iterator[Finding]:
+    """Checkouts of what was staged that a kill has left in `.git/worktrees`."""
+    store = subject.store()
+    if store is None:
+        return
+    # Late: it takes the library for git's files.
+    from bridge.worktrees.checkouts import left_behind
+
+    if left := [str(each.folder) for each in left_behind(store)]:
+        found = f"left of `hostbridge validate --staged`: {', '.join(left)}"
+        cause = "what made them was killed, or their run was cancelled"
+        yield warning(found, cause, "hostbridge prune")

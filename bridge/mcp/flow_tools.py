@@ -29,7 +29,7 @@ from bridge.host.request_tokens import instruction
 from bridge.mcp.caller import Caller
 from bridge.mcp.flow_results import Checkpoint, Flow, flow_of, result_of
 from bridge.mcp.serving import Serving
-from bridge.mcp.starting import next_step
+from bridge.mcp.starting import HEADLESS, next_step
 from bridge.mcp.tools import WAIT_S, Call, Tools
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import ignore
@@ -132,6 +132,7 @@ def runner_for(bridge: Bridge, caller: Caller) -> Runner:
         bridge.quick,
         asking=caller.asking,
         session=caller.session,
+        otherwise=HEADLESS,
     )
 
 
@@ -161,8 +162,7 @@ def _begin(
 
 def route_of(runner: Runner, mode: str | None) -> str:
     """The route of what a call begins in a mode."""
-    usual = runner.settings.cli_fallback
-    headless = usual if usual in OWN else "claude"
+    headless = runner.usual or "claude"
     return {"terminal": "host", "headless": headless}.get(mode or "", "auto")
 
 

@@ -8,16 +8,14 @@ headless    a process of its own, started by this server
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bridge.api.hosts import HERE, Hosts
+from bridge.api.hosts import Hosts
 from bridge.api.model_support import check_here
 from bridge.api.options import checked
 from bridge.api.project import Project
 from bridge.api.request_builder import draft
-from bridge.api.request_draft import Draft
-from bridge.api.routing import plan
 from bridge.api.submission import Submitter
 from bridge.config import Settings
-from bridge.errors import CannotContinue, CannotWaitHere, NoHost
+from bridge.errors import CannotContinue, CannotWaitHere
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.handover import offer_to_caller
@@ -28,24 +26,29 @@ from bridge.mcp.serving import Serving
 from bridge.protocol.ids import RequestId
 from bridge.protocol.request import Request
 from bridge.protocol.status import Stage
-from bridge.routes import RouteName
 from bridge.store import Found
 from bridge.store.handovers import callers
 from bridge.store.store import Store
 from bridge.worker.executors import open_worker
 
 Mode = Literal["terminal", "headless", "self"]
+# How a tool that has a mode is answered without an open session.
+HEADLESS = 'call it again with mode "headless"'
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a call asks for; `options` are those of `Bridge.submit`."""
+    """What a call asks for; `options` are those of `Bridge.submit`.
+
+    `otherwise` is how the caller has it answered without an open session.
+    """
 
     prompt: str
     agent: str
     mode: Mode | None
     schema: dict[str, Any] | None
     options: dict[str, Any]
+    otherwise: str = HEADLESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def start(
             store, settings, wanted.prompt, wanted.agent, wanted.schema, given,
             caller.asking,
         )  # fmt: skip
-        route = _route(wanted.mode, begun, settings)
+        route = begun.plan(mode=wanted.mode).route
         request = begun.on(route)
         timeout_s = request.timeout / 1000
         request_id = RequestId(request.request_id)
@@ -83,7 +86,7 @@ def start(
             return Started(RequestId(same.request.request_id), timeout_s)
         hosts = Hosts(store, settings)
         if hosts.is_off or (route == "host" and not hosts.of(request)):
-            raise _no_host(hosts, request)
+            raise hosts.none_for(request, otherwise=wanted.otherwise)
         worker = None
         if route != "host":
             check_here(route, request, begun.definition_on(route), settings)
@@ -92,7 +95,7 @@ def start(
                 # Its budgets count, whatever our environment says.
                 worker.session, worker.charged = caller.session, None
         elif is_own_host(hosts, request, caller):
-            return _offered(store, settings, request, caller, timeout_s)
+            return _offered(store, settings, request, caller, wanted, timeout_s)
         deadline_s = store.clock.monotonic_s() + timeout_s
         submitter.make_durable(
             store, request, (route,), deadline_s, fan_out=begun.fan_out
@@ -132,7 +135,12 @@ def next_step(project: Project, found: Found, caller: Caller) -> str | None:
 
 
 def _offered(
-    store: Store, settings: Settings, request: Request, caller: Caller, timeout_s: float
+    store: Store,
+    settings: Settings,
+    request: Request,
+    caller: Caller,
+    wanted: Wanted,
+    timeout_s: float,
 ) -> Started:
     """The caller itself must start the agent."""
     request_id = RequestId(request.request_id)
@@ -140,7 +148,7 @@ def _offered(
         raise CannotWaitHere(
             "this runs inside the only open session, which cannot take a request while "
             "it waits for this call",
-            ways=('start_agent with mode "headless"', "ask from another program"),
+            ways=(wanted.otherwise, "ask from another program"),
         )
     if request.continues is not None and caller.agent_id:
         raise CannotContinue(
@@ -164,19 +172,3 @@ def _asked_again(store: Store, request: Request) -> dict[str, str]:
     earlier = store.find(RequestId(request.continues)) if request.continues else None
     agent_id = earlier.response.agent_id if earlier and earlier.response else None
     return {request.request_id: agent_id} if agent_id else {}
-
-
-def _no_host(hosts: Hosts, request: Request) -> NoHost:
-    """Why no session could take it, and the ways out, as one calls a tool."""
-    error = hosts.none_for(request)
-    ways = tuple(way for way in error.ways if way != HERE)
-    if not hosts.is_off:
-        ways = ('call it again with mode "headless"', *ways)
-    return NoHost(error.what, ways=ways, stage=error.stage)
-
-
-def _route(mode: Mode | None, begun: Draft, settings: Settings) -> RouteName:
-    """The route of a call: its mode decides, else the workflow's, else the agent's."""
-    usual = settings.cli_fallback
-    named = begun.choose_route("auto", mode, usual)
-    return plan(named, flag=usual, accepted=begun.routes).route

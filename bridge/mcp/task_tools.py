@@ -20,7 +20,7 @@ from bridge.mcp.caller import identify
 from bridge.mcp.results import MAX_ANSWER_BYTES, MAX_TEXT_CHARS
 from bridge.mcp.starting import Wanted, next_step, start
 from bridge.protocol.ids import RequestId
-from bridge.protocol.wording import shortened
+from bridge.protocol.wording import in_shell, shortened
 from bridge.store.host_process import identify as process_of
 from bridge.tasks.claims import holder_in, holder_of_run
 from bridge.tasks.task import Holder
@@ -129,7 +129,9 @@ class _Agents:
     ) -> str:
         """Start it, unless that was done under this key."""
         options = {"task_id": task_id, "dedup_key": dedup_key}
-        wanted = Wanted(prompt, agent, None, schema, options)
+        validate = ("hostbridge", "task", "validate", task_id, "--route", "claude")
+        otherwise = in_shell(*validate)
+        wanted = Wanted(prompt, agent, None, schema, options, otherwise)
         return start(self.project, self.caller, wanted, self.serving).request_id
 
 

@@ -63,7 +63,7 @@ def _begun(
         )
     variables = wanted.options.get("variables") or {}
     check_variables(project, caller, variables)
-    stands_for = Request(
+    stands_for = Request.checked(
         request_id="self",
         agent_type=wanted.agent,
         prompt=wanted.prompt or "self",

@@ -7,6 +7,10 @@
     {isSame, written}                                whether it still is, afterwards,
                                                      and which files are others
 
+What is staged, and is not what lies in the project, is checked out for validators: they
+look at that folder, and run commands there (`folder`, `holds`). It is removed once it
+is known whether it still is what is staged.
+
 What was not committed before the work began, and has not been touched since, is none of
 the work's: `marks` has for each such file what changes with every writing. By them it
 is told, too, whether anything was written while validators looked, or since then.
@@ -15,6 +19,8 @@ is told, too, whether anything was written while validators looked, or since the
 from __future__ import annotations
 
 import os
+import time
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +35,8 @@ from bridge.store.work_folder import check_folder
 from bridge.validation.complexity import Assessment, Complexity, assess, usual_for
 from bridge.validation.rights import why_not_run
 from bridge.validation.words import look_words
+from bridge.worktrees import WorktreeRefused, folder_of
+from bridge.worktrees.checkouts import check_out, drop, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,12 +47,17 @@ if TYPE_CHECKING:
     from bridge.flow.details import ChangeCall, ValidatorPart
     from bridge.store.location import Place
     from bridge.validation.together import Together
+    from bridge.worktrees.checkouts import Checkout
 
 # Nobody waits for a prompt meanwhile: a large project has its time.
 _READ_S = 60.0
 _BOTH = "Had changes before the work began, which are in the diff, too: "  # the paths
 _FIRST = "Left out, the first commit of all: it was made meanwhile"
 _MAX_NAMED = 20
+# Of a checkout of what is staged, in the worktrees of a run.
+_NAME = "staged"
+_MARGIN_S = 600.0
+_STAGED = "what is staged"
 _OTHER = (
     "files were written while validators looked or it was committed: what is on the "
     "branch may be something else than what was approved"
@@ -63,6 +76,9 @@ def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
     folder = _folder(place, texts, call)
     if "validators" not in call and "seen" not in call:
         return _ok(_before(folder))
+    seen = texts.answers.evaluated(call["seen"]) if "seen" in call else {}
+    if seen.get("folder"):
+        return _ok(_still_staged(folder, Path(seen["folder"]), seen))
     both: list[str] = []
     if "since" in call:
         start = texts.answers.evaluated(call["since"])
@@ -74,10 +90,18 @@ def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
             )
     else:
         change = read_change(folder, scope_of(call["scope"]), timeout_s=_READ_S)
-    marks = _marks(folder, change) if change.is_in_files else {}
-    if "seen" not in call:
-        return _ok({**_chosen(change, both, call), "marks": marks})
-    seen = texts.answers.evaluated(call["seen"])
+    apart: Checkout | None = None
+    why = ""
+    if not seen and _is_elsewhere(change):
+        try:
+            apart, change = _apart(place, folder, change, texts.run["run"], call)
+        except WorktreeRefused as exc:
+            why = str(exc)
+    looked_at = folder if apart is None else apart.folder
+    marks = _marks(looked_at, change) if change.is_in_files else {}
+    if not seen:
+        chosen = _chosen(change, both, call, why)
+        return _ok({**chosen, "marks": marks, **_told(apart)})
     is_same = _is_same(seen, change, marks)
     if not call.get("committed"):
         written = [] if is_same else _written(seen, change, marks)
@@ -86,6 +110,64 @@ def read_for_run(place: Place, texts: Texts, call: ChangeCall) -> Result:
     if is_same and read_change(folder, timeout_s=_READ_S).is_empty:
         return _ok({"isSame": True})
     return {"how": "failed", "why": _OTHER, "output": None}
+
+
+def _is_elsewhere(change: Change) -> bool:
+    """Whether what is staged is not what lies in the project."""
+    is_staged = change.scope.kind == "staged"
+    return is_staged and bool(change.files) and not change.is_in_files
+
+
+def _apart(
+    place: Place, folder: Path, change: Change, run: str, call: ChangeCall
+) -> tuple[Checkout, Change]:
+    """A checkout of what is staged, and the change as it is there.
+
+    Raises:
+        WorktreeRefused: there can be none.
+    """
+    # All are asked at once, or one for several: later nobody is at work there.
+    most_s = sum(each["timeoutS"] for each in call["validators"].values())
+    until_ms = int((time.time() + most_s + _MARGIN_S) * 1000)
+    apart = check_out(
+        folder,
+        folder_of(place.state, run, _NAME),
+        index=change.scope.index,
+        until_ms=until_ms,
+    )
+    scope = replace(change.scope, index=None)
+    found = read_change(apart.folder, scope, timeout_s=_READ_S)
+    return apart, replace(found, scope=change.scope)
+
+
+def _told(apart: Checkout | None) -> dict[str, Any]:
+    if apart is None:
+        return {"folder": ""}
+    folder, filtered = str(apart.folder), list(apart.filtered)
+    return {"folder": folder, "holds": apart.holds, "filtered": filtered}
+
+
+def _still_staged(project: Path, apart: Path, seen: dict[str, Any]) -> dict[str, Any]:
+    """Whether a checkout is as it was made, and is what is staged; it is removed."""
+    before = change_of(seen["change"])
+    if not apart.is_dir():
+        return {"isSame": False, "written": [f"{apart}, which is gone"]}
+    scope = replace(before.scope, index=None)
+    found = read_change(apart, scope, timeout_s=_READ_S)
+    change = replace(found, scope=before.scope)
+    marks = _marks(apart, change) if change.is_in_files else {}
+    is_same = _is_same(seen, change, marks)
+    written = [] if is_same else _written(seen, change, marks)
+    try:
+        is_staged = state_of(project, index=before.scope.index) == seen["holds"]
+    except WorktreeRefused:
+        is_staged = False
+    # What cannot be removed now is swept later.
+    with suppress(WorktreeRefused):
+        drop(apart)
+    if is_same and not is_staged:
+        written = [_STAGED]
+    return {"isSame": is_same and is_staged, "written": written}
 
 
 def _is_same(seen: dict[str, Any], change: Change, marks: dict[str, Any]) -> bool:
@@ -165,8 +247,13 @@ def _since(folder: Path, start: dict[str, Any]) -> tuple[Change, list[str]]:
     return replace(found, scope=replace(found.scope, paths=shown)), both
 
 
-def _chosen(change: Change, both: list[str], call: ChangeCall) -> dict[str, Any]:
-    """The change as agents and the verdict see it, and who is to look at it."""
+def _chosen(
+    change: Change, both: list[str], call: ChangeCall, why: str
+) -> dict[str, Any]:
+    """The change as agents and the verdict see it, and who is to look at it.
+
+    `why` is why it could not be checked out, if that was to be.
+    """
     assessed = assess(change)
     complexity = Complexity(call.get("complexity") or assessed.complexity)
     known = call["validators"]
@@ -176,7 +263,7 @@ def _chosen(change: Change, both: list[str], call: ChangeCall) -> dict[str, Any]
     # Nobody can judge what could not be read at all.
     names = names if change.files else []
     unable = {
-        name: why_not_run(change)
+        name: why_not_run(change, why)
         for name in names
         if known[name]["runsCommands"] and not change.is_in_files
     }

@@ -17,6 +17,7 @@ from bridge.engine.waiting import milliseconds
 from bridge.errors import InvalidRequest
 from bridge.flow.filling import as_text
 from bridge.policy.command_grants import refusal
+from bridge.process.ending import how_it_ended
 from bridge.process.run import run
 from bridge.protocol.trace_context import variables_of
 from bridge.store.directory import Folder
@@ -102,7 +103,7 @@ def run_program(
     if ended.exit_code:
         last = (ended.stderr.strip() or output.text().strip()).splitlines()[-1:]
         said = f": {last[0][:200]}" if last else ""
-        return _failed(f"exit code {ended.exit_code}{said}", found)
+        return _failed(f"{how_it_ended(ended.exit_code)}{said}", found)
     return {"how": "ok", "why": "", "output": found}
 
 

@@ -101,7 +101,7 @@ class _Agents:
             depth=request.depth + 1,
             variables=self.variables,
         )
-        return StepRequests(delegator, route=request.route)
+        return StepRequests(delegator, route=request.served_on)
 
     def _ended(self, request_id: str) -> Json:
         known = RequestId(request_id)

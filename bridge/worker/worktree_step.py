@@ -69,6 +69,12 @@ def _create(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]
     return {"folder": str(made.folder), "branch": made.branch, "base": made.base}
 
 
+def _status(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
+    stands = worktrees.status(_found(place, texts, given))
+    files = list(stands.changed)
+    return {"changed": bool(files) or stands.differs, "files": files}
+
+
 def _commit(place: Place, texts: Texts, given: dict[str, Any]) -> dict[str, Any]:
     message = as_text(given.get("message")) or "Work of a pipeline"
     return {"commit": worktrees.commit(_found(place, texts, given), message)}
@@ -79,6 +85,8 @@ def _merge(
 ) -> dict[str, Any] | worktrees.Conflict:
     worktree = _found(place, texts, given)
     into = as_text(given.get("into")) or worktree.base
+    if not worktrees.status(worktree).differs:
+        return {"commit": None, "how": "nothing", "into": into}
     done = worktrees.merge(
         worktree.project,
         worktree.branch,
@@ -137,6 +145,7 @@ _ACTIONS: Mapping[
 ] = {
     "branch": _branch,
     "create": _create,
+    "status": _status,
     "commit": _commit,
     "merge": _merge,
     "remove": _remove,

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from agentworld import LINT, World
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world(tmp_path):
     """Three empty layers."""
     return World(tmp_path)
 
 
 @pytest.fixture
-def lint(world: World) -> Path:
+def lint(world):
     """A subagent definition of the user's, with the files that it names."""
     for name in ("models/lint.gguf", "tools/run.pym", "tools/config.pym"):
         world.write(name, f"# {name}\n")

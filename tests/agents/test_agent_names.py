@@ -15,10 +15,7 @@ from bridge.agents.agent_names import (
 )
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["a", "9", "C# pro", "a/b", "代码", "é" * 128],
-)
+@pytest.mark.parametrize("name", ["a", "9", "C# pro", "a/b", "代码", "é" * 128])
 def test_valid_names(name):
     assert is_name(name)
 

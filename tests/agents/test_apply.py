@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gitworld
 import pytest
@@ -14,20 +14,8 @@ from bridge.agents.prompt import TASK_FOLLOWS, instructions_of, render_request
 from bridge.errors import InvalidRequest
 from bridge.protocol.node import Node
 
-if TYPE_CHECKING:
-    from agentworld import World
-
-    from bridge.agents.definition import Definition
-
-
 NODE = Node(file="src/a.py", name="f", type="function", line=3, text="def f(): {{ x }}")
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"x": {}}}
-
-
-def define(world: World, text: str, name: str = "a") -> Definition:
-    found = world.load(f"{name}.yaml", f"name: {name}\n{text}\n")
-    assert found.definition is not None, found.problems
-    return found.definition
 
 
 @pytest.mark.parametrize(
@@ -53,9 +41,8 @@ def define(world: World, text: str, name: str = "a") -> Definition:
 )
 def test_the_prompt_of_a_request(world, prompt, fields, spoken):
     """The task is never lost, and never used as a template."""
-    definition = define(
-        world, f"prompt: '{prompt}'\ndefault_variables: {{style: short}}"
-    )
+    style = "default_variables: {style: short}"
+    definition = world.defined(f"prompt: '{prompt}'\n{style}")
 
     request = applied(definition, asked(**{"prompt": "it", **fields}))
 
@@ -88,14 +75,13 @@ def test_a_system_prompt_comes_first(world):
     ],
 )
 def test_error_a_value_that_the_call_lacks(world, prompt, problem):
-    definition = define(world, f"prompt: '{prompt}'")
+    definition = world.defined(f"prompt: '{prompt}'")
 
     with pytest.raises(InvalidRequest) as failed:
         applied(definition, asked())
 
-    assert (
-        str(failed.value) == f"the prompt of agent 'a' cannot be filled in: {problem}"
-    )
+    expected = f"the prompt of agent 'a' cannot be filled in: {problem}"
+    assert str(failed.value) == expected
 
 
 @pytest.mark.parametrize(
@@ -108,7 +94,7 @@ def test_error_a_value_that_the_call_lacks(world, prompt, problem):
 )
 def test_error_an_argument_that_no_template_reads(world, prompt, known):
     """A misspelt argument would otherwise have no effect."""
-    definition = define(world, f"prompt: '{prompt}'")
+    definition = world.defined(f"prompt: '{prompt}'")
 
     with pytest.raises(InvalidRequest) as failed:
         applied(definition, asked(arguments={"pakage": "billing"}))
@@ -127,7 +113,7 @@ def test_error_an_argument_that_no_template_reads(world, prompt, known):
     ],
 )
 def test_a_template_may_read_any_argument(world, prompt):
-    definition = define(world, f"prompt: '{prompt}'\ndefault_variables: {{style: a}}")
+    definition = world.defined(f"prompt: '{prompt}'\ndefault_variables: {{style: a}}")
 
     request = applied(definition, asked(arguments={"a": "1"}))
 
@@ -135,8 +121,7 @@ def test_a_template_may_read_any_argument(world, prompt):
 
 
 def test_a_definition_fills_in_open_fields(world):
-    definition = define(
-        world,
+    definition = world.defined(
         "timeout: 7\nmodel: opus\nmax_attempts: 3\nsubagent_type: Explore\n"
         "output_schema: {type: object}\ndefault_variables: {x: 1}",
     )
@@ -146,7 +131,6 @@ def test_a_definition_fills_in_open_fields(world):
     assert (request.timeout, request.model, request.max_attempts) == (7000, "opus", 3)
     assert request.answer_schema == {"type": "object"}
     assert request.variables == {"x": 1}
-    assert request.definition is not None
     assert request.definition.to_data() == {
         "digest": definition.source.digest,
         "prompt": "Do it.",
@@ -158,17 +142,17 @@ def test_a_definition_fills_in_open_fields(world):
 
 
 def test_a_timeout_is_at_least_a_millisecond(world):
-    assert applied(define(world, "timeout: 0.0001"), asked()).timeout == 1
+    assert applied(world.defined("timeout: 0.0001"), asked()).timeout == 1
 
 
 def test_the_change_is_read_once(world):
-    definition = define(world, "context: [change]")
+    definition = world.defined("context: [change]")
 
     first = with_context(definition, asked(context={"more": "x"}), world.project)
 
     assert first.context.keys() == {"more", "change", "change_title"}
     assert with_context(definition, first, world.project) is first
-    assert with_context(define(world, ""), asked(), world.project).context == {}
+    assert with_context(world.defined(""), asked(), world.project).context == {}
 
 
 def test_an_agent_in_a_worktree_gets_what_has_changed_there(world, tmp_path):
@@ -176,7 +160,7 @@ def test_an_agent_in_a_worktree_gets_what_has_changed_there(world, tmp_path):
     repo.git("worktree", "add", "-q", str(tmp_path / "tree"))
     repo.write("a", "in the project\n")
     repo.write("a", "in the worktree\n", cwd=tmp_path / "tree")
-    definition = define(world, "context: [change]")
+    definition = world.defined("context: [change]")
 
     for folder, where in ((None, "project"), (str(tmp_path / "tree"), "worktree")):
         made = with_context(definition, asked(folder=folder), world.project)
@@ -189,13 +173,13 @@ def test_error_a_definition_that_is_gone(world, tmp_path):
 
     assert resolve(None, store, request) is request
     with pytest.raises(InvalidRequest, match="agent 'general-purpose' is gone since"):
-        resolve(None, store, applied(define(world, ""), request))
+        resolve(None, store, applied(world.defined(""), request))
 
 
 def test_variables_of_the_parent_are_inherited(world, tmp_path):
     store = store_in(tmp_path)
     store.submit(asked(request_id="parent", variables={"a": 1}))
-    definition = define(world, "default_variables: {b: 2}")
+    definition = world.defined("default_variables: {b: 2}")
 
     for parent, variables in [("parent", {"a": 1, "b": 2}), ("../x", {"b": 2})]:
         child = resolve(definition, store, asked(parent_request_id=parent))
@@ -203,8 +187,8 @@ def test_variables_of_the_parent_are_inherited(world, tmp_path):
 
 
 def test_the_callers_choices_stay(world):
-    definition = define(
-        world, "timeout: 7\nmodel: opus\nmax_attempts: 3\noutput_schema: {type: object}"
+    definition = world.defined(
+        "timeout: 7\nmodel: opus\nmax_attempts: 3\noutput_schema: {type: object}"
     )
     chosen = {
         "timeout": 5000,
@@ -220,8 +204,8 @@ def test_the_callers_choices_stay(world):
 
 def test_applying_a_definition_again_renews_only_the_prompt(world):
     """At the launch of a request that `ask` has filled in."""
-    first = applied(define(world, "prompt: '1 {{ task }}'"), asked())
-    later = define(world, "prompt: '2 {{ task }}'\ntimeout: 7\nmodel: opus")
+    first = applied(world.defined("prompt: '1 {{ task }}'"), asked())
+    later = world.defined("prompt: '2 {{ task }}'\ntimeout: 7\nmodel: opus")
 
     second = applied(later, first)
 
@@ -230,14 +214,14 @@ def test_applying_a_definition_again_renews_only_the_prompt(world):
 
 def test_error_a_route_that_the_definition_does_not_take(world):
     with pytest.raises(InvalidRequest) as failed:
-        applied(define(world, "routes: [local, claude]"), asked())
+        applied(world.defined("routes: [local, claude]"), asked())
 
     message = "agent 'a' does not take the route host; it takes local or claude"
     assert str(failed.value) == message
 
 
 def test_error_a_schema_without_evidence(world):
-    definition = define(world, "require_verified_evidence: true")
+    definition = world.defined("require_verified_evidence: true")
 
     with pytest.raises(InvalidRequest, match="must show evidence"):
         applied(definition, asked(answer_schema=SCHEMA))
@@ -259,8 +243,7 @@ def test_error_a_schema_without_evidence(world):
 )
 def test_variables(world, mode, parent, call, merged):
     """`null` means off: a definition can switch off a variable of its parent."""
-    definition = define(
-        world,
+    definition = world.defined(
         "default_variables: {a: 1, b: 1}\nlifecycle_variables: {b: null}\n"
         f"lifecycle_variables_mode: {mode}",
     )
@@ -270,9 +253,8 @@ def test_variables(world, mode, parent, call, merged):
 
 def test_the_instructions_without_the_task(world):
     """They contain neither the task nor the text of a file."""
-    definition = define(
-        world, "prompt: |\n  Be {{ arguments.how }}.\n\n  Task: {{ task }}"
-    )
+    words = "Be {{ arguments.how }}.\n\n  Task: {{ task }}"
+    definition = world.defined(f"prompt: |\n  {words}")
     request = asked(prompt="Jump.", arguments={"how": "good"})
 
     assert instructions_of(definition, request) == f"Be good.\n\nTask: {TASK_FOLLOWS}"
@@ -291,14 +273,14 @@ def test_the_instructions_without_the_task(world):
 )
 def test_there_are_no_instructions_if_the_template_uses_the_task(world, template):
     """They would be computed from a placeholder."""
-    definition = define(world, f"prompt: |\n  {template}")
+    definition = world.defined(f"prompt: |\n  {template}")
 
     assert instructions_of(definition, asked(prompt="Jump.")) is None
 
 
 def test_the_change_is_data_after_the_prompt(world):
     """It is no template, no instruction, and cannot close its fence."""
-    definition = define(world, "prompt: 'Judge {{ task }}'\ncontext: [change]")
+    definition = world.defined("prompt: 'Judge {{ task }}'\ncontext: [change]")
     request = asked(prompt="it", context={"change": "+{{ x }}\n+````"})
 
     prompt = render_request(definition, request).prompt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from built_in_agents import NAMES, definition_of, load_built_in
@@ -23,18 +23,12 @@ from bridge.protocol.json_schema import problem_of
 from bridge.protocol.request import Request
 from bridge.shipped import agents_folder
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.agent_loop.tool import Tool
-    from bridge.agents.definition import Definition
-
 # They may write; each other one changes nothing.
 WRITERS = ("developer", "merge", "task-ops")
 JUDGES = ("validator-logic", "validator-security")
 
 
-def tools_of(definition: Definition, folder: Path) -> dict[str, Tool]:
+def tools_of(definition, folder):
     """The tools that a small model gets."""
     job = Job(
         request=Request(request_id="r-1", prompt="x"),
@@ -57,7 +51,6 @@ def test_each_is_valid(name):
     found = load_built_in(name)
 
     assert (found.name, found.problems) == (name, ())
-    assert found.definition is not None
     assert found.definition.description
     assert found.definition.examples
 
@@ -159,20 +152,5 @@ def test_the_settings_limit_the_research_agent(tmp_path):
 
     merge, researcher = registry.find("merge"), registry.find("researcher")
 
-    assert merge is not None
-    assert researcher is not None
     assert (merge.timeout_s, merge.max_turns) == (90, 12)
     assert (researcher.timeout_s, researcher.max_turns) == (60, 10)
-
-
-QUESTIONS = ("developer", "merge", "qa-reviewer", "researcher", "task-ops")
-
-
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_it_can_ask_a_question(name):
-    """Where it cannot ask a person, a run does (a checkpoint with its words)."""
-    schema = definition_of(name).output_schema or {}
-
-    assert schema["properties"]["question"]["type"] == "string"
-    assert "blocked" in schema["properties"]["status"]["enum"]
-    assert "question" not in schema["required"]

@@ -21,7 +21,6 @@ def test_the_users_agents_need_no_trust(world):
 
     found = world.registry.find("joker")
 
-    assert found is not None
     assert (found.system_prompt, found.source.is_clients) == ("You joke.", True)
     assert world.registry.find("joker", LAYERS) is None
     assert world.registry.client_agents() == {"joker": file}
@@ -60,7 +59,6 @@ def test_sub_folders_are_searched(world, layer):
 
     found = world.registry.find("joker")
 
-    assert found is not None
     assert found.source.file.parent.name == "deep"
     assert "joker" in world.registry.names()
 
@@ -73,14 +71,10 @@ def test_our_agents_win_over_the_clients(world):
 
     found = world.registry.find("a")
 
-    assert found is not None
     assert found.source.file == ours
     hidden = [(e.loaded.layer, e.hidden_by) for e in world.registry.entries()]
-    assert hidden == [
-        ("built-in", None),
-        ("claude-project", ours),
-        ("claude-user", ours),
-    ]
+    expected = [("built-in", None), ("claude-project", ours), ("claude-user", ours)]
+    assert hidden == expected
 
 
 def test_a_projects_agent_wins_over_the_users(world):
@@ -91,7 +85,6 @@ def test_a_projects_agent_wins_over_the_users(world):
 
     found = world.registry.find("a")
 
-    assert found is not None
     assert (found.system_prompt, found.source.file) == ("project", file)
     assert world.registry.client_agents() == {"a": file}
 

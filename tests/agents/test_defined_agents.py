@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from servingworld import bridge_in
@@ -15,20 +14,14 @@ from bridge.engine.temporary import define
 from bridge.errors import InvalidRequest, UnknownAgent
 from bridge.protocol.ids import RequestId
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bridge.store.store import Store
-
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path):
     return store_in(tmp_path)
 
 
 @pytest.fixture
-def agents(tmp_path: Path, store: Store) -> Agents:
+def agents(tmp_path, store):
     settings = Settings(home=tmp_path / "home", claude_dir=tmp_path / "claude")
     return Agents.open(settings, store.place.project)
 
@@ -42,19 +35,17 @@ def test_the_clients_own_agent_has_no_definition(agents, store):
 
 def test_a_defined_agent_is_served_by_its_definition(agents, store):
     definition = agents.find("researcher")
-    assert definition is not None
 
     defined, by = define(store, agents, request(agent_type="researcher"))
 
     assert by == definition
-    assert defined.definition is not None
     assert defined.definition.digest == definition.source.digest
 
 
 @pytest.mark.parametrize("how", ["find", "define"])
 def test_error_unknown_agent(agents, store, how):
     """The message is the same for a call and for a file that names it."""
-    ways: dict[str, Callable[[], object]] = {
+    ways = {
         "find": lambda: agents.find("Explorer"),
         "define": lambda: define(store, agents, request(agent_type="Explorer")),
     }
@@ -62,9 +53,8 @@ def test_error_unknown_agent(agents, store, how):
     with pytest.raises(UnknownAgent) as caught:
         ways[how]()
 
-    assert str(caught.value).startswith(
-        "no agent is named 'Explorer'; did you mean Explore?"
-    )
+    why = "no agent is named 'Explorer'; did you mean Explore?"
+    assert str(caught.value).startswith(why)
 
 
 SLOW = """\
@@ -79,7 +69,7 @@ DEFAULTS = {"timeout": 120_000, "max_attempts": 2, "model": "inherit"}
 
 
 @pytest.fixture
-def slow(tmp_path: Path) -> None:
+def slow(tmp_path):
     folder = tmp_path / "home" / "agents"
     folder.mkdir(parents=True, mode=0o700)
     (folder / "slow.yaml").write_text(SLOW)
@@ -97,23 +87,16 @@ def slow(tmp_path: Path) -> None:
     ],
 )
 def test_a_default_that_is_written_out_counts(
-    agents,
-    store,
-    fields,
-    expected,
-    *,
-    is_held,
+    agents, store, fields, expected, *, is_held
 ):
     """`timeout: 120000` wins over the definition, although it is the default."""
     asked = {"requestId": "a", "agentType": "slow", "prompt": "?", **fields}
     drop(store, "requests", "a.json", json.dumps(asked))
     if is_held:
         # The claim writes the record and reads it back before the definition counts.
-        held = store.claim_one(RequestId("a"), claimant())
-        assert held is not None
+        assert store.claim_one(RequestId("a"), claimant())
         assert store.give_back(RequestId("a"), this_process(), lambda held: held)
     found = store.find(RequestId("a"))
-    assert found is not None
     assert found.request is not None
 
     defined, _ = define(store, agents, found.request)
@@ -131,10 +114,8 @@ def test_a_default_that_a_program_passes_counts(tmp_path):
     ]
 
     asked = [bridge.status(each).request for each in ids]
-    assert [(r.timeout, r.priority, r.model) for r in asked if r] == [
-        (120_000, "normal", "inherit"),
-        (300_000, "low", "opus"),
-    ]
+    expected = [(120_000, "normal", "inherit"), (300_000, "low", "opus")]
+    assert [(r.timeout, r.priority, r.model) for r in asked if r] == expected
     # The file itself says everything that applies.
     text = (bridge.store.place.state / "requests" / f"{ids[0]}.json").read_text()
     assert json.loads(text)["maxAttempts"] == 7

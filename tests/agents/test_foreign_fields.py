@@ -52,69 +52,43 @@ def test_an_agent_in_another_programs_form(world):
         "18: warning: workflows.rule_selectors: rules have no tags here: all of rules.yaml bind it; what others block goes there",
     ]
     agent = found.definition
-    assert (
-        agent.system_prompt == "## Role\nYou mend.\n\n## Instructions\nMend {{ it }}."
-    )
-    assert agent.blocked_tools == (
-        "mcp__hostbridge__cancel_agent",
-        "mcp__github__*",
-    )
+    words = "## Role\nYou mend.\n\n## Instructions\nMend {{ it }}."
+    assert agent.system_prompt == words
+    assert agent.blocked_tools == ("mcp__hostbridge__cancel_agent", "mcp__github__*")
     assert (agent.provider, agent.model, agent.workflows) == (None, None, {})
 
 
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        (
-            "enabled: false",
-            "enabled: an agent cannot be switched off here: move the file elsewhere, or take this out to have it",
-        ),
-        (
-            "instructions: a\nprompt: b",
-            "instructions: an agent has `prompt` or instructions: write it into `prompt`",
-        ),
-        ("goal: [a]", "goal: expected a string, got a list"),
-        ("provider: locla", "provider: expected 'claude', 'local' or 'endpoint'"),
-        ("provider: [codex]", "provider: expected 'claude', 'local' or 'endpoint'"),
-        ("model: sonet", "model: expected one of"),
-        ("priority: true", "priority: expected 'high', 'normal' or 'low'"),
-        ("isolation: clone", "isolation: an agent has no isolation here: a pipeline's"),
-        ("isolation: worktree", "isolation: an agent has no isolation here: a pipe"),
-        ("surfaces: [persona]", "surfaces: an agent has no surfaces here: `routes`"),
-        ("sandbox: {enabled: true}", "sandbox: an agent has no sandbox here: what"),
-        ("skills: {all: [a]}", "skills: an agent has no skills here: an agent loads"),
-        (
-            "rule_definitions: {}\nmodel: opus",
-            "rule_definitions: an agent has no rule_",
-        ),
-        ("blocked_mcp_tools: a:b", "blocked_mcp_tools: expected a list, got"),
-        ("blocked_mcp_tools: [a]", "blocked_mcp_tools[0]: expected server:tool, got"),
-        ("blocked_mcp_tools: [1]", "blocked_mcp_tools[0]: expected server:tool, got"),
-        (
-            "workflows: {rules: [a]}",
-            "workflows.rules: this is no workflow; the rules that bind an agent are in",
-        ),
-        (
-            "workflows: {rules: 1}",
-            "workflows.rules: this is no workflow; the rules that bind an agent are in",
-        ),
-        (
-            "workflows: {variables: {a: false}}",
-            "workflows.variables: this is no workflow; write them into",
-        ),
-        (
-            "workflows: {skill_selectors: {include: [a]}}",
-            "workflows.skill_selectors: this is no workflow; say in `prompt`",
-        ),
-    ],
-)
-def test_error_what_changes_an_agent_elsewhere(world, line, problem):
+ELSEWHERE = {
+    "enabled: false": "enabled: an agent cannot be switched off here: move the file elsewhere, or take this out to have it",
+    "instructions: a\nprompt: b": "instructions: an agent has `prompt` or instructions: write it into `prompt`",
+    "goal: [a]": "goal: expected a string, got a list",
+    "provider: locla": "provider: expected 'claude', 'local' or 'endpoint'",
+    "provider: [codex]": "provider: expected 'claude', 'local' or 'endpoint'",
+    "model: sonet": "model: expected one of",
+    "priority: true": "priority: expected 'high', 'normal' or 'low'",
+    "isolation: clone": "isolation: an agent has no isolation here: a pipeline's",
+    "isolation: worktree": "isolation: an agent has no isolation here: a pipe",
+    "surfaces: [persona]": "surfaces: an agent has no surfaces here: `routes`",
+    "sandbox: {enabled: true}": "sandbox: an agent has no sandbox here: what",
+    "skills: {all: [a]}": "skills: an agent has no skills here: an agent loads",
+    "rule_definitions: {}\nmodel: opus": "rule_definitions: an agent has no rule_",
+    "blocked_mcp_tools: a:b": "blocked_mcp_tools: expected a list, got",
+    "blocked_mcp_tools: [a]": "blocked_mcp_tools[0]: expected server:tool, got",
+    "blocked_mcp_tools: [1]": "blocked_mcp_tools[0]: expected server:tool, got",
+    "workflows: {rules: [a]}": "workflows.rules: this is no workflow; the rules that bind an agent are in",
+    "workflows: {rules: 1}": "workflows.rules: this is no workflow; the rules that bind an agent are in",
+    "workflows: {variables: {a: false}}": "workflows.variables: this is no workflow; write them into",
+    "workflows: {skill_selectors: {include: [a]}}": "workflows.skill_selectors: this is no workflow; say in `prompt`",
+}
+
+
+@pytest.mark.parametrize("line", ELSEWHERE)
+def test_error_what_changes_an_agent_elsewhere(world, line):
     """One error, with what to write here; nothing that binds is dropped."""
     found = world.load("a.yaml", f"name: a\n{line}\n")
 
     [error] = found.errors
-    said = str(error).partition(" ")[2]
-    assert said.startswith(problem)
+    assert str(error).partition(" ")[2].startswith(ELSEWHERE[line])
     assert error.line == 2
 
 
@@ -123,12 +97,3 @@ def test_error_rules_in_another_programs_form(world):
 
     [problem] = found.problems
     assert problem.message.startswith("this is a file of rules in another form, not an")
-
-
-def test_what_means_nothing_here_is_a_warning(world):
-    found = world.load(
-        "calm.yaml", 'name: calm\nversion: "1"\nenabled: true\nprompt: "{{ task }}"\n'
-    )
-
-    assert found.definition is not None
-    assert [p.level for p in found.problems] == ["warning", "warning"]

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from bridge.agents.agent_names import declares
 from bridge.agents.load import Loaded, load
@@ -17,7 +18,7 @@ from bridge.agents.yaml_agent import AgentFile
 from bridge.agents.yaml_source import read_tree
 
 QUICK = settings(
-    max_examples=150, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 plain = st.recursive(

@@ -16,33 +16,33 @@ WARNINGS = {
     ],
     "model: no.gguf": ["a.yaml:2: warning: model: there is no FOLDER/no.gguf yet"],
     "allow: [Read]": [
-        "a.yaml:2: warning: allow: without `tools` it may call every tool of its route; list its tools",
+        "a.yaml:2: warning: allow: without `tools` it may call every tool of its route; list its tools"
     ],
     "tools: [run_command]\nallow: ['Bash', 'Bash(*)', 'Bash(ls)']": [
         "a.yaml:3: warning: allow[0]: grants every command; name them, such as Bash(pytest *)",
         "a.yaml:3: warning: allow[1]: grants every command; name them, such as Bash(pytest *)",
     ],
     "tools: [Bash]\nallow: ['Bash(pytest *)']": [
-        "a.yaml:3: warning: allow[0]: lets it run pytest with any option, which can run other programs, write any file and read any file, and runs the project's own programs; to allow only some options, list them: Bash(pytest [-q --tb=*] *)",
+        "a.yaml:3: warning: allow[0]: lets it run pytest with any option, which can run other programs, write any file and read any file, and runs the project's own programs; to allow only some options, list them: Bash(pytest [-q --tb=*] *)"
     ],
     "tools: [Bash]\nallow: ['Bash(git diff *)']": [
-        "a.yaml:3: warning: allow[0]: lets it run git with any option, which can run other programs, write any file, read any file and reach the network; to allow only some options, list them: Bash(git diff [--stat --cached] *)",
+        "a.yaml:3: warning: allow[0]: lets it run git with any option, which can run other programs, write any file, read any file and reach the network; to allow only some options, list them: Bash(git diff [--stat --cached] *)"
     ],
     "tools: [Grep]\nallow: [Read, Edit, 'Bash(ls)', mcp__git]": [
         "a.yaml:3: warning: allow[1]: grants nothing: Edit is not in `tools`",
         "a.yaml:3: warning: allow[2]: grants nothing: Bash is not in `tools`",
     ],
     "tools: [Bash]\nblocked_tools: [run_command]\nallow: ['Bash(ls)']": [
-        "a.yaml:4: warning: allow[0]: grants nothing: Bash is in `blocked_tools`",
+        "a.yaml:4: warning: allow[0]: grants nothing: Bash is in `blocked_tools`"
     ],
     "tools: [Read]\nrequire_verified_evidence: true": [
-        "a.yaml:3: warning: require_verified_evidence: it cannot run a command to verify: Bash is not in `tools`",
+        "a.yaml:3: warning: require_verified_evidence: it cannot run a command to verify: Bash is not in `tools`"
     ],
     "blocked_tools: [Bash]\nrequire_verified_evidence: true": [
-        "a.yaml:3: warning: require_verified_evidence: it cannot run a command to verify: Bash is in `blocked_tools`",
+        "a.yaml:3: warning: require_verified_evidence: it cannot run a command to verify: Bash is in `blocked_tools`"
     ],
     "require_verified_evidence: true": [
-        "a.yaml:2: warning: require_verified_evidence: no rule in `allow` grants a command to verify: only commands that the session's own settings allow will run",
+        "a.yaml:2: warning: require_verified_evidence: no rule in `allow` grants a command to verify: only commands that the session's own settings allow will run"
     ],
     "mode: headless\nmodel: haiku": [f"a.yaml:2: warning: mode: {IDLE}"],
     "tools: [Read, Bash]": [f"a.yaml:2: warning: tools: {IDLE}"],

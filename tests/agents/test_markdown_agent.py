@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from agentworld import fields_of
 from counted import at_most
@@ -13,28 +11,16 @@ from counted import at_most
 
 def test_a_markdown_agent(world):
     """The prompt is not a template, as in Claude Code."""
-    found = world.load(
-        "reviewer.md",
-        """\
-        ---
-        name: reviewer
-        description: Reads a change
-        tools: Read, Grep
-        disallowedTools:
-          - Bash
-        model: opus
-        maxTurns: 3
-        color: red
-        ---
+    text = "name: reviewer\ndescription: Reads a change\ntools: Read, Grep\ncolor: red"
+    more = "disallowedTools:\n  - Bash\nmodel: opus\nmaxTurns: 3"
+    words = "You review. {{ not a template }}"
 
-        You review. {{ not a template }}
-        """,
-    )
+    found = world.load("reviewer.md", f"---\n{text}\n{more}\n---\n\n{words}\n")
 
     assert fields_of(found) == {
         "name": "reviewer",
         "description": "Reads a change",
-        "system_prompt": "You review. {{ not a template }}",
+        "system_prompt": words,
         "model": "opus",
         "tools": ("Read", "Grep"),
         "blocked_tools": ("Bash",),
@@ -44,182 +30,108 @@ def test_a_markdown_agent(world):
 
 
 HEAD = "---\nname: a\ndescription: d\n"
-# What the client loads: the file, the fields that are read, and the problems.
-LOADS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+NOT_YAML = "3: description: not valid YAML, so read as plain text; put it in quotes"
+NO_TOOL = "4: tools: lists no tool, so the agent has none"
+# What the client loads: below the head, or the whole file; and what is read.
+LOADS = {
     "unknown fields": (
-        f"{HEAD}category: quality\nversion: 1.2\nauthor: {{name: x}}\nmodle: opus\n---\nHi",
+        "category: quality\nversion: 1.2\nauthor: {name: x}\nmodle: opus",
         {},
-        [
-            "a.md:4: warning: category: unknown field, ignored",
-            "a.md:5: warning: version: unknown field, ignored",
-            "a.md:6: warning: author: unknown field, ignored",
-            "a.md:7: warning: modle: unknown field, ignored; did you mean 'model'?",
-        ],
     ),
-    "a field of the client's": (
-        f"{HEAD}permissionMode: plan\ncolor: red\n---\nHi",
-        {},
-        [
-            "a.md:4: warning: permissionMode: only Claude Code itself uses this field; ignored here"
-        ],
-    ),
+    "a field of the client's": ("permissionMode: plan\ncolor: red", {}),
     "unknown tools": (
-        f"{HEAD}tools: Read, LS, WriteFile\n---\nHi",
+        "tools: Read, LS, WriteFile",
         {"tools": ("Read", "LS", "WriteFile")},
-        [
-            "a.md:4: warning: tools: unknown tool 'LS'",
-            "a.md:4: warning: tools: unknown tool 'WriteFile'",
-        ],
     ),
-    "agents among the tools": (
-        f"{HEAD}tools: Agent(spec, developer), Read\n---\nHi",
-        {"tools": ("Agent", "Read")},
-        [],
-    ),
+    "agents": ("tools: Agent(spec, developer), Read", {"tools": ("Agent", "Read")}),
     "a part of a tool": (
-        f"{HEAD}tools: Bash(git diff *), Read\ndisallowedTools: Bash(git push *)\n---\nHi",
+        "tools: Bash(git diff *), Read\ndisallowedTools: Bash(git push *)",
         {"tools": ("Bash", "Read"), "blocked_tools": ("Bash",)},
-        [
-            "a.md:4: warning: tools: 'Bash(git diff *)' counts as the whole tool, Bash; only a YAML agent can grant part of a tool, with `allow`",
-            "a.md:5: warning: disallowedTools: 'Bash(git push *)' counts as the whole tool, Bash",
-        ],
     ),
-    "tools without commas": (
-        f"{HEAD}tools: Read Grep\n---\nHi",
-        {"tools": ("Read", "Grep")},
-        [],
-    ),
-    "every tool": (f"{HEAD}tools: '*'\n---\nHi", {}, []),
+    "tools without commas": ("tools: Read Grep", {"tools": ("Read", "Grep")}),
+    "every tool": ("tools: '*'", {}),
     "tools in an item of a list": (
-        f"{HEAD}tools:\n  - Read, Grep\n  - Bash\n---\nHi",
+        "tools:\n  - Read, Grep\n  - Bash",
         {"tools": ("Read", "Grep", "Bash")},
-        [],
     ),
-    "the field for tools left empty": (
-        f"{HEAD}tools:\n---\nHi",
-        {"tools": ()},
-        ["a.md:4: warning: tools: lists no tool, so the agent has none"],
-    ),
-    "a list of no tools": (
-        f"{HEAD}tools: []\n---\nHi",
-        {"tools": ()},
-        ["a.md:4: warning: tools: lists no tool, so the agent has none"],
-    ),
-    "tools that are no list": (
-        f"{HEAD}tools: {{Read: true}}\ndisallowedTools:\n---\nHi",
-        {"tools": ()},
-        [
-            "a.md:4: warning: tools: expected tools, got a mapping; ignored",
-            "a.md:4: warning: tools: lists no tool, so the agent has none",
-        ],
-    ),
+    "the field for tools left empty": ("tools:", {"tools": ()}),
+    "a list of no tools": ("tools: []", {"tools": ()}),
+    "tools that are no list": ("tools: {Read: true}\ndisallowedTools:", {"tools": ()}),
     "words behind the second fence": (
         f"{HEAD}--- # end\nHi",
         {"system_prompt": "# end\nHi"},
-        [],
     ),
-    "an indented fence": (f"{HEAD}  ---\nHi", {}, []),
+    "an indented fence": (f"{HEAD}  ---\nHi", {}),
     "a line within a field": (
         "---\nname: a\ndescription: >\n  d\n\n  ---\n\n  more\ntools: Read\n---\nHi",
         {"description": "d\n", "system_prompt": "more\ntools: Read\n---\nHi"},
-        [],
     ),
     "an unquoted colon": (
         "---\nname: a\ndescription: Use it when: a test fails. Examples: <x>user: hi</x>\ntools: [Read]\n---\nHi",
-        {
-            "description": "Use it when: a test fails. Examples: <x>user: hi</x>",
-            "tools": ("Read",),
-        },
-        [
-            "a.md:3: warning: description: not valid YAML, so read as plain text; put it in quotes"
-        ],
+        {"description": "Use it when: a test fails. Examples: <x>user: hi</x>"}
+        | {"tools": ("Read",)},
     ),
     "a colon over two lines": (
         "---\nname: a\ndescription: First: this\n  then: that\n---\nHi",
         {"description": "First: this\n  then: that"},
-        [
-            "a.md:3: warning: description: not valid YAML, so read as plain text; put it in quotes"
-        ],
     ),
     "a marked word": (
         "---\nname: a\ndescription: @you, `look`\n---\nHi",
         {"description": "@you, `look`"},
-        [
-            "a.md:3: warning: description: not valid YAML, so read as plain text; put it in quotes"
-        ],
     ),
-    "doubled keys": (
-        f"{HEAD}model: opus\nmodel: haiku\n---\nHi",
-        {"model": "haiku"},
-        ["a.md:5: warning: model: duplicate key; the first is on line 4"],
-    ),
+    "doubled keys": ("model: opus\nmodel: haiku", {"model": "haiku"}),
     "doubled keys beside an unquoted colon": (
         "---\nname: a\ndescription: x: y\nmodel: opus\nmodel: haiku\n---\nHi",
         {"description": "x: y", "model": "haiku"},
-        [
-            "a.md:3: warning: description: not valid YAML, so read as plain text; put it in quotes",
-            "a.md:5: warning: model: duplicate key; the first is on line 4",
-        ],
     ),
-    "tabs in a list": (
-        f"{HEAD}tools:\n\t- Read\n\t- Grep\n---\nHi",
-        {"tools": ("Read", "Grep")},
-        [
-            "a.md:4: warning: tools: YAML does not allow tabs as indentation; read as spaces"
-        ],
-    ),
-    "no words": (
-        f"{HEAD}---\n",
-        {"system_prompt": None},
-        ["a.md:2: warning: there is no prompt below the frontmatter"],
-    ),
-    "a foreign model": (
-        f"{HEAD}model: gpt-5\n---\nHi",
-        {},
-        ["a.md:4: warning: model: unknown model 'gpt-5'; ignored"],
-    ),
-    "a model in capitals": (f"{HEAD}model: Sonnet\n---\nHi", {"model": "sonnet"}, []),
-    "no turns": (
-        f"{HEAD}maxTurns: 0\n---\nHi",
-        {},
-        [
-            "a.md:4: warning: maxTurns: expected a number above 0, got an integer (0); ignored"
-        ],
-    ),
-    "a word of YAML 1.1": (
-        f"{HEAD}enabled: yes\n---\nHi",
-        {},
-        [
-            "a.md:4: warning: enabled: unknown field, ignored",
-            "a.md:4: warning: enabled: yes: quote it if it is text, or else write true or false",
-        ],
-    ),
-    "a byte order mark": (f"\ufeff{HEAD}---\nHi", {}, []),
+    "tabs in a list": ("tools:\n\t- Read\n\t- Grep", {"tools": ("Read", "Grep")}),
+    "no words": (f"{HEAD}---\n", {"system_prompt": None}),
+    "a foreign model": ("model: gpt-5", {}),
+    "a model in capitals": ("model: Sonnet", {"model": "sonnet"}),
+    "no turns": ("maxTurns: 0", {}),
+    "a word of YAML 1.1": ("enabled: yes", {}),
+    "a byte order mark": (f"\ufeff{HEAD}---\nHi", {}),
     "lines of Windows": (
         f"{HEAD}tools: Read\n---\nHi".replace("\n", "\r\n"),
         {"tools": ("Read",)},
-        [],
     ),
+}
+# What it warns of, by the same names.
+WARNINGS = {
+    "unknown fields": "4: category: unknown field, ignored\n5: version: unknown field, ignored\n6: author: unknown field, ignored\n7: modle: unknown field, ignored; did you mean 'model'?",
+    "a field of the client's": "4: permissionMode: only Claude Code itself uses this field; ignored here",
+    "unknown tools": "4: tools: unknown tool 'LS'\n4: tools: unknown tool 'WriteFile'",
+    "a part of a tool": "4: tools: 'Bash(git diff *)' counts as the whole tool, Bash; only a YAML agent can grant part of a tool, with `allow`\n5: disallowedTools: 'Bash(git push *)' counts as the whole tool, Bash",
+    "the field for tools left empty": NO_TOOL,
+    "a list of no tools": NO_TOOL,
+    "tools that are no list": f"4: tools: expected tools, got a mapping; ignored\n{NO_TOOL}",
+    "an unquoted colon": NOT_YAML,
+    "a colon over two lines": NOT_YAML,
+    "a marked word": NOT_YAML,
+    "doubled keys": "5: model: duplicate key; the first is on line 4",
+    "doubled keys beside an unquoted colon": f"{NOT_YAML}\n5: model: duplicate key; the first is on line 4",
+    "tabs in a list": "4: tools: YAML does not allow tabs as indentation; read as spaces",
+    "no words": "2: there is no prompt below the frontmatter",
+    "a foreign model": "4: model: unknown model 'gpt-5'; ignored",
+    "no turns": "4: maxTurns: expected a number above 0, got an integer (0); ignored",
+    "a word of YAML 1.1": "4: enabled: unknown field, ignored\n4: enabled: yes: quote it if it is text, or else write true or false",
 }
 
 
 @pytest.mark.parametrize("what", LOADS)
 def test_what_the_client_loads_is_loaded(world, what):
     """Of 878 public agents, 360 have something that the client ignores."""
-    text, read, problems = LOADS[what]
+    text, read = LOADS[what]
+    text = text if "---" in text else f"{HEAD}{text}\n---\nHi"
 
     found = world.load("a.md", text)
 
-    assert found.definition is not None, found.problems
-    fields = fields_of(found)
-    expected = {"name": "a", "description": "d", "system_prompt": "Hi", **read}
-    assert fields == {
-        key: value for key, value in expected.items() if value is not None
-    }
-    folder = f"{found.file.parent}/"
-    assert sorted(str(p).removeprefix(folder) for p in found.problems) == sorted(
-        problems
-    )
+    expected = {"name": "a", "description": "d", "system_prompt": "Hi"} | read
+    assert fields_of(found) == {k: v for k, v in expected.items() if v is not None}
+    problems = [str(p).partition("a.md:")[2] for p in found.problems]
+    warnings = WARNINGS.get(what, "").splitlines()
+    warnings = [each.replace(": ", ": warning: ", 1) for each in warnings]
+    assert sorted(problems) == sorted(warnings)
 
 
 @pytest.mark.parametrize(
@@ -228,10 +140,7 @@ def test_what_the_client_loads_is_loaded(world, what):
 def test_a_name_in_any_script(world, name):
     world.write("x.md", f"---\nname: {name}\ndescription: d\n---\nHi\n")
 
-    found = world.registry.find(name)
-
-    assert found is not None
-    assert found.name == name
+    assert world.registry.find(name).name == name
 
 
 def test_bytes_that_are_not_utf_8(world):
@@ -239,30 +148,17 @@ def test_bytes_that_are_not_utf_8(world):
     file = world.write("a.md", "")
     file.write_bytes(b"---\nname: a\ndescription: caf\xe9\n---\nHi")
 
-    found = world.registry.find("a")
-
-    assert found is not None
-    assert found.description == "caf\ufffd"
+    assert world.registry.find("a").description == "caf\ufffd"
 
 
 ERRORS = {
-    "no frontmatter": [
-        "a.md:1: expected frontmatter: --- on the first line, fields, ---"
-    ],
-    "---\njust words\n---\nHi": [
-        "a.md:2: expected a mapping of fields, got a string ('just words')"
-    ],
-    "---\nname: a\ndescription: 7\n---\nHi": [
-        "a.md:3: description: expected a string, got an integer (7)"
-    ],
-    "---\nname: a\n---\nHi": ["a.md:2: description: is missing"],
-    "---\ndescription: d\n---\nHi": ["a.md:2: name: is missing"],
-    "---\nname: a<b\ndescription: d\n---\nHi": [
-        "a.md:2: name: not a valid name: 'a<b'"
-    ],
-    '---\nname: "a\\u202eb"\ndescription: d\n---\nHi': [
-        "a.md:2: name: not a valid name: 'a\\u202eb'"
-    ],
+    "no frontmatter": "1: expected frontmatter: --- on the first line, fields, ---",
+    "---\njust words\n---": "2: expected a mapping of fields, got a string ('just words')",
+    "---\nname: a\ndescription: 7\n---": "3: description: expected a string, got an integer (7)",
+    "---\nname: a\n---": "2: description: is missing",
+    "---\ndescription: d\n---": "2: name: is missing",
+    "---\nname: a<b\ndescription: d\n---": "2: name: not a valid name: 'a<b'",
+    '---\nname: "a\\u202eb"\ndescription: d\n---': "2: name: not a valid name: 'a\\u202eb'",
 }
 
 
@@ -275,4 +171,4 @@ def test_a_long_list_of_tools_takes_little_work(world, many):
 
 @pytest.mark.parametrize("text", ERRORS, ids=lambda t: t[:30])
 def test_error_in_a_markdown_agent(world, text):
-    assert world.problems("a.md", text) == ERRORS[text]
+    assert world.problems("a.md", f"{text}\nHi") == [f"a.md:{ERRORS[text]}"]

@@ -6,18 +6,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import bridge
 from bridge.agents.agent_names import LAYERS
+from bridge.agents.registry import Registry
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.errors import BadDefinition, NotTrusted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def agent(name: str, says: str = "{{ task }}") -> str:
@@ -26,31 +23,17 @@ def agent(name: str, says: str = "{{ task }}") -> str:
 
 def test_the_highest_layer_wins(world):
     """Nothing is merged: the timeout of the lower layer does not count."""
-    world.write(
-        "a.yaml", agent("a", "built-in {{ task }}") + "timeout: 5\n", "built-in"
-    )
+    lower = agent("a", "built-in {{ task }}") + "timeout: 5\n"
+    world.write("a.yaml", lower, "built-in")
     world.write("a.yaml", agent("a", "user {{ task }}"), "user")
 
     found = world.registry.find("a")
 
-    assert found is not None
     assert (found.prompt, found.timeout_s) == ("user {{ task }}", None)
     world.write("a.yaml", agent("a", "project {{ task }}"), "project")
     world.trust()
     found = world.registry.find("a")
-    assert found is not None
     assert found.prompt == "project {{ task }}"
-
-
-def test_error_a_file_that_cannot_be_read_says_why(world):
-    file = world.write("a.yaml", agent("a") + "#" * 256 * 1024)
-
-    with pytest.raises(BadDefinition) as failed:
-        world.registry.find("a")
-
-    assert str(failed.value) == (
-        f"agent 'a' cannot be used:\n  {file}:1: larger than 256 KiB"
-    )
 
 
 def test_which_definition_is_hidden(world):
@@ -80,11 +63,8 @@ def test_a_name_is_found_whatever_the_file_is_called(world):
 
     found = [world.registry.find(name) for name in ("my agent", "json", "marked")]
 
-    assert [each and each.source.file.name for each in found] == [
-        "other.yaml",
-        "flow.yml",
-        "x.md",
-    ]
+    names = [each.source.file.name for each in found]
+    assert names == ["other.yaml", "flow.yml", "x.md"]
 
 
 @pytest.mark.parametrize("name", ["nobody", "../a", "plugin:x", "", "a\nb", ".a"])
@@ -134,11 +114,8 @@ def test_other_definitions_still_load(world):
     world.write("c.yaml", "!!python/object/apply:os._exit [7]")
 
     assert world.registry.find("b") is not None
-    assert [bool(e.loaded.errors) for e in world.registry.entries()] == [
-        True,
-        False,
-        True,
-    ]
+    are_bad = [bool(e.loaded.errors) for e in world.registry.entries()]
+    assert are_bad == [True, False, True]
 
 
 def test_error_two_files_define_one_name(world):
@@ -147,12 +124,9 @@ def test_error_two_files_define_one_name(world):
 
     problems = [p for e in world.registry.entries() for p in e.loaded.problems]
 
-    assert [str(p) for p in problems if p.level == "error"] == [
-        f"{second}:1: name: {first} also defines 'a', and wins"
-    ]
-    found = world.registry.find("a")
-    assert found is not None
-    assert found.prompt == "first {{ task }}"
+    expected = [f"{second}:1: name: {first} also defines 'a', and wins"]
+    assert [str(p) for p in problems if p.level == "error"] == expected
+    assert world.registry.find("a").prompt == "first {{ task }}"
 
 
 def test_a_linked_folder_of_the_project_is_not_followed(world, tmp_path):
@@ -172,9 +146,8 @@ def test_error_a_linked_definition_of_the_project(world, tmp_path):
 
     [entry] = world.registry.entries()
 
-    assert [p.message for p in entry.loaded.problems] == [
-        "is a link; a project must bring the file itself"
-    ]
+    expected = ["is a link; a project must bring the file itself"]
+    assert [p.message for p in entry.loaded.problems] == expected
     with pytest.raises(NotTrusted):
         world.registry.find("a")
 
@@ -194,13 +167,8 @@ def test_looking_up_an_undefined_agent_imports_no_yaml(tmp_path):
     )
 
     def loaded(name: str) -> set[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", code, name],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return set(done.stdout.split())
+        words = [sys.executable, "-c", code, name]
+        return {*subprocess.check_output(words, text=True).split()}
 
     heavy = {"yaml", "jinja2", "pydantic", "bridge.agents.definition"}
     assert not loaded("general-purpose") & heavy
@@ -210,8 +178,6 @@ def test_looking_up_an_undefined_agent_imports_no_yaml(tmp_path):
 def test_a_project_without_definitions_has_the_built_in_agents(tmp_path):
     opened = Bridge(Settings(home=tmp_path / "home"), tmp_path)
 
-    from bridge.agents.registry import Registry
-
     registry = Registry.open(opened.settings, opened.store.place.project)
 
     assert "researcher" in registry.names()
@@ -219,7 +185,7 @@ def test_a_project_without_definitions_has_the_built_in_agents(tmp_path):
     assert not os.path.exists(tmp_path / "home")
 
 
-def read_bytes_of(act: Callable[[], object]) -> int:
+def read_bytes_of(act):
     """How many bytes this process reads while it does something."""
 
     def so_far() -> int:

@@ -81,36 +81,27 @@ def test_error_a_projects_path_leads_out_of_it(world, tmp_path, how):
     assert secret not in found.digests
 
 
+NO_SCRIPTS = {
+    "x = (\n1\n": "3: not a script: unexpected EOF while parsing",
+    "\ndef f(:\n    pass": "2: not a script: Expected a parameter or the end of the parameter list",
+    "if path:\n    break": "2: not a script: 'break' outside loop",
+    "x = 1\ndel x": "2: not a script: The monty syntax parser does not yet support the 'del' statement",
+    "(" * 10_000: "1: not a script: Source is too deeply nested",
+}
+
+
 @pytest.mark.usefixtures("lint")
-@pytest.mark.parametrize(
-    ("code", "problem"),
-    [
-        ("x = (\n1\n", "3: not a script: unexpected EOF while parsing"),
-        (
-            "\ndef f(:\n    pass",
-            "2: not a script: Expected a parameter or the end of the parameter list",
-        ),
-        ("if path:\n    break", "2: not a script: 'break' outside loop"),
-        (
-            "x = 1\ndel x",
-            "2: not a script: The monty syntax parser does not yet support the 'del' statement",
-        ),
-        ("(" * 10_000, "1: not a script: Source is too deeply nested"),
-    ],
-    ids=["open", "syntax", "break", "unsupported", "deep"],
-)
-def test_error_in_a_script(world, code, problem):
+@pytest.mark.parametrize("code", NO_SCRIPTS, ids=lambda code: code[:20])
+def test_error_in_a_script(world, code):
     """At its own line, by the check and before a run."""
     pytest.importorskip("pydantic_monty")
     script = world.write("tools/config.pym", code)
 
-    assert world.problems("lint.yaml", LINT) == [f"tools/config.pym:{problem}"]
+    assert world.problems("lint.yaml", LINT) == [f"tools/config.pym:{NO_SCRIPTS[code]}"]
     with pytest.raises(BadDefinition) as caught:
         world.registry.find("lint")
-    assert (caught.value.code, str(caught.value)) == (
-        "bad_definition",
-        f"agent 'lint' cannot be used:\n  {script}:{problem}",
-    )
+    told = f"agent 'lint' cannot be used:\n  {script}:{NO_SCRIPTS[code]}"
+    assert (caught.value.code, str(caught.value)) == ("bad_definition", told)
 
 
 @pytest.mark.usefixtures("lint")

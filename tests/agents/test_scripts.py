@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bridge.agents.scripts import check_scripts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 USE = "use read_file(), list_files(), search_text(), run_command()"
 
@@ -35,7 +30,7 @@ REFUSED = {
 }
 
 
-def problems(code: str, tmp_path: Path) -> list[str]:
+def problems(code, tmp_path):
     path = tmp_path / "a.pym"
     found = check_scripts({path: code}, {path: {"file", "node_text"}})
     return [f"{p.line}: {p.message}" for p in found]

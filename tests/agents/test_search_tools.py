@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bridge.agents.search_tools import only_reads, search_note
-
-if TYPE_CHECKING:
-    from agentworld import World
-
-    from bridge.agents.definition import Definition
 
 IN_BASH = (
     "Grep and Glob are not among your tools here: search with `grep` and `find` in "
     "Bash, one plain command per call. "
 )
-
-GRANTED = "Besides commands that only look, these forms are granted: "
-
-
-def define(world: World, fields: str) -> Definition:
-    found = world.load("a.yaml", f"name: a\n{fields}\n")
-    assert found.definition is not None, found.problems
-    return found.definition
 
 
 @pytest.mark.parametrize(
@@ -42,35 +27,32 @@ def define(world: World, fields: str) -> Definition:
     ],
 )
 def test_which_definitions_only_read(world, fields, *, reads):
-    assert only_reads(define(world, fields)) is reads
+    assert only_reads(world.defined(fields)) is reads
 
 
 @pytest.mark.parametrize(
     ("fields", "note"),
     [
         ("tools: [Read]", None),
-        ("tools: [Grep, Bash]", f"{IN_BASH}Only commands that just look are granted."),
-        (
-            "tools: [Grep, Bash]\nallow: [Bash]",
-            f"{IN_BASH}Every other command is granted, too.",
-        ),
+        ("tools: [Grep, Bash]", "Only commands that just look are granted."),
+        ("tools: [Grep, Bash]\nallow: [Bash]", "Every other command is granted, too."),
         (
             "tools: [Grep, Bash]\nallow: ['Bash(rg *)', 'Bash(ls)']",
-            f"{IN_BASH}{GRANTED}`rg *`, `ls`.",
+            "Besides commands that only look, these forms are granted: `rg *`, `ls`.",
         ),
     ],
 )
 @pytest.mark.parametrize("has_search", [True, False])
 def test_the_note_about_searching(world, fields, note, *, has_search):
-    assert search_note(define(world, fields), has_search=has_search) == note
+    expected = note and IN_BASH + note
+    assert search_note(world.defined(fields), has_search=has_search) == expected
 
 
 def test_the_note_for_an_agent_that_cannot_search(world):
     """Without Bash, it depends on the agent that runs the definition."""
-    definition = define(world, "tools: [Read, Grep]")
+    definition = world.defined("tools: [Read, Grep]")
 
     note = search_note(definition, has_search=False)
 
     assert search_note(definition, has_search=True) is None
-    assert note is not None
     assert note.startswith("Grep and Glob are not among your tools in this session")

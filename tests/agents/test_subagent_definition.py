@@ -34,32 +34,19 @@ def test_a_valid_file(lint):
     tools = lint.parent / "tools"
     assert (definition.name, definition.max_turns) == ("lint", 20)
     assert definition.model == lint.parent / "models" / "lint.gguf"
-    assert [tool.pym for tool in definition.tools] == [
-        tools / "run.pym",
-        tools / "submit.pym",
-    ]
-    assert definition.tools_by_name["run_linter"].context_providers == [
-        tools / "config.pym"
-    ]
+    expected = [tools / "run.pym", tools / "submit.pym"]
+    assert [tool.pym for tool in definition.tools] == expected
+    wanted = [tools / "config.pym"]
+    assert definition.tools_by_name["run_linter"].context_providers == wanted
 
 
 def test_tool_schemas_have_the_form_of_the_api(lint):
-    definition = load_subagent_definition(lint, lint.parent)
+    first, second = load_subagent_definition(lint, lint.parent).tool_schemas
 
-    first, second = definition.tool_schemas
-    assert first == {
-        "type": "function",
-        "function": {
-            "name": "run_linter",
-            "description": "Runs the linter",
-            "parameters": {
-                "type": "object",
-                "properties": {},
-                "additionalProperties": False,
-            },
-            "strict": True,
-        },
-    }
+    parameters = {"type": "object", "properties": {}, "additionalProperties": False}
+    called = {"name": "run_linter", "description": "Runs the linter"}
+    called |= {"parameters": parameters, "strict": True}
+    assert first == {"type": "function", "function": called}
     assert second["function"]["name"] == "submit_result"
 
 
@@ -67,9 +54,8 @@ def test_render_fills_in_the_node(lint):
     """The text of the node is not a template."""
     context = load_subagent_definition(lint, lint.parent).initial_context
 
-    assert context.render(NODE) == (
-        "function_definition f in src/{{ x }}.py:\ndef f(): ..."
-    )
+    shown = "function_definition f in src/{{ x }}.py:\ndef f(): ..."
+    assert context.render(NODE) == shown
 
 
 def test_a_node_of_a_request_can_be_rendered(lint):
@@ -94,7 +80,6 @@ def test_the_definition_in_the_registry(world, lint):
     """It has the text of its scripts: nothing reads them again."""
     definition = world.registry.find("lint")
 
-    assert definition is not None
     run, submit = definition.script_tools
     assert (run.code, run.provider_codes) == (
         "# tools/run.pym\n",
@@ -116,28 +101,27 @@ GRANTED = "allow: ['run_command(test *)', 'Bash(touch *)']\ninitial_context:"
 
 @pytest.mark.parametrize("tool", ["run_linter", "submit_result"])
 def test_scripts_can_run_granted_commands(world, lint, tool):
-    script = "tools/run.pym" if tool == "run_linter" else "tools/submit.pym"
+    is_linter = tool == "run_linter"
     world.write("tools/submit.pym", "'ok'")
-    world.write(script, CHECKED)
+    world.write("tools/run.pym" if is_linter else "tools/submit.pym", CHECKED)
     lint.write_text(LINT.replace("initial_context:", GRANTED))
     definition = world.registry.find("lint")
     run = runworld.World(world.project)
-    calls = [runworld.call("run_linter")] if tool == "run_linter" else []
+    calls = [runworld.call("run_linter")] if is_linter else []
+    calls.append(runworld.call("submit_result", summary="done"))
 
-    outcome = run.run(
-        *calls, runworld.call("submit_result", summary="done"), agent=definition
-    )
+    outcome = run.run(*calls, agent=definition)
 
-    assert definition is not None
     assert definition.allow == ("Bash(test *)", "Bash(touch *)")
     assert (outcome.verdict.code, outcome.verdict.parsed) == (None, {"summary": "done"})
-    called = "call-1" if tool == "run_linter" else "submit-1"
-    ran = [(e.command, e.passed) for e in outcome.run.evidence if e.command]
-    ids = {e.tool_use_id for e in outcome.run.evidence if e.command}
-    assert (ran, ids) == (
-        [("test -e fixed", False), ("touch fixed", True), ("test -e fixed", True)],
-        {called},
-    )
+    called = "call-1" if is_linter else "submit-1"
+    ran = [(e.command, e.passed, e.tool_use_id) for e in outcome.run.evidence]
+    expected = [
+        ("test -e fixed", False),
+        ("touch fixed", True),
+        ("test -e fixed", True),
+    ]
+    assert [each for each in ran if each[0]] == [(*each, called) for each in expected]
 
 
 @pytest.mark.usefixtures("lint")
@@ -159,90 +143,42 @@ def test_a_run_has_only_the_tools_of_the_definition(world):
     run.run(runworld.submit(), agent=world.registry.find("lint"))
 
     listed = run.model.asked[0][0].content.partition("Tools:\n")[2].splitlines()
-    assert [line.split()[0].partition("(")[0] for line in listed] == [
-        "run_linter",
-        "submit_result",
-    ]
+    expected = ["run_linter", "submit_result"]
+    assert [line.split()[0].partition("(")[0] for line in listed] == expected
+
+
+# What is written in place of what, and the problems.
+MISTAKES = {
+    "name: submit_result => name: submit": "8: tools: expected exactly one tool named submit_result, got 0",
+    "name: run_linter => name: submit_result": "8: tools: expected exactly one tool named submit_result, got 2",
+    "tools/run.pym => tools/runn.pym": "10: tools[0].pym: DIR/tools/runn.pym: no such file or directory",
+    "[tools/config.pym] => [tools/config.pym, gone.pym]": "13: tools[0].context_providers[1]: DIR/gone.pym: no such file or directory",
+    "models/lint.gguf => models/gone.gguf": "2: warning: model: there is no DIR/models/gone.gguf yet",
+    "models/lint.gguf => haiku": "2: model: expected a file ending in .gguf, got 'haiku'",
+    ", additionalProperties: false} => }": "12: warning: tools[0].parameters: without additionalProperties: false a model may add fields",
+    "{type: object, properties: {}, additionalProperties: false} => {properties: {}}": "12: tools[0].parameters: not the JSON Schema of an object: expected type: object, got nothing",
+    "{type: object, properties: {}, additionalProperties: false} => {type: objekt}": "12: tools[0].parameters: not the JSON Schema of an object: $.type: JSON Schema has no type 'objekt'; did you mean 'object'?",
+    "{{ node_text }} => {{ node_txt }}": "5: warning: initial_context.node_context: 'node_txt' has no default: the call fails unless it sets it; did you mean 'node_text' or 'node_type'?",
+    "    description: Ends the run\n =>     descripton: Ends the run\n": "14: tools[1].description: is missing\n16: tools[1].descripton: unknown field; did you mean 'description'?",
+}
+
+
+@pytest.mark.usefixtures("lint")
+@pytest.mark.parametrize("change", MISTAKES)
+def test_error_in_a_subagent_definition(world, change):
+    problems = lint_problems(world, *change.split(" => "))
+
+    assert problems == [f"lint.yaml:{each}" for each in MISTAKES[change].splitlines()]
 
 
 @pytest.mark.usefixtures("lint")
 @pytest.mark.parametrize(
-    ("old", "new", "problems"),
-    [
-        (
-            "name: submit_result",
-            "name: submit",
-            "lint.yaml:8: tools: expected exactly one tool named submit_result, got 0",
-        ),
-        (
-            "name: run_linter",
-            "name: submit_result",
-            "lint.yaml:8: tools: expected exactly one tool named submit_result, got 2",
-        ),
-        (
-            "tools/run.pym",
-            "tools/runn.pym",
-            "lint.yaml:10: tools[0].pym: DIR/tools/runn.pym: no such file or directory",
-        ),
-        (
-            "[tools/config.pym]",
-            "[tools/config.pym, gone.pym]",
-            "lint.yaml:13: tools[0].context_providers[1]: DIR/gone.pym: no such file or directory",
-        ),
-        (
-            "models/lint.gguf",
-            "models/gone.gguf",
-            "lint.yaml:2: warning: model: there is no DIR/models/gone.gguf yet",
-        ),
-        (
-            "models/lint.gguf",
-            "haiku",
-            "lint.yaml:2: model: expected a file ending in .gguf, got 'haiku'",
-        ),
-        (
-            ", additionalProperties: false}",
-            "}",
-            "lint.yaml:12: warning: tools[0].parameters: without additionalProperties: false a model may add fields",
-        ),
-        (
-            "{type: object, properties: {}, additionalProperties: false}",
-            "{properties: {}}",
-            "lint.yaml:12: tools[0].parameters: not the JSON Schema of an object: expected type: object, got nothing",
-        ),
-        (
-            "{type: object, properties: {}, additionalProperties: false}",
-            "{type: objekt}",
-            "lint.yaml:12: tools[0].parameters: not the JSON Schema of an object: $.type: JSON Schema has no type 'objekt'; did you mean 'object'?",
-        ),
-        (
-            "{{ node_text }}",
-            "{{ node_txt }}",
-            "lint.yaml:5: warning: initial_context.node_context: 'node_txt' has no default: the call fails unless it sets it; did you mean 'node_text' or 'node_type'?",
-        ),
-        (
-            "    description: Ends the run\n",
-            "    descripton: Ends the run\n",
-            (
-                "lint.yaml:14: tools[1].description: is missing\n"
-                "lint.yaml:16: tools[1].descripton: unknown field; did you mean 'description'?"
-            ),
-        ),
-    ],
-)
-def test_error_in_a_subagent_definition(world, old, new, problems):
-    assert lint_problems(world, old, new) == problems.splitlines()
-
-
-@pytest.mark.usefixtures("lint")
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [("max-lines", "max_lines"), ("class", "class_"), ("2nd", "_2nd")],
+    ("name", "near"), [("max-lines", "max_lines"), ("class", "class_"), ("2nd", "_2nd")]
 )
 def test_error_a_parameter_that_is_no_python_name(world, name, near):
     """The sandbox refuses it as a variable, so every call would fail."""
-    problems = lint_problems(
-        world, "properties: {}", f"properties: {{{name}: {{}}, match: {{}}}}"
-    )
+    properties = f"properties: {{{name}: {{}}, match: {{}}}}"
+    problems = lint_problems(world, "properties: {}", properties)
 
     assert problems == [
         f"lint.yaml:12: tools[0].parameters.properties.{name}: scripts use parameters as variables, and {name!r} is not a Python name; rename it, such as {near!r}"
@@ -291,7 +227,6 @@ def test_error_two_tools_with_one_name(world, lint):
     extra = LINT[LINT.index("  - name: run_linter") : LINT.index("  - name: submit")]
     lint.write_text(LINT.replace("tools:\n", f"tools:\n{extra}", 1))
 
-    with pytest.raises(
-        BadDefinition, match="there is already a tool named 'run_linter'"
-    ):
+    why = "there is already a tool named 'run_linter'"
+    with pytest.raises(BadDefinition, match=why):
         world.registry.find("lint")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 import pytest
 from agentworld import is_found
@@ -13,11 +12,6 @@ from agentworld import is_found
 from bridge.agents import load
 from bridge.agents.registry import Registry
 from bridge.errors import NotTrusted
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from agentworld import World
 
 GOOD = "name: a\nprompt: good {{ task }}\n"
 EVIL = "name: a\nprompt: evil {{ task }}\nallow: [Bash]\n"
@@ -34,7 +28,7 @@ tools:
 """
 
 
-def write_lint(world: World) -> None:
+def write_lint(world):
     for name in ("run.pym", "more.pym"):
         world.write(name, "1\n", "project")
     world.write("lint.yaml", LINT, "project")
@@ -87,7 +81,6 @@ def test_a_definition_has_the_digest_of_its_model(world):
     world.trust()
 
     found = world.registry.find("lint")
-    assert found is not None
     assert found.model_digest == sha256(b"weights").hexdigest()
 
 
@@ -150,7 +143,7 @@ def test_the_digested_bytes_are_used(world, monkeypatch):
     world.trust()
     real = load.load
 
-    def swap(path: Path, *rest: object, **more: object) -> object:
+    def swap(path, *rest, **more):
         file.write_text(EVIL)
         return real(path, *rest, **more)  # type: ignore[arg-type]
 
@@ -158,7 +151,6 @@ def test_the_digested_bytes_are_used(world, monkeypatch):
 
     found = world.registry.find("a")
 
-    assert found is not None
     assert found.prompt == "good {{ task }}"
     assert file.read_text() == EVIL
 
@@ -186,7 +178,6 @@ def test_a_file_swapped_at_any_moment(world):
             except NotTrusted:
                 seen["refused"] += 1
             else:
-                assert found is not None
                 assert found.prompt == "good {{ task }}"
                 seen["good"] += 1
             if min(seen.values()) > 20:

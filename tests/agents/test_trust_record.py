@@ -27,14 +27,10 @@ def test_the_record_on_disk(world):
     record = json.loads(file.read_text())
     assert file.stat().st_mode & 0o777 == 0o600
     [digests] = record["projects"][str(world.project)]["agents"].values()
-    assert record == {
-        "schemaVersion": 1,
-        "projects": {
-            str(world.project): {"agents": {".bridge/agents/a.yaml": digests}}
-        },
-    }
-    assert list(digests) == [".bridge/agents/a.yaml"]
-    assert digests[".bridge/agents/a.yaml"] == sha256(GOOD.encode()).hexdigest()
+    name = ".bridge/agents/a.yaml"
+    projects = {str(world.project): {"agents": {name: digests}}}
+    assert record == {"schemaVersion": 1, "projects": projects}
+    assert digests == {name: sha256(GOOD.encode()).hexdigest()}
 
 
 def test_revoke(world):
@@ -105,19 +101,14 @@ def test_an_unsafe_record_trusts_nothing(world, tmp_path):
 
 @pytest.mark.parametrize(
     ("environment", "clients"),
-    [
-        ({"CLAUDE_PID": "4711"}, []),
-        ({"CLAUDECODE": "1"}, []),
-        ({}, [os.getppid()]),
-    ],
+    [({"CLAUDE_PID": "4711"}, []), ({"CLAUDECODE": "1"}, []), ({}, [os.getppid()])],
     ids=["CLAUDE_PID", "CLAUDECODE", "by its parents"],
 )
 def test_error_a_program_inside_a_session_trusts_nothing(world, environment, clients):
     """The library refuses it, too, not only the command."""
     world.write("a.yaml", GOOD, "project")
-    settings = Settings.from_environment(
-        {**environment, "BRIDGE_HOME": str(world.home)}
-    )
+    home = {"BRIDGE_HOME": str(world.home)}
+    settings = Settings.from_environment(environment | home)
     found = [each.loaded for each in world.registry.entries()]
 
     with pytest.raises(trust.InsideSession) as refused:
@@ -156,7 +147,5 @@ def test_changes_names_every_changed_file(world):
     digest = sha256(b"1").hexdigest()
     digests = {"sub/a.pym": digest, "sub/b.pym": digest, "sub/c.pym": digest}
 
-    assert trust.changes(world.project, digests) == {
-        "sub/b.pym": "changed",
-        "sub/c.pym": "gone",
-    }
+    expected = {"sub/b.pym": "changed", "sub/c.pym": "gone"}
+    assert trust.changes(world.project, digests) == expected

@@ -17,7 +17,6 @@ from bridge.errors import InvalidRequest
 from bridge.protocol.request import Request
 
 SEED = """\
-name: task-ops
 provider: claude
 mode: terminal
 default_workflow: expansion
@@ -29,15 +28,9 @@ workflows:
   validation:
     file: task-validation.yaml
 """
-ONE = "name: a\nworkflow: deploy.yaml\n"
-OWN = "name: a\nprompt: '{{ task }}'\nsteps: [{name: b}]\n"
-NONE = "name: a\nprompt: '{{ task }}'\n"
-
-
-def loaded(world, text):
-    found = world.load("a.yaml", text)
-    assert found.definition, found.problems
-    return found.definition
+ONE = "workflow: deploy.yaml\n"
+OWN = "prompt: '{{ task }}'\nsteps: [{name: b}]\n"
+NONE = "prompt: '{{ task }}'\n"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +47,13 @@ def loaded(world, text):
     ],
 )
 def test_the_call_chooses_or_else_the_definition(world, text, asked, choice):
-    assert choose(loaded(world, text), asked) == choice
+    assert choose(world.defined(text), asked) == choice
+
+
+NO_WORKFLOWS = (
+    "has no workflows, so it cannot work through 'x'; leave the workflow out, or ask "
+    "an agent that has it"
+)
 
 
 @pytest.mark.parametrize(
@@ -64,19 +63,12 @@ def test_the_call_chooses_or_else_the_definition(world, text, asked, choice):
         (OWN, "b", "has no workflow 'b'; it has a"),
         (SEED, "x", "has no workflow 'x'; it has expansion, validation"),
         (ONE, "other", "has no workflow 'other'; it has deploy.yaml"),
-        (
-            NONE,
-            "x",
-            (
-                "has no workflows, so it cannot work through 'x'; leave the workflow "
-                "out, or ask an agent that has it"
-            ),
-        ),
+        (NONE, "x", NO_WORKFLOWS),
     ],
 )
 def test_error_a_workflow_that_the_agent_has_not(world, text, asked, why):
     """It never runs without the steps that were asked for."""
-    definition = loaded(world, text)
+    definition = world.defined(text)
 
     with pytest.raises(InvalidRequest) as caught:
         choose(definition, asked)
@@ -96,7 +88,7 @@ def test_error_a_workflow_that_the_agent_has_not(world, text, asked, why):
 def test_the_mode_is_the_calls_then_the_workflows_then_the_agents(
     world, call, asked, mode
 ):
-    definition = loaded(world, SEED)
+    definition = world.defined(SEED)
 
     assert mode_of(definition, choose(definition, asked), call) == mode
 
@@ -106,30 +98,18 @@ def test_an_agent_of_the_clients_takes_any_workflow_of_the_library():
 
     workflow = workflow_of(request)
 
-    assert workflow is not None
-    assert workflow.to_data() == {
-        "name": "deploy",
-        "layer": "project",
-        "inAgent": False,
-    }
+    expected = {"name": "deploy", "layer": "project", "inAgent": False}
+    assert workflow.to_data() == expected
     assert workflow_of(request.with_(workflow=None)) is None
 
 
 def test_a_workflow_gets_what_it_declares_of_its_request():
-    request = Request(
-        request_id="a",
-        prompt="x",
-        task_id="#42",
-        arguments={"depth": 2, "other": 1},
-        variables={"max_iterations": 5},
-    )
+    given = {"arguments": {"depth": 2, "other": 1}, "variables": {"max_iterations": 5}}
+    request = Request(request_id="a", prompt="x", task_id="#42", **given)
     declared = ("target_task_id", "max_iterations", "depth", "escalated")
 
-    assert workflow_variables(request, declared) == {
-        "target_task_id": "#42",
-        "depth": 2,
-        "max_iterations": 5,
-    }
+    expected = {"target_task_id": "#42", "depth": 2, "max_iterations": 5}
+    assert workflow_variables(request, declared) == expected
 
 
 def test_workflows_read_the_settings_that_are_for_them(tmp_path):
@@ -142,37 +122,18 @@ def test_workflows_read_the_settings_that_are_for_them(tmp_path):
 
 
 ERRORS = {
-    "default_workflow: expanson\nworkflows: {expansion: {file: x.yaml}}": [
-        (
-            "a.yaml:2: default_workflow: `workflows` has no 'expanson'; did you mean "
-            "'expansion'?"
-        )
-    ],
-    "default_workflow: a": ["a.yaml:2: default_workflow: `workflows` has no 'a'"],
-    "workflows: {a: {file: ../x.yaml}}": [
-        (
-            "a.yaml:2: workflows.a.file: expected the name of a file in the folder of "
-            "workflows, such as deploy.yaml, got a string ('../x.yaml')"
-        )
-    ],
-    "workflows: {a: {file: x.yaml, mode: slef}}": [
-        (
-            "a.yaml:2: workflows.a.mode: expected 'terminal', 'headless' or 'self', "
-            "got a string ('slef'); did you mean 'self'?"
-        )
-    ],
-    "workflows:\n  box:\n    type: pipeline\n    steps: [{id: a}]": [
-        (
-            "a.yaml:5: workflows.box.steps: a workflow has a file of its own: move it "
-            "to workflows/box.yaml beside this folder, and write file: box.yaml here"
-        )
-    ],
-    "workflow: x\nworkflows: {a: {file: x.yaml}}": [
-        (
-            "a.yaml:2: workflow: `workflow` is for an agent with one; name it in "
-            "`workflows`, too"
-        )
-    ],
+    "default_workflow: expanson\nworkflows: {expansion: {file: x.yaml}}": "2: "
+    "default_workflow: `workflows` has no 'expanson'; did you mean 'expansion'?",
+    "default_workflow: a": "2: default_workflow: `workflows` has no 'a'",
+    "workflows: {a: {file: ../x.yaml}}": "2: workflows.a.file: expected the name of a "
+    "file in the folder of workflows, such as deploy.yaml, got a string ('../x.yaml')",
+    "workflows: {a: {file: x.yaml, mode: slef}}": "2: workflows.a.mode: expected "
+    "'terminal', 'headless' or 'self', got a string ('slef'); did you mean 'self'?",
+    "workflows:\n  box:\n    type: pipeline\n    steps: [{id: a}]": "5: "
+    "workflows.box.steps: a workflow has a file of its own: move it to "
+    "workflows/box.yaml beside this folder, and write file: box.yaml here",
+    "workflow: x\nworkflows: {a: {file: x.yaml}}": "2: workflow: `workflow` is for an "
+    "agent with one; name it in `workflows`, too",
 }
 
 
@@ -180,5 +141,6 @@ ERRORS = {
 def test_error_workflows_that_cannot_be_chosen(world, text):
     found = world.load("a.yaml", f"name: a\n{text}\n")
 
-    problems = [str(p).replace(f"{found.file.parent}/", "") for p in found.problems]
-    assert (problems, found.definition) == (ERRORS[text], None)
+    [problem] = found.problems
+    assert str(problem) == f"{found.file}:{ERRORS[text]}"
+    assert found.definition is None

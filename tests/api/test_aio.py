@@ -1,11 +1,8 @@
 """`AsyncBridge`: what differs from the blocking `Bridge`."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import threading
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from servingworld import bridge_in
@@ -16,17 +13,11 @@ from bridge.api.hosts import Hosts
 from bridge.errors import InvalidRequest
 from bridge.protocol.response import RequestFailed
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.api.result import Result
-    from bridge.protocol.ids import RequestId
-    from bridge.protocol.status import Stage
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def bridge(tmp_path: Path) -> AsyncBridge:
+def bridge(tmp_path):
     return AsyncBridge(bridge_in(tmp_path))
 
 
@@ -38,7 +29,7 @@ def test_error_wait_takes_one_request(bridge, requests):
 
 
 def test_many_are_yielded_as_they_end(bridge):
-    async def ended() -> None:
+    async def ended():
         ids = [await bridge.submit(f"{n}?") for n in range(2)]
         for each in ids:
             await bridge.cancel(each)
@@ -51,7 +42,7 @@ def test_many_are_yielded_as_they_end(bridge):
 def test_many_waits_hold_up_no_other_call(bridge):
     """In asyncio's own threads, even `cancel` would queue behind forty waits."""
 
-    async def all_cancelled() -> list[str]:
+    async def all_cancelled():
         ids = [await bridge.submit(f"{n}?") for n in range(40)]
         waits = [asyncio.create_task(bridge.wait(each, timeout_s=60)) for each in ids]
         await asyncio.sleep(0)
@@ -69,7 +60,7 @@ def test_a_cancelled_ask_cancels_its_request(bridge, monkeypatch):
     monkeypatch.setattr(Hosts, "wake", lambda *_: None)
     store = bridge.bridge.store
 
-    async def asked() -> RequestId:
+    async def asked():
         waits = threading.Event()
         ask = asyncio.create_task(bridge.ask("Which?", on_stage=lambda _: waits.set()))
         assert await asyncio.to_thread(waits.wait, 30)
@@ -81,7 +72,6 @@ def test_a_cancelled_ask_cancels_its_request(bridge, monkeypatch):
     request = asyncio.run(asked())
 
     (response,) = store.wait([request], timeout_s=30)
-    assert response.error is not None
     assert response.error.code == "cancelled"
 
 
@@ -103,7 +93,7 @@ def test_it_has_the_methods_of_the_blocking_one():
 
 
 def test_overview_and_story(bridge):
-    async def looked() -> None:
+    async def looked():
         request = await bridge.submit("Which?")
         (listed,) = (await bridge.overview()).requests
         story = await bridge.story(request)
@@ -117,13 +107,13 @@ def test_a_wait_for_many_begins_in_its_thread(bridge, monkeypatch):
     wait = bridge.bridge.wait
     threads: list[str] = []
 
-    def noted(*requests: Any, **how: Any) -> Iterator[Result[Any]]:
+    def noted(*requests, **how):
         threads.append(threading.current_thread().name)
         return wait(*requests, **how)
 
     monkeypatch.setattr(bridge.bridge, "wait", noted)
 
-    async def ended() -> int:
+    async def ended():
         request = await bridge.submit("Which?")
         await bridge.cancel(request)
         return len([result async for result in bridge.as_completed([request])])
@@ -137,17 +127,17 @@ def test_a_cancelled_wait_ends_while_the_lock_is_held(bridge, *, many):
     """Its thread must not stay for as long as somebody else holds the lock."""
     reported = threading.Event()
 
-    def on_stage(_stage: Stage) -> None:
+    def on_stage(_stage):
         reported.set()
 
-    async def waited(request: str) -> None:
+    async def waited(request):
         if many:
             async for _ in bridge.as_completed([request], on_stage=on_stage):
                 pass
         else:
             await bridge.wait(request, on_stage=on_stage)
 
-    async def cancelled() -> list[bool]:
+    async def cancelled():
         wait = asyncio.create_task(waited(await bridge.submit("Which?")))
         with bridge.bridge.store.exclusive():
             assert await asyncio.to_thread(reported.wait, 30)

@@ -1,12 +1,9 @@
 """One ask renders, loads and checks each thing once, on every route."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from runworld import ScriptedModel, call
@@ -20,12 +17,6 @@ from bridge.store import host_process, store
 from bridge.worker import executors
 from bridge.worker.model_executor import ModelExecutor, OpenModel
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.api.bridge import Bridge
-
 SCHEMA = {
     "type": "object",
     "properties": {"count": {"type": "integer"}},
@@ -34,7 +25,7 @@ SCHEMA = {
 
 
 @pytest.fixture
-def bridge(tmp_path: Path) -> Bridge:
+def bridge(tmp_path):
     agents = tmp_path / "home" / "agents"
     agents.mkdir(parents=True)
     (agents / "counter.yaml").write_text(
@@ -47,29 +38,25 @@ def bridge(tmp_path: Path) -> Bridge:
 
 
 @pytest.fixture
-def done(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    counts: Counter[str] = Counter()
+def done(monkeypatch):
+    """How often each of these was called."""
+    counts = Counter()
     json_schema._problem_of_json.cache_clear()
-    for module, name in (
-        (prompt, "render"),
-        (load, "load"),
-        (json_schema, "_problem_of_schema"),
-        (store, "open_state"),
-    ):
-        count(monkeypatch, module, name, counts)
+
+    def count(module, name):
+        original = getattr(module, name)
+
+        def counted(*args, **kwargs):
+            counts[name] += 1
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(module, name, counted)
+
+    count(prompt, "render")
+    count(load, "load")
+    count(json_schema, "_problem_of_schema")
+    count(store, "open_state")
     return counts
-
-
-def count(
-    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, counts: Counter[str]
-) -> None:
-    original = getattr(module, name)
-
-    def counted(*args: Any, **kwargs: Any) -> Any:
-        counts[name] += 1
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(module, name, counted)
 
 
 ONCE = {"render": 1, "load": 1, "_problem_of_schema": 1}
@@ -95,7 +82,7 @@ def test_the_agent_loop(bridge, done, monkeypatch, *, is_small, renders):
     model = ScriptedModel([call("submit_result", count=4)], is_small=is_small)
 
     @contextmanager
-    def opened(*_: object) -> Iterator[OpenModel]:
+    def opened(*_):
         yield OpenModel(model, degraded=False)
 
     bound = partial(AgentRules.of, bridge.settings, bridge.store)
@@ -115,7 +102,7 @@ def test_the_processes_above_us(bridge, monkeypatch):
     read: Counter[int] = Counter()
     of = host_process.environment_of
 
-    def counted(pid: int) -> dict[str, str]:
+    def counted(pid):
         read[pid] += 1
         return of(pid)
 
@@ -131,7 +118,7 @@ def test_an_open_session(bridge, done, monkeypatch):
     open_session(bridge.store)
     wait = store.Store.wait
 
-    def answered(asked: store.Store, ids: Any, **how: Any) -> Any:
+    def answered(asked, ids, **how):
         for request_id in ids:
             bridge.respond(request_id, '{"count": 4}')
         return wait(asked, ids, **how)

@@ -1,9 +1,5 @@
 """Open the bridge of a project by its path; look at its requests."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from servingworld import bridge_in
 from storeworld import FakeClock, claimant, dead_process, take
@@ -13,9 +9,6 @@ from bridge.api.bridge import Bridge
 from bridge.errors import InvalidRequest
 from bridge.store import Claimant
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.mark.parametrize("kind", [Bridge, AsyncBridge])
@@ -32,18 +25,17 @@ def test_error_a_missing_folder(kind, tmp_path):
     )
 
 
+SECONDS = ": expected seconds, more than 0 and at most "
+
+
 @pytest.mark.parametrize(
     ("prompt", "timeout_s", "why"),
     [
         ("", 5, "the prompt is empty"),
         (" \n", 5, "the prompt is empty"),
-        ("?", -1, "timeout_s -1: expected seconds, more than 0 and at most 2592000 "),
-        (
-            "?",
-            float("inf"),
-            "timeout_s inf: expected seconds, more than 0 and at most ",
-        ),
-        ("?", 1e9, "timeout_s 1e+09: expected seconds, more than 0 and at most "),
+        ("?", -1, f"timeout_s -1{SECONDS}2592000 "),
+        ("?", float("inf"), f"timeout_s inf{SECONDS}"),
+        ("?", 1e9, f"timeout_s 1e+09{SECONDS}"),
     ],
 )
 def test_error_in_the_words_of_the_call(tmp_path, prompt, timeout_s, why):
@@ -65,7 +57,7 @@ def test_a_folder_and_a_file_in_a_project(tmp_path):
     assert {bridge.store.place.project for bridge in opened} == {tmp_path.resolve()}
 
 
-LOOKS: dict[str, Callable[[Bridge, str], object]] = {
+LOOKS = {
     "status": lambda bridge, request: bridge.status(request).status,
     "story": lambda bridge, request: bridge.story(request).status,
     "overview": lambda bridge, _: bridge.overview().last[0].status,
@@ -92,7 +84,7 @@ def test_a_look_sweeps_nothing_that_can_go_on(tmp_path, monkeypatch, *, is_held)
     if is_held:
         assert bridge.store.claim_one(request, claimant())
 
-    def sweep(*_: object, **__: object) -> None:
+    def sweep(*_, **__):
         pytest.fail("it swept")
 
     monkeypatch.setattr(Store, "sweep", sweep)
@@ -106,6 +98,6 @@ def test_a_look_sweeps_nothing_that_can_go_on(tmp_path, monkeypatch, *, is_held)
 def test_a_look_gives_back_what_a_dead_host_held(tmp_path, look):
     bridge = bridge_in(tmp_path)
     request = bridge.submit("Which?")
-    bridge.store.claim(Claimant("gone", dead_process()), 1, take)  # type: ignore[arg-type]
+    bridge.store.claim(Claimant("gone", dead_process()), 1, take)
 
     assert LOOKS[look](bridge, request) == "pending"

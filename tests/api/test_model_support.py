@@ -1,7 +1,5 @@
 """Which model names a route takes, judged by the name alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.api.model_support import check_here, check_model, check_schema

@@ -1,9 +1,6 @@
 """An answer by hand: what is checked of it, and what is not."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from storeworld import claimant, request, store_in, take
@@ -11,18 +8,14 @@ from storeworld import claimant, request, store_in, take
 from bridge.api.respond import respond
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.store import Found
-    from bridge.store.store import Store
+from bridge.store import Found
+from bridge.store.store import Store
 
 A = RequestId("a")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path):
     made = store_in(tmp_path)
     made.submit(request("a", agent_type="validation-runner"))
     return made
@@ -57,7 +50,7 @@ def test_error_not_in_the_form_of_an_answer(store):
 
 
 def test_error_an_agent_is_at_work(store):
-    store.claim(claimant(), 1, take)  # type: ignore[arg-type]
+    store.claim(claimant(), 1, take)
 
     with pytest.raises(InvalidRequest, match="an open session is working on request a"):
         respond(store, found(store), "{}")

@@ -1,7 +1,5 @@
 """What an ask returns, and which schemas it takes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,11 +49,9 @@ FORMS: dict[str, tuple[Any, Any, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FORMS)
-def test_every_form_of_an_answer(name):
+@pytest.mark.parametrize(("form", "said", "parsed"), FORMS.values(), ids=FORMS)
+def test_every_form_of_an_answer(form, said, parsed):
     """What pydantic can check, an agent can be asked for."""
-    form, said, parsed = FORMS[name]
-
     result = waited_for(said, schema_of(form), form)
 
     assert (result.parsed, result.error) == (parsed, None)
@@ -63,9 +59,8 @@ def test_every_form_of_an_answer(name):
 
 @pytest.mark.parametrize("name", sorted(FORMS.keys() - {"schema"}))
 def test_error_an_answer_that_its_type_refuses(name):
-    result = waited_for({"y": 1}, {"type": "object"}, FORMS[name][0])
+    result = waited_for({"y": 1}, OPEN, FORMS[name][0])
 
-    assert result.error is not None
     assert (result.parsed, result.error.code) == (None, "schema_mismatch")
 
 

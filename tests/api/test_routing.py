@@ -1,7 +1,5 @@
 """Which route an ask starts on: the whole table."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.api.routing import Plan, plan

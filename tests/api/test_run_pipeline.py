@@ -1,7 +1,5 @@
 """A run of a pipeline is seen to its end by whoever began it; each step is shown."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

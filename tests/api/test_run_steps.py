@@ -1,7 +1,5 @@
 """The steps of a run: which way each condition went and why, each time it was asked."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
@@ -80,10 +78,12 @@ def test_each_round_is_listed(world):
 
 def test_one_sees_what_a_person_said(world):
     run = world.begin('@ok:"Fine?"')
-    act = partial(by_hand.say, node=None, text="yes,\nbut", by="approve")
+    act = partial(by_hand.say, node=None, text="yes,\nbut slowly", by="approve")
     world.advance(run, act)
 
-    assert told(world, run) == {"node-0": ("ok", "yes, but (by `hostbridge approve`)")}
+    assert told(world, run) == {
+        "node-0": ("ok", "yes, but slowly (by `hostbridge approve`)")
+    }
 
 
 def test_steps_of_a_called_flow_are_below_it(world):

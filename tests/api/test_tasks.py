@@ -1,7 +1,6 @@
 """`Bridge.tasks`, `AsyncBridge.tasks`, and who claims."""
 
-from __future__ import annotations
-
+import asyncio
 import inspect
 import os
 import subprocess
@@ -15,8 +14,10 @@ from bridge.config import Settings
 from bridge.store import sessions
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
-from bridge.tasks.task import Holder
+from bridge.tasks.task import Holder, NewTask
 from bridge.tasks.tasks import Tasks
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -75,8 +76,6 @@ async def both(bridge):
 
 
 def test_asyncio_has_the_same(bridge):
-    import asyncio
-
     (task,), ready = asyncio.run(both(bridge))
 
     assert (task.title, task.reason, ready) == ("one", "done", [])
@@ -90,8 +89,6 @@ def test_asyncio_has_every_verb():
 
 def test_ten_thousand_tasks(bridge):
     """Looked at, exported, and imported elsewhere."""
-    from bridge.tasks.task import NewTask
-
     bridge.tasks.create_all(
         [NewTask("epic")]
         + [NewTask(f"task {n}", parent=1, priority=n % 3 + 1) for n in range(9_999)]

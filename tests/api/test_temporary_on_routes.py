@@ -1,7 +1,5 @@
 """Temporary agents, and agents with a base, on the routes that we serve."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import contextmanager

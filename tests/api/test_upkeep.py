@@ -1,43 +1,30 @@
 """How a waiter looks after its requests, even while the lock is held."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from servingworld import open_session
-from storeworld import (
-    START_US,
-    FakeClock,
-    dead_process,
-    request,
-    store_in,
-)
+from storeworld import START_US, FakeClock, dead_process, request, store_in
 
 from bridge.api.upkeep import TEND_S, WAKE_S, Abandoned, Tender, complaint_of
 from bridge.errors import StateVanished
 from bridge.protocol.ids import RequestId
 from bridge.protocol.status import Stage, Status, ignore
-from bridge.store import Claimant, wakeups
+from bridge.store import Claimant, sessions, wakeups
 from bridge.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from bridge.store import Found
+pytestmark = pytest.mark.slow
 
 A = RequestId("a")
 
 
 @pytest.fixture
-def clock() -> FakeClock:
+def clock():
     return FakeClock()
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: FakeClock) -> Store:
+def store(tmp_path, clock):
     made = store_in(tmp_path, clock=clock, lock_wait_s=0.0)
     made.submit(request(A, timeout=1000, created_at=START_US // 1000))
     return made
@@ -91,7 +78,7 @@ def test_stages_are_reported_while_the_lock_is_held(store, clock, tmp_path):
 def test_an_abandoned_wait_ends_while_the_lock_is_held(store, clock, tmp_path):
     """A cancelled wait must not last as long as somebody holds the lock."""
 
-    def leave(_stage: Stage) -> None:
+    def leave(_stage):
         raise Abandoned("gone")
 
     tend = Tender(store, {A}, on_stage=leave)
@@ -113,63 +100,86 @@ def test_a_stage_is_reported_when_due_and_not_after_the_end(store, clock):
     assert status(store) is Status.TIMEOUT
 
 
-def test_a_request_of_a_dead_host_wakes_another_session(tmp_path, clock):
-    """An idle session does not look by itself."""
+@pytest.fixture
+def asked(tmp_path, clock):
+    """The state of a request that has time."""
     store = store_in(tmp_path, clock=clock)
     store.submit(request(A, created_at=START_US // 1000))
-    store.claim(Claimant("gone", dead_process()), 1, lambda _: "take")
-    idle = open_session(store)
-    tend = Tender(store, {A}, on_stage=lambda _: None)
+    return store
+
+
+def test_a_request_of_a_dead_host_wakes_another_session(asked, clock):
+    """An idle session does not look by itself."""
+    asked.claim(Claimant("gone", dead_process()), 1, lambda _: "take")
+    idle = open_session(asked)
+    tend = Tender(asked, {A}, on_stage=ignore)
 
     clock.go_on(TEND_S)
     tend()
 
-    assert status(store) is Status.PENDING
-    assert wakeups.unanswered_s(store, idle.host) is not None
+    assert status(asked) is Status.PENDING
+    assert wakeups.unanswered_s(asked, idle.host) is not None
 
 
-def test_an_unanswered_wake_up_is_repeated_soon(tmp_path, clock):
+def test_an_unanswered_wake_up_is_repeated_soon(asked, clock):
     """The first may have come before the session watched its file."""
-    store = store_in(tmp_path, clock=clock)
-    store.submit(request(A, created_at=START_US // 1000))
-    idle = open_session(store)
-    tend = Tender(store, {A}, on_stage=lambda _: None)
-    wakeups.wake(store, [idle])
-    file = f"{wakeups.path_of(store.place, idle.host)}/{wakeups.SIGNAL}"
+    idle = open_session(asked)
+    tend = Tender(asked, {A}, on_stage=ignore)
+    wakeups.wake(asked, [idle])
+    file = f"{wakeups.path_of(asked.place, idle.host)}/{wakeups.SIGNAL}"
     first_ns = START_US * 1000
     os.utime(file, ns=(first_ns, first_ns))
 
     clock.go_on(TEND_S)
     tend()
     again_ns = os.stat(file).st_mtime_ns
-    wakeups.clear(store, idle.host)
+    wakeups.clear(asked, idle.host)
     clock.go_on(TEND_S)
     tend()
 
     assert again_ns - first_ns == TEND_S * 1_000_000_000
-    assert wakeups.unanswered_s(store, idle.host) is None
+    assert wakeups.unanswered_s(asked, idle.host) is None
 
 
-def test_a_session_that_ignores_an_offer_is_woken(tmp_path, clock):
+def test_a_session_that_ignores_an_offer_is_woken(asked, clock):
     """The offer may have got lost, and only a hook can repeat it."""
-    store = store_in(tmp_path, clock=clock)
-    store.submit(request(A, created_at=START_US // 1000))
-    idle = open_session(store)
-    (offered,) = store.claim(Claimant("open", idle.host), 1, lambda _: "take")
-    tend = Tender(store, {A}, on_stage=lambda _: None)
+    idle = open_session(asked)
+    (offered,) = asked.claim(Claimant("open", idle.host), 1, lambda _: "take")
+    tend = Tender(asked, {A}, on_stage=ignore)
 
     clock.go_on(WAKE_S)
     tend()
 
     assert offered.stage is Stage.OFFERED
-    assert wakeups.unanswered_s(store, idle.host) is not None
+    assert wakeups.unanswered_s(asked, idle.host) is not None
+
+
+@pytest.mark.parametrize(("silent_s", "is_signalled"), [(3, False), (60, True)])
+def test_a_session_whose_hooks_are_silent_looks_for_missed_ends(
+    asked, clock, silent_s, is_signalled
+):
+    """All hooks that tell of an agent's end may be missed, and no event may follow."""
+    idle = open_session(asked)
+    asked.claim(Claimant("open", idle.host), 1, lambda _: "take")
+    launched_ms = asked.now_ms()
+    asked.change_claim(A, idle.host, lambda c: c.with_(launched_at=launched_ms))
+    sessions.beat(asked, "open")
+    beat = asked.place.state / "sessions" / "open.beat"
+    tend = Tender(asked, {A}, on_stage=ignore)
+
+    clock.go_on(WAKE_S)
+    last_s = asked.now_ms() / 1000 - silent_s
+    os.utime(beat, (last_s, last_s))
+    tend()
+
+    assert (wakeups.unanswered_s(asked, idle.host) is not None) is is_signalled
 
 
 def test_why_no_session_has_heard_of_a_request(store):
     """It matters only for a request that waits for a session."""
     asked = request("b")
 
-    def complaint(stage: Stage = Stage.WAITING, **fields: str) -> str:
+    def complaint(stage=Stage.WAITING, **fields):
         return complaint_of(store, asked.with_(**fields), stage)
 
     assert complaint() == ""
@@ -183,15 +193,13 @@ class Counting(Store):
 
     finds = sweeps = 0
 
-    def find(self, request_id: RequestId) -> Found | None:
+    def find(self, request_id):
         self.finds += 1
         return super().find(request_id)
 
-    def sweep(
-        self, *, everything: bool = False, waiting: Iterable[RequestId] = ()
-    ) -> int:
+    def sweep(self, **how):
         self.sweeps += 1
-        return super().sweep(everything=everything, waiting=waiting)
+        return super().sweep(**how)
 
 
 def test_a_thousand_waiters_share_the_work(store, clock):

@@ -1,7 +1,5 @@
 """What `ask --watch` counts as a change of what an answer rests on."""
 
-from __future__ import annotations
-
 import pytest
 from storeworld import FakeClock
 

@@ -4,11 +4,9 @@ A program without a type checker gets our error, which names the argument, and n
 is asked.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from servingworld import bridge_in
@@ -18,9 +16,6 @@ from bridge.api import options
 from bridge.api.aio import AsyncBridge
 from bridge.api.bridge import Bridge
 from bridge.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RIGHT = {
     "prompt": "Which?",
@@ -84,7 +79,7 @@ def called(call: Any, name: str, value: object) -> InvalidRequest:
     if name == "fallback":
         given["fallback_after_s"] = 1
 
-    async def ended() -> None:
+    async def ended():
         found = call(**given)
         if hasattr(found, "__aiter__"):
             async for _ in found:
@@ -115,7 +110,7 @@ def check_all(way: str, call: Any) -> None:
 
 
 @pytest.fixture
-def bridge(tmp_path: Path) -> Bridge:
+def bridge(tmp_path):
     opened = bridge_in(tmp_path)
     opened.submit("Which?", request_id="first")
     return opened

@@ -11,15 +11,18 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from aheadclock import module_ahead
 from coordinatorworld import make_epic
 from fakeclaude import fake_claude, repeating_claude, trust_folder
+from forkserver import Forked, is_forkable
 from hubserver import Hub
+from leftprocesses import NAME as MARK
 from polling import wait_until
 from scripted_server import ScriptedServer
 from sessionworld import started_as_a_client
@@ -30,16 +33,11 @@ from bridge.protocol.failure_codes import explain
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
 from bridge.protocol.record import parse
-from bridge.protocol.response import answered, failed
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response, answered, failed
 from bridge.store import Claimant, sessions
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
 
 SUCCESS = '{"status": "success", "summary": "three modules lack tests"}'
 
@@ -66,24 +64,45 @@ class Project:
     ) -> subprocess.Popen[bytes]:
         """Start the command; `ahead` puts its clock forward (`module_ahead`)."""
         python = [sys.executable, "-m", "bridge"]
-        command = module_ahead("bridge", ahead) if ahead else python
+        command = [*(module_ahead("bridge", ahead) if ahead else python), *words]
         env = self.env | options.pop("env", {})
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        return subprocess.Popen(
-            [*command, *words],
-            env=env,
-            **({"cwd": self.folder} | streams | options),
-        )
+        options = {"cwd": self.folder, "env": env} | streams | options
+        # What a fork has for its environment, nobody else sees.
+        if is_forkable(env) and MARK not in env and "preexec_fn" not in options:
+            return Forked(command[1:], **options)
+        return subprocess.Popen(command, **options)
 
     def run(self, *words: str, stdin: bytes = b"", **options: Any) -> Ran:
-        """Run the command to its end."""
+        """Run the command to its end; the streams that are not given are pipes."""
         with self.start(*words, **options) as process:
             out, err = process.communicate(stdin, timeout=300)
         return Ran(process.returncode, (out or b"").decode(), (err or b"").decode())
 
+    def program(self, *command: str, **options: Any) -> Ran:
+        """Run any program in the project, to its end."""
+        usual = {"cwd": self.folder, "env": self.env, "capture_output": True}
+        done = subprocess.run(command, text=True, check=False, **usual | options)
+        return Ran(done.returncode, done.stdout, done.stderr)
+
     def submit(self, prompt: str = "Which modules lack tests?", **fields: Any) -> str:
         """Ask through the library."""
         return self.bridge.submit(prompt, **fields)
+
+    def drop(self, name: str, **fields: Any) -> Path:
+        """Ask as any program can: with a file."""
+        with self.bridge.store.state() as state, state["requests"]:
+            pass
+        file = self.state / "requests" / f"{name}.json"
+        file.write_text(json.dumps({"requestId": name, "prompt": "Which?", **fields}))
+        return file
+
+    def write(self, path: str, text: str, *, own: bool = False) -> Path:
+        """Write a file of the project, or the user's own, in `~/.hostbridge`."""
+        file = (self.bridge.settings.home if own else self.folder) / path
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
 
     def ids(self) -> list[str]:
         """The ids of all requests that have ended."""
@@ -114,6 +133,16 @@ class Ran(NamedTuple):
     def fails(self, code: int, message: str) -> None:
         """Check that it exited with this code and printed this error, nothing else."""
         assert self == (code, "", f"hostbridge: {message}\n")
+
+    def refuses(self, code: int, *words: str) -> None:
+        """Check that it exited with this code, and an error that has these words."""
+        assert (self.code, self.out) == (code, ""), self
+        assert [each for each in words if each not in self.err] == [], self.err
+
+    def tells(self, code: int, *words: str) -> None:
+        """Check that it exited with this code, and that its result has these words."""
+        assert self.code == code, self
+        assert [each for each in words if each not in self.out] == [], self.out
 
 
 class Host:
@@ -158,24 +187,14 @@ class Host:
         """Publish the words as a hook would."""
         now_ms = self.store.now_ms()
         verdict = judge(request, words, calls=(), now_ms=now_ms)
-        if not verdict.is_valid:
-            assert verdict.code is not None
-            response = failed(
-                request,
-                verdict.code,
-                explain(verdict.code, verdict.detail),
-                now_ms=now_ms,
-                raw=words,
-            )
+        facts: dict[str, Any] = {"now_ms": now_ms, "raw": words}
+        if verdict.code is not None and not verdict.is_valid:
+            message = explain(verdict.code, verdict.detail)
+            response = failed(request, verdict.code, message, **facts)
         else:
-            response = answered(
-                request,
-                raw=words,
-                parsed=verdict.parsed,
-                now_ms=now_ms,
-                route="host",
-                failure=verdict.failure_at(request.stage),
-            )
+            facts |= {"parsed": verdict.parsed, "route": "host"}
+            failure = verdict.failure_at(request.stage)
+            response = answered(request, failure=failure, **facts)
         self.store.publish(response, source="the test")
 
     @contextmanager
@@ -223,7 +242,7 @@ def client(project: Project) -> Iterator[subprocess.Popen[bytes]]:
         host = identify(process.pid)
         assert host is not None
         now_ms = store.now_ms()
-        session = Session(session_id="s-1", host=host, registered_at=now_ms)
+        session = Session(session_id="s-1", host=host, registered_at=now_ms, wakes=True)
         sessions.save(store, session)
         yield process
         process.kill()
@@ -260,6 +279,17 @@ def hub() -> Iterator[Hub]:
     """A hub on this machine, with one model."""
     with Hub() as hub:
         yield hub
+
+
+@pytest.fixture
+def pull(project: Project, hub: Hub) -> Callable[..., Ran]:
+    """Runs `models pull` against the hub."""
+
+    def run(*words: str, **env: str) -> Ran:
+        where = {"HF_ENDPOINT": hub.url, **env}
+        return project.run("models", "pull", *words, env=where)
+
+    return run
 
 
 @pytest.fixture

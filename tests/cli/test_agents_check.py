@@ -1,7 +1,5 @@
 """`hostbridge agents check`: every problem, with its file, line and path."""
 
-from __future__ import annotations
-
 import needs
 import pytest
 from agentworld import define, trust_project
@@ -42,8 +40,7 @@ def test_check_a_path(project, what):
         1,
         f"{folder}/a.yaml:2: tols: unknown field; did you mean 'tools'?\n"
         f"{folder}/a.yaml:3: warning: model: there is no {folder}/gone.gguf "
-        f"and no {models}/gone.gguf yet\n"
-        "1 looked at: 1 error, 1 warning\n",
+        f"and no {models}/gone.gguf yet\n1 looked at: 1 error, 1 warning\n",
     )
 
 
@@ -51,9 +48,7 @@ def test_check_a_path(project, what):
 def test_check_finds_a_model_where_a_run_finds_it(project, layer):
     """In the models of the user, too, and with no word about where it is not."""
     file = define(project, "a.yaml", "name: a\nmodel: small.gguf\n", layer=layer)
-    models = project.bridge.settings.home / "models"
-    models.mkdir(parents=True)
-    (models / "small.gguf").write_bytes(b"GGUF")
+    project.write("models/small.gguf", "GGUF", own=True)
 
     ran = project.run("agents", "check", str(file))
 
@@ -62,8 +57,7 @@ def test_check_finds_a_model_where_a_run_finds_it(project, layer):
 
 
 @pytest.mark.parametrize(
-    ("routes", "code", "mark"),
-    [("[local]", 1, ""), ("[host, local]", 0, "warning: ")],
+    ("routes", "code", "mark"), [("[local]", 1, ""), ("[host, local]", 0, "warning: ")]
 )
 def test_check_names_a_schema_that_no_model_can_be_held_to(project, routes, code, mark):
     """Where nobody else could answer it is an error, before anything is asked."""
@@ -92,8 +86,7 @@ def test_check_names_the_line_of_a_tools_parameters(project, tool):
         project,
         "counter.yaml",
         "name: counter\nmodel: counter.gguf\n"
-        "initial_context: {system_prompt: You count., node_context: Count.}\n"
-        "tools:\n"
+        "initial_context: {system_prompt: You count., node_context: Count.}\ntools:\n"
         f"- {{name: a, pym: a.pym, description: x,\n   parameters: {forms[0]}}}\n"
         "- {name: submit_result, pym: a.pym, description: x,\n"
         f"   parameters: {forms[1]}}}\n",
@@ -115,24 +108,16 @@ def test_check_json(project):
 
     ran = project.run("agents", "check", "--json")
 
-    assert (ran.code, ran.json) == (
-        1,
-        {
-            "file": str(file),
-            "line": 2,
-            "path": "tols",
-            "level": "error",
-            "message": "unknown field; did you mean 'tools'?",
-        },
-    )
+    place = {"file": str(file), "line": 2, "path": "tols"}
+    message = "unknown field; did you mean 'tools'?"
+    assert (ran.code, ran.json) == (1, {**place, "level": "error", "message": message})
 
 
 def test_check_names_workflows_that_are_not_there(project):
     """Looked for where the agent would look: its own folder's, and those below."""
     text = (
         "name: releaser\nprompt: '{{ task }}'\nworkflows:\n"
-        "  patch: {file: release-patch.yaml}\n"
-        "  plan: {file: task-expansion.yaml}\n"
+        "  patch: {file: release-patch.yaml}\n  plan: {file: task-expansion.yaml}\n"
         "default_workflow: patch\n"
     )
     file = define(project, "releaser.yaml", text, layer="user")

@@ -1,7 +1,5 @@
 """An agent of a run in a worktree: where it works, what it has there, what it asks."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -10,6 +8,8 @@ import pytest
 from fakeclaude import OBEDIENT, fake_claude, trust_folder
 from gitworld import Repository
 from scripted_server import say
+
+pytestmark = pytest.mark.slow
 
 PIPELINE = """\
 name: apart

@@ -1,11 +1,11 @@
 """`hostbridge agents new`: a definition that works as it is written, once."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
 from agentworld import trust_project
+
+pytestmark = pytest.mark.slow
 
 ANSWER = b'{"status": "success", "summary": "ok"}'
 
@@ -43,18 +43,6 @@ def test_a_project_gets_one_that_waits_for_trust(project):
     assert "which you have not trusted" in project.run("submit", "notes", "Hi").err
     trust_project(project.bridge)
     assert project.run("submit", "notes", "Hi").code == 0
-
-
-def test_error_inside_a_session_none_is_written_for_the_user(project):
-    """It would be trusted at once, and could hide a built-in validator."""
-    ran = project.run("agents", "new", "validator-logic", env={"CLAUDECODE": "1"})
-
-    ran.fails(
-        1,
-        "this runs inside a Claude Code session, whose model could decide; run "
-        "`hostbridge agents new validator-logic` in a terminal of your own",
-    )
-    assert not (project.bridge.settings.home / "agents").exists()
 
 
 def test_error_what_is_there_stays(project):

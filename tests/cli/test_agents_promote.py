@@ -1,7 +1,5 @@
 """`hostbridge agents promote`: a temporary agent that stays."""
 
-from __future__ import annotations
-
 import json
 import os
 
@@ -70,13 +68,6 @@ def test_it_is_kept_for_its_user_and_works(project, flow, request):
     assert seen[0].spoken == "You look for faults.\n\nWhy?"
 
 
-def test_an_ended_run_still_has_it(project, flow):
-    run = flow()
-    end(project, run)
-
-    assert promote(project, "own").code == 0
-
-
 def test_in_a_project_it_waits_for_trust(project, flow):
     """So a model may ask for it, too: it gives no rights before a person agrees."""
     flow()
@@ -93,9 +84,7 @@ def test_in_a_project_it_waits_for_trust(project, flow):
 @pytest.mark.parametrize("to", ["user", "claude"])
 def test_error_a_model_cannot_give_its_user_an_agent(project, flow, to):
     flow()
-    ran = promote(project, "own", "--to", to, env={"CLAUDECODE": "1"})
-
-    ran.fails(
+    promote(project, "own", "--to", to, env={"CLAUDECODE": "1"}).fails(
         1,
         "this runs inside a Claude Code session, whose model could decide; run "
         "`hostbridge agents promote own` in a terminal of your own",
@@ -118,7 +107,9 @@ def test_the_newest_run_that_has_it_counts(project, flow):
 
 
 def test_json(project, flow):
+    """An ended run still has it."""
     run = flow()
+    end(project, run)
 
     file = home(project) / "own.md"
     wanted = {"name": "own", "file": str(file), "run": run, "to": "user"}
@@ -178,8 +169,7 @@ def test_error_what_is_not_its_file_is_not_overwritten(project, flow, tmp_path, 
 
     ran = promote(project, "own", "--on-conflict", "overwrite")
 
-    assert ran.code == 2
-    assert "is no file that can be overwritten by own.md; move it away" in ran.err
+    ran.refuses(2, "is no file that can be overwritten by own.md; move it away")
     assert outside.read_text() == "kept"
     assert len(os.listdir(folder)) == 1
 
@@ -230,10 +220,7 @@ def test_error_a_prompt_that_only_the_flow_knows(project, flow):
 @pytest.mark.parametrize("name", ["nobody", "../own", "own/x", "$", "x" * 300])
 def test_error_no_such_agent(project, flow, name):
     flow()
-    ran = promote(project, name)
-
-    assert ran.code == 2
-    assert "no run has a temporary agent" in ran.err
+    promote(project, name).refuses(2, "no run has a temporary agent")
 
 
 def test_error_a_file_that_has_changed(project, flow):
@@ -241,10 +228,7 @@ def test_error_a_file_that_has_changed(project, flow):
     file = project.state / "runs" / run / "agents" / "own.md"
     file.write_text(file.read_text() + "And more.\n")
 
-    ran = promote(project, "own")
-
-    assert ran.code == 1
-    assert f"{file}: it has changed since the run began" in ran.err
+    promote(project, "own").refuses(1, f"{file}: it has changed since the run began")
     assert not home(project).exists()
 
 
@@ -317,8 +301,7 @@ def test_error_no_such_base(project):
 
     for words in ("agents", "check"), ("agents", "check", str(file)):
         ran = project.run(*words)
-        assert ran.code == 1
-        assert f"{file}:4: base: no agent is named 'wrker'; known" in ran.out
+        ran.tells(1, f"{file}:4: base: no agent is named 'wrker'; known")
 
 
 def test_the_list_has_those_of_living_runs(project, flow):

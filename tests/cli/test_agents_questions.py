@@ -15,6 +15,8 @@ from trustworld import Terminal
 from bridge.engine.run_files import UnknownRun
 from bridge.engine.view import question, view
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "Which one? (1) the first, (2) the second"
 ASKING = {"status": "blocked", "summary": "Not clear.", "question": QUESTION}
 BEFORE = "You were asked this before, and answered with a question"
@@ -54,9 +56,7 @@ def define(project, schema=None, more="") -> None:
     text = f"name: asker\nprompt: '{{{{ task }}}}'\n{more}"
     if schema:
         text += f"output_schema: {json.dumps(schema)}\n"
-    folder = project.bridge.settings.home / "agents"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "asker.yaml").write_text(text)
+    project.write("agents/asker.yaml", text, own=True)
 
 
 @pytest.fixture
@@ -97,11 +97,13 @@ def approve(project, *words, end=0) -> str:
     return terminal.seen
 
 
-def fake(project, tmp_path) -> None:
-    asking, told = (
-        result(structured_output=each)
-        for each in (ASKING, {"status": "success", "summary": "It was: TOLD"})
-    )
+TOLD = {"status": "success", "summary": "It was: TOLD"}
+
+
+def fake(project, tmp_path, asking: str = "", told: str = "") -> None:
+    """A `claude` that asks, and says something else once it was told what it asked."""
+    asking = asking or result(structured_output=ASKING)
+    told = told or result(structured_output=TOLD)
     lines = (
         f'if grep -q "{BEFORE}" "$here/stdin"; then cat <<\'END\'\n{told}\nEND\n'
         f"else cat <<'END'\n{asking}\nEND\nfi\n"
@@ -135,14 +137,7 @@ def test_an_agent_that_may_ask_asks_the_person_of_its_run(
     define(project, more="allow_questions: true\n")
     asks = {"words": QUESTION, "form": {"type": "string"}}
     asking = result(result=json.dumps({"hostbridge_question": asks}), session_id="s")
-    told = json.dumps({"status": "success", "summary": "It was: TOLD"})
-    lines = (
-        f'if grep -q "{BEFORE}" "$here/stdin"; then cat <<\'END\'\n'
-        f"{result(result=told)}\nEND\nelse cat <<'END'\n{asking}\nEND\nfi\n"
-    )
-    program = fake_claude(tmp_path / "bin", lines)
-    project.env |= {"BRIDGE_CLAUDE": str(program)}
-    trust_folder(tmp_path / "home", project.folder)
+    fake(project, tmp_path, asking, result(result=json.dumps(TOLD)))
     process, run = started(pipeline, "claude")
 
     approve(project, run, "the second")
@@ -182,19 +177,30 @@ def test_by_a_model_server(endpoint, server, pipeline, started):
     assert json.loads(out)["answers"] == [{"said": "It was: the second"}], err
 
 
-@pytest.mark.slow
-def test_by_a_model_of_this_machine(project, pipeline, started):
+LOCAL = pytest.param("local", marks=[pytest.mark.slow, pytest.mark.full])
+
+
+@pytest.mark.parametrize("route", ["endpoint", LOCAL])
+def test_a_model_that_always_asks_is_blocked_in_the_end(
+    endpoint, server, pipeline, started, route
+):
     """It asks as often as it may, and is told each answer."""
-    needs.local_model()
-    define(project, ASKS_ONLY)
-    process, run = started(pipeline, "local")
+    if route == "local":
+        needs.local_model()
+    define(endpoint, ASKS_ONLY)
+    server.acts = [say(json.dumps({"tool": "submit_result", "arguments": ASKING}))]
+    process, run = started(pipeline, route)
     for number in range(3):
-        wait_until(lambda: asked_in(project), timeout_s=300)
-        approve(project, run, f"answer {number}")
+        wait_until(lambda: asked_in(endpoint), timeout_s=300)
+        approve(endpoint, run, f"answer {number}")
 
     out, _ = process.communicate(timeout=300)
     assert process.returncode == 1
     assert "agent_blocked" in json.loads(out)["why"]
+    told = [asked["messages"][-1]["content"] for asked in server.asked]
+    assert ["answer 0" in each for each in told[:2]] == (
+        [False, True] if route == "endpoint" else []
+    )
 
 
 def test_nothing_is_no_answer(project, pipeline, tmp_path, started):

@@ -1,15 +1,11 @@
 """`wait --all` and `cancel --all`, and what Ctrl-C says of requests."""
 
-from __future__ import annotations
-
 import os
 import pty
 import signal
 import sys
 
 import pytest
-
-NEITHER = "expected an ID, or --all; see `hostbridge status`"
 
 
 def test_wait_for_all(project, host):
@@ -29,14 +25,6 @@ def test_nothing_is_left(project, command):
     ran = project.run(command, "--all")
 
     assert ran == (0, "", "hostbridge: nothing waits or runs here\n")
-
-
-@pytest.mark.parametrize("command", ["wait", "cancel"])
-def test_error_which_ones(project, command):
-    project.run(command).fails(2, f"hostbridge {command} {NEITHER}")
-    project.run(command, "x", "--all").fails(
-        2, f"hostbridge {command} takes no ID beside --all; see `hostbridge status`"
-    )
 
 
 def test_cancel_all_with_a_yes(project):

@@ -9,6 +9,8 @@ from fakeclaude import BY_CLAUDE, SERVED
 from sessionworld import in_a_session
 from trustworld import Terminal
 
+pytestmark = pytest.mark.slow
+
 SURPLUS = "session session-1 asked for more than 2 agents at once (fan_out)"
 
 
@@ -41,6 +43,9 @@ def test_a_yes_frees_what_is_held(project, asked):
     assert "approved 2 requests" in terminal.seen
     assert held(project) == []
     assert not (project.state / "held").exists()
+    # The next is held again.
+    fifth = project.run("submit", "number 4").out.strip()
+    assert held(project) == [fifth]
 
 
 def test_a_no_leaves_it(project, asked):
@@ -55,15 +60,6 @@ def test_one_is_named(project, asked):
     assert answer(project, "yes", asked[3]).end() == 0
 
     assert held(project) == [asked[2]]
-
-
-def test_what_was_freed_stays_free_and_the_next_is_held_again(project, asked):
-    assert asked
-    answer(project, "yes", "--all").end()
-
-    fifth = project.run("submit", "number 4").out.strip()
-
-    assert held(project) == [fifth]
 
 
 @pytest.mark.usefixtures("host")
@@ -110,9 +106,7 @@ def test_what_is_held_ends_by_its_deadline(project):
 def test_what_may_fall_back_does(project):
     how = ("--fallback-after", "0.5", "--fallback", "claude")
 
-    ran = project.run("ask", "?", *how)
-
-    assert ran == (0, SERVED, BY_CLAUDE)
+    assert project.run("ask", "?", *how) == (0, SERVED, BY_CLAUDE)
 
 
 @pytest.mark.parametrize("words", [("--all",), ("ID",)])
@@ -130,9 +124,7 @@ def test_a_session_cannot_say_yes(project, asked, words):
 
 
 def test_without_a_terminal_nobody_can_say_yes(project, asked):
-    ran = project.run("approve", "--all", start_new_session=True)
-
-    assert ran.code != 0
+    assert project.run("approve", "--all", start_new_session=True).code != 0
     assert held(project) == asked[2:]
 
 

@@ -1,7 +1,5 @@
 """`hostbridge ask` called in a way that means nothing: exit 2, and what to do."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -20,18 +18,8 @@ USAGE = {
     "x --route moon": "route 'moon': expected one of auto, host, claude, local, "
     "endpoint",
     "x --model hauku": "an open session knows no model 'hauku'; did you mean haiku?",
-    "x --model claude-opus-4": "an open session knows no model 'claude-opus-4'; did "
-    "you mean opus?",
-    "x --model gpt": "an open session knows no model 'gpt'; known models are: fable, "
-    "haiku, inherit, opus, sonnet",
     "Explorer x": "no agent is named 'Explorer'; did you mean Explore? (if both words "
     "are the prompt, quote them: hostbridge ask 'Explorer x')",
-    "which modules": "no agent is named 'which'; known agents are: Explore, Plan, "
-    "architect, claude, claude-code-guide, developer, flow-designer, general-purpose, "
-    "merge, qa-reviewer, researcher, statusline-setup, task-ops, task-validator, "
-    "validation-runner, validator-integration, validator-logic, validator-security, "
-    "validator-syntax (if both words are the prompt, quote them: hostbridge "
-    "ask 'which modules')",
     "Explore": "'Explore' is an agent, and there is no prompt; try: hostbridge ask "
     'Explore "Which modules lack tests?" (to ask about that word alone: '
     "hostbridge ask general-purpose Explore)",
@@ -58,9 +46,32 @@ USAGE = {
     "x --priority top": "ask: --priority: invalid choice: 'top' (choose from 'high', "
     f"'normal', 'low'); {HELP}",
     "x --timeout": f"ask: --timeout: expected a value; {HELP}",
-    "x --json=1": f"ask: --json: takes no value, got '1'; {HELP}",
     "--zzz": "ask: no such option: --zzz (if it is no option, put -- before it: "
     f"-- --zzz); {HELP}",
+}
+USAGE |= {
+    "--route claude --session s1 x": "session 's1' cannot take what route 'claude' is "
+    "to serve; name the session or the route, not both",
+    "--route claude --fallback-after 1 x": "--fallback-after belongs to the routes "
+    "auto and host; route claude is served here at once",
+    "--fallback claude x": "--fallback needs --fallback-after TIME, such as 20s (to "
+    "skip the session: --route claude)",
+    "--fallback-after 1 x": "--fallback-after needs --fallback ROUTE, the route to "
+    "fall back to: claude, local, endpoint",
+    "--fallback clod x": "fallback 'clod': expected one of claude, local, endpoint",
+    "--set novalue x": "--set 'novalue': expected NAME=VALUE or NAME:=JSON",
+    "--set =v x": "--set '=v': expected NAME=VALUE or NAME:=JSON",
+    "--set a:={ x": "--set 'a:={': not JSON: unexpected end of data",
+    "--var style x": "--var 'style': expected NAME=VALUE or NAME:=JSON",
+    "--var a:=off x": "--var 'a:=off': not JSON: unexpected character, expected a JSON "
+    "value",
+    "--route local --model openai:q x": "route local takes no model 'openai:q': a "
+    "model of a server is for --route endpoint",
+    "--route claude --model q.gguf x": "route claude takes no model 'q.gguf': a model "
+    "file is for --route local",
+    "--route claude --model sonet x": "route claude takes no model 'sonet': expected "
+    "fable, haiku, inherit, opus, sonnet or a full name such as claude-opus-5-5; did "
+    "you mean sonnet?",
 }
 USAGE |= {
     f"x {option} {time}": f"ask: {option}: expected a time such as 90s, 5m or 1h30m, "
@@ -75,7 +86,7 @@ USAGE |= {
 
 
 @pytest.mark.parametrize("words", USAGE)
-@pytest.mark.usefixtures("host")
+@pytest.mark.usefixtures("host", "claude")
 def test_error_usage_is_exit_2(project, words):
     """Each says what is wrong and where; nothing was asked."""
     (project.folder / "bad.json").write_text('{\n  "type" "object"}')

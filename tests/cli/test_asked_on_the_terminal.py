@@ -1,7 +1,5 @@
 """`hostbridge run` on a terminal: who answers its checkpoints, and who does not."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select
@@ -12,6 +10,8 @@ import pytest
 from polling import wait_until
 from trustworld import ASKED, Terminal
 
+pytestmark = [pytest.mark.usefixtures("echo"), pytest.mark.slow]
+
 G = "general-purpose"
 
 
@@ -20,15 +20,14 @@ def flow(project, text, name="a.flow"):
     return name
 
 
-@pytest.mark.usefixtures("echo")
-def test_no_key_that_says_nothing_agrees(project):
+def test_only_a_yes_agrees_and_what_is_neither_is_asked_again(project):
     name = flow(project, f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
     terminal = Terminal(
         project, "run", name, "--route", "claude", early=b"typed before\n\n"
     )
 
     terminal.read_until(ASKED)
-    for keys in ("\n", "\x04", "  \n"):
+    for keys in ("\n", "\x04", "  \n", "stop?\n", "nein\n"):
         terminal.seen = ""
         terminal.type(keys)
         terminal.read_until(ASKED)
@@ -41,7 +40,6 @@ def test_no_key_that_says_nothing_agrees(project):
     assert "\x1b[1A" not in after.partition("STEP")[0]
 
 
-@pytest.mark.usefixtures("echo")
 def test_two_lines_do_not_answer_two_questions(project):
     name = flow(project, '@one:"First?":a -> @two:"Second?":b')
     terminal = Terminal(project, "run", name, "--route", "claude")
@@ -56,7 +54,6 @@ def test_two_lines_do_not_answer_two_questions(project):
     assert terminal.end() == 1
 
 
-@pytest.mark.usefixtures("echo")
 def test_pasted_lines_are_one_answer(project):
     """Those after the first would be left to the shell, as commands."""
     name = flow(project, '@ok:"Fine?":word')
@@ -67,14 +64,13 @@ def test_pasted_lines_are_one_answer(project):
     terminal.type("x" * 4_500 + "\n")
     terminal.read_until("not an answer: the terminal cuts a line")
     terminal.read_until(ASKED)
-    terminal.type("go ahead\nrm -rf .\n")
+    terminal.type("yes, but\nrm -rf .\n")
 
     assert terminal.end() == 0
     [run] = (project.state / "runs").glob("*/run.json")
-    assert r"go ahead\nrm -rf ." in run.read_text()
+    assert r"yes, but\nrm -rf ." in run.read_text()
 
 
-@pytest.mark.usefixtures("echo")
 def test_an_answer_cannot_pose_as_the_question(project):
     said = f"x\\n{ASKED}yes"
     name = flow(project, f'@ok:"Fine? {said}"')
@@ -86,7 +82,6 @@ def test_an_answer_cannot_pose_as_the_question(project):
     assert terminal.end() == 1
 
 
-@pytest.mark.usefixtures("echo")
 def test_in_the_background_it_asks_nobody_and_goes_on(project):
     """What asks a terminal there is stopped by the kernel."""
     name = flow(project, '@ok:"Fine?":word')

@@ -10,6 +10,8 @@ from bridge.store.clock import SystemClock, uptime
 from bridge.store.sessions import SessionLimits
 from bridge.store.spending import HOUR_MS
 
+pytestmark = [pytest.mark.usefixtures("claude"), pytest.mark.slow]
+
 FALLBACK = ("--fallback-after", "1000", "--fallback", "claude")
 CURE = "hostbridge config set agents_per_hour 4"
 
@@ -50,14 +52,8 @@ def test_a_spent_budget_is_shown(project, host):
     assert f"{why}; more now: {CURE}" in shown_by(waited.err)
     left_s = as_json.pop("freesInS")
     assert 600 < left_s <= 1200
-    assert as_json == {
-        "limit": "agents_per_hour",
-        "session": "session-1",
-        "used": 2,
-        "most": 2,
-        "why": why,
-        "cure": CURE,
-    }
+    limit = {"limit": "agents_per_hour", "session": "session-1", "used": 2, "most": 2}
+    assert as_json == {**limit, "why": why, "cure": CURE}
 
 
 def test_taken_slots_are_shown(project, host):
@@ -104,7 +100,6 @@ def test_a_budget_that_is_nearly_used_up_is_shown(project, host):
     assert (session["started"], session["untold"]) == (2, 0)
 
 
-@pytest.mark.usefixtures("claude")
 def test_a_raised_limit_is_no_failure_any_more(project, host):
     """A warning whose cure was taken sends people looking for what is not there."""
     spend(host)
@@ -117,30 +112,18 @@ def test_a_raised_limit_is_no_failure_any_more(project, host):
     assert "ended with budget" not in project.run("doctor").out
 
 
-@pytest.mark.usefixtures("claude", "beside")
-def test_a_spent_session_falls_back_at_once(project, host):
-    """Time does not free it."""
+@pytest.mark.usefixtures("beside")
+def test_a_spent_budget_falls_back_at_once(project, host):
+    """Time does not free a session's, and when an hour's is free is known."""
+    spend(host)
+    by_hour = project.run("ask", "?", *FALLBACK)
     host.change(
         spent=spent(uptime(SystemClock()), 1, tokens=9),
         limits=SessionLimits(slots=4, agents_per_hour=9, tokens_per_session=9),
     )
-
-    ran = project.run("ask", "?", *FALLBACK)
-
-    assert ran == (0, SERVED, BY_CLAUDE)
+    assert by_hour == project.run("ask", "?", *FALLBACK) == (0, SERVED, BY_CLAUDE)
 
 
-@pytest.mark.usefixtures("claude", "beside")
-def test_a_spent_budget_falls_back_at_once(project, host):
-    """When it frees is known: waiting for a session would be in vain."""
-    spend(host)
-
-    ran = project.run("ask", "?", *FALLBACK)
-
-    assert ran == (0, SERVED, BY_CLAUDE)
-
-
-@pytest.mark.usefixtures("claude")
 def test_busy_agents_are_waited_for(project, host):
     """Any of them may end at any moment."""
     fill(project, host)
@@ -152,7 +135,6 @@ def test_busy_agents_are_waited_for(project, host):
     assert record["duration"] > 500
 
 
-@pytest.mark.usefixtures("claude")
 def test_a_budget_that_frees_in_time_is_waited_for(project, host):
     spend(host, left_ms=1000)
 
@@ -162,13 +144,12 @@ def test_a_budget_that_frees_in_time_is_waited_for(project, host):
     assert (ran.code, ran.json["route"]) == (0, "host")
 
 
-@pytest.mark.usefixtures("claude")
 def test_error_a_fallback_inside_a_spent_session(project, host):
     """It would be a way around the budget: `claude -p` counts there, too."""
     spend(host)
 
-    ran = project.run("ask", "?", *FALLBACK)
-
-    assert (ran.code, ran.out) == (1, "")
-    assert "2 of 2 agents of this hour are used up (agents_per_hour)" in ran.err
-    assert f"more now: {CURE}" in ran.err
+    project.run("ask", "?", *FALLBACK).refuses(
+        1,
+        "2 of 2 agents of this hour are used up (agents_per_hour)",
+        f"more now: {CURE}",
+    )

@@ -1,7 +1,5 @@
 """What a person does with a flow that was called, by the run that called it."""
 
-from __future__ import annotations
-
 import pytest
 from engine.flowworld import World
 from engine.test_called_flows import calling
@@ -11,6 +9,8 @@ from bridge.cli.approve import answer_checkpoint
 from bridge.cli.which_run import step_of
 from bridge.engine.view import view
 from bridge.errors import InvalidRequest
+
+pytestmark = pytest.mark.slow
 
 G = "general-purpose"
 

@@ -3,15 +3,13 @@
 One that was asked for by name used to be answered by a bare model, with success.
 """
 
-from __future__ import annotations
-
 import json
 
 import pytest
 from agentworld import define, trust_project
 from scripted_server import say
 
-from bridge.protocol.ids import RequestId
+pytestmark = pytest.mark.slow
 
 JOKER = "---\nname: joker\ndescription: Jokes\ntools: Read\n---\nYou joke, always.\n"
 DONE = {
@@ -98,24 +96,14 @@ def test_error_a_prompt_that_is_not_available(endpoint, server, agent, route):
 @pytest.mark.parametrize("agent", ["Plan", "foo:bar"])
 def test_error_a_dropped_file_names_an_agent_without_a_prompt(endpoint, server, agent):
     """Whoever dropped it: what serves a request looks again."""
-    endpoint.bridge.overview()
-    record = {"agentType": agent, "prompt": "Go on.", "route": "endpoint"}
-    request = endpoint.bridge.submit("Go on.")
-    file = endpoint.state / "requests" / f"{request}.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | record))
+    endpoint.drop("dropped", agentType=agent, route="endpoint")
 
     endpoint.run("serve", "--once", "--route", "endpoint")
 
-    response = endpoint.response(RequestId(request))
+    response = endpoint.response("dropped")
     assert server.asked == []
     assert response.error.code == "agent_missing"
     assert "the route endpoint does not have its prompt; ask" in response.error.message
-
-
-def test_the_default_agent_needs_no_prompt(endpoint, server):
-    ran = endpoint.run("ask", "Go on.", "--route", "endpoint")
-
-    assert (ran.code, len(server.asked)) == (0, 1)
 
 
 def test_error_a_fallback_without_the_prompt(endpoint, server):
@@ -162,6 +150,5 @@ def test_error_of_many_agents_only_some_are_named(project):
 
     ran = project.run("submit", "zzz-zzz", "Go on.")
 
-    assert ran.code == 2
-    assert " more (hostbridge agents list)" in ran.err
+    ran.refuses(2, " more (hostbridge agents list)")
     assert len(ran.err) < 1_000

@@ -1,7 +1,5 @@
 """A definition as people read it before they trust it, at 60, 80 and 120 columns."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from pathlib import Path

@@ -8,25 +8,21 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from bridge.doctor import hooks, machine, requests, searching
 from bridge.doctor.client import open_sessions
 from bridge.doctor.finding import Finding, Verdict
-from bridge.doctor.subject import subject
+from bridge.doctor.subject import Subject, subject
 from bridge.store import wakeups
 from bridge.store.host_process import identify
-from bridge.store.sessions import Session
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bridge.doctor.subject import Subject
+pytestmark = pytest.mark.slow
 
 NAMED = re.compile(r"(?:hostbridge|chmod) [a-z0-7][^;,(`\n]*")
 
@@ -106,41 +102,24 @@ def test_the_cure_is_followed(project, case):
     assert (after.found, after.cause) != (before.found, before.cause)
 
 
+@pytest.mark.usefixtures("client")
 def test_a_session_is_switched_on_again(project):
-    with subprocess.Popen(["sleep", "600"]) as process:
-        open_session(project, process.pid)
-        project.run("off", "--session", "s1")
-        case = Case(open_sessions, lambda _: None)
-        before = found(project, case)
+    project.run("off", "--session", "s-1")
+    case = Case(open_sessions, lambda _: None)
+    before = found(project, case)
 
-        run_cure(project, before.cure)
+    run_cure(project, before.cure)
 
-        after = found(project, case)
-        process.kill()
     assert "is switched off" in before.found
-    assert "is switched off" not in after.found
+    assert "is switched off" not in found(project, case).found
 
 
-def test_an_idle_session_is_woken_for_a_new_limit(project):
+def test_an_idle_session_is_woken_for_a_new_limit(project, client):
     """It writes down what it obeys; `status` and `doctor` show that."""
-    with subprocess.Popen(["sleep", "600"]) as process:
-        open_session(project, process.pid)
-        ran = project.run("config", "set", "agents_per_hour", "0")
-        host = identify(process.pid)
-        signalled_s = wakeups.unanswered_s(project.bridge.store, host)
-        process.kill()
-    assert ran.code == 0
-    assert signalled_s is not None
+    assert project.run("config", "set", "agents_per_hour", "0").code == 0
 
-
-def open_session(project, pid: int) -> None:
-    host = identify(pid)
-    store = project.bridge.store
-    now = store.now_ms()
-    session = Session(session_id="s1", host=host, registered_at=now, wakes=True)
-    with store.state() as state, state["sessions"]:
-        pass
-    (project.state / "sessions" / "s1.json").write_bytes(session.to_json())
+    host = identify(client.pid)
+    assert wakeups.unanswered_s(project.bridge.store, host) is not None
 
 
 def found(project, case: Case) -> Finding:

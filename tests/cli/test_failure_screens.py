@@ -10,7 +10,7 @@ import re
 import shlex
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -23,11 +23,9 @@ from bridge.protocol.failure_codes import (
     explain,
     ways_out,
 )
+from bridge.protocol.request import Request
 from bridge.protocol.response import failed
 from bridge.protocol.status import Stage
-
-if TYPE_CHECKING:
-    from bridge.protocol.request import Request
 
 SCREENS = Path(__file__).with_name("failure_screens.txt")
 NUMBER = '{"type": "object", "properties": {"n": {"type": "integer"}}}'
@@ -89,40 +87,34 @@ def ask(project, *words: str) -> str:
 
 @pytest.mark.parametrize("case", SAID)
 def test_what_an_agent_said_that_does_not_count(project, host, case):
-    options = ["--schema", NUMBER] if "schema" in case else []
     (project.folder / "n.json").write_text(NUMBER)
-    options = ["--schema", "n.json"] if options else []
+    options = ["--schema", "n.json"] if "schema" in case else []
 
     with host.serving(SAID[case]):
         compare(case, ask(project, *options))
 
 
+def ending(host, code: FailureCode, message: str, **more: Any):
+    """A session whose client ends each request with this failure."""
+
+    def end(request: Request, _words: str) -> None:
+        response = failed(request, code, message, now_ms=host.store.now_ms(), **more)
+        host.store.publish(response, source="test")
+
+    host.answer = end
+    return host.serving()
+
+
 @pytest.mark.parametrize("code", RECORDED)
 def test_what_else_ends_a_request(project, host, code):
-    def end(request: Request) -> None:
-        message = explain(code, RECORDED[code])
-        now_ms = host.store.now_ms()
-        host.store.publish(failed(request, code, message, now_ms=now_ms), source="test")
-
-    host.answer = lambda request, _words: end(request)
-    with host.serving():
+    with ending(host, code, explain(code, RECORDED[code])):
         compare(code, ask(project))
 
 
 @pytest.mark.parametrize("stage", Stage)
 def test_a_deadline_says_how_far_it_came(project, host, stage):
-    def end(request: Request) -> None:
-        late = failed(
-            request,
-            "timeout",
-            f"no answer within 120 s: {stage.at_the_end}",
-            now_ms=host.store.now_ms(),
-            stage=stage,
-        )
-        host.store.publish(late, source="test")
-
-    host.answer = lambda request, _words: end(request)
-    with host.serving():
+    late = f"no answer within 120 s: {stage.at_the_end}"
+    with ending(host, "timeout", late, stage=stage):
         compare(f"timeout, {stage}", ask(project))
 
 

@@ -1,7 +1,5 @@
 """Lists are cut before anything else, and say by how much."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,9 +1,6 @@
 """`hostbridge flow design`: what is printed can run, and nothing of it is run."""
 
-from __future__ import annotations
-
 import json
-import os
 import re
 
 import pytest
@@ -16,6 +13,8 @@ from bridge.agents.load import load
 from bridge.flow.checks import check_flow
 from bridge.flow.parser import parse_flow
 from bridge.shipped import agents_folder
+
+pytestmark = [pytest.mark.usefixtures("beside"), pytest.mark.slow]
 
 GOOD = 'Explore:"Look around":seen -> Plan:"Plan {seen}"\n'
 BAD = 'Explore:"Look" -> Plann:"Plan" || Explor:"Look"'
@@ -42,7 +41,6 @@ def wished(project, *words, **options):
     return project.run("flow", "design", "Look, then plan", *words, **options)
 
 
-@pytest.mark.usefixtures("beside")
 def test_the_open_session_designs_it(project, host):
     with host.serving(in_turn(GOOD)) as asked:
         ran = wished(project)
@@ -53,7 +51,6 @@ def test_the_open_session_designs_it(project, host):
     assert "last" not in request.arguments
 
 
-@pytest.mark.usefixtures("beside")
 def test_what_is_wrong_goes_back(project, host):
     with host.serving(in_turn(BAD, GOOD)) as asked:
         ran = wished(project)
@@ -63,7 +60,6 @@ def test_what_is_wrong_goes_back(project, host):
     assert (again["last"], again["problems"]) == (f"{BAD}\n", WHAT_IS_WRONG)
 
 
-@pytest.mark.usefixtures("beside")
 def test_error_three_times(project, host, tmp_path):
     with host.serving(in_turn(BAD)) as asked:
         ran = wished(project, "--out", "x.flow")
@@ -79,7 +75,6 @@ def test_error_three_times(project, host, tmp_path):
     assert not (project.folder / "x.flow").exists()
 
 
-@pytest.mark.usefixtures("beside")
 def test_json_says_all_of_it(project, host):
     with host.serving(lambda _: answer(f"```flow\n{GOOD}```\n", "It only reads.")):
         ran = wished(project, "--json", "--out", "x.flow")
@@ -108,17 +103,14 @@ def test_json_says_all_of_it(project, host):
     ],
     ids=["prose", "control characters", "nothing", "no bound"],
 )
-@pytest.mark.usefixtures("beside")
 def test_error_what_is_no_flow(project, host, flow, wrong):
     with host.serving(in_turn(flow or " ")):
         ran = wished(project)
 
-    assert (ran.code, ran.out) == (1, "")
-    assert wrong in ran.err
+    ran.refuses(1, wrong)
     assert "\x1b" not in ran.err
 
 
-@pytest.mark.usefixtures("beside")
 def test_a_file_is_not_overwritten(project, host):
     file = project.folder / "x.flow"
     file.write_text("mine")
@@ -137,7 +129,6 @@ def test_a_file_is_not_overwritten(project, host):
     assert [each.name for each in project.folder.glob("*x.flow*")] == ["x.flow"]
 
 
-@pytest.mark.usefixtures("beside")
 def test_a_flow_that_cannot_be_written_is_kept(project, host, tmp_path):
     def late(_):
         (project.folder / "x.flow").write_text("mine")
@@ -161,8 +152,7 @@ def test_the_last_attempt_is_kept_if_nobody_answers_the_next(project, tmp_path, 
     ran = wished(project, "--route", "claude")
 
     [kept] = tmp_path.glob("hostbridge-*.flow")
-    assert (ran.code, ran.out) == (1, "")
-    assert f"this flow, of 1 attempt, cannot run; mend it: {kept}" in ran.err
+    ran.refuses(1, f"this flow, of 1 attempt, cannot run; mend it: {kept}")
     assert "agent_error" in ran.err or "exit" in ran.err
 
 
@@ -204,7 +194,6 @@ def test_a_model_server_designs_it(endpoint, server):
     assert drawn.out.startswith("node-0  Explore: Look around -> seen\n")
 
 
-@pytest.mark.usefixtures("beside")
 def test_a_terminal_shows_the_graph_and_the_next_command(project, host):
     hidden = GOOD.replace("around", "around\u202e")
     with host.serving(in_turn(hidden)):
@@ -229,31 +218,6 @@ def test_a_session_cannot_put_it_where_it_has_a_name(project):
         ran = wished(project, "--out", str(out))
         assert "inside a Claude Code session" in ran.err
     assert [*mine.iterdir()] == []
-
-
-@pytest.mark.usefixtures("host")
-def test_the_session_that_would_answer_cannot_wait(project):
-    ran = wished(project, env={"CLAUDE_PID": str(os.getpid())})
-
-    assert (ran.code, ran.out) == (6, "")
-    assert re.search(r"Read the answer with: hostbridge show \S+", ran.err)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("design",), "design: what is the flow to do: hostbridge flow design"),
-        (("design", "a", "b"), "design: put it in quotes: hostbridge flow design"),
-        (("design", "a", "-o", "x.txt"), "the file of a flow ends with .flow"),
-        (("design", "a", "-o", "no/x.flow"), "there is no folder no"),
-        (("check", "a", "-o", "x.flow"), "--out and --force are for: hostbridge flow"),
-    ],
-)
-def test_wrong_words_say_what_is_right(project, words, said):
-    ran = project.run("flow", *words)
-
-    assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
 
 
 def test_every_example_that_the_designer_is_given_is_a_flow():

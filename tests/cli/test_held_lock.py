@@ -7,18 +7,13 @@ import re
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 from storeworld import FakeClock
 
 from bridge.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from conftest import Host, Project
-
+pytestmark = pytest.mark.slow
 
 HOLD = """
 import os, signal, sys
@@ -31,13 +26,13 @@ with Folder.open(sys.argv[1]) as state, locked(state, wait_s=5):
 
 
 @pytest.fixture
-def waits(project: Project) -> str:
+def waits(project):
     """A request that waits."""
     return project.submit()
 
 
 @pytest.fixture
-def holder(project: Project, waits: str, host: Host) -> Iterator[int]:  # noqa: ARG001 - there before
+def holder(project, waits, host):  # noqa: ARG001 - there before
     """The pid of a stopped process that has the lock."""
     child = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(project.state)], stdout=subprocess.PIPE
@@ -71,13 +66,7 @@ COMMANDS = {
     ("words", "code", "said", "most_s"), COMMANDS.values(), ids=COMMANDS
 )
 def test_no_command_waits_longer_than_its_caller(
-    project,
-    waits,
-    holder,
-    words,
-    code,
-    said,
-    most_s,
+    project, waits, holder, words, code, said, most_s
 ):
     """And who holds the lock is said."""
     project.env["BRIDGE_CLAUDE"] = sys.executable

@@ -1,14 +1,15 @@
 """The help: every command's, at every width, with examples that are true."""
 
-from __future__ import annotations
-
 import re
+import shlex
 import subprocess
 import sys
 from contextlib import nullcontext
 from importlib import import_module
 
+import forkserver
 import pytest
+from gitworld import git
 
 from bridge.cli.commands import COMMANDS
 from bridge.cli.main import run
@@ -52,11 +53,17 @@ def test_every_example_runs(project, host, name):
     programs = project.folder.with_name("bin")
     programs.mkdir()
     shim = programs / "hostbridge"
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bridge "$@"\n')
+    # What `serve` is interrupted with is to reach it.
+    python = [sys.executable, "-m", "bridge"]
+    command = shlex.join(python if name == "serve" else forkserver.command())
+    shim.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
     shim.chmod(0o755)
     (programs / "git").write_text("#!/bin/sh\necho a difference\n")
     (programs / "git").chmod(0o755)
     (project.folder / ".bridge" / "agents").mkdir(parents=True)
+    if name == "validate":
+        # An empty folder `.git` is no repository.
+        git(project.folder, "init", "-q")
     project.submit("asked before")
     path = f"{programs}:{project.env['PATH']}"
     with host.serving() if name in ANSWERED else nullcontext():

@@ -7,18 +7,17 @@ import signal
 import time
 from contextlib import suppress
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import pytest
 from scripted_server import silent
 
 from bridge.api.bridge import Bridge
+from bridge.api.project_status import Overview
 from bridge.cli.interrupts import Interrupts
 from bridge.cli.live_status import watch_json
 from bridge.config import Settings
 
-if TYPE_CHECKING:
-    from bridge.api.project_status import Overview
+pytestmark = pytest.mark.slow
 
 
 class InterruptedWhenGone:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from overviews import ended, live, seen, session
+from overviews import RUNS, ended, live, seen, session
 from screens import same_as_file, too_wide
 
-from bridge.api.runs_now import LiveRun, LiveStep
+from bridge.api.runs_now import LiveRun
 from bridge.cli.live_text import live_lines
 from bridge.cli.screen import printed
 from bridge.host.budgets import HeldBack, Use
@@ -33,24 +33,6 @@ BUDGETS = (
     Use(key="minutes_per_hour", used=0, most=480),
 )
 HELD = {"session": NAME, "pid": 4711}
-RUNS = (
-    LiveRun(
-        "r1k0y4tkwf8gj62q", "mend", "running", 2, 9, "node-3, node-4", (), 130.0,
-        (
-            LiveStep("node-3", "builder: Mend what they found", "running", 12.0, "x"),
-            LiveStep("node-4", "validator-logic: Check it", "waiting", 3.0, "y"),
-        ),
-    ),
-    LiveRun(
-        "r1k0y4tkwf8gj63q", "字字 release", "running", 1, 2, "you",
-        ("hostbridge approve r1k0y4tkwf8gj63q",), 30.0,
-        (LiveStep("node-1", "Ship it?", "waits for you", 30.0, None),),
-    ),
-    LiveRun(
-        "r1k0y4tkwf8gj64q", "", "paused", 0, 1, "you: paused (by its user)",
-        ("hostbridge run --resume r1k0y4tkwf8gj64q",), 5.0,
-    ),
-)  # fmt: skip
 BUSY = seen(
     exists=True,
     sessions=(

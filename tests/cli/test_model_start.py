@@ -1,7 +1,5 @@
 """`ask` starts the local model while it is still loading, and ends it if unused."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

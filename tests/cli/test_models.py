@@ -1,7 +1,5 @@
 """`hostbridge models`: what is found, which is in use, what is wrong with a file."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct
@@ -87,11 +85,9 @@ def test_without_the_extra_files_are_still_listed(project, folder, tmp_path):
         "u.find_spec = lambda n, *a: None if n.startswith('llama_cpp') else find(n, *a)"
     )
 
-    ran = project.run("models", env={"PYTHONPATH": str(hidden)})
-
-    assert ran.code == 1
-    assert f"llama-cpp-python is not installed; run: {how_to_add('local')}" in ran.out
-    assert "  own\n" in ran.out
+    project.run("models", env={"PYTHONPATH": str(hidden)}).tells(
+        1, f"llama-cpp-python is not installed; run: {how_to_add('local')}", "  own\n"
+    )
 
 
 def test_json(project, tmp_path):
@@ -103,24 +99,13 @@ def test_json(project, tmp_path):
 
     own, default = json.loads(ran.out)["models"]
     assert ran.code == 0
-    assert own == {
-        "path": str(model),
-        "found": "BRIDGE_LOCAL_MODEL",
-        "inUse": True,
-        "problem": None,
-        "whyNot": "a base model, which continues text",
-        "source": None,
-        "name": "own",
-        "bytes": model.stat().st_size,
-        "format": "GGUF 3",
-        "quantization": "Q4_1",
-        "architecture": "llama",
-        "parameters": 128,
-        "contextLength": 0,
-        "licence": "",
-        "chatTemplate": False,
-        "degraded": True,
-    }
+    file = {"path": str(model), "name": "own", "bytes": model.stat().st_size}
+    kind = {"format": "GGUF 3", "quantization": "Q4_1", "architecture": "llama"}
+    size = {"parameters": 128, "contextLength": 0, "degraded": True}
+    origin = {"found": "BRIDGE_LOCAL_MODEL", "source": None, "licence": ""}
+    why_not = "a base model, which continues text"
+    use = {"inUse": True, "problem": None, "whyNot": why_not, "chatTemplate": False}
+    assert own == file | kind | size | origin | use
     assert (default["inUse"], default["chatTemplate"]) == (False, True)
 
 
@@ -132,8 +117,7 @@ def test_error_the_one_in_use_is_broken(project):
     assert ran.out.startswith(
         "* passwd\n"
         "    cannot be used: not a GGUF file but something that starts with b'root'\n"
-        "    /etc/passwd (BRIDGE_LOCAL_MODEL)\n"
-        "  SmolLM2-135M-Instruct.Q4_1\n"
+        "    /etc/passwd (BRIDGE_LOCAL_MODEL)\n  SmolLM2-135M-Instruct.Q4_1\n"
     )
     assert ran.out.endswith("\ncorrect BRIDGE_LOCAL_MODEL, or unset it\n")
 

@@ -1,7 +1,5 @@
 """`hostbridge models pull` among odd hubs, disks and neighbours."""
 
-from __future__ import annotations
-
 import os
 import pty
 import signal
@@ -14,28 +12,19 @@ import pytest
 from hubserver import DIGEST, FILE, MODEL, Hub
 from polling import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(project):
     return Path(project.env["HOME"]) / ".hostbridge" / "models"
 
 
-@pytest.fixture
-def pull(project, hub):
-    def run(*words: str, **env: str):
-        return project.run(
-            "models", "pull", *words, env={"HF_ENDPOINT": hub.url, **env}
-        )
-
-    return run
-
-
 def test_the_files_of_a_repository_are_listed(pull):
     """A part of a model is no model."""
     pull("owner/small-GGUF").fails(
         2,
-        "name a file: owner/small-GGUF has\n"
-        "  | small-q4.gguf  1.06 GB\n"
+        "name a file: owner/small-GGUF has\n  | small-q4.gguf  1.06 GB\n"
         "  | small-q8.gguf  1.06 GB",
     )
 
@@ -44,8 +33,7 @@ def test_error_no_such_file(pull):
     pull("owner/small-GGUF/small-q5.gguf").fails(
         1,
         "no file small-q5.gguf: did you mean 'small-q8.gguf' or 'small-q4.gguf'?\n"
-        "  | owner/small-GGUF has\n"
-        "  |   small-q4.gguf  1.06 GB\n"
+        "  | owner/small-GGUF has\n  |   small-q4.gguf  1.06 GB\n"
         "  |   small-q8.gguf  1.06 GB",
     )
 
@@ -75,10 +63,7 @@ def test_error_no_room(pull, hub, folder):
     """It is seen before anything is fetched."""
     hub.stated_size = 10**17
 
-    ran = pull(FILE)
-
-    assert ran.code == 1
-    assert "small-q4.gguf takes 100000000.00 GB more, and " in ran.err
+    pull(FILE).refuses(1, "small-q4.gguf takes 100000000.00 GB more, and ")
     assert [how for how, _, _ in hub.seen] == ["HEAD"]
     assert list(folder.iterdir()) == []
 
@@ -87,10 +72,7 @@ def test_error_a_size_below_nothing(pull, hub, folder):
     """It was shown as -0 MB, and anything that came was too much."""
     hub.elsewhere, hub.stated_size = "http://localhost:9", -1
 
-    ran = pull(FILE)
-
-    assert ran.code == 1
-    assert "the hub states no SHA-256 and size" in ran.err
+    pull(FILE).refuses(1, "the hub states no SHA-256 and size")
     assert not folder.exists()
 
 
@@ -109,10 +91,7 @@ def test_error_a_hub_that_never_ends(pull, hub, folder):
     """No more is written than was stated."""
     hub.endless = True
 
-    ran = pull(FILE)
-
-    assert ran.code == 1
-    assert f"the hub sends more than the {len(MODEL)} bytes it stated" in ran.err
+    pull(FILE).refuses(1, f"the hub sends more than the {len(MODEL)} bytes it stated")
     (partial,) = folder.iterdir()
     assert partial.stat().st_size <= len(MODEL)
 

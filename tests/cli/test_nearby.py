@@ -1,21 +1,14 @@
 """Asked in an inner repository, with the session open in the outer one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bridge.host import nearby_sessions
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from conftest import Project
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def inner(project: Project) -> Path:
+def inner(project):
     """A submodule."""
     folder = project.folder / "sub mod"
     folder.mkdir()
@@ -76,8 +69,7 @@ def test_a_folder_mounted_twice_has_two_names(tmp_path, monkeypatch):
     table = tmp_path / "mountinfo"
     escaped = str(bound).replace(" ", "\\040")
     table.write_text(
-        "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
-        "23 22 0:5 / /proc rw - proc proc rw\n"
+        "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 0:5 / /proc rw - proc proc rw\n"
         f"24 22 8:1 {app} {escaped} rw - ext4 /dev/sda1 rw\n"
     )
     monkeypatch.setattr(nearby_sessions, "_MOUNTS", table)

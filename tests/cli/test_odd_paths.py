@@ -1,18 +1,11 @@
 """Projects whose path cannot be named, or is too long: said by name, never a bug."""
 
-from __future__ import annotations
-
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from conftest import Project
 
 HOOKS = Path(__file__).parents[2] / "hooks"
 
@@ -24,7 +17,7 @@ WITH_JSON = ("where", "status", "submit", "ask", "doctor")
 
 
 @pytest.fixture
-def odd(project: Project) -> Path:
+def odd(project):
     """A project whose path is not UTF-8."""
     folder = Path(os.fsdecode(os.fsencode(project.folder.parent) + b"/caf\xe9"))
     (folder / ".git").mkdir(parents=True)
@@ -49,19 +42,16 @@ def test_error_a_path_that_is_not_utf_8(project, odd, words):
 
 def test_a_hook_there_lets_the_session_go_on(project, odd):
     """P6, whatever the folder is called."""
-    event = b'{"hook_event_name": "SessionStart", "session_id": "s1", "cwd": "/"}'
-    ran = subprocess.run(
-        ["/bin/sh", str(HOOKS / "always"), "SessionStart", "local", sys.executable],
-        env={**project.env, "CLAUDE_PROJECT_DIR": str(odd)},
-        input=event,
-        capture_output=True,
-        check=False,
-    )
+    event = '{"hook_event_name": "SessionStart", "session_id": "s1", "cwd": "/"}'
+    hook = ("/bin/sh", str(HOOKS / "always"), "SessionStart", "local", sys.executable)
+    env = {**project.env, "CLAUDE_PROJECT_DIR": str(odd)}
 
-    assert (ran.returncode, ran.stderr) == (0, b"")
-    told = json.loads(ran.stdout)
-    assert "your rules, are off" in told["systemMessage"]
-    assert "UTF-8" in told["systemMessage"]
+    ran = project.program(*hook, env=env, input=event)
+
+    assert (ran.code, ran.err) == (0, "")
+    told = json.loads(ran.out)["systemMessage"]
+    assert "your rules, are off" in told
+    assert "UTF-8" in told
 
 
 @pytest.mark.parametrize("name", ["a\nb", "@" + "a" * 200, "日本"], ids=ascii)
@@ -102,17 +92,9 @@ def test_error_a_working_folder_that_is_gone(project, words):
         "runpy.run_module('bridge', run_name='__main__')"
     )
 
-    ran = subprocess.run(
-        [sys.executable, "-c", code, *words.split()],
-        env=project.env,
-        cwd=project.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = project.program(sys.executable, "-c", code, *words.split())
 
     named = folder if sys.platform == "linux" else Path()
-    assert ran.returncode == 1
-    assert (
-        f"{named}: this working folder was removed; cd to one that is there"
-    ) in ran.stdout + ran.stderr
+    assert ran.code == 1
+    told = f"{named}: this working folder was removed; cd to one that is there"
+    assert told in ran.out + ran.err

@@ -1,10 +1,7 @@
 """`task-ops` and the step that starts it, in the forms that their plan prints."""
 
-from __future__ import annotations
-
-import json
-
 import pytest
+from coordinatorworld import register_server
 
 from bridge.agents.load import load
 from bridge.agents.workflow_choice import choose
@@ -34,16 +31,14 @@ steps:
       task_id: "${{ inputs.session_task }}"
       mode: terminal
 """
-DONE = json.dumps({"status": "success", "summary": "It is divided."})
 
 
 @pytest.fixture
 def printed(project):
     """The head of the shipped definition, which is all that the plan has of it."""
     text = (agents_folder() / "task-ops.yaml").read_text().partition("\nprompt:")[0]
-    folder = project.bridge.settings.home / "agents"
-    folder.mkdir(parents=True)
-    (folder / "task-ops.yaml").write_text(text)
+    project.write("agents/task-ops.yaml", text, own=True)
+    register_server(project)
     return project
 
 
@@ -66,10 +61,10 @@ def test_a_pipeline_starts_it_with_its_workflow(printed, host, is_expanded):
     (printed.folder / "expands.yaml").write_text(PIPELINE)
     words = ("run", "expands.yaml", "--param", "session_task=#1", "--json")
 
-    with host.serving(DONE) as asked:
-        ran = printed.run(*words)
+    ran = printed.run(*words)
 
     assert ran.code == 0, ran
+    asked = host.claim()
     said = [(each.agent_type, each.task_id, each.route) for each in asked]
     assert said == ([] if is_expanded else [("task-ops", "#1", "host")])
     for each in asked:

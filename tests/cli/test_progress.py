@@ -1,7 +1,5 @@
 """The line on the terminal says where a run stands, in a few words."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.cli.progress import Progress, work_words

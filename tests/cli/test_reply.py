@@ -1,7 +1,5 @@
 """`hostbridge reply`: what it takes for a reply, and from whom."""
 
-from __future__ import annotations
-
 import pytest
 from questionworld import ask_in, submitted
 from trustworld import Terminal
@@ -83,9 +81,7 @@ def test_a_reply_may_come_from_a_file(project, tmp_path):
     request = submitted(project)
     (tmp_path / "reply").write_text("blue")
 
-    ran = project.run("reply", request, "--file", str(tmp_path / "reply"))
-
-    assert ran.code == 0
+    assert project.run("reply", request, "--file", str(tmp_path / "reply")).code == 0
     assert project.run("reply", request, "red").code == 2
     (tmp_path / "reply").write_text("green")
     second = project.run("reply", request, "--file", str(tmp_path / "reply"))
@@ -116,6 +112,5 @@ def test_neither_a_session_nor_an_agent_replies(project, sign):
 
     ran = project.run("reply", request, "red")
 
-    assert ran.code == 1
-    assert "run `hostbridge reply` in a terminal of your own" in ran.err
+    ran.refuses(1, "run `hostbridge reply` in a terminal of your own")
     assert len(project.bridge.questions()) == 1

@@ -1,7 +1,5 @@
 """`hostbridge report`: where the page goes, what it says, and what it leaves alone."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat
@@ -10,6 +8,8 @@ import time
 import pytest
 
 from bridge.report.page import MARK
+
+pytestmark = pytest.mark.slow
 
 
 def told(page):
@@ -104,9 +104,3 @@ def test_it_is_shown_in_the_browser_of_the_user(asked, tmp_path, until):
     ran.prints(0, f"{file}\n")
     until(seen.exists)
     assert seen.read_text() == f"{file.as_uri()}\n"
-
-
-def test_error_what_is_printed_cannot_be_opened(project):
-    project.run("report", "-", "--open").fails(
-        2, "report -: the page goes to stdout, and nowhere else"
-    )

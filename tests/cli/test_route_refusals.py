@@ -1,7 +1,5 @@
 """What a route cannot take, or is not there for: said before anything is asked."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
@@ -9,6 +7,7 @@ import socket
 import needs
 import pytest
 from ggufs import gguf
+from validatorworld import change
 
 
 def test_error_no_claude(project):
@@ -26,39 +25,37 @@ def test_error_no_claude(project):
     assert project.bridge.overview().waiting == 0
 
 
-USAGE = {
-    "--route claude --session s1 x": "session 's1' cannot take what route 'claude' is "
-    "to serve; name the session or the route, not both",
-    "--route claude --fallback-after 1 x": "--fallback-after belongs to the routes "
-    "auto and host; route claude is served here at once",
-    "--fallback claude x": "--fallback needs --fallback-after TIME, such as 20s (to "
-    "skip the session: --route claude)",
-    "--fallback-after 1 x": "--fallback-after needs --fallback ROUTE, the route to "
-    "fall back to: claude, local, endpoint",
-    "--fallback clod x": "fallback 'clod': expected one of claude, local, endpoint",
-    "--set novalue x": "--set 'novalue': expected NAME=VALUE or NAME:=JSON",
-    "--set =v x": "--set '=v': expected NAME=VALUE or NAME:=JSON",
-    "--set a:={ x": "--set 'a:={': not JSON: unexpected end of data",
-    "--var style x": "--var 'style': expected NAME=VALUE or NAME:=JSON",
-    "--var a:=off x": "--var 'a:=off': not JSON: unexpected character, expected a JSON "
-    "value",
-    "--route local --model openai:q x": "route local takes no model 'openai:q': a "
-    "model of a server is for --route endpoint",
-    "--route claude --model q.gguf x": "route claude takes no model 'q.gguf': a model "
-    "file is for --route local",
-    "--route claude --model sonet x": "route claude takes no model 'sonet': expected "
-    "fable, haiku, inherit, opus, sonnet or a full name such as claude-opus-5-5; did "
-    "you mean sonnet?",
+WITHOUT_A_SESSION = {
+    "any": ("ask", "Explore", "Which?"),
+    "no local": ("ask", "validator-logic", "Which?"),
+    "one has no local": ("validate", "--with", "validator-syntax,validator-logic"),
+    "none": ("ask", "here", "Which?"),
+}
+# What each is told, of the routes that could answer it here.
+NAMED = {
+    "any": "`--route local` (a local model), `--route claude` (claude -p) or `--route "
+    "endpoint`, or BRIDGE_CLI_FALLBACK for every ask",
+    "no local": "`--route claude` (claude -p) or `--route endpoint`",
+    "one has no local": "`--route claude` (claude -p) or `--route endpoint`",
 }
 
 
-@pytest.mark.parametrize("words", USAGE)
-@pytest.mark.usefixtures("claude")
-def test_error_usage_is_exit_2(project, words):
-    ran = project.run("ask", *words.split())
+@pytest.mark.parametrize("which", WITHOUT_A_SESSION)
+def test_without_a_session_only_routes_that_the_agents_take_are_named(project, which):
+    """Whoever follows the advice would be refused once more."""
+    change(project)
+    project.write("agents/here.yaml", "name: here\nroutes: [host]\n", own=True)
 
-    assert ran == (2, "", f"hostbridge: {USAGE[words]}\n")
-    assert project.bridge.overview().waiting == 0
+    ran = project.run(*WITHOUT_A_SESSION[which])
+
+    begin = "    - have it answered here: "
+    named = [
+        line.removeprefix(begin)
+        for line in ran.err.splitlines()
+        if line.startswith(begin)
+    ]
+    assert ran.code == 4, ran
+    assert named == ([NAMED[which]] if which in NAMED else [])
 
 
 @pytest.mark.parametrize(
@@ -97,8 +94,7 @@ def test_ask_takes_a_model_file_of_the_working_folder(project):
 
     ran = project.run("ask", "--route", "local", "--model", "./m.gguf", "x")
 
-    assert (ran.code, ran.out) == (2, "")
-    assert f"{file}: not a GGUF file but a zip archive" in ran.err
+    ran.refuses(2, f"{file}: not a GGUF file but a zip archive")
 
 
 def test_error_a_model_file_that_is_not_there_is_not_asked(project):
@@ -139,8 +135,7 @@ def test_error_no_server_is_no_route(project, named):
         project.env["BRIDGE_OPENAI_BASE_URL"] = url
         ran = project.run("ask", "--route", "endpoint", *named, "x")
 
-    assert (ran.code, ran.out) == (4, "")
-    assert f"no server at {url}/: " in ran.err
+    ran.refuses(4, f"no server at {url}/: ")
 
 
 @pytest.mark.parametrize("name", ["validator-logic", "validator-security"])
@@ -148,6 +143,5 @@ def test_error_a_judge_and_the_local_route(project, name):
     """A small model would approve what it cannot judge; nothing was asked."""
     ran = project.run("ask", name, "The change to a.py", "--route", "local")
 
-    assert (ran.code, ran.out) == (2, "")
-    assert f"agent '{name}' does not take the route local" in ran.err
+    ran.refuses(2, f"agent '{name}' does not take the route local")
     assert project.bridge.overview().waiting == 0

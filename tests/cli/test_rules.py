@@ -1,7 +1,5 @@
 """`hostbridge rules`: what there is, what is wrong, what would happen."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -10,6 +8,8 @@ from screens import on_terminal
 from trustworld import agree
 
 from bridge.rules.compiled import compile_rules
+
+pytestmark = [pytest.mark.usefixtures("home"), pytest.mark.slow]
 
 RULES = """\
 variables: {validation_model: haiku}
@@ -27,10 +27,8 @@ RUNS = 'runs(command, "pytest", "ruff", "mypy", "tox", "nox")'
 
 @pytest.fixture
 def project_rules(project):
-    folder = project.folder / ".bridge"
-    folder.mkdir()
-    (folder / "rules.yaml").write_text("on_stop: [{block: x, when: not dine}]\n")
-    return folder / "rules.yaml"
+    text = "on_stop: [{block: x, when: not dine}]\n"
+    return project.write(".bridge/rules.yaml", text)
 
 
 def test_list_shows_every_layer(project, home, project_rules):
@@ -78,23 +76,20 @@ def test_check_finds_every_problem_and_says_what_is_not_trusted(
     ]
 
 
-@pytest.mark.usefixtures("home")
 def test_test_explains_each_part_and_the_answer(project):
     ran = project.run("rules", "test", "--command", "cd x && git push -f")
 
     file = "~/.hostbridge/rules.yaml"
     assert ran.code == 0
     assert ran.out == (
-        "on_before_tool in the main conversation: Bash cd x && git push -f\n"
-        "\n"
+        "on_before_tool in the main conversation: Bash cd x && git push -f\n\n"
         f"delegate-checks does not fire  [{file}:3]\n"
         f"  validation_model and {RUNS}  no\n"
         f'    validation_model {" " * 57}"haiku"\n'
         f"    {RUNS}                     no\n"
         f'      command {" " * 64}'
         '"cd x && git push -f"\n'
-        "\n"
-        f"no-push fires  [{file}:4]\n"
+        f"\nno-push fires  [{file}:4]\n"
         '  runs(command, "git push") and not variables.may_push  yes\n'
         '    runs(command, "git push")                           yes\n'
         '      command                                           '
@@ -103,13 +98,11 @@ def test_test_explains_each_part_and_the_answer(project):
         "      variables.may_push                                null\n"
         "        variables                                       "
         '{"validation_model": "haiku", "require_task_before_edit": false}\n'
-        "\n"
-        "answer: refused: Ask before cd x && git push -f.\n"
+        "\nanswer: refused: Ask before cd x && git push -f.\n"
         f"        [rule no-push ({file}:4)]\n"
     )  # fmt: skip
 
 
-@pytest.mark.usefixtures("home")
 def test_test_takes_an_event_variables_and_an_agent(project, tmp_path):
     def answer(*words):
         return project.run("rules", "test", "--json", *words).json
@@ -152,11 +145,9 @@ on_stop: [{block: stopped}]
     assert said.startswith("on_stop in researcher\n\n")
 
 
-@pytest.mark.usefixtures("home")
 def test_a_terminal_shows_where_rules_are_and_how_to_switch_one_on(project):
     """Both are there to be copied: nothing is cut."""
-    (project.folder / ".bridge").mkdir()
-    (project.folder / ".bridge" / "rules.yaml").write_text("on_stop: [{block: x}]\n")
+    project.write(".bridge/rules.yaml", "on_stop: [{block: x}]\n")
     shown = on_terminal(project, "rules", columns=100)
 
     assert re.search(
@@ -167,34 +158,11 @@ def test_a_terminal_shows_where_rules_are_and_how_to_switch_one_on(project):
     assert "off until a rules file names them: - name: require-task\n" in shown
 
 
-@pytest.mark.usefixtures("home")
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([], 'try: hostbridge rules test --command "pytest -q"'),
-        (["--event", "nothing.json"], "nothing.json"),
-        (["--event", "x", "--tool", "Bash"], "--event x and --tool exclude each other"),
-        (["--prompt", "x", "--tool", "Bash"], "--prompt and --tool exclude each other"),
-        (["--tool", "Edt"], "there is no tool 'Edt'; did you mean 'Edit'"),
-        (["--tool", "Edit", "--command", "x"], "--command: Edit runs no command"),
-        (["--command", "x", "--file", "y"], "--file: Bash is given no file"),
-        (["--command", "x", "--in", "nobody"], "no agent is named 'nobody'"),
-    ],
-)
-def test_error_of_test(project, words, said):
-    ran = project.run("rules", "test", *words)
-
-    assert ran.code in (1, 2)
-    assert said in ran.err
-
-
-@pytest.mark.usefixtures("home")
 def test_an_event_that_no_rule_is_about(project):
     event = b'{"hook_event_name": "Notification"}'
     ran = project.run("rules", "test", "--event", "-", stdin=event)
 
-    assert ran.code == 2
-    assert "no rule is about 'Notification'; hook_event_name is one of" in ran.err
+    ran.refuses(2, "no rule is about 'Notification'; hook_event_name is one of")
 
 
 PUSH = """\
@@ -228,10 +196,8 @@ def test_a_file_that_is_broken_shows_what_holds_in_its_place(project, home):
 
 
 def test_a_changed_project_file_shows_what_holds_and_what_waits(project):
-    folder = project.folder / ".bridge"
-    folder.mkdir()
-    file = folder / "rules.yaml"
-    file.write_text(PUSH)
+    project.write("rules.yaml", "on_stop: []\n", own=True)
+    file = project.write(".bridge/rules.yaml", PUSH)
     before = project.run("rules", "test", "--command", "git push")
     agree(project)
     file.write_text(PUSH + REMOVE)
@@ -262,10 +228,3 @@ def test_an_agent_that_is_not_there_lets_the_call_run_as_in_a_session(project, h
     assert "could not start validation-runer: no agent is named" in ran.out
     assert "refused" not in ran.out
     assert "\tno agent\t" in shown
-
-
-def test_error_a_misspelt_verb(project):
-    ran = project.run("rules", "lst")
-
-    assert ran.code == 2
-    assert "; did you mean 'list'?; see `hostbridge rules --help`" in ran.err

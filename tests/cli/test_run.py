@@ -1,15 +1,14 @@
 """`hostbridge run`, `runs` and `approve RUN`, as a person uses them."""
 
-from __future__ import annotations
-
 import json
-import subprocess
 import sys
 
 import pytest
 from fakeclaude import fake_claude, printing, result
 from sessionworld import in_a_session
 from trustworld import Terminal
+
+pytestmark = pytest.mark.slow
 
 G = "general-purpose"
 
@@ -28,18 +27,6 @@ def test_a_flow_runs_and_prints_what_came_of_it(project):
     assert (ran.code, ran.out) == (0, "<Sum <Look at src>>\n")
 
 
-@pytest.mark.usefixtures("echo")
-def test_json_is_one_object(project):
-    name = flow(project, f'{G}:"a":x')
-
-    ran = project.run("run", name, "--route", "claude", "--json")
-
-    said = json.loads(ran.out)
-    assert (said["success"], said["variables"], said["text"]) == (
-        True, {"x": "<a>"}, "<a>",
-    )  # fmt: skip
-
-
 def test_a_run_says_which_of_its_files_have_changed(project, echo):
     inner = flow(project, f'{G}:"in"', "inner.flow")
     name = flow(project, f'\ufeff@call:inner ->\r\n{G}:"a"')
@@ -53,8 +40,7 @@ def test_a_run_says_which_of_its_files_have_changed(project, echo):
     (project.folder / inner).unlink()
 
     line = "{} has changed since; the run goes on with what it began with"
-    shown = project.run("runs", "show", run)
-    assert line.format(project.folder / name) in shown.out
+    assert line.format(project.folder / name) in project.run("runs", "show", run).out
     said = json.loads(project.run("runs", "show", run, "--json").out)
     assert said["changed"] == [str(project.folder / each) for each in (name, inner)]
     flow(project, "Explore", "inner.flow")
@@ -70,8 +56,7 @@ def test_a_failed_run_says_why_and_goes_on_with_resume(project, echo):
     fake_claude(echo.parent, printing("no", code=3))
 
     ran = project.run("run", name, "--route", "claude")
-    assert ran.code == 1
-    assert " failed: node-0: agent_error: " in ran.err
+    ran.refuses(1, " failed: node-0: agent_error: ")
     run = ran.err.split("run --resume ")[1].split()[0]
 
     told = {"status": "success", "summary": "fine"}
@@ -81,8 +66,7 @@ def test_a_failed_run_says_why_and_goes_on_with_resume(project, echo):
 
     log = project.state / "runs" / f"{run}-node-0-1-1.jsonl"
     log.write_text("as a model in this process leaves it")
-    shown = project.run("runs", "show").out
-    assert "node-0\tok (attempt 2)\t" in shown
+    assert "node-0\tok (attempt 2)\t" in project.run("runs", "show").out
     said = json.loads(project.run("runs", "show", run, "--json").out)
     assert said["variables"] == {"x": "fine"}
     listed = project.run("runs").out.splitlines()
@@ -182,6 +166,39 @@ def test_another_terminal_answers_a_checkpoint(project, waiting):
     assert err.decode().count("waits for you") == 1
 
 
+def test_what_is_neither_yes_nor_no_changes_nothing(project, waiting):
+    """Not even "nein" agrees; the run waits as before."""
+    run, _ = waiting
+
+    told = approve(project, run, "nein", end=2)
+
+    assert " ".join(told.split()) == (
+        "hostbridge: 'nein' is neither yes nor no, and node-0 waits for one: say yes, "
+        "`yes, but …`, or no; a plain yes goes on; more words begin with `but`, and "
+        "have no not, if or wait"
+    )
+    assert f"run {run} goes on with: yes" in approve(project, run)
+
+
+def test_a_used_up_loop_ends_with_1_and_says_after_how_many_rounds(project):
+    (project.folder / "p.yaml").write_text("""
+allow: ["Bash(false)", "Bash(true)"]
+steps:
+  - {id: tests, exec: ["false"], on_failure: skip}
+  - id: mend
+    exec: ["true"]
+    repeat: {from: tests, while: steps.tests.status == "failed", max: 1}
+""")
+
+    ran = project.run("run", "p.yaml")
+
+    assert ran.code == 1
+    why = "mend: used up after 2 rounds: tests: "
+    assert f"failed: {why}" in ran.err
+    (run,) = (file.name for file in project.state.glob("runs/r*"))
+    assert f"    {why}" in project.run("runs", "show", run).out
+
+
 def test_whoever_refuses_reads_what_that_did(project, waiting):
     run, _ = waiting
 
@@ -228,21 +245,9 @@ def test_a_session_may_not_answer_nor_go_on(project, waiting):
 
     for words in (("approve", run), ("runs", "resume", run), ("run", "--resume", run)):
         assert "inside a Claude Code session" in project.run(*words).err
-    assert "inside a Claude Code session" in by_program(project, f"resume({run!r})")
-
-
-def by_program(project, call):
-    """What a program of a session is told when it calls the library."""
-    code = f"from bridge import Bridge; Bridge.open().{call}"
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=project.folder,
-        env=project.env,
-        capture_output=True,
-        check=False,
-        timeout=300,
-    )
-    return ran.stderr.decode()
+    code = f"from bridge import Bridge; Bridge.open().resume({run!r})"
+    by_program = project.program(sys.executable, "-c", code)
+    assert "inside a Claude Code session" in by_program.err
 
 
 def test_a_session_may_resume_what_failed_but_not_raise_its_bounds(project, echo):
@@ -288,23 +293,11 @@ def test_without_an_agent_no_session_is_needed(project, tmp_path):
     assert project.run("run", str(file)).code == 4
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (
-            ["coordinator", "--param", "session_task=\udcff"],
-            "--param session_task: expected UTF-8, got byte 0xff at offset 0",
-        ),
-        (["coordinator"], "needs the input 'task'"),
-        (["coordinator", "--param", "epic=1"], "no input 'epic'; it takes task"),
-        (["task-expanson"], "no workflow or flow is named 'task-expanson'; did you "),
-    ],
-)
-def test_wrong_words_are_said_though_no_session_is_open(project, words, why):
-    ran = project.run("run", *words)
-
-    assert ran.code == 2
-    assert why in ran.err
+def test_error_a_parameter_that_is_not_utf_8(project):
+    """Wrong words are said though no session is open."""
+    project.run("run", "coordinator", "--param", "session_task=\udcff").refuses(
+        2, "--param session_task: expected UTF-8, got byte 0xff at offset 0"
+    )
 
 
 def test_a_step_is_shown_with_the_values_that_it_has(project):

@@ -1,7 +1,5 @@
 """The built-in workflows and agents by a person who knows nothing of YAML."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -9,6 +7,8 @@ from screens import on_terminal
 from scripted_server import say
 
 from bridge.shipped import agents_folder, workflows_folder
+
+pytestmark = pytest.mark.slow
 
 DEVELOPED = {"status": "success", "summary": "It greets.", "files": [], "evidence": []}
 REVIEWED = {"approved": True, "feedback": [], "summary": "Read.", "evidence": []}
@@ -35,10 +35,7 @@ def task(project):
     ],
 )
 def test_error_it_is_said_what_is_missing(project, claude, words, code, message):
-    ran = project.run("run", *words.split(), "--route", "claude")
-
-    assert ran.code == code, ran
-    assert message in ran.err
+    project.run("run", *words.split(), "--route", "claude").refuses(code, message)
     assert not (claude / "stdin").exists()
 
 
@@ -46,9 +43,7 @@ def test_error_it_is_said_what_is_missing(project, claude, words, code, message)
 def test_error_a_task_that_is_not_there_is_said_before_who_is_missing(project, name):
     ran = project.run("run", name, "--param", "task=99")
 
-    assert ran.code == 1
-    assert "there is no task #99" in ran.err
-    assert "see which there are: hostbridge task" in ran.err
+    ran.refuses(1, "there is no task #99", "see which there are: hostbridge task")
     assert "session" not in ran.err
     assert project.run("runs", "--json").out == ""
 
@@ -56,9 +51,11 @@ def test_error_a_task_that_is_not_there_is_said_before_who_is_missing(project, n
 def test_error_a_word_with_a_task_that_is_no_agent(project, task):
     ran = project.run("ask", "task-ps", "--task-id", task.ref)
 
-    assert ran.code == 2
-    assert "no agent is named 'task-ps'; did you mean task-ops" in ran.err
-    assert "ask general-purpose task-ps --task-id '#1'" in ran.err
+    ran.refuses(
+        2,
+        "no agent is named 'task-ps'; did you mean task-ops",
+        "ask general-purpose task-ps --task-id '#1'",
+    )
     assert "session" not in ran.err
 
 
@@ -66,8 +63,7 @@ def test_error_nobody_who_could_do_it(project, task):
     """The ways on are named, and the task is as it was."""
     ran = project.run("run", "task-expansion", "--param", f"task={task.ref}")
 
-    assert ran.code == 4
-    assert "--route claude" in ran.err
+    ran.refuses(4, "--route claude")
     assert str(project.bridge.tasks.get(task.ref).status) == "open"
 
 
@@ -97,33 +93,27 @@ def expansion(task):
     ]
 
 
+EXPANDS = ("run", "task-expansion", "--param", "task=1", "--route", "endpoint")
+
+
 def test_a_task_is_divided_on_a_model_server(endpoint, server, task):
+    """Without a terminal each step is told by its values."""
     server.acts = expansion(task.ref)
 
-    words = ("--param", "task=1", "--route", "endpoint")
-    ran = endpoint.run("run", "task-expansion", *words, "--json")
+    ran = endpoint.run(*EXPANDS)
 
     assert ran.code in (0, 7), ran
-    titles = [each["title"] for each in ran.json["answers"][0]["subtasks"]]
-    assert titles == ["It says hello", "It says who"]
-
-
-def test_each_step_is_told_by_its_values_without_a_terminal(endpoint, server, task):
-    server.acts = expansion(task.ref)
-
-    words = ("--param", "task=1", "--route", "endpoint")
-    told = endpoint.run("run", "task-expansion", *words).err
-
-    assert "work ok after" in told
-    assert ": task-ops: #1\n" in told
-    assert "${{" not in told
+    titles = [each.title for each in endpoint.bridge.tasks.list()]
+    assert titles == ["It greets", "It says hello", "It says who"]
+    assert "work ok after" in ran.err
+    assert ": task-ops: #1\n" in ran.err
+    assert "${{" not in ran.err
 
 
 def test_each_step_is_shown_on_a_terminal(endpoint, server, task):
     server.acts = expansion(task.ref)
 
-    words = ("--param", "task=1", "--route", "endpoint")
-    shown = on_terminal(endpoint, "run", "task-expansion", *words, columns=80)
+    shown = on_terminal(endpoint, *EXPANDS, columns=80)
 
     assert "task-ops: #1" in shown
     assert "3 of 3 steps" in shown
@@ -214,8 +204,7 @@ def test_error_a_step_workflow_of_any_path(project, is_named_alike):
 
     ran = project.run("run", "./mine.yaml", "--dry-run", "/dev/null")
 
-    assert ran.code == 2
-    assert f"put {file} into {library}" in ran.err
+    ran.refuses(2, f"put {file} into {library}")
     assert ran.out == ""
 
 
@@ -231,9 +220,11 @@ def test_error_a_copy_of_a_built_in_that_its_agent_would_not_use(project):
     (home / "agents" / "task-ops.yaml").write_text(own)
     ran = project.run(*words)
 
-    assert refused.code == 2
-    assert f"'task-ops' would go through {workflows_folder()}" in refused.err
-    assert f"not {file}: copy its definition into {home}/agents" in refused.err
+    refused.refuses(
+        2,
+        f"'task-ops' would go through {workflows_folder()}",
+        f"not {file}: copy its definition into {home}/agents",
+    )
     assert ran.code == 0, ran
     assert ran.out.startswith("work  task-ops\n")
 

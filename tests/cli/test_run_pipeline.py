@@ -1,7 +1,5 @@
 """Runs of pipelines that nobody follows, and what a person says to them."""
 
-from __future__ import annotations
-
 import pytest
 from fakeclaude import OBEDIENT, fake_claude, printing, result
 from gitworld import git
@@ -10,6 +8,8 @@ from trustworld import Terminal
 
 from bridge.api.run_flow import Runner
 from bridge.engine.view import view
+
+pytestmark = pytest.mark.slow
 
 LATE = """
 steps:
@@ -176,3 +176,38 @@ steps:
     (folder,) = project.state.glob("worktrees/*/apart")
     assert (echo.parent / "pwd").read_text() == f"{folder}\n"
     assert host.claim() == []
+
+
+FAILING = printing(result(structured_output={"status": "failed", "summary": "no luck"}))
+BEHIND = """
+steps:
+  - {id: before, prompt: Look first.}
+  - {id: spawn, prompt: Work., background: true}
+  - {id: meanwhile, set: {x: 1}}
+  - {id: got, wait: spawn}
+"""
+
+
+def test_an_agent_in_the_background_that_failed_is_asked_again(project, echo):
+    """`--resume` asks it once more, and nobody else; the display names its step."""
+    done = "prompt=" + echo.read_text().partition("prompt=")[2]
+    (project.folder / "p.yaml").write_text(BEHIND)
+    counting = 'head -n 1 "$here/stdin" >>"$here/asked"\n'
+    failing = f'if grep -q "^Work." "$here/stdin"; then\n{FAILING}fi\n'
+    fake_claude(echo.parent, counting + failing + done)
+    first = project.run("run", "p.yaml", "--route", "claude")
+    (file,) = project.state.glob("runs/*/run.json")
+    run = file.parent.name
+    shown = project.run("runs", "show", run)
+    fake_claude(echo.parent, counting + done)
+
+    again = project.run("run", "--resume", run)
+
+    asked = (echo.parent / "asked").read_text().splitlines()
+    assert (first.code, again.code, again.out) == (1, 0, "<Work.>\n")
+    assert f"hostbridge: run {run} failed: spawn: agent_failed: no luck\n" in first.err
+    states = [line.split("\t")[:2] for line in shown.out.splitlines() if "\t" in line]
+    assert states[1:] == [
+        ["before", "ok"], ["spawn", "failed"], ["meanwhile", "ok"], ["got", "cancelled"]
+    ]  # fmt: skip
+    assert asked == ["Look first.", "Work.", "Work."]

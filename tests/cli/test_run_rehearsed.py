@@ -1,7 +1,5 @@
 """`hostbridge run --dry-run`: whom a flow would ask, with answers from a file."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -50,6 +48,10 @@ def test_a_dry_run_shows_what_a_called_flow_is_given_and_why_it_would_fail(proje
     [
         ("ok: false", "it would fail: node-0: a person said no; nobody was asked"),
         ("ok: no", "answers.yaml:1:1: ok: no: quote it if it is text"),
+        ("ok: stop", "it would fail: node-0: a person said no; nobody was asked"),
+        ("ok: nein", "'nein' is neither yes nor no, and node-0 waits for one: say "),
+        ("ok: 1", "'1' is neither yes nor no, and node-0 waits for one: say yes, "),
+        ("ok: true", "it would end well"),
         ("okay: x", "no agent is called 'okay' in this flow; did you mean 'ok'?"),
         ("", "it would end well"),
     ],
@@ -60,3 +62,15 @@ def test_the_answers_of_a_dry_run_mean_what_they_say(project, answers, said):
     ran = project.run("run", flow(project, '@ok:"Fine?"'), "--dry-run", "answers.yaml")
 
     assert said in ran.err
+
+
+@pytest.mark.parametrize("source", ["@review -> {}", "{} -> @review", "[@review]"])
+def test_a_no_at_a_bare_label_is_obeyed(project, source):
+    """It loads, and asks: the flow does not go past it."""
+    (project.folder / "answers.yaml").write_text('review: "no, later"')
+    name = flow(project, source.format('general-purpose:"Mend"'))
+
+    ran = project.run("run", name, "--dry-run", "answers.yaml")
+
+    assert ran.code == 1
+    assert ": a person said no: no, later; nobody was asked" in ran.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
@@ -71,8 +70,7 @@ def test_the_answer_is_checked_by_the_model_itself(project, claude):
     ]
 
     assert (good.code, json.loads(good.out)) == (0, {"modules": ["billing"]})
-    assert (bad.code, bad.out) == (1, "")
-    assert "name one" in bad.err
+    bad.refuses(1, "name one")
 
 
 WRONG = {
@@ -109,28 +107,7 @@ def test_a_module_of_the_project_replaces_none_of_ours(project):
         (project.folder / f"{name}.py").write_text("raise SystemExit('taken over')\n")
 
     # As the installed program starts: with `-m`, Python itself searches the folder.
-    start = [sys.executable, "-P", "-m", "bridge", "submit", "two", "words"]
-    ran = subprocess.run(
-        [*start, "--schema", "models:Modules"],
-        cwd=project.folder,
-        env=project.env,
-        capture_output=True,
-        check=False,
-    )
+    start = (sys.executable, "-P", "-m", "bridge", "submit", "two", "words")
+    ran = project.program(*start, "--schema", "models:Modules")
 
-    assert (ran.returncode, b"taken over" in ran.stderr) == (2, False)
-
-
-def test_error_a_model_inside_a_session(project):
-    """There a model may have typed it, allowed to ask and to do nothing else."""
-    (project.folder / "models.py").write_text("raise SystemExit('it ran')\n")
-
-    ran = project.run(
-        "submit", "Which?", "-s", "models:Modules", env={"CLAUDECODE": "1"}
-    )
-
-    ran.fails(
-        1,
-        "this runs inside a Claude Code session, whose model could decide; run "
-        "`--schema models:Modules` in a terminal of your own",
-    )
+    assert (ran.code, "taken over" in ran.err) == (2, False)

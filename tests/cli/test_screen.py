@@ -1,7 +1,5 @@
 """Words on a screen: they fit, and their colour is ours alone."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,22 +1,20 @@
 """What people see, at 60, 80 and 120 columns: each screen is a file in screens/."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
-from overviews import STATE, ended, live, seen, session
+from overviews import RUNS, STATE, ended, live, seen, session
 from screens import same_as_file
 
-from bridge.api.runs_now import LiveRun
 from bridge.api.setting_files import Listed as Setting
 from bridge.cli import config
 from bridge.cli.agent_list import Listed, list_lines
 from bridge.cli.doctor import screen
-from bridge.cli.models_text import model_lines
+from bridge.cli.models_text import advice_lines, model_lines, recommended_lines
 from bridge.cli.screen import folded
 from bridge.cli.status_text import overview_lines
 from bridge.cli.where import where_lines
+from bridge.config import Settings
 from bridge.doctor.finding import ok, problem, warning
 from bridge.host.budgets import HeldBack, Use
 from bridge.protocol.status import Stage
@@ -56,19 +54,8 @@ def test_status_of_every_stage():
             ended(3, "timeout", code="timeout", duration_s=120.0, ago_s=7_300.0),
             ended(4, "cancelled", code="cancelled", excerpt=""),
         ),
-        runs=(
-            LiveRun("r1k0y4tkwf8gj62q", "mend", "running", 2, 9, "node-3, node-4"),
-            LiveRun(
-                "r1k0y4tkwf8gj63q", "字字 release", "running", 1, 2,
-                "you, node-4", ("hostbridge approve r1k0y4tkwf8gj63q",),
-            ),
-            LiveRun(
-                "r1k0y4tkwf8gj64q", "", "paused", 0, 1,
-                "you: paused (by its user)",
-                ("hostbridge run --resume r1k0y4tkwf8gj64q",),
-            ),
-        ),
-    )  # fmt: skip
+        runs=RUNS,
+    )
     same_as_file("status-busy", lambda w: overview_lines(busy, w))
 
 
@@ -250,3 +237,19 @@ def test_agents_list():
         listed("validator-integration", "built-in", everywhere, "Runs all the tests"),
     ]  # fmt: skip
     same_as_file("agents-list", lambda w: list_lines(agents, w))
+
+
+def test_recommended_models():
+    """That none of them was run here is said plainly."""
+    same_as_file(
+        "models-pull", lambda w: folded(recommended_lines(w), w, whole_words=True)
+    )
+
+
+def test_no_models():
+    """The way out is one command, or two."""
+    settings = Settings(home=Path("/home/u/.hostbridge"))
+    missing = "llama-cpp-python is not installed; run: pip install -e '~/src/h[local]'"
+    lines = list(advice_lines([], missing, settings))
+
+    same_as_file("models-none", lambda w: folded(lines, w, whole_words=True))

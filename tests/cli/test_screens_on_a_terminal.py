@@ -1,12 +1,13 @@
 """What a terminal shows: its width holds every line, and colours can be off."""
 
-from __future__ import annotations
-
 import os
 import signal
 
 import pytest
 from screens import on_terminal, too_wide
+from thoroughness import crossed
+
+pytestmark = pytest.mark.slow
 
 QUESTION = "Which modules under src/ have no test at all, and why is that so?"
 
@@ -32,12 +33,15 @@ def test_a_terminal_of_any_width_holds_every_line(project, host, columns):
 
 
 @pytest.mark.parametrize(
-    ("words", "env"),
-    [(["--no-color"], {}), ([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"})],
+    ("command", "how"),
+    crossed(
+        ["status", "agents", "doctor", "schema"],
+        [(["--no-color"], {}), ([], {"NO_COLOR": "1"}), ([], {"TERM": "dumb"})],
+    ),
     ids=str,
 )
-@pytest.mark.parametrize("command", ["status", "agents", "doctor", "schema"])
-def test_no_colour(project, command, words, env):
+def test_no_colour(project, command, how):
+    words, env = how
     shown = on_terminal(project, command, *words, columns=80, **env)
 
     assert "\x1b" not in shown

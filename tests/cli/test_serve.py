@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,6 @@ from bridge.cli.exit_codes import Exit
 from bridge.cli.parser import parse
 from bridge.errors import StateUnavailable
 from bridge.protocol.ids import RequestId
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture

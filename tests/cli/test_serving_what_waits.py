@@ -1,8 +1,5 @@
 """`submit --route` and `serve`: asked here, answered by another process."""
 
-from __future__ import annotations
-
-import json
 import signal
 
 import pytest
@@ -10,6 +7,8 @@ from agentworld import trust_project
 from fakeclaude import WAITING, fake_claude
 
 from bridge.api.project_status import SHOWN_WAITING
+
+pytestmark = [pytest.mark.usefixtures("claude"), pytest.mark.slow]
 
 
 def test_submit_waits_for_somebody_who_serves(project, claude):
@@ -26,7 +25,6 @@ def test_submit_waits_for_somebody_who_serves(project, claude):
     assert project.response(request_id).route == "claude"
 
 
-@pytest.mark.usefixtures("claude")
 def test_serve_leaves_what_is_for_a_session(project):
     request_id = project.submit()
 
@@ -37,7 +35,6 @@ def test_serve_leaves_what_is_for_a_session(project):
     assert project.bridge.status(request_id).status == "pending"
 
 
-@pytest.mark.usefixtures("claude")
 def test_serve_once_names_what_still_waits(project):
     """A route that this machine lacks is served by nobody, and nobody would know."""
     for _ in range(SHOWN_WAITING + 1):
@@ -78,7 +75,6 @@ def test_serve_once_names_what_is_tried_again(project, claude):
     assert "nobody had taken it" not in waited.err
 
 
-@pytest.mark.usefixtures("claude")
 def test_serve_prints_what_nobody_served_in_time(project):
     """Only of its own routes; a line each, as for any other."""
     late = project.submit(route="claude", timeout_s=0.001)
@@ -125,13 +121,6 @@ def test_serve_goes_on_until_interrupted(project, claude, until):
     assert (found.status, found.request.attempt) == ("pending", 0)
 
 
-@pytest.mark.usefixtures("host", "claude")
-def test_error_serve_usage(project):
-    ran = project.run("serve", "--route", "host")
-
-    ran.fails(2, "route 'host': expected one of claude, local, endpoint")
-
-
 def test_error_serve_with_nothing_to_serve_with(project):
     none = {"BRIDGE_CLAUDE": "no-such-claude"}
     ran = project.run("serve", "--route", "claude", "--route", "endpoint", env=none)
@@ -139,18 +128,9 @@ def test_error_serve_with_nothing_to_serve_with(project):
     assert (ran.code, ran.out) == (4, "")
 
 
-def drop(project, name, **fields):
-    """Write a request as another program would: a file."""
-    with project.bridge.store.state() as state, state["requests"]:
-        pass
-    file = project.state / "requests" / f"{name}.json"
-    file.write_text(json.dumps({"requestId": name, "prompt": "Which?", **fields}))
-    return file
-
-
 def test_error_a_dropped_file_names_an_unknown_agent(project, claude):
     """As `ask` refuses it: an agent never runs without its definition."""
-    drop(project, "unk", agentType="Explorer", route="claude")
+    project.drop("unk", agentType="Explorer", route="claude")
 
     ran = project.run("serve", "--once", "--route", "claude")
 
@@ -163,15 +143,12 @@ def test_error_a_dropped_file_names_an_unknown_agent(project, claude):
     assert not (claude / "stdin").exists()
 
 
-@pytest.mark.usefixtures("claude")
 @pytest.mark.parametrize("agent", ["general-purpose", "Explore", "plugin:agent", "own"])
 def test_a_file_names_an_agent_that_the_client_knows(project, agent):
-    folder = project.folder / ".claude" / "agents"
-    folder.mkdir(parents=True)
     own = "---\nname: own\ndescription: Looks\n---\nYou look.\n"
-    (folder / "own.md").write_text(own)
+    project.write(".claude/agents/own.md", own)
     trust_project(project.bridge)
-    drop(project, "known", agentType=agent, route="claude")
+    project.drop("known", agentType=agent, route="claude")
 
     ran = project.run("serve", "--once", "--route", "claude")
 

@@ -1,7 +1,5 @@
 """The story of a request as people see it, at 60, 80 and 120 columns."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -31,9 +29,7 @@ SAID = {
     "status": "success",
     "summary": "billing has no test: its three functions are called by nothing below "
     "tests/",
-    "evidence": [
-        {"type": "command", "content": "3 passed", "command": "pytest -q"},
-    ],
+    "evidence": [{"type": "command", "content": "3 passed", "command": "pytest -q"}],
 }
 
 

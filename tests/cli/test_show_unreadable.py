@@ -1,60 +1,51 @@
 """`hostbridge show` of a request whose file cannot be read: it is there, and why."""
 
-from __future__ import annotations
-
-import json
 import os
 import shutil
 import time
 
 import pytest
 
-UNREADABLE = {
-    "unknown route": (
-        {"route": "mars"},
-        (
-            "route: must be 'host', 'claude', 'local' or 'endpoint', not "
-            "'mars'; correct the file, or remove it"
-        ),
-    ),
-    "newer": (
-        {"schemaVersion": 9},
-        (
-            "schemaVersion 9 is newer than 1, the newest this hostbridge reads; "
-            "update hostbridge, or remove the file"
-        ),
-    ),
-}
-
 
 def drop(project, fields):
     """Write a request as another program would: a file, of two minutes ago."""
-    with project.bridge.store.state() as state, state["requests"]:
-        pass
-    file = project.state / "requests" / "a.json"
-    file.write_text(json.dumps({"requestId": "a", "prompt": "Which?", **fields}))
+    file = project.drop("a", **fields)
     long_ago_s = time.time() - 120
     os.utime(file, (long_ago_s, long_ago_s))
     return file
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
-def test_a_request_that_cannot_be_read_is_not_called_gone(project, name):
+@pytest.mark.parametrize(
+    ("fields", "why", "cure"),
+    [
+        (
+            {"route": "mars"},
+            "route: must be 'host', ",
+            "correct the file, or remove it",
+        ),
+        (
+            {"schemaVersion": 9},
+            "schemaVersion 9 is newer than 1, ",
+            "update hostbridge, or remove the file",
+        ),
+    ],
+    ids=["unknown route", "newer"],
+)
+def test_a_request_that_cannot_be_read_is_not_called_gone(project, fields, why, cure):
     """It is there: why it is not served, and what helps, is in its file."""
-    fields, why = UNREADABLE[name]
     file = drop(project, fields)
 
-    shown = project.run("show", "a")
-    cancelled = project.run("cancel", "a")
-    waited = project.run("wait", "a")
+    shown = project.run("show", "a").out
 
-    message = f"{file}: {why}\n"
-    assert shown.out.startswith(
-        f"request   a\nstatus    there, but it cannot be read\nproblem\n    {message}"
-    )
-    said = f"hostbridge: request a cannot be read: {message}"
-    assert (cancelled.code, cancelled.err) == (1, said)
-    assert (waited.code, waited.err) == (1, said)
+    head = "request   a\nstatus    there, but it cannot be read\nproblem\n    "
+    assert shown.startswith(f"{head}{file}: {why}")
+    assert f"; {cure}\n" in shown
+    for command in ("cancel", "wait"):
+        ran = project.run(command, "a")
+        assert ran.err.startswith(
+            f"hostbridge: request a cannot be read: {file}: {why}"
+        )
+        assert (ran.code, ran.err.endswith(f"; {cure}\n")) == (1, True)
     assert file.exists()
 
 

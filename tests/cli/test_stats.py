@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import time
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from runworld import call, submit
 from scripted_server import say
 
-from bridge.api.aio import AsyncBridge
 from bridge.cli.screen import cells
 from bridge.cli.stats_text import stats_lines
 from bridge.metrics.metrics import DIMENSIONS
+from bridge.protocol.response import Response
 
-if TYPE_CHECKING:
-    from bridge.protocol.response import Response
+pytestmark = pytest.mark.slow
 
 CHECKER = """\
 name: checker
@@ -64,9 +62,7 @@ def ended_in_a_session(project, host) -> tuple[str, str, str]:
 
 def ended_at_a_server(endpoint, server) -> str:
     """An agent that runs what it may, and says so."""
-    agents = endpoint.bridge.settings.home / "agents"
-    agents.mkdir(parents=True, mode=0o700)
-    (agents / "checker.yaml").write_text(CHECKER)
+    endpoint.write("agents/checker.yaml", CHECKER, own=True)
     server.acts += [
         say(call("run_command", command="echo hi")),
         say(submit(evidence=[{"type": "x", "content": "hi", "command": "echo hi"}])),
@@ -135,16 +131,6 @@ def test_every_figure_of_real_requests(endpoint, host, server):
     assert (found["total"]["ended"], found["total"]["verifiedShare"]) == (4, 0.5)
 
 
-def test_the_same_with_asyncio(project, host):
-    ended_in_a_session(project, host)
-
-    found = asyncio.run(AsyncBridge(project.bridge).stats(since="all", by=["agent"]))
-
-    assert {key: one.ended for key, one in found.groups.items()} == {
-        ("Explore",): 2, ("Plan",): 1,
-    }  # fmt: skip
-
-
 @pytest.mark.usefixtures("echo")
 def test_flows_and_tasks(project):
     (project.folder / "a.flow").write_text('general-purpose:"a" -> Explore:"b"')
@@ -182,11 +168,8 @@ def test_a_table_for_people(project, host):
         "AGENT\tENDED\tOK\tP50\tP95\tWAIT\tVERIFIED\tRETRIES\tCORRECTIONS\tTOKENS\n"
         "Explore\t2\t50 %\tSPAN\tSPAN\tSPAN\t0 %\t\t\t\n"
         "Plan\t1\t0 %\tSPAN\tSPAN\t-\t-\t\t\t\n"
-        "(all)\t3\t33 %\tSPAN\tSPAN\tSPAN\t0 %\t\t\t\n"
-        "\n"
-        "failed: cancelled 1, no_json 1\n"
-        "\n"
-        "since MOMENT; the record begins MOMENT\n"
+        "(all)\t3\t33 %\tSPAN\tSPAN\tSPAN\t0 %\t\t\t\n\n"
+        "failed: cancelled 1, no_json 1\n\nsince MOMENT; the record begins MOMENT\n"
     )
     by = project.run("stats", "--by", "route", "--by", "model").out.splitlines()
     assert by[0].startswith("ROUTE\tMODEL\tENDED\t")
@@ -209,13 +192,8 @@ def test_nothing_in_the_time_that_was_asked_for(project, host):
 
 def test_a_hostile_name_cannot_control_a_terminal(project, host):
     """Whoever drops a request by hand may name any model."""
-    host.change()
-    asked = {
-        "requestId": "odd", "agentType": "Explore", "prompt": "?",
-        "model": "\u202e\x1b]0;owned\x07" + "x" * 300,
-    }  # fmt: skip
-    (project.state / "requests").mkdir(exist_ok=True)
-    (project.state / "requests" / "odd.json").write_text(json.dumps(asked))
+    model = "\u202e\x1b]0;owned\x07" + "x" * 300
+    project.drop("odd", agentType="Explore", model=model)
     host.answer(host.claim()[0], "prose")
 
     for words in (["--by", "model"], ["--json"]):
@@ -250,17 +228,3 @@ def test_a_table_fits_a_terminal_of_80_columns(project):
         shown = [*stats_lines(found, 80)]
         parts = [each if isinstance(each, tuple) else (each,) for each in shown]
         assert max(sum(map(cells, each)) for each in parts) <= 80
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--since", "never"], "or all, got 'never'"),
-        (["--by", "week"], "--by"),
-    ],
-)
-def test_error_unknown_words(project, words, message):
-    ran = project.run("stats", *words)
-
-    assert (ran.code, ran.out) == (2, "")
-    assert message in ran.err

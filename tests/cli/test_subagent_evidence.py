@@ -1,11 +1,11 @@
 """A subagent that must show evidence: what its tools did, not what it says."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 from scripted_server import say
+
+pytestmark = pytest.mark.slow
 
 FIX = """\
 name: fixer
@@ -35,11 +35,9 @@ def turn(tool, **arguments):
 @pytest.fixture
 def fixer(endpoint):
     """The project's command, with the agent and a model that says what it is given."""
-    folder = endpoint.bridge.settings.home / "agents"
-    folder.mkdir(parents=True)
-    (folder / "fixer.yaml").write_text(FIX)
-    (folder / "fix.pym").write_text("'fixed'\n")
-    (folder / "submit.pym").write_text("'noted'\n")
+    files = {"fixer.yaml": FIX, "fix.pym": "'fixed'\n", "submit.pym": "'noted'\n"}
+    for name, text in files.items():
+        endpoint.write(f"agents/{name}", text, own=True)
     return endpoint
 
 
@@ -69,8 +67,7 @@ def test_its_tool_ran(fixer, server):
 
 
 def test_error_its_tool_failed(fixer, server):
-    folder = fixer.bridge.settings.home / "agents"
-    (folder / "fix.pym").write_text("1 / 0\n")
+    fixer.write("agents/fix.pym", "1 / 0\n", own=True)
     server.acts = [turn("fix"), *(turn("submit_result", issues_fixed=3),) * 8]
 
     ran = ask(fixer)

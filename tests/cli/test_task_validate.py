@@ -1,11 +1,11 @@
 """`hostbridge task validate`: it waits, and says what was found."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 from fakeclaude import fake_claude, printing, result, trust_folder
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

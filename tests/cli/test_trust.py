@@ -1,10 +1,10 @@
 """`hostbridge trust`: shown and answered at a terminal, by nobody else."""
 
-from __future__ import annotations
-
 import pytest
 from agentworld import define
 from trustworld import GOOD, Terminal, agree, is_trusted
+
+pytestmark = pytest.mark.slow
 
 REFUSED = "hostbridge: there is no terminal to ask on; run this in one, yourself\n"
 
@@ -20,20 +20,12 @@ def test_it_shows_what_a_definition_would_do_and_asks(project):
     )
     shown = terminal.seen.replace("Type yes to agree: yes", "Type yes to agree: ")
     assert shown == (
-        f"{project.folder} brings definitions of agents:\n"
-        "\n"
-        "worker: Works  (new)\n"
-        f"    file     {file}\n"
-        "    routes   host, claude, local, endpoint\n"
-        "    tools    Read, Bash\n"
-        f"    granted  Bash(pytest *): {can}\n"
+        f"{project.folder} brings definitions of agents:\n\nworker: Works  (new)\n"
+        f"    file     {file}\n    routes   host, claude, local, endpoint\n"
+        f"    tools    Read, Bash\n    granted  Bash(pytest *): {can}\n"
         f"    {file}:5: warning: allow[0]: lets it run {can}; to allow only some "
-        "options, list them: Bash(pytest [-q --tb=*] *)\n"
-        "\n"
-        "prompt:\n"
-        "    As told: {{ task }}\n"
-        "\n"
-        "Trust this one? Type yes to agree: \n"
+        "options, list them: Bash(pytest [-q --tb=*] *)\n\nprompt:\n"
+        "    As told: {{ task }}\n\nTrust this one? Type yes to agree: \n"
         f"{project.folder}: 1 trusted\n"
     )
     assert is_trusted(project)
@@ -68,9 +60,7 @@ def test_what_was_typed_before_the_question_does_not_count(project):
 def test_error_a_pipe_cannot_answer(project, stdin):
     define(project, "worker.yaml", GOOD)
 
-    ran = project.run("trust", stdin=stdin, start_new_session=True)
-
-    assert ran == (1, "", REFUSED)
+    assert project.run("trust", stdin=stdin, start_new_session=True) == (1, "", REFUSED)
     assert not is_trusted(project)
 
 
@@ -87,17 +77,6 @@ def test_a_change_while_one_reads_is_not_trusted(project):
     assert not is_trusted(project)
     file.write_text(GOOD)
     assert is_trusted(project)
-
-
-def test_it_says_which_files_have_changed_since(project):
-    file = define(project, "worker.yaml", GOOD)
-    agree(project)
-    file.write_text(GOOD.replace("pytest *", "make *"))
-
-    terminal = agree(project)
-
-    mark = "changed since you trusted it: .bridge/agents/worker.yaml"
-    assert f"worker: Works  ({mark})\n" in terminal.seen
 
 
 def test_what_is_broken_is_shown_and_not_trusted(project):
@@ -120,12 +99,9 @@ def test_error_only_broken_definitions_are_left_to_trust(project, others):
         agree(project)
     file = define(project, "broken.yaml", "name: broken\ntols: 1\n")
 
-    ran = project.run("trust")
-
-    ran.fails(
+    project.run("trust").fails(
         1,
-        f"{project.folder} brings definitions of agents:\n"
-        "\n"
+        f"{project.folder} brings definitions of agents:\n\n"
         "broken: cannot be used  (stays untrusted until it is corrected)\n"
         f"    {file}:2: tols: unknown field; did you mean 'tools'?",
     )
@@ -136,9 +112,7 @@ def test_names_the_command_that_shows_every_problem(project):
     many = "".join(f"{'x' * 70}{number}: 1\n" for number in range(60))
     file = define(project, "worker.yaml", f"name: worker\n{many}")
 
-    ran = project.run("trust")
-
-    assert ran.err.endswith(" all of it: hostbridge trust --show\n")
+    assert project.run("trust").err.endswith(" all of it: hostbridge trust --show\n")
     assert project.run("agents", "check", str(file)).out.count("unknown field") == 60
 
 
@@ -169,12 +143,9 @@ def test_list_says_what_has_changed_since(project):
     (folder / "other.yaml").unlink()
     (folder / "other.yaml").symlink_to("kept.yaml")
 
-    listed = project.run("trust", "--list")
-
-    listed.prints(
+    project.run("trust", "--list").prints(
         0,
-        f"{project.folder}\n"
-        "  .bridge/agents/gone.yaml  (gone since; not trusted)\n"
+        f"{project.folder}\n  .bridge/agents/gone.yaml  (gone since; not trusted)\n"
         "  .bridge/agents/kept.yaml\n"
         "  .bridge/agents/other.yaml  (changed since; not trusted)\n"
         "  .bridge/agents/worker.yaml  (changed since; not trusted)\n",
@@ -204,10 +175,4 @@ def test_nothing_to_trust(project):
         0,
         f"{project.folder} defines no agents, and no rules\n",
         "",
-    )
-
-
-def test_error_list_and_revoke_together(project):
-    project.run("trust", "--list", "--revoke").fails(
-        2, "--revoke, --list and --show exclude each other"
     )

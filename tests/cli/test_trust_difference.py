@@ -1,7 +1,5 @@
 """`hostbridge trust`, asked again: what has changed since the last yes."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -11,6 +9,8 @@ from trustworld import GOOD, Terminal, agree
 from bridge.agents import trusted_texts
 from bridge.cli.output import visible
 from bridge.store.directory import Folder
+
+pytestmark = pytest.mark.slow
 
 MARKDOWN = "---\nname: worker\ndescription: Works\n---\nSay pytest.\n"
 KEPT = "the rest is as you trusted it: hostbridge agents show worker\n"
@@ -40,14 +40,13 @@ def kept(project):
 def test_it_shows_the_lines_that_differ(project):
     shown = changed(project, "pytest *", "make *")
 
+    mark = "changed since you trusted it: .bridge/agents/worker.yaml"
+    assert f"worker: Works  ({mark})\n" in shown
     assert shown.partition("\nwhat has changed:\n")[2].startswith(
         "    --- .bridge/agents/worker.yaml (as you trusted it)\n"
-        "    +++ .bridge/agents/worker.yaml (now)\n"
-        "    @@ -2,5 +2,5 @@\n"
-        "     description: Works\n"
-        "     prompt: 'As told: {{ task }}'\n"
-        "     tools: [Read, Bash]\n"
-        "    -allow: ['Bash(pytest *)']\n"
+        "    +++ .bridge/agents/worker.yaml (now)\n    @@ -2,5 +2,5 @@\n"
+        "     description: Works\n     prompt: 'As told: {{ task }}'\n"
+        "     tools: [Read, Bash]\n    -allow: ['Bash(pytest *)']\n"
         "    +allow: ['Bash(make *)']\n"
         f"     \n{KEPT}\nTrust this one? Type yes to agree: "
     )

@@ -1,7 +1,5 @@
 """Which request is meant: the latest, or the one whose id begins so."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -54,8 +52,7 @@ def test_error_several_ids_begin_so(project, command):
     project.run(command, "ab").fails(
         2,
         "request ab: the ids of 2 requests begin so; which one?\n"
-        "  | ab-2  waiting  Explore  2\n"
-        "  | ab-1  waiting  Explore  1",
+        "  | ab-2  waiting  Explore  2\n  | ab-1  waiting  Explore  1",
     )
 
 

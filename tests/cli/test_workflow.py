@@ -1,10 +1,10 @@
 """`hostbridge workflow`: which workflows there are, and what is wrong in them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
+
+pytestmark = [pytest.mark.usefixtures("own"), pytest.mark.slow]
 
 PIPELINE = """\
 name: nightly
@@ -35,37 +35,20 @@ steps:
 
 @pytest.fixture
 def own(project):
-    folder = project.bridge.settings.home / "workflows"
-    folder.mkdir(parents=True)
-    (folder / "nightly.yaml").write_text(PIPELINE)
-    (folder / "careful.yaml").write_text(STEPS)
-    return folder
+    project.write("workflows/nightly.yaml", PIPELINE, own=True)
+    project.write("workflows/careful.yaml", STEPS, own=True)
 
 
-@pytest.mark.usefixtures("own")
 def test_list_names_both_kinds(project):
-    ran = project.run("workflow")
-
-    assert (
-        """\
-careful  (user, steps)
-    Look before you leap.
-"""
-        in ran.out
+    project.run("workflow").tells(
+        0,
+        "careful  (user, steps)\n    Look before you leap.\n",
+        "nightly  (user, pipeline)\n    Run the tests, and mend what fails.\n"
+        "    --param branch=… Which one. (required)\n"
+        "    --param rounds=… (default: 3)\n",
     )
-    assert (
-        """\
-nightly  (user, pipeline)
-    Run the tests, and mend what fails.
-    --param branch=… Which one. (required)
-    --param rounds=… (default: 3)
-"""
-        in ran.out
-    )
-    assert ran.code == 0
 
 
-@pytest.mark.usefixtures("own")
 def test_variables_are_shown_by_show_not_in_the_list(project):
     assert "variable" not in project.run("workflow", "list").out
     shown = project.run("workflow", "show", "task-expansion").out
@@ -81,13 +64,8 @@ def test_a_step_workflow_of_a_task_says_that_it_takes_one(project, words):
     assert about == "    --param task=… The task, such as #42 (required)"
 
 
-@pytest.mark.usefixtures("own")
 def test_list_in_json(project):
-    values = [
-        json.loads(line)
-        for line in project.run("workflow", "--json").out.split("\n")
-        if line
-    ]
+    values = map(json.loads, project.run("workflow", "--json").out.splitlines())
     [nightly] = [each for each in values if each["name"] == "nightly"]
 
     assert nightly["kind"] == "pipeline"
@@ -96,7 +74,6 @@ def test_list_in_json(project):
     assert nightly["problem"] is None
 
 
-@pytest.mark.usefixtures("own")
 def test_show_says_what_each_step_does(project):
     shown = project.run("workflow", "show", "nightly").out
 
@@ -105,7 +82,6 @@ def test_show_says_what_each_step_does(project):
     assert "    look\n    leap\n" in project.run("workflow", "show", "careful").out
 
 
-@pytest.mark.usefixtures("own")
 def test_graph_draws_a_pipeline(project):
     drawn = project.run("workflow", "graph", "nightly").out
 
@@ -118,37 +94,17 @@ def test_graph_draws_a_pipeline(project):
     assert "is a step workflow: its conditions decide which step is next" in ran.err
 
 
-def test_check_names_every_mistake(project, own):
-    (own / "bad.yaml").write_text(PIPELINE.replace("steps.tests", "steps.test"))
+def test_check_names_every_mistake(project):
+    bad = PIPELINE.replace("steps.tests", "steps.test")
+    project.write("workflows/bad.yaml", bad, own=True)
 
-    ran = project.run("workflow", "check", "bad")
-
-    assert ran.code == 1
-    assert "bad.yaml:10:16: steps[1].condition: no step is called 'test'" in ran.out
-    assert "did you mean 'tests'?" in ran.out
-    assert "a pipeline, 2 steps, 2 errors, 0 warnings" in ran.out
-    assert project.run("workflow").code == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (["nightli"], "no workflow is named 'nightli'; did you mean 'nightly'?"),
-        (["./none.yaml"], "none.yaml: no such file or directory"),
-    ],
-)
-@pytest.mark.usefixtures("own")
-def test_what_is_not_there_is_named(project, words, why):
-    assert why in project.run("workflow", "check", *words).err
-
-
-def test_the_words_must_fit(project):
-    assert "list takes no 'x'" in project.run("workflow", "list", "x").err
-    assert "check needs a workflow" in project.run("workflow", "check").err
-    assert (
-        "try: hostbridge workflow graph --mermaid"
-        in project.run("workflow", "check", "x", "--mermaid").err
+    project.run("workflow", "check", "bad").tells(
+        1,
+        "bad.yaml:10:16: steps[1].condition: no step is called 'test'",
+        "did you mean 'tests'?",
+        "a pipeline, 2 steps, 2 errors, 0 warnings",
     )
+    assert project.run("workflow").code == 1
 
 
 @pytest.mark.parametrize("text", ["", "a: [", "steps: []\n"])

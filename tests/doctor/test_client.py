@@ -1,9 +1,7 @@
 """Open sessions: those that we know of against those that the client lists."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from spent import UP, spent
@@ -16,10 +14,7 @@ from bridge.host.wake_problems import JUST_STARTED, NO_WATCH, UNANSWERED
 from bridge.protocol.claim import HostProcess
 from bridge.store.sessions import Session, SessionLimits
 from bridge.store.switch import Off
-
-if TYPE_CHECKING:
-    from conftest import Patient
-
+from bridge.testing.stage.client import VERSION
 
 HOST = HostProcess(pid=7, start_time="1", boot="b")
 OURS = Session(session_id="s1", host=HOST, registered_at=1, wakes=True)
@@ -27,86 +22,71 @@ THEIRS = {"pid": 7, "sessionId": "s1"}
 ON = Off()
 STRANGER = {"pid": 8, "sessionId": "s2"}
 
+TAKES = "s1 (pid 7) takes requests and wakes from idle"
+UNSEEN = "s2 (pid 8) is open in this project, but no hook of ours has run in it"
 CASES = {
-    "known to both": (
-        [OURS],
-        [THEIRS],
-        ON,
-        "s1 (pid 7) takes requests and wakes from idle",
-    ),
-    "no list": ([OURS], [], ON, "s1 (pid 7) takes requests and wakes from idle"),
-    "off": (
-        [OURS],
-        [THEIRS],
-        Off({"s1": 0}),
-        "s1 (pid 7) is switched off",
-    ),
-    "never seen": (
-        [],
-        [STRANGER],
-        ON,
-        "s2 (pid 8) is open in this project, but no hook of ours has run in it",
-    ),
+    "known to both": ([OURS], [THEIRS], ON, TAKES),
+    "no list": ([OURS], [], ON, TAKES),
+    "off": ([OURS], [THEIRS], Off({"s1": 0}), "s1 (pid 7) is switched off"),
+    "never seen": ([], [STRANGER], ON, UNSEEN),
     "none": ([], [], ON, "none is open in /p"),
 }
 
 
+def judged(ours, theirs=(), off=ON, **unheard):
+    how = {"off": off, "unheard": unheard, "now": UP, "project": "/p"}
+    (finding,) = judge_sessions(ours, theirs, **how)
+    return finding
+
+
 @pytest.mark.parametrize(("ours", "theirs", "off", "found"), CASES.values(), ids=CASES)
 def test_each_session_is_described(ours, theirs, off, found):
-    (finding,) = judge_sessions(ours, theirs, off=off, unheard={}, now=UP, project="/p")
+    finding = judged(ours, theirs, off)
 
-    assert finding.found == found
-    assert (finding.verdict is Verdict.OK) == ("takes requests and wakes" in found)
+    assert (finding.found, finding.verdict is Verdict.OK) == (found, found == TAKES)
 
 
 @pytest.mark.parametrize("why", [NO_WATCH, UNANSWERED], ids=lambda why: why.what)
 def test_a_session_that_does_not_wake_is_named_with_the_cause(why):
-    (finding,) = judge_sessions(
-        [OURS], [], off=ON, unheard={"s1": why}, now=UP, project="/p"
-    )
-
     found = f"s1 (pid 7) takes requests, but does not wake from idle: it {why.what}"
-    assert finding == warning(found, why.cause, why.cure)
+    assert judged([OURS], s1=why) == warning(found, why.cause, why.cure)
 
 
 def test_a_session_that_has_just_started_is_no_issue():
-    (finding,) = judge_sessions(
-        [OURS], [], off=ON, unheard={"s1": JUST_STARTED}, now=UP, project="/p"
-    )
+    finding = judged([OURS], s1=JUST_STARTED)
 
-    found = (
-        "s1 (pid 7) has just started: its client does not watch its wake-up file yet"
-    )
-    assert (finding.verdict, finding.found) == (Verdict.OK, found)
+    found = "s1 (pid 7) has just started: its client does not watch its wake-up file"
+    assert (finding.verdict, finding.found) == (Verdict.OK, f"{found} yet")
 
 
-def test_a_budget_that_is_nearly_used_up_is_told():
-    near = OURS.with_(
-        limits=SessionLimits(slots=4, agents_per_hour=5), spent=spent(UP, 4, 3, 2, 1)
-    )
-
-    (finding,) = judge_sessions([near], [], off=ON, unheard={}, now=UP, project="/p")
-
-    assert finding == warning(
-        "s1 (pid 7) has used 80 % of a budget",
+FIVE, NONE = (SessionLimits(slots=4, agents_per_hour=n) for n in (5, 0))
+SPENT = {"limits": FIVE, "spent": spent(UP, 4, 3, 2, 1)}
+BUDGETS = {
+    "nearly used up": (
+        SPENT,
+        "has used 80 % of a budget",
         "4 of 5 agents of this hour",
-        "hostbridge config set agents_per_hour 10",
-    )
-
-
-def test_a_session_that_may_start_no_agent_is_not_called_well():
-    none = OURS.with_(limits=SessionLimits(slots=4, agents_per_hour=0))
-
-    (finding,) = judge_sessions([none], [], off=ON, unheard={}, now=UP, project="/p")
-
-    assert finding == warning(
-        "s1 (pid 7) may start no agent now",
+        10,
+    ),
+    "none": (
+        {"limits": NONE},
+        "may start no agent now",
         "session s1: agents_per_hour is 0, so it may start no agent",
-        "hostbridge config set agents_per_hour 200",
+        200,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "what", "why", "more"), BUDGETS.values(), ids=BUDGETS
+)
+def test_a_budget_is_told(fields, what, why, more):
+    assert judged([OURS.with_(**fields)]) == warning(
+        f"s1 (pid 7) {what}", why, f"hostbridge config set agents_per_hour {more}"
     )
 
 
-def fake_client(patient: Patient, words: str) -> str:
+def fake_client(patient, words):
     """A `claude` that says `words` to anything."""
     folder = patient.root / "bin"
     folder.mkdir()
@@ -138,17 +118,25 @@ def test_a_missing_client_is_well_while_a_session_is_open(patient, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ("2.1.330 (Claude Code)", "2.1.330"),
-        ("3.0.0 (Claude Code)", "3.0.0 (hostbridge knows 2.1.330 best)"),
-        ("", "no version (hostbridge knows 2.1.330 best)"),
+        (f"{VERSION} (Claude Code)", VERSION),
+        ("3.0.0 (Claude Code)", f"3.0.0 (hostbridge knows {VERSION} best)"),
+        ("", f"no version (hostbridge knows {VERSION} best)"),
     ],
 )
 def test_another_version_is_a_note(patient, words, found):
+    """Known best is the one that the tests drive."""
     path = fake_client(patient, words)
 
     (finding,) = patient.found(client.version, PATH=path)
 
     assert finding == ok(f"{patient.root}/bin/claude {found}")
+
+
+@pytest.mark.parametrize("page", ["internals.md", "testing.md"])
+def test_the_pages_name_the_version_that_the_tests_drive(page):
+    docs = Path(client.__file__).parents[2] / "docs"
+
+    assert VERSION in (docs / page).read_text()
 
 
 def test_sessions_of_other_projects_do_not_count(patient):
@@ -178,8 +166,6 @@ def test_a_client_that_lists_nothing_is_no_problem(patient, words):
 
 def test_off_everywhere_is_not_told_as_off_in_a_session():
     """`hostbridge on --session` would change nothing."""
-    off = Off({"": 0})
-
-    (finding,) = judge_sessions([OURS], [], off=off, unheard={}, now=UP, project="/p")
-
-    assert finding == ok("s1 (pid 7) is open; hostbridge is off here (see `switch`)")
+    assert judged([OURS], off=Off({"": 0})) == ok(
+        "s1 (pid 7) is open; hostbridge is off here (see `switch`)"
+    )

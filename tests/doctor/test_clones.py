@@ -1,7 +1,5 @@
 """What a clone brings: `doctor` starts none of it, and says what it changes."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -13,6 +11,8 @@ from bridge.doctor import hook_run, hooks, mcp
 from bridge.doctor.finding import warning
 from bridge.host.hook_table import entries, form_of
 from bridge.shipped import hooks_folder
+
+pytestmark = pytest.mark.slow
 
 
 def write(file, **content):

@@ -1,27 +1,21 @@
 """What doctor says about `config.toml`."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.doctor.machine import config_files
+
+KEY = "openai_api_key = 'sk-1'\n"
+OPEN = "warning: {} holds a key, and others can read it"
+UNKNOWN = "problem: {}:1:1: no setting 'slot'; did you mean slots?"
 
 
 @pytest.mark.parametrize(
     ("text", "mode", "expected"),
     [
         ("slots = 3\n", 0o644, "ok: {}: slots"),
-        ("openai_api_key = 'sk-1'\n", 0o600, "ok: {}: openai_api_key"),
-        (
-            "openai_api_key = 'sk-1'\n",
-            0o640,
-            "warning: {} holds a key, and others can read it",
-        ),
-        (
-            "slot = 3\n",
-            0o600,
-            "problem: {}:1:1: no setting 'slot'; did you mean slots?",
-        ),
+        (KEY, 0o600, "ok: {}: openai_api_key"),
+        (KEY, 0o640, OPEN),
+        ("slot = 3\n", 0o600, UNKNOWN),
     ],
 )
 def test_config_toml(patient, text, mode, expected):

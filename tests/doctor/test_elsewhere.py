@@ -1,31 +1,9 @@
 """A shell and the sessions of its project that do not share one state directory."""
 
-from __future__ import annotations
-
-import os
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bridge.doctor.elsewhere import open_elsewhere
 from bridge.doctor.finding import warning
-from bridge.store.host_process import identify
-from bridge.store.sessions import Session
-
-if TYPE_CHECKING:
-    from conftest import Patient
-
-
-def open_session(patient: Patient, **env: str) -> None:
-    """A session of the project, started with these variables."""
-    host = identify(os.getpid())
-    assert host is not None
-    store = patient.seen(**env).store()
-    assert store is not None
-    session = Session(session_id="s1", host=host, registered_at=1)
-    with store.state() as state, state["sessions"] as folder:
-        folder.create("s1.json", session.to_json())
-
 
 SHELLS = {
     "another home": (["BRIDGE_HOME"], "BRIDGE_HOME"),
@@ -37,10 +15,9 @@ SHELLS = {
 @pytest.mark.parametrize(("names", "named"), SHELLS.values(), ids=SHELLS)
 def test_a_session_in_the_default_place_is_found(patient, names, named):
     """A request asked here would wait for ever, next to a session that is open."""
-    open_session(patient)
+    patient.opens()
     env = {name: str(patient.root / name) for name in names}
     place = patient.seen(**env).place
-    assert place is not None
 
     findings = patient.found(open_elsewhere, **env)
 
@@ -58,7 +35,7 @@ def test_a_session_in_the_default_place_is_found(patient, names, named):
 def test_a_session_under_the_same_home_is_found(patient):
     """Only the variable that leads away is named."""
     home = {"BRIDGE_HOME": str(patient.root / "other")}
-    open_session(patient, **home)
+    patient.opens(**home)
 
     (finding,) = patient.found(
         open_elsewhere, **home, BRIDGE_STATE_DIR=str(patient.root / "state")
@@ -69,12 +46,12 @@ def test_a_session_under_the_same_home_is_found(patient):
 
 @pytest.mark.parametrize("env", [{}, {"BRIDGE_HOME": "/nowhere/at/all"}])
 def test_finds_nothing_if_nothing_differs(patient, env):
-    open_session(patient, **({} if not env else {"BRIDGE_HOME": str(patient.root)}))
+    patient.opens(**({} if not env else {"BRIDGE_HOME": str(patient.root)}))
 
     assert patient.found(open_elsewhere, **env) == []
 
 
 def test_a_home_of_the_same_name_is_no_difference(patient):
-    open_session(patient)
+    patient.opens()
 
     assert patient.found(open_elsewhere, BRIDGE_HOME=str(patient.bridge)) == []

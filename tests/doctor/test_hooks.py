@@ -1,15 +1,11 @@
 """Hooks: registered once, in one piece, allowed to run, and able to."""
 
-from __future__ import annotations
-
 import json
-import os
 import re
 import subprocess
 import sys
 from itertools import accumulate
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from pinworld import pin
@@ -18,30 +14,14 @@ from bridge.doctor import hook_run, hooks
 from bridge.doctor.examine import examine
 from bridge.doctor.finding import Verdict, ok, problem, warning
 from bridge.host.hook_table import entries, form_of
-from bridge.host.install import Installer, Scope, target_of
 from bridge.shipped import hooks_folder
-from bridge.store.host_process import identify
-from bridge.store.sessions import Session
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from conftest import Patient
+pytestmark = pytest.mark.slow
 
 SILENT = "hostbridge was moved or removed; its hooks do nothing"
 
 
-def install(patient: Patient, kind: Scope, *, python: str = sys.executable) -> Path:
-    seen = patient.seen()
-    installer = Installer(seen.settings, patient.project)
-    target = target_of(kind, seen.settings, patient.project)
-    change = installer.plan_install(target, hooks_folder(), python)
-    installer.install(change, hooks_folder(), python)
-    return target.file
-
-
-def write(file: Path, content: Any) -> None:
+def write(file, content):
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(content))
 
@@ -58,7 +38,7 @@ def test_no_registration_is_a_problem(patient):
 
 @pytest.mark.parametrize("kind", ["local", "user", "project"])
 def test_one_registration_is_right(patient, kind):
-    file = install(patient, kind)
+    file = patient.install(kind)
 
     assert patient.found(hooks.registered) == [
         ok(f"registered once: --{kind} ({file})")
@@ -66,8 +46,8 @@ def test_one_registration_is_right(patient, kind):
 
 
 def test_more_than_one_is_named(patient):
-    local = install(patient, "local")
-    user = install(patient, "user")
+    local = patient.install("local")
+    user = patient.install("user")
     content = json.loads(user.read_text())
     write(user, content | {"enabledPlugins": {"hostbridge@market": True, "x@y": True}})
 
@@ -91,34 +71,26 @@ def test_a_plugin_that_acts_for_a_session_counts(patient):
     ]
 
 
-def test_paths_that_are_gone_are_named(patient):
-    file = install(patient, "local", python="/gone/bin/python")
+@pytest.mark.parametrize("kind", ["local", "project"])
+def test_paths_that_are_gone_are_named(patient, kind):
+    """Of a committed install, that is the pointer that each machine has."""
+    python = "/gone/bin/python" if kind == "local" else sys.executable
+    file = patient.install(kind, python=python)
+    gone = python if kind == "local" else patient.bridge / "hooks.sh"
+    if kind == "project":
+        gone.unlink()
 
     (finding, _) = patient.found(hooks.registered)
 
     assert finding == problem(
-        f"{file} names missing files: /gone/bin/python",
+        f"{file} names missing files: {gone}",
         SILENT,
-        "hostbridge install --local, or hostbridge uninstall --local",
-    )
-
-
-def test_a_committed_install_without_pointer_does_nothing_here(patient):
-    file = install(patient, "project")
-    pointer = patient.bridge / "hooks.sh"
-    pointer.unlink()
-
-    (finding, _) = patient.found(hooks.registered)
-
-    assert finding == problem(
-        f"{file} names missing files: {pointer}",
-        SILENT,
-        "hostbridge install --project, or hostbridge uninstall --project",
+        f"hostbridge install --{kind}, or hostbridge uninstall --{kind}",
     )
 
 
 def test_an_edited_registration_is_noticed(patient):
-    file = install(patient, "local")
+    file = patient.install("local")
     content = json.loads(file.read_text())
     del content["hooks"]["Stop"]
     write(file, content)
@@ -132,31 +104,15 @@ def test_an_edited_registration_is_noticed(patient):
     )
 
 
+LOCAL, USER = "project/.claude/settings.local.json", "home/.claude/settings.json"
+REMOVE, ASK = "remove {} from {}", "ask your administrator to take {} out of {}"
+ONLY = "strictPluginOnlyCustomization"
+PARTS = ["skills", "hooks"]
 POLICIES = {
-    "local": (
-        "project/.claude/settings.local.json",
-        "disableAllHooks",
-        True,
-        "remove {} from {}",
-    ),
-    "user": (
-        "home/.claude/settings.json",
-        "disableAllHooks",
-        True,
-        "remove {} from {}",
-    ),
-    "managed": (
-        "managed/managed-settings.json",
-        "allowManagedHooksOnly",
-        True,
-        "ask your administrator to take {} out of {}",
-    ),
-    "managed part": (
-        "managed/managed-settings.d/10.json",
-        "strictPluginOnlyCustomization",
-        ["skills", "hooks"],
-        "ask your administrator to take {} out of {}",
-    ),
+    "local": (LOCAL, "disableAllHooks", True, REMOVE),
+    "user": (USER, "disableAllHooks", True, REMOVE),
+    "managed": ("managed/managed-settings.json", "allowManagedHooksOnly", True, ASK),
+    "managed part": ("managed/managed-settings.d/10.json", ONLY, PARTS, ASK),
 }
 
 
@@ -197,10 +153,10 @@ def test_error_settings_that_the_client_cannot_read(patient):
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[float]], None]:
+def clock(monkeypatch):
     """Set how long the timed runs take: seconds, in order."""
 
-    def set_durations(durations: list[float]) -> None:
+    def set_durations(durations):
         ticks = accumulate(part for each in durations for part in (1.0, each))
         fake = SimpleNamespace(perf_counter=lambda: next(ticks))
         monkeypatch.setattr(hook_run, "time", fake)
@@ -213,7 +169,7 @@ def test_registered_hooks_are_started(patient, clock, kind):
     """As the client starts them; nothing of it is left, least of all in our home."""
     clock([0.002] * 9 + [0.001] * 9)
     if kind:
-        install(patient, kind)
+        patient.install(kind)
     before = sorted(patient.root.rglob("*"))
 
     (finding,) = patient.found(hook_run.run)
@@ -229,23 +185,18 @@ def test_registered_hooks_are_started(patient, clock, kind):
     assert sorted(patient.root.rglob("*")) == before
 
 
-def test_only_the_best_run_counts(patient, clock):
-    """The figure is the hook's cost, not what else the machine does meanwhile."""
-    install(patient, "local")
-    clock([0.5] * 8 + [0.002] + [0.001] * 9)
+# The best run is the hook's cost, not what else the machine does meanwhile.
+COSTS = [([0.5] * 8 + [0.002], Verdict.OK), ([0.027] * 9, Verdict.WARNING)]
+
+
+@pytest.mark.parametrize(("runs", "verdict"), COSTS, ids=["once", "always"])
+def test_hooks_that_are_slow(patient, clock, runs, verdict):
+    patient.install()
+    clock(runs + [0.001] * 9)
 
     (finding,) = patient.found(hook_run.run)
 
-    assert finding.verdict is Verdict.OK, finding
-
-
-def test_hooks_that_are_always_slow(patient, clock):
-    install(patient, "local")
-    clock([0.027] * 9 + [0.001] * 9)
-
-    (finding,) = patient.found(hook_run.run)
-
-    assert finding.verdict is Verdict.WARNING, finding
+    assert finding.verdict is verdict, finding
 
 
 def test_error_hooks_with_a_python_that_has_no_hostbridge(patient):
@@ -253,7 +204,7 @@ def test_error_hooks_with_a_python_that_has_no_hostbridge(patient):
     python.parent.mkdir()
     python.write_text(f'#!/bin/sh\nshift\nexec {sys.executable} -I -S "$@"\n')
     python.chmod(0o755)
-    install(patient, "local", python=str(python))
+    patient.install("local", python=str(python))
 
     (finding,) = patient.found(hook_run.run)
 
@@ -277,7 +228,7 @@ def test_error_hooks_whose_scripts_are_gone(patient):
 
 def test_error_an_offer_that_the_client_would_cut(patient, monkeypatch):
     """The model would see only its beginning, and not know whom to start."""
-    install(patient, "local")
+    patient.install("local")
     monkeypatch.setattr(hook_run, "CLIENT_CAP", 100)
 
     (finding,) = patient.found(hook_run.run)
@@ -288,14 +239,14 @@ def test_error_an_offer_that_the_client_would_cut(patient, monkeypatch):
 
 def test_a_plugin_beside_settings_is_seen(patient):
     """Settings do not name it; the command line of the open session does."""
-    local = install(patient, "local")
+    local = patient.install("local")
     plugin = hooks_folder().parent
     with subprocess.Popen(["sleep", "600"]) as plain:
         sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
         line = [*sleep, "--plugin-dir", str(plugin)]
         with subprocess.Popen(line) as client:
             for process, name in ((plain, "s1"), (client, "s2")):
-                open_session(patient, process.pid, name)
+                patient.opens(name, process.pid)
             (finding,) = patient.found(hooks.registered)
             client.kill()
         plain.kill()
@@ -305,19 +256,6 @@ def test_a_plugin_beside_settings_is_seen(patient):
         "each tool call starts all of them, though only one acts",
         "remove one registration: hostbridge uninstall --local",
     )
-
-
-def open_session(patient: Patient, pid: int, name: str) -> None:
-    host = identify(pid)
-    assert host is not None
-    session = Session(session_id=name, host=host, registered_at=1)
-    store = patient.seen().store()
-    assert store is not None
-    with store.state() as state, state["sessions"] as folder:
-        file = f"{folder.path}/{name}.json"
-    with open(file, "wb") as written:
-        written.write(session.to_json())
-    os.chmod(file, 0o600)
 
 
 def test_a_file_that_an_install_cannot_change_comes_before_the_install(patient):

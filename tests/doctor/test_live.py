@@ -1,13 +1,14 @@
 """doctor --live with the real client: each stage, its time, and where it stopped."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import needs
 import pytest
@@ -19,9 +20,6 @@ from bridge.testing.stage.client import Stage
 from bridge.testing.stage.models import answering, ignoring, obedient_model
 from bridge.testing.stage.replies import reply
 from bridge.testing.stage.stream import StreamSession
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.host
 
@@ -43,10 +41,14 @@ def run(stage: Stage, *arguments: str, **env: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def stage_at(root: Path, api: ScriptedApi) -> Stage:
-    stage = Stage(root, api, program=needs.client())
-    (stage.project / ".git").mkdir()
-    return stage
+@contextmanager
+def staged(root: Path, model: Any) -> Iterator[Stage]:
+    """A stage whose project is a repository, with hooks and this model."""
+    with ScriptedApi(model) as api:
+        stage = Stage(root, api, program=needs.client())
+        (stage.project / ".git").mkdir()
+        run(stage, "install")
+        yield stage
 
 
 def live(output: str) -> list[dict[str, Any]]:
@@ -59,16 +61,13 @@ def without_times(finding: dict[str, Any]) -> str:
 
 
 def test_a_session_that_answers_shows_every_stage(tmp_path):
-    with ScriptedApi(obedient_model(YES)) as api:
-        stage = stage_at(tmp_path, api)
-        run(stage, "install")
+    with staged(tmp_path, obedient_model(YES)) as stage:
         with StreamSession(stage) as session:
             session.ask("hello")
             code, out = run(stage, "doctor", "--live", "--json")
 
-    printed = live(out)
     assert [
-        without_times(f).partition("submitted ")[0] or "submitted" for f in printed
+        without_times(f).partition("submitted ")[0] or "submitted" for f in live(out)
     ] == [
         "submitted",
         "heard after N s: a session took its signal",
@@ -77,70 +76,46 @@ def test_a_session_that_answers_shows_every_stage(tmp_path):
         'answered after N s: {"ok": true}',
     ]
     checks = json.loads(out)["checks"]
-    assert [c for c in checks if c["verdict"] != "ok"] == []
-    assert code == 0
+    assert (code, [c for c in checks if c["verdict"] != "ok"]) == (0, [])
 
 
 def test_a_model_that_ignores_offers_is_named(tmp_path):
-    with ScriptedApi(obedient_model(YES, main=ignoring(99))) as api:
-        stage = stage_at(tmp_path, api)
-        run(stage, "install")
+    with staged(tmp_path, obedient_model(YES, main=ignoring(99))) as stage:
         with StreamSession(stage) as session:
             session.ask("hello")
             code, out = run(stage, "doctor", "--live", "--timeout", "4", "--json")
 
-    last = live(out)[-1]
-    assert code == 1
-    assert "launched" not in " ".join(f["found"] for f in live(out)[:-1])
-    assert last["verdict"] == "problem"
+    *before, last = live(out)
+    assert (code, last["verdict"]) == (1, "problem")
+    assert "launched" not in " ".join(f["found"] for f in before)
     assert last["cause"] in (STOPS["launched"][0], MEANINGS["declined"])
 
 
-def test_no_open_session_is_reported_at_once(tmp_path):
-    with ScriptedApi(obedient_model(YES)) as api:
-        stage = stage_at(tmp_path, api)
-        run(stage, "install")
-
-        code, out = run(stage, "doctor", "--live", "--json")
-
-    (finding,) = live(out)
-    assert (code, finding["found"]) == (
-        1,
-        "nothing was asked: no Claude Code session with hostbridge is open in "
-        + str(stage.project),
-    )
-
-
-def test_inside_the_only_session_it_does_not_wait_for_itself(tmp_path):
-    with ScriptedApi(obedient_model(YES)) as api:
-        stage = stage_at(tmp_path, api)
-        run(stage, "install")
+def test_nobody_who_could_answer_is_reported_at_once(tmp_path):
+    """No session, or only the one that this runs in, which would wait for itself."""
+    with staged(tmp_path, obedient_model(YES)) as stage:
+        none = run(stage, "doctor", "--live", "--json")
         with StreamSession(stage) as session:
             session.ask("hello")
             pid = str(session.pid)
-            code, out = run(stage, "doctor", "--live", "--json", CLAUDE_PID=pid)
+            inside = run(stage, "doctor", "--live", "--json", CLAUDE_PID=pid)
 
-    (finding,) = live(out)
-    assert (code, finding["found"]) == (
-        1,
-        (
-            "nothing was asked: this runs inside the only open session, which would "
-            "wait for itself"
-        ),
-    )
+    for (code, out), why in (
+        (none, f"no Claude Code session with hostbridge is open in {stage.project}"),
+        (inside, "this runs inside the only open session, which would wait for itself"),
+    ):
+        (finding,) = live(out)
+        assert (code, finding["found"]) == (1, f"nothing was asked: {why}")
 
 
 def test_a_session_that_no_hook_of_ours_has_seen(tmp_path):
     """Opened before the install, and idle since: only the client knows of it."""
-    with ScriptedApi(obedient_model(YES)) as api:
-        stage = stage_at(tmp_path, api)
+    with staged(tmp_path, obedient_model(YES)) as stage:
+        run(stage, "uninstall")
         with StreamSession(stage) as session:
             session.ask("hello")
             run(stage, "install")
             _, out = run(stage, "doctor", "--json")
 
-    found = [c["found"] for c in json.loads(out)["checks"] if c["name"] == "session"]
-    assert len(found) == 1
-    assert found[0].endswith(
-        "is open in this project, but no hook of ours has run in it"
-    )
+    (found,) = [c["found"] for c in json.loads(out)["checks"] if c["name"] == "session"]
+    assert found.endswith("is open in this project, but no hook of ours has run in it")

@@ -1,7 +1,5 @@
 """`doctor` says whether sessions get the MCP server's tools."""
 
-from __future__ import annotations
-
 import json
 import sys
 
@@ -13,6 +11,8 @@ from bridge.host.hook_table import form_of
 from bridge.host.mcp_registration import entry
 from bridge.shipped import hooks_folder
 from bridge.tasks.tool_table import TOOLS
+
+pytestmark = pytest.mark.slow
 
 
 def register(patient, python=sys.executable):

@@ -1,10 +1,6 @@
 """Routes without a session: what is there is reported, what is broken is a warning."""
 
-from __future__ import annotations
-
 import socket
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import needs
 import pytest
@@ -16,30 +12,23 @@ from bridge.doctor.finding import Verdict, ok, warning
 from bridge.errors import ExtraMissing
 from bridge.extras import how_to_add
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+PROGRAM = "no program '{}' can be run".format
 
 
-NO_CLAUDE = "no program '/nonexistent' can be run"
-CLAUDE_IS_GONE = warning(
-    f"cannot be used: {NO_CLAUDE}",
-    "the settings name the route claude, and its program is not there",
-    "install Claude Code, or name its program in BRIDGE_CLAUDE",
-)
+def claude_is_gone(program):
+    return warning(
+        f"cannot be used: {PROGRAM(program)}",
+        "the settings name the route claude, and its program is not there",
+        "install Claude Code, or name its program in BRIDGE_CLAUDE",
+    )
 
 
 @pytest.mark.parametrize(
     ("env", "found"),
     [
-        ({}, ok("not set up: no program 'claude' can be run")),
-        ({"BRIDGE_CLAUDE": "/nonexistent"}, CLAUDE_IS_GONE),
-        (
-            {"BRIDGE_CLI_FALLBACK": "claude"},
-            replace(
-                CLAUDE_IS_GONE,
-                found="cannot be used: no program 'claude' can be run",
-            ),
-        ),
+        ({}, ok(f"not set up: {PROGRAM('claude')}")),
+        ({"BRIDGE_CLAUDE": "/nonexistent"}, claude_is_gone("/nonexistent")),
+        ({"BRIDGE_CLI_FALLBACK": "claude"}, claude_is_gone("claude")),
     ],
     ids=str,
 )
@@ -54,22 +43,20 @@ def test_the_program_of_the_route_claude(patient, says):
     program = patient.root / "other"
     program.write_text(f'#!/bin/sh\n[ "$*" = --version ] && echo "{says}"\n')
     program.chmod(0o755)
+    silent = warning(
+        f"{program} does not say its version",
+        "it cannot be started, or is not Claude Code",
+        f"try it: {program} --version; or name another in BRIDGE_CLAUDE",
+    )
 
-    (found,) = patient.found(models.claude, BRIDGE_CLAUDE=str(program))
+    found = patient.found(models.claude, BRIDGE_CLAUDE=str(program))
 
-    if says:
-        assert found == ok(f"{program} 2.1.330")
-    else:
-        assert found == warning(
-            f"{program} does not say its version",
-            "it cannot be started, or is not Claude Code",
-            f"try it: {program} --version; or name another in BRIDGE_CLAUDE",
-        )
+    assert found == [ok(f"{program} 2.1.330") if says else silent]
 
 
 @pytest.fixture
-def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> None:
+def no_extra(monkeypatch):
+    def missing():
         raise ExtraMissing("local", "llama-cpp-python")
 
     monkeypatch.setattr(models, "require_extra", missing)
@@ -78,14 +65,10 @@ def no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_extra")
 def test_without_the_extra_nothing_is_wrong(patient):
     """The open session needs none of it."""
-    patient_path = str(patient.root)
-
-    found = patient.found(models.local, PATH=patient_path)
-
-    assert found == [
+    assert patient.found(models.local, PATH=str(patient.root)) == [
         ok(
             f"not set up: llama-cpp-python is not installed; run: {how_to_add('local')}"
-            "; that needs a C++ compiler, and none is on PATH",
+            "; that needs a C++ compiler, and none is on PATH"
         )
     ]
 
@@ -107,13 +90,9 @@ def test_the_model_and_what_it_keeps(patient):
     folder.mkdir(parents=True)
     (folder / "m-1.state").write_bytes(bytes(3 << 20))
 
-    found = patient.found(models.local)
-
-    assert found == [
-        ok(
-            f"{path} (comes with the extra), 135 million parameters, small: its "
-            "answers are marked degraded",
-        ),
+    small = "135 million parameters, small: its answers are marked degraded"
+    assert patient.found(models.local) == [
+        ok(f"{path} (comes with the extra), {small}"),
         ok(f"prompts kept: 3 of 1024 MiB, in {folder}"),
     ]
 
@@ -172,37 +151,28 @@ def test_no_endpoint_is_no_issue(patient):
 
 
 @pytest.fixture
-def port() -> Iterator[socket.socket]:
+def port():
+    pytest.importorskip("openai")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield taken
 
 
-def test_a_server_that_listens(patient, port):
-    pytest.importorskip("openai")
-    port.listen()
+@pytest.mark.parametrize("is_up", [True, False])
+def test_a_server(patient, port, is_up):
+    if is_up:
+        port.listen()
     url = f"http://127.0.0.1:{port.getsockname()[1]}/v1"
-
-    found = patient.found(
-        models.endpoint, BRIDGE_OPENAI_BASE_URL=url, BRIDGE_OPENAI_MODEL="q"
+    env = {"BRIDGE_OPENAI_BASE_URL": url, "BRIDGE_OPENAI_MODEL": "q"}
+    down = warning(
+        f"{url} takes no connection: connection refused",
+        "the server is not running, or somewhere else",
+        "start it, or correct BRIDGE_OPENAI_BASE_URL",
     )
 
-    assert found == [ok(f"{url} takes connections; model: q")]
+    found = patient.found(models.endpoint, **env)
 
-
-def test_a_server_that_is_down(patient, port):
-    pytest.importorskip("openai")
-    url = f"http://127.0.0.1:{port.getsockname()[1]}/v1"
-
-    found = patient.found(models.endpoint, BRIDGE_OPENAI_BASE_URL=url)
-
-    assert found == [
-        warning(
-            f"{url} takes no connection: connection refused",
-            "the server is not running, or somewhere else",
-            "start it, or correct BRIDGE_OPENAI_BASE_URL",
-        )
-    ]
+    assert found == [ok(f"{url} takes connections; model: q") if is_up else down]
 
 
 def test_a_fallback_without_a_server(patient):

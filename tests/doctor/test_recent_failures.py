@@ -1,17 +1,10 @@
 """How the last requests ended: each kind of failure, with its cure."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.doctor.finding import Verdict, ok, warning
 from bridge.doctor.recent_failures import judge
-from bridge.protocol.failure_codes import (
-    CURES,
-    MEANINGS,
-    TOO_EARLY,
-    FailureCode,
-)
+from bridge.protocol.failure_codes import CURES, MEANINGS, TOO_EARLY, FailureCode
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, answered, failed
 from bridge.protocol.status import Stage

@@ -1,7 +1,5 @@
 """`doctor` says what is wrong with rules, and what waits for trust."""
 
-from __future__ import annotations
-
 from bridge.doctor import rules
 from bridge.doctor.finding import Verdict
 

@@ -1,10 +1,7 @@
 """What doctor says of the file of the tasks."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,12 +10,11 @@ from bridge.doctor.finding import Verdict
 from bridge.tasks.task import NewTask
 from bridge.tasks.tasks import Tasks
 
-if TYPE_CHECKING:
-    from conftest import Patient
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def tasks(patient: Patient) -> Tasks:
+def tasks(patient):
     """Of a project with some."""
     store = patient.seen().store()
     assert store is not None

@@ -1,7 +1,5 @@
 """What a program imports from `bridge`, and what docs/python.md says of it."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import subprocess
@@ -35,7 +33,6 @@ def rows(*titles: str) -> dict[str, list[str]]:
     for title in titles:
         below = below.partition(title)[2]
     table = re.search(r"(?:^\|.*\n)+", below, re.M)
-    assert table is not None
     lines = [re.split(r" \| ", line.strip("| ")) for line in table[0].splitlines()[2:]]
     return {cells[0].strip("`"): cells[1:] for cells in lines}
 

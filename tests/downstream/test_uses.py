@@ -1,12 +1,14 @@
 """What type checkers of users see: the package is typed, and says what it returns."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
 
 USES = Path(__file__).with_name("uses.py")
 _SAID = re.compile(

@@ -6,10 +6,11 @@ What stands after `#:` is what mypy must say about the line: the type that
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, reveal_type
+from typing import Any, Literal, TypedDict, reveal_type
 
 from pydantic import BaseModel
 
@@ -25,9 +26,6 @@ from bridge import (
     load_subagent_definition,
     start_agent,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Modules(BaseModel):

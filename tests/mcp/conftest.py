@@ -1,20 +1,39 @@
 """A session whose client calls the server, which it has started."""
 
-from __future__ import annotations
-
-import os
-from typing import TYPE_CHECKING
+from functools import partial
 
 import pytest
 from hookworld import HookWorld
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from mcpworld import call_from, client_pid, served
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HookWorld:
-    """This process is the client."""
-    world = HookWorld(tmp_path, monkeypatch, os.getpid())
+def world(tmp_path, monkeypatch):
+    world = HookWorld(tmp_path, monkeypatch, client_pid())
     world.fire("SessionStart", source="startup")
     return world
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+async def client(world):
+    """A client of a server in the project."""
+    async with served(world.project) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def outsider(world):
+    """Another program's client: its server was not started by the session."""
+    async with served(world.project, CLAUDE_PID="") as opened:
+        yield opened
+
+
+@pytest.fixture
+def use(world, client):
+    """Call a tool as the client does for the session, or one of its agents."""
+    return partial(call_from, world, client)

@@ -1,17 +1,13 @@
 """What an agent may start depends on what kind of agent it is."""
 
-from __future__ import annotations
-
-import sys
-from typing import TYPE_CHECKING
+import os
+import shlex
 
 import pytest
-from hookworld import hook_world
-from mcpworld import call_from, run, text_of
+from hookworld import HookWorld, hook_world
+from mcpworld import STARTED, call_from, run, text_of
 
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-    from mcp.client import Client
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.mark.parametrize(
@@ -22,24 +18,18 @@ if TYPE_CHECKING:
         ("Plan", "cannot_wait: this runs inside the only open session"),
     ],
 )
-def test_who_has_no_tool_agent_is_not_told_to_call_it(world: HookWorld, kind, says):
+async def test_who_has_no_tool_agent_is_not_told_to_call_it(kind, says, use):
     """The user's own agents call the server, too."""
+    told = await use("start_agent", {"prompt": "Count."}, agent="a1", kind=kind)
 
-    async def steps(client: Client) -> None:
-        told = await call_from(
-            world, client, "start_agent", {"prompt": "Count."}, agent="a1", kind=kind
-        )
-
-        assert text_of(told).startswith(says)
-
-    run(steps, world.project)
+    assert text_of(told).startswith(says)
 
 
 def test_error_another_program_knows_the_id_of_a_call(tmp_path, monkeypatch):
     """It would act as the main thread of a session that is not its own."""
     with hook_world(tmp_path, monkeypatch) as world:
 
-        async def steps(client: Client) -> None:
+        async def steps(client):
             setting = {"values": {"phase": "red"}}
             refused = await call_from(world, client, "set_variables", setting)
 
@@ -53,10 +43,12 @@ def test_error_another_program_knows_the_id_of_a_call(tmp_path, monkeypatch):
 SHELL = ("bash", "-c", "true && eval '{}' && true")
 
 
-def test_error_a_command_of_an_agent_knows_the_id_of_a_call(world: HookWorld):
+def test_error_a_command_of_an_agent_knows_the_id_of_a_call(tmp_path, monkeypatch):
     """It would shed its depth, its variables and the guard against loops."""
+    world = HookWorld(tmp_path, monkeypatch, os.getpid())
+    world.fire("SessionStart", source="startup")
     _, agent = world.working()
-    command = f"{sys.executable} -m bridge mcp; true"
+    command = f"{shlex.join(STARTED)}; true"
     world.say(
         "PreToolUse",
         tool_name="Bash",
@@ -66,7 +58,7 @@ def test_error_a_command_of_an_agent_knows_the_id_of_a_call(world: HookWorld):
         agent_type="general-purpose",
     )
 
-    async def steps(client: Client) -> None:
+    async def steps(client):
         refused = await call_from(world, client, "start_agent", {"prompt": "Go."})
         assert text_of(refused).startswith("unknown_caller: this server was not")
 

@@ -1,7 +1,5 @@
 """`hostbridge mcp` without the SDK."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,16 +1,14 @@
 """run_flow: in the open session, in processes of their own, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
 from fakeclaude import SUCCESS, WAITING, fake_claude, trust_folder
-from hookworld import GOOD
-from mcpworld import call_from, run, text_of
+from hookworld import GOOD, HookWorld
+from mcpworld import call_from, run, text_of, told
 from polling import wait_until
 
 from bridge.engine import by_hand
@@ -18,18 +16,14 @@ from bridge.engine.advance import advance
 from bridge.engine.view import all_runs
 from bridge.store.switch import switch_off
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hookworld import HookWorld
-    from mcp.client import Client
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 G = "general-purpose"
 TWO = f'{G}:"Count.":n -> {G}:"Sum up {{n}}":sum'
 
 
 @pytest.fixture
-def claude(tmp_path: Path, world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Path:
+def claude(tmp_path, world, monkeypatch):
     """A folder with an obedient client in it."""
     program = fake_claude(tmp_path / "bin")
     monkeypatch.setenv("BRIDGE_CLAUDE", str(program))
@@ -37,71 +31,59 @@ def claude(tmp_path: Path, world: HookWorld, monkeypatch: pytest.MonkeyPatch) ->
     return program.parent
 
 
-def told(result: Any) -> dict[str, Any]:
-    assert result.structured_content is not None
-    return result.structured_content
-
-
 def runs(world: HookWorld) -> list[Any]:
     return [*all_runs(world.bridge.store)]
 
 
-def test_the_only_session_is_told_to_start_the_agents_itself(world: HookWorld):
+async def test_the_only_session_is_told_to_start_the_agents_itself(world, use):
     """The call would wait for itself; what follows is offered by the hooks."""
+    begun = told(await use("run_flow", {"flow": TWO}))
 
-    async def steps(client: Client) -> None:
-        begun = told(await call_from(world, client, "run_flow", {"flow": TWO}))
+    assert (begun["status"], begun["success"], begun["asked"]) == (
+        "running", None, 1,
+    )  # fmt: skip
+    (first, second) = begun["steps"]
+    assert first["request_id"] in begun["next"]
+    assert second["state"] == "after node-0"
 
-        assert (begun["status"], begun["success"], begun["asked"]) == (
-            "running", None, 1,
-        )  # fmt: skip
-        (first, second) = begun["steps"]
-        assert first["request_id"] in begun["next"]
-        assert second["state"] == "after node-0"
+    agent = world.start(world.launch(first["request_id"]))
+    world.use(agent)
+    world.stop(agent, GOOD)
+    arguments = {"run": begun["run"]}
+    now = told(await use("wait_for_flow", arguments))
+    assert now["steps"][1]["request_id"] in now["next"]
+    agent = world.start(world.launch(now["steps"][1]["request_id"]))
+    world.use(agent)
+    world.stop(agent, GOOD)
 
-        agent = world.start(world.launch(first["request_id"]))
-        world.use(agent)
-        world.stop(agent, GOOD)
-        arguments = {"run": begun["run"]}
-        now = told(await call_from(world, client, "wait_for_flow", arguments))
-        assert now["steps"][1]["request_id"] in now["next"]
-        agent = world.start(world.launch(now["steps"][1]["request_id"]))
-        world.use(agent)
-        world.stop(agent, GOOD)
-
-        done = told(await call_from(world, client, "wait_for_flow", arguments))
-        assert (done["status"], done["success"], done["next"]) == (
-            "completed", True, None,
-        )  # fmt: skip
-        assert done["variables"] == {"n": "s", "sum": "s"}
-        assert (done["text"], done["answers"][0]["summary"]) == ("s", "s")
-        assert [each["state"] for each in done["steps"]] == ["ok", "ok"]
-
-    run(steps, world.project)
+    done = told(await use("wait_for_flow", arguments))
+    assert (done["status"], done["success"], done["next"]) == (
+        "completed", True, None,
+    )  # fmt: skip
+    assert done["variables"] == {"n": "s", "sum": "s"}
+    assert (done["text"], done["answers"][0]["summary"]) == ("s", "s")
+    assert [each["state"] for each in done["steps"]] == ["ok", "ok"]
 
 
 @pytest.mark.usefixtures("claude")
-def test_a_headless_flow_answers_the_call(world: HookWorld):
-    async def steps(client: Client) -> None:
-        wanted = {"flow": TWO, "mode": "headless"}
-        done = await call_from(world, client, "run_flow", wanted)
+async def test_a_headless_flow_answers_the_call(use):
+    wanted = {"flow": TWO, "mode": "headless"}
+    done = await use("run_flow", wanted)
 
-        value = told(done)
-        assert not done.is_error
-        assert (value["status"], value["asked"], value["trusted"]) == (
-            "completed", 2, True,
-        )  # fmt: skip
-        assert value["variables"]["sum"] == SUCCESS["summary"]
-        assert "completed\nserved right here" in text_of(done)
-
-    run(steps, world.project)
+    value = told(done)
+    assert not done.is_error
+    assert (value["status"], value["asked"], value["trusted"]) == (
+        "completed", 2, True,
+    )  # fmt: skip
+    assert value["variables"]["sum"] == SUCCESS["summary"]
+    assert "completed\nserved right here" in text_of(done)
 
 
-def test_the_server_takes_its_flows_along(world: HookWorld, claude: Path):
+def test_the_server_takes_its_flows_along(world, claude):
     """So that nothing runs for nobody; its user can go on with the run."""
     fake_claude(claude, WAITING)
 
-    async def steps(client: Client) -> None:
+    async def steps(client):
         wanted = {"flow": TWO, "mode": "headless", "wait": False}
         begun = told(await call_from(world, client, "run_flow", wanted))
         assert (begun["status"], begun["next"]) == ("running", None)
@@ -111,136 +93,121 @@ def test_the_server_takes_its_flows_along(world: HookWorld, claude: Path):
     assert [each["status"] for each in runs(world)] == ["cancelled"]
 
 
-def test_a_cancelled_call_cancels_its_run(world: HookWorld, claude: Path):
+async def test_a_cancelled_call_cancels_its_run(world, claude, use):
     fake_claude(claude, WAITING)
-
-    async def steps(client: Client) -> None:
-        with anyio.move_on_after(30) as scope:
-            async with anyio.create_task_group() as group:
-                wanted = {"flow": TWO, "mode": "headless"}
-                group.start_soon(call_from, world, client, "run_flow", wanted)
-                await anyio.to_thread.run_sync(wait_until, (claude / "pid").exists)
-                group.cancel_scope.cancel()
-        assert not scope.cancelled_caught
-        await anyio.to_thread.run_sync(
-            wait_until, lambda: runs(world)[0]["status"] == "cancelled"
-        )
-
-    run(steps, world.project)
+    with anyio.move_on_after(30) as scope:
+        async with anyio.create_task_group() as group:
+            wanted = {"flow": TWO, "mode": "headless"}
+            group.start_soon(use, "run_flow", wanted)
+            await anyio.to_thread.run_sync(wait_until, (claude / "pid").exists)
+            group.cancel_scope.cancel()
+    assert not scope.cancelled_caught
+    await anyio.to_thread.run_sync(
+        wait_until, lambda: runs(world)[0]["status"] == "cancelled"
+    )
 
 
-def test_progress_is_told_while_it_works(world: HookWorld, claude: Path):
+async def test_progress_is_told_while_it_works(claude, client):
     """How many steps have ended, and which run; seconds, and no total."""
     fake_claude(claude, WAITING)
     heard = []
 
-    async def steps(client: Client) -> None:
-        async def note(gone: float, total: float | None, said: str | None) -> None:
-            heard.append((gone > 1, total, said))
-            group.cancel_scope.cancel()
+    async def note(gone, total, said):
+        heard.append((gone > 1, total, said))
+        group.cancel_scope.cancel()
 
-        async with anyio.create_task_group() as group:
-            wanted = {"flow": TWO, "mode": "headless"}
-            await client.call_tool("run_flow", wanted, progress_callback=note)
+    async with anyio.create_task_group() as group:
+        wanted = {"flow": TWO, "mode": "headless"}
+        await client.call_tool("run_flow", wanted, progress_callback=note)
 
-    run(steps, world.project)
     assert heard == [(True, None, "0 of 2 steps; runs: node-0")]
 
 
-def test_a_checkpoint_is_for_a_person(world: HookWorld):
+async def test_a_checkpoint_is_for_a_person(world, use):
     """The result says what is asked and who can answer; the person does."""
+    wanted = {"flow": '@ok:"Is {{what}} fine?":word', "params": {"what": "it"}}
+    result = await use("run_flow", wanted)
 
-    async def steps(client: Client) -> None:
-        wanted = {"flow": '@ok:"Is {{what}} fine?":word', "params": {"what": "it"}}
-        result = await call_from(world, client, "run_flow", wanted)
+    asks = told(result)
+    way = f"hostbridge approve {asks['run']}"
+    assert asks["waits_for_person"] == [{"question": "Is it fine?", "answer_with": way}]
+    assert f"You cannot answer; your user can, with: {way}" in text_of(result)
+    seen = told(await use("status", {}))["runs"]
+    assert seen == [
+        {
+            "run": asks["run"],
+            "flow": "",
+            "status": "running",
+            "steps_ended": 0,
+            "steps": 1,
+            "waits_for": "you",
+            "ways": [way],
+        }
+    ]
 
-        asks = told(result)
-        way = f"hostbridge approve {asks['run']}"
-        assert asks["waits_for_person"] == [
-            {"question": "Is it fine?", "answer_with": way}
-        ]
-        assert f"You cannot answer; your user can, with: {way}" in text_of(result)
-        seen = told(await call_from(world, client, "status", {}))["runs"]
-        assert seen == [
-            {
-                "run": asks["run"],
-                "flow": "",
-                "status": "running",
-                "steps_ended": 0,
-                "steps": 1,
-                "waits_for": "you",
-                "ways": [way],
-            }
-        ]
-
-        act = partial(by_hand.say, node=None, text="very", by="approve")
-        advance(world.bridge.store, world.bridge.settings, asks["run"], act)
-        arguments = {"run": asks["run"]}
-        done = told(await call_from(world, client, "wait_for_flow", arguments))
-        assert (done["status"], done["variables"]) == ("completed", {"word": "very"})
-
-    run(steps, world.project)
+    act = partial(by_hand.say, node=None, text="yes: very", by="approve")
+    advance(world.bridge.store, world.bridge.settings, asks["run"], act)
+    arguments = {"run": asks["run"]}
+    done = told(await use("wait_for_flow", arguments))
+    assert (done["status"], done["variables"]) == (
+        "completed",
+        {"word": "yes: very"},
+    )
 
 
-def test_a_run_is_paused_and_ended_but_not_taken_up_again(world: HookWorld):
+async def test_a_run_is_paused_and_ended_but_not_taken_up_again(use, client):
     """Its user alone goes on with it: there is no tool for that."""
+    wanted = {"flow": TWO, "wait": False}
+    name = told(await use("run_flow", wanted))["run"]
+    arguments = {"run": name, "pause": True}
+    paused = told(await use("cancel_flow", arguments))
+    assert (paused["status"], paused["next"]) == ("paused", None)
+    seen = told(await use("status", {}))["runs"]
+    assert f"hostbridge run --resume {name}" in seen[0]["ways"]
 
-    async def steps(client: Client) -> None:
-        wanted = {"flow": TWO, "wait": False}
-        name = told(await call_from(world, client, "run_flow", wanted))["run"]
-        arguments = {"run": name, "pause": True}
-        paused = told(await call_from(world, client, "cancel_flow", arguments))
-        assert (paused["status"], paused["next"]) == ("paused", None)
-        seen = told(await call_from(world, client, "status", {}))["runs"]
-        assert f"hostbridge run --resume {name}" in seen[0]["ways"]
-
-        ended = await call_from(world, client, "cancel_flow", {"run": name})
-        assert (told(ended)["status"], ended.is_error) == ("cancelled", True)
-        again = await call_from(world, client, "cancel_flow", {"run": name})
-        assert text_of(again).startswith("bad_request: ")
-        tools = {each.name for each in (await client.list_tools()).tools}
-        assert {each for each in tools if "flow" in each} == {
-            "run_flow", "wait_for_flow", "cancel_flow",
-        }  # fmt: skip
-
-    run(steps, world.project)
+    ended = await use("cancel_flow", {"run": name})
+    assert (told(ended)["status"], ended.is_error) == ("cancelled", True)
+    again = await use("cancel_flow", {"run": name})
+    assert text_of(again).startswith("bad_request: ")
+    tools = {each.name for each in (await client.list_tools()).tools}
+    assert {each for each in tools if "flow" in each} == {
+        "run_flow", "wait_for_flow", "cancel_flow",
+    }  # fmt: skip
 
 
-def test_error_what_is_refused_says_why(world: HookWorld):
+async def test_error_what_is_refused_says_why(world, use):
     """Nothing is begun: of a flow with faults, of the project's own, of no flow."""
     folder = world.project / ".bridge" / "flows"
     folder.mkdir(parents=True)
     (folder / "theirs.flow").write_text(TWO)
     (world.project / "secret.txt").write_text("do not show this")
 
-    async def steps(client: Client) -> None:
-        for flow, code, words in (
-            ("theirs", "not_trusted", "hostbridge trust"),
-            (".bridge/flows/theirs.flow", "not_trusted", "hostbridge trust"),
-            ('Explore:"{x}"', "invalid_flow", "no step makes {x}"),
-            ("none", "bad_request", "no flow is named 'none'"),
-            (str(world.project / "secret.txt"), "bad_request", "expected a name"),
-            ("secret.txt", "bad_request", "expected a name"),
-            ('Explore:"{{x}}"', "bad_request", "the parameter 'x' is missing"),
-        ):
-            refused = await call_from(world, client, "run_flow", {"flow": flow})
-            assert refused.is_error
-            assert told(refused)["error"]["code"] == code, text_of(refused)
-            assert words in text_of(refused)
-            assert "do not show" not in text_of(refused)
-        unknown = await call_from(world, client, "wait_for_flow", {"run": "r1"})
-        assert "there is no run 'r1'" in text_of(unknown)
-        switch_off(world.bridge.store)
-        off = await call_from(world, client, "run_flow", {"flow": TWO})
-        assert told(off)["error"]["code"] == "no_host"
+    for flow, code, words in (
+        ("theirs", "not_trusted", "hostbridge trust"),
+        (".bridge/flows/theirs.flow", "not_trusted", "hostbridge trust"),
+        ('Explore:"{x}"', "invalid_flow", "no step makes {x}"),
+        ("none", "bad_request", "no flow is named 'none'"),
+        (str(world.project / "secret.txt"), "bad_request", "expected a name"),
+        ("secret.txt", "bad_request", "expected a name"),
+        ('Explore:"{{x}}"', "bad_request", "the parameter 'x' is missing"),
+    ):
+        refused = await use("run_flow", {"flow": flow})
+        assert refused.is_error
+        assert told(refused)["error"]["code"] == code, text_of(refused)
+        assert words in text_of(refused)
+        assert "do not show" not in text_of(refused)
+    unknown = await use("wait_for_flow", {"run": "r1"})
+    assert "there is no run 'r1'" in text_of(unknown)
+    switch_off(world.bridge.store)
+    off = await use("run_flow", {"flow": TWO})
+    assert told(off)["error"]["code"] == "no_host"
 
-    run(steps, world.project)
     assert runs(world) == []
 
 
 @pytest.mark.usefixtures("claude")
-def test_flows_that_wait_for_a_person_hold_nobody_up(world: HookWorld):
-    async def steps(client: Client) -> None:
+def test_flows_that_wait_for_a_person_hold_nobody_up(world):
+    async def steps(client):
         waits = {"flow": '@ok:"Fine?"', "mode": "headless", "wait": False}
         for _ in range(2):
             await call_from(world, client, "run_flow", waits)
@@ -253,18 +220,15 @@ def test_flows_that_wait_for_a_person_hold_nobody_up(world: HookWorld):
     run(steps, world.project, BRIDGE_SLOTS="1")
 
 
-def test_long_answers_are_left_to_their_records(world: HookWorld, claude: Path):
+async def test_long_answers_are_left_to_their_records(claude, use):
     long = json.dumps({"status": "success", "summary": "x" * 70_000})
     line = {"type": "result", "subtype": "success", "is_error": False, "result": "x"}
     line["structured_output"] = json.loads(long)
     fake_claude(claude, f"cat <<'END'\n{json.dumps(line)}\nEND\n")
 
-    async def steps(client: Client) -> None:
-        wanted = {"flow": f'{G}:"Count.":n', "mode": "headless"}
-        done = told(await call_from(world, client, "run_flow", wanted))
+    wanted = {"flow": f'{G}:"Count.":n', "mode": "headless"}
+    done = told(await use("run_flow", wanted))
 
-        assert (done["variables"], done["answers"]) == ({"n": None}, [])
-        assert "hostbridge://requests/" in done["next"]
-        assert len(json.dumps(done)) < 10_000
-
-    run(steps, world.project)
+    assert (done["variables"], done["answers"]) == ({"n": None}, [])
+    assert "hostbridge://requests/" in done["next"]
+    assert len(json.dumps(done)) < 10_000

@@ -1,20 +1,15 @@
 """What a broken or hostile client sends: named, bounded, and the server goes on."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from mcpworld import call_from, run, text_of
+from mcpworld import STARTED, text_of
 
 from bridge.api.variables import Variables
 
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-    from mcp.client import Client
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 MAX_TEXT = 10_000
 
@@ -53,68 +48,53 @@ VALUES: list[Any] = [
 CALLS: list[Any] = ["", "../../x", "x" * 1_000_000, 7, {"a": 1}, [], "toolu_\x00"]
 
 
-def test_error_arguments_of_start_agent(world: HookWorld):
+async def test_error_arguments_of_start_agent(world, use):
     """A short error, no request, and the next call works."""
-
-    async def steps(client: Client) -> None:
-        for arguments in ARGUMENTS:
-            task = {"prompt": "Count.", **arguments}
-            refused = await call_from(world, client, "start_agent", task)
-            assert refused.is_error, _short(arguments)
-            assert len(text_of(refused)) < MAX_TEXT, _short(arguments)
-            assert "Traceback" not in text_of(refused)
-        assert world.bridge.overview().requests == ()
-        seen = await call_from(world, client, "status", {})
-        assert not seen.is_error
-        assert f"{world.project}: 1 session open, 0 requests ended" in text_of(seen)
-
-    run(steps, world.project)
+    for arguments in ARGUMENTS:
+        task = {"prompt": "Count.", **arguments}
+        refused = await use("start_agent", task)
+        assert refused.is_error, _short(arguments)
+        assert len(text_of(refused)) < MAX_TEXT, _short(arguments)
+        assert "Traceback" not in text_of(refused)
+    assert world.bridge.overview().requests == ()
+    seen = await use("status", {})
+    assert not seen.is_error
+    assert f"{world.project}: 1 session open, 0 requests ended" in text_of(seen)
 
 
-def test_error_variables(world: HookWorld):
+async def test_error_variables(world, use):
     """Nothing is set."""
+    for values in VALUES:
+        setting = {"values": values}
+        refused = await use("set_variables", setting)
+        assert refused.is_error, _short(values)
+        assert len(text_of(refused)) < MAX_TEXT, _short(values)
 
-    async def steps(client: Client) -> None:
-        for values in VALUES:
-            setting = {"values": values}
-            refused = await call_from(world, client, "set_variables", setting)
-            assert refused.is_error, _short(values)
-            assert len(text_of(refused)) < MAX_TEXT, _short(values)
-
-    run(steps, world.project)
     known = Variables.of_session(
         world.store, world.bridge.settings, world.session, "model"
     )
     assert known.all() == {}
 
 
-def test_variables_may_have_odd_names(world: HookWorld):
+async def test_variables_may_have_odd_names(use):
     """As long as a condition can write them."""
     values = {"self": 1, "values": 2}
 
-    async def steps(client: Client) -> None:
-        done = await call_from(world, client, "set_variables", {"values": values})
-        assert done.structured_content is not None, text_of(done)
-        assert done.structured_content["variables"].keys() == values.keys()
-        for name in ("", "a\nb", "../x"):
-            setting = {"values": {name: 1}}
-            refused = await call_from(world, client, "set_variables", setting)
-            assert text_of(refused).startswith("bad_request: "), name
-
-    run(steps, world.project)
+    done = await use("set_variables", {"values": values})
+    assert done.structured_content["variables"].keys() == values.keys()
+    for name in ("", "a\nb", "../x"):
+        setting = {"values": {name: 1}}
+        refused = await use("set_variables", setting)
+        assert text_of(refused).startswith("bad_request: "), name
 
 
-def test_error_an_id_that_is_none(world: HookWorld):
+async def test_error_an_id_that_is_none(client):
     """Nobody acts in the name of a session by a guess."""
-
-    async def steps(client: Client) -> None:
-        for call in CALLS:
-            meta: Any = {"claudecode/toolUseId": call}
-            refused = await client.call_tool("get_variables", {}, meta=meta)
-            assert refused.is_error, _short(call)
-            assert text_of(refused).startswith("unknown_caller: "), _short(call)
-
-    run(steps, world.project)
+    for call in CALLS:
+        meta: Any = {"claudecode/toolUseId": call}
+        refused = await client.call_tool("get_variables", {}, meta=meta)
+        assert refused.is_error, _short(call)
+        assert text_of(refused).startswith("unknown_caller: "), _short(call)
 
 
 GARBAGE = (
@@ -127,10 +107,10 @@ GARBAGE = (
 
 
 @pytest.mark.parametrize("sent", [b"", b"".join(GARBAGE)], ids=["nothing", "garbage"])
-def test_whatever_is_sent_the_end_of_stdin_ends_it(world: HookWorld, sent: bytes):
+def test_whatever_is_sent_the_end_of_stdin_ends_it(world, sent):
     """Nothing but the protocol is on stdout."""
     done = subprocess.run(
-        [sys.executable, "-m", "bridge", "mcp"],
+        STARTED,
         input=sent,
         capture_output=True,
         cwd=world.project,

@@ -1,7 +1,5 @@
 """The tools that workflows may name are those that the server has."""
 
-from __future__ import annotations
-
 import asyncio
 
 from bridge.mcp.server import Server

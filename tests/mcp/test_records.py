@@ -1,19 +1,13 @@
 """Requests as resources, and agents as prompts."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from mcpworld import call_from, run
 
 from bridge.tasks.tool_table import TOOLS
 
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-    from mcp.client import Client
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 GREETER = """\
 name: greeter
@@ -22,106 +16,84 @@ prompt: "Say {{ arguments.word }} to {{ task }}."
 """
 
 
-def test_tools_say_what_they_take_and_return(world: HookWorld):
+async def test_tools_say_what_they_take_and_return(client):
     """A client need not guess, and knows which tools only read."""
-
-    async def steps(client: Client) -> None:
-        tools = {each.name: each for each in (await client.list_tools()).tools}
-        assert all(each.output_schema for each in tools.values())
-        assert all(each.description for each in tools.values())
-        assert not any(
-            each.input_schema["additionalProperties"] for each in tools.values()
-        )
-        start, spawn = tools["start_agent"], tools["spawn_agent"]
-        assert start.input_schema == spawn.input_schema
-        assert "required" not in start.input_schema
-        reads = {
-            name
-            for name, each in tools.items()
-            if each.annotations and each.annotations.read_only_hint
-        }
-        assert reads == {
-            "wait_for_agent", "wait_for_flow", "status", "get_variables",
-            *(tool.name for tool in TOOLS.values() if not tool.changes),
-        }  # fmt: skip
-        assert "ToolSearch" in str(client.instructions)
-
-    run(steps, world.project)
+    tools = {each.name: each for each in (await client.list_tools()).tools}
+    assert all(each.output_schema for each in tools.values())
+    assert all(each.description for each in tools.values())
+    assert not any(each.input_schema["additionalProperties"] for each in tools.values())
+    start, spawn = tools["start_agent"], tools["spawn_agent"]
+    assert start.input_schema == spawn.input_schema
+    assert "required" not in start.input_schema
+    reads = {
+        name
+        for name, each in tools.items()
+        if each.annotations and each.annotations.read_only_hint
+    }
+    assert reads == {
+        "wait_for_agent", "wait_for_flow", "status", "get_variables",
+        *(tool.name for tool in TOOLS.values() if not tool.changes),
+    }  # fmt: skip
+    assert "ToolSearch" in str(client.instructions)
 
 
-def test_a_request_is_a_resource(world: HookWorld):
+async def test_a_request_is_a_resource(world, client):
     """A client can show all of it, whatever became of it."""
     request = world.submit("Count the files.")
 
-    async def steps(client: Client) -> None:
-        listed = (await client.list_resources()).resources
-        assert [str(each.uri) for each in listed] == [
-            f"hostbridge://requests/{request}"
-        ]
-        assert listed[0].title == "general-purpose, waiting: Count the files."
+    listed = (await client.list_resources()).resources
+    assert [str(each.uri) for each in listed] == [f"hostbridge://requests/{request}"]
+    assert listed[0].title == "general-purpose, waiting: Count the files."
 
-        (read,) = (await client.read_resource(str(listed[0].uri))).contents
-        record = json.loads(read.text)  # type: ignore[union-attr]
-        assert record["request"]["prompt"] == "Count the files."
-        assert record["response"] is None
-
-    run(steps, world.project)
+    (read,) = (await client.read_resource(str(listed[0].uri))).contents
+    record = json.loads(read.text)
+    assert record["request"]["prompt"] == "Count the files."
+    assert record["response"] is None
 
 
 @pytest.mark.parametrize("name", ["none", "..%2F..%2Fetc%2Fpasswd", "a/b", "x" * 999])
-def test_error_what_is_no_request(world: HookWorld, name):
+async def test_error_what_is_no_request(name, client):
     """No path leads out of the state directory."""
-
-    async def steps(client: Client) -> None:
-        with pytest.raises(MCPError) as caught:
-            await client.read_resource(f"hostbridge://requests/{name}")
-        assert caught.value.error.code == -32602
-
-    run(steps, world.project)
+    with pytest.raises(MCPError) as caught:
+        await client.read_resource(f"hostbridge://requests/{name}")
+    assert caught.value.error.code == -32602
 
 
-def test_each_definition_is_a_prompt(world: HookWorld):
+async def test_each_definition_is_a_prompt(world, client):
     """With its arguments, and what it says about itself."""
     folder = world.home / ".hostbridge" / "agents"
     folder.mkdir(parents=True)
     (folder / "greeter.yaml").write_text(GREETER)
 
-    async def steps(client: Client) -> None:
-        prompts = {each.name: each for each in (await client.list_prompts()).prompts}
-        assert {"researcher", "validation-runner"} <= prompts.keys()
-        greeter = prompts["greeter"]
-        assert greeter.description == "Greets."
-        names = [(each.name, each.required) for each in greeter.arguments or ()]
-        assert names == [("task", True), ("word", None)]
+    prompts = {each.name: each for each in (await client.list_prompts()).prompts}
+    assert {"researcher", "validation-runner"} <= prompts.keys()
+    greeter = prompts["greeter"]
+    assert greeter.description == "Greets."
+    names = [(each.name, each.required) for each in greeter.arguments or ()]
+    assert names == [("task", True), ("word", None)]
 
-        got = await client.get_prompt("greeter", {"task": "all", "word": "{{ hi }}"})
-        (message,) = got.messages
-        assert message.content.text == "Say {{ hi }} to all."  # type: ignore[union-attr]
-        assert world.bridge.overview().requests == ()
+    got = await client.get_prompt("greeter", {"task": "all", "word": "{{ hi }}"})
+    (message,) = got.messages
+    assert message.content.text == "Say {{ hi }} to all."
+    assert world.bridge.overview().requests == ()
 
-        with pytest.raises(MCPError, match="agent_missing: no agent is named 'gret'"):
-            await client.get_prompt("gret", {"task": "all"})
-        with pytest.raises(MCPError, match="the prompt is empty"):
-            await client.get_prompt("greeter", {})
-
-    run(steps, world.project)
+    with pytest.raises(MCPError, match="agent_missing: no agent is named 'gret'"):
+        await client.get_prompt("gret", {"task": "all"})
+    with pytest.raises(MCPError, match="the prompt is empty"):
+        await client.get_prompt("greeter", {})
 
 
-def test_a_strangers_definition_is_no_prompt(world: HookWorld):
+async def test_a_strangers_definition_is_no_prompt(world, use, client):
     """Nobody reads as an instruction what its user has not trusted."""
     folder = world.project / ".bridge" / "agents"
     folder.mkdir(parents=True)
     (folder / "greeter.yaml").write_text(GREETER)
 
-    async def steps(client: Client) -> None:
-        names = [each.name for each in (await client.list_prompts()).prompts]
-        assert "greeter" not in names
-        with pytest.raises(MCPError, match="not_trusted: agent 'greeter' is defined"):
-            await client.get_prompt("greeter", {"task": "all"})
-        task = {"prompt": "all", "agent": "greeter"}
-        refused = await call_from(world, client, "start_agent", task)
-        assert refused.is_error
-        assert refused.structured_content is not None
-        assert refused.structured_content["error"]["code"] == "not_trusted"
-
-    run(steps, world.project)
+    names = [each.name for each in (await client.list_prompts()).prompts]
+    assert "greeter" not in names
+    with pytest.raises(MCPError, match="not_trusted: agent 'greeter' is defined"):
+        await client.get_prompt("greeter", {"task": "all"})
+    task = {"prompt": "all", "agent": "greeter"}
+    refused = await use("start_agent", task)
+    assert refused.is_error
+    assert refused.structured_content["error"]["code"] == "not_trusted"

@@ -1,142 +1,109 @@
 """validate_change and build_and_validate over MCP: what they return, and refuse."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from fakeclaude import fake_claude, printing, result, trust_folder
 from gitworld import Repository
-from mcpworld import call_from, run, text_of
+from mcpworld import text_of, told
 from validatorworld import APPROVED, REJECTED
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hookworld import HookWorld
-    from mcp.client import Client
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ONE = {"validators": ["validator-logic"]}
 
 
 @pytest.fixture
-def says(tmp_path: Path, world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Any:
+def says(tmp_path, world, monkeypatch):
     """A change, and what `claude` says of it."""
     Repository(world.project)
     (world.project / "a").write_text("one\n2\n")
     trust_folder(tmp_path / "home", world.project)
+    monkeypatch.setenv("BRIDGE_CLAUDE", str(fake_claude(tmp_path / "bin")))
 
-    def say(answer: dict[str, Any]) -> None:
-        lines = printing(result(structured_output=answer))
-        program = fake_claude(tmp_path / "bin", lines)
-        monkeypatch.setenv("BRIDGE_CLAUDE", str(program))
+    def say(answer):
+        fake_claude(tmp_path / "bin", printing(result(structured_output=answer)))
 
     return say
 
 
-def told(found: Any) -> dict[str, Any]:
-    assert found.structured_content is not None, text_of(found)
-    return found.structured_content
-
-
 @pytest.mark.parametrize("answer", [APPROVED, REJECTED], ids=lambda a: a["verdict"])
-def test_a_verdict_with_its_reports_answers_the_call(world, says, answer):
+async def test_a_verdict_with_its_reports_answers_the_call(says, answer, use):
     says(answer)
+    wanted = {**ONE, "mode": "headless", "intent": "digits"}
+    found = await use("validate_change", wanted)
 
-    async def steps(client: Client) -> None:
-        wanted = {**ONE, "mode": "headless", "intent": "digits"}
-        found = await call_from(world, client, "validate_change", wanted)
-
-        value = told(found)
-        (said,) = value["answers"]
-        assert (value["status"], said["verdict"]) == ("completed", answer["verdict"])
-        assert value["success"] is (answer is APPROVED)
-        assert said["reports"][0]["validator"] == "validator-logic"
-        assert f"{answer['verdict']}: what is not committed" in text_of(found)
-
-    run(steps, world.project)
+    value = told(found)
+    (said,) = value["answers"]
+    assert (value["status"], said["verdict"]) == ("completed", answer["verdict"])
+    assert value["success"] is (answer is APPROVED)
+    assert said["reports"][0]["validator"] == "validator-logic"
+    assert f"{answer['verdict']}: what is not committed" in text_of(found)
 
 
-def test_together_one_process_answers_for_both(world, says):
+async def test_together_one_process_answers_for_both(says, use):
     names = ["validator-logic", "validator-security"]
     says({names[0]: APPROVED, names[1]: REJECTED})
 
-    async def steps(client: Client) -> None:
-        wanted = {"validators": names, "mode": "headless", "together": True}
-        found = told(await call_from(world, client, "validate_change", wanted))
+    wanted = {"validators": names, "mode": "headless", "together": True}
+    found = told(await use("validate_change", wanted))
 
-        (said,) = found["answers"]
-        verdicts = [each["verdict"] for each in said["reports"]]
-        assert verdicts == ["APPROVED", "REJECTED"]
-        assert len({each["requestId"] for each in said["reports"]}) == 1
-        assert said["readings"] == [
-            f"{', '.join(names)}: asked together, in one reading"
-        ]
-
-    run(steps, world.project)
+    (said,) = found["answers"]
+    verdicts = [each["verdict"] for each in said["reports"]]
+    assert verdicts == ["APPROVED", "REJECTED"]
+    assert len({each["requestId"] for each in said["reports"]}) == 1
+    assert said["readings"] == [f"{', '.join(names)}: asked together, in one reading"]
 
 
-def test_both_tools_can_be_told_to_ask_together(world):
-    async def steps(client: Client) -> None:
-        tools = {each.name: each for each in (await client.list_tools()).tools}
-        for name in ("validate_change", "build_and_validate"):
-            option = tools[name].input_schema["properties"]["together"]
-            assert (option["type"], option["default"]) == ("boolean", False)
-
-    run(steps, world.project)
+async def test_both_tools_can_be_told_to_ask_together(client):
+    tools = {each.name: each for each in (await client.list_tools()).tools}
+    for name in ("validate_change", "build_and_validate"):
+        option = tools[name].input_schema["properties"]["together"]
+        assert (option["type"], option["default"]) == ("boolean", False)
 
 
-def test_the_only_session_is_told_to_start_the_validators_itself(world, says):
+async def test_the_only_session_is_told_to_start_the_validators_itself(
+    world, says, use
+):
     says(APPROVED)
-
-    async def steps(client: Client) -> None:
-        begun = told(await call_from(world, client, "validate_change", ONE))
-        if begun["next"] is None:
-            # The change is still being read.
-            wanted = {"run": begun["run"]}
-            begun = told(await call_from(world, client, "wait_for_flow", wanted))
-        asked = {each["id"]: each for each in begun["steps"]}["validator-logic"]
-        assert asked["request_id"] in begun["next"]
-
-        agent = world.start(world.launch(asked["request_id"]))
-        world.use(agent)
-        world.stop(agent, json.dumps(APPROVED))
+    begun = told(await use("validate_change", ONE))
+    if begun["next"] is None:
+        # The change is still being read.
         wanted = {"run": begun["run"]}
-        done = told(await call_from(world, client, "wait_for_flow", wanted))
-        assert done["answers"][0]["verdict"] == "APPROVED"
+        begun = told(await use("wait_for_flow", wanted))
+    asked = {each["id"]: each for each in begun["steps"]}["validator-logic"]
+    assert asked["request_id"] in begun["next"]
 
-    run(steps, world.project)
+    agent = world.start(world.launch(asked["request_id"]))
+    world.use(agent)
+    world.stop(agent, json.dumps(APPROVED))
+    wanted = {"run": begun["run"]}
+    done = told(await use("wait_for_flow", wanted))
+    assert done["answers"][0]["verdict"] == "APPROVED"
 
 
-def test_what_is_refused_asks_nobody(world, says):
+async def test_what_is_refused_asks_nobody(world, says, use):
     says(APPROVED)
+    for tool, wanted in (
+        ("validate_change", {"scope": ["../elsewhere"]}),
+        ("validate_change", {"validators": ["qa-reviewer"]}),
+        ("build_and_validate", {"task": " "}),
+        ("build_and_validate", {"task": "x", "rounds": 99}),
+    ):
+        found = await use(tool, wanted)
+        assert found.is_error, (tool, wanted)
 
-    async def steps(client: Client) -> None:
-        for tool, wanted in (
-            ("validate_change", {"scope": ["../elsewhere"]}),
-            ("validate_change", {"validators": ["qa-reviewer"]}),
-            ("build_and_validate", {"task": " "}),
-            ("build_and_validate", {"task": "x", "rounds": 99}),
-        ):
-            found = await call_from(world, client, tool, wanted)
-            assert found.is_error, (tool, wanted)
-
-    run(steps, world.project)
     assert world.bridge.overview().waiting == 0
 
 
-def test_a_build_that_its_person_has_to_decide_says_so(world, says):
+async def test_a_build_that_its_person_has_to_decide_says_so(says, use):
     """A model answers no checkpoint: its result says what the person can type."""
     says({"status": "success", "summary": "built", "files": [], "evidence": []})
 
-    async def steps(client: Client) -> None:
-        wanted = {"task": "count", "mode": "headless", "rounds": 1, **ONE}
-        found = told(await call_from(world, client, "build_and_validate", wanted))
+    wanted = {"task": "count", "mode": "headless", "rounds": 1, **ONE}
+    found = told(await use("build_and_validate", wanted))
 
-        (waits,) = found["waits_for_person"]
-        assert waits["answer_with"] == f"hostbridge approve {found['run']}"
-        assert "count" in waits["question"]
-        assert found["success"] is None
-
-    run(steps, world.project)
+    (waits,) = found["waits_for_person"]
+    assert waits["answer_with"] == f"hostbridge approve {found['run']}"
+    assert "count" in waits["question"]
+    assert found["success"] is None

@@ -1,18 +1,15 @@
 """Variables over MCP: whose they are, and what a model may change."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from hookworld import HookWorld
 from mcpworld import call_from, run, text_of
 
 from bridge.api.variables import Variables
 from bridge.store.subagent_runs import all_runs
 
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-    from mcp.client import Client
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 def of_session(world: HookWorld, owner: Any) -> Variables:
@@ -21,69 +18,58 @@ def of_session(world: HookWorld, owner: Any) -> Variables:
     )
 
 
-def test_a_model_sets_only_its_own(world: HookWorld):
+async def test_a_model_sets_only_its_own(world, use):
     """What a person or a tool has set binds the model."""
     of_session(world, "tool").set(validation_passed=False)
 
-    async def steps(client: Client) -> None:
-        setting = {"values": {"phase": "red", "limit": None}}
-        done = await call_from(world, client, "set_variables", setting)
-        assert done.structured_content == {
-            "of": f"session {world.session}",
-            "variables": {
-                "limit": {"value": None, "owner": "model"},
-                "phase": {"value": "red", "owner": "model"},
-                "validation_passed": {"value": False, "owner": "tool"},
-            },
-        }
+    setting = {"values": {"phase": "red", "limit": None}}
+    done = await use("set_variables", setting)
+    assert done.structured_content == {
+        "of": f"session {world.session}",
+        "variables": {
+            "limit": {"value": None, "owner": "model"},
+            "phase": {"value": "red", "owner": "model"},
+            "validation_passed": {"value": False, "owner": "tool"},
+        },
+    }
 
-        forbidden = {"values": {"validation_passed": True}, "unset": ["phase"]}
-        refused = await call_from(world, client, "set_variables", forbidden)
-        assert refused.is_error
-        assert "validation_passed belongs to the tool" in text_of(refused)
+    forbidden = {"values": {"validation_passed": True}, "unset": ["phase"]}
+    refused = await use("set_variables", forbidden)
+    assert refused.is_error
+    assert "validation_passed belongs to the tool" in text_of(refused)
 
-        unset = {"values": {}, "unset": ["limit"]}
-        await call_from(world, client, "set_variables", unset)
-        read = await call_from(world, client, "get_variables", {})
-        assert (
-            text_of(read) == 'phase = "red" (model)\nvalidation_passed = false (tool)'
-        )
-
-    run(steps, world.project)
+    unset = {"values": {}, "unset": ["limit"]}
+    await use("set_variables", unset)
+    read = await use("get_variables", {})
+    assert text_of(read) == 'phase = "red" (model)\nvalidation_passed = false (tool)'
 
 
-def test_an_agent_has_its_own(world: HookWorld):
+async def test_an_agent_has_its_own(world, use):
     """What its model sets does not reach the session, whose rules bind others."""
     of_session(world, "person").set(strict=True)
     _, agent = world.working()
 
-    async def steps(client: Client) -> None:
-        setting = {"values": {"phase": "red"}}
-        done = await call_from(world, client, "set_variables", setting, agent=agent)
-        assert done.structured_content is not None
-        assert done.structured_content["of"] == f"agent {agent}"
-        other = {"session": world.session}
-        refused = await call_from(world, client, "get_variables", {"session": "other"})
-        assert "session 'other' is not yours" in text_of(refused)
-        read = await call_from(world, client, "get_variables", other)
-        assert text_of(read) == "strict = true (person)"
+    setting = {"values": {"phase": "red"}}
+    done = await use("set_variables", setting, agent=agent)
+    assert done.structured_content["of"] == f"agent {agent}"
+    other = {"session": world.session}
+    refused = await use("get_variables", {"session": "other"})
+    assert "session 'other' is not yours" in text_of(refused)
+    read = await use("get_variables", other)
+    assert text_of(read) == "strict = true (person)"
 
-    run(steps, world.project)
     assert len(all_runs(world.store)) == 1
 
 
-def test_another_program_is_a_model_too(world: HookWorld):
+async def test_another_program_is_a_model_too(world, outsider):
     """Behind an editor's call stands a model, whatever its environment says."""
     of_session(world, "person").set(strict=True)
 
-    async def steps(client: Client) -> None:
-        values = {"strict": False}
-        refused = await client.call_tool("set_variables", {"values": values})
-        assert refused.is_error
-        done = await client.call_tool("set_variables", {"values": {"phase": "red"}})
-        assert text_of(done) == 'phase = "red" (model)\nstrict = true (person)'
-
-    run(steps, world.project, CLAUDE_PID="")
+    values = {"strict": False}
+    refused = await outsider.call_tool("set_variables", {"values": values})
+    assert refused.is_error
+    done = await outsider.call_tool("set_variables", {"values": {"phase": "red"}})
+    assert text_of(done) == 'phase = "red" (model)\nstrict = true (person)'
 
 
 RULES = """
@@ -100,7 +86,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("who", ["session", "agent", "another program"])
-def test_error_a_model_gives_an_agent_what_it_may_not_set(world: HookWorld, who):
+def test_error_a_model_gives_an_agent_what_it_may_not_set(world, who):
     """`start_agent` would be the way around `set_variables`."""
     world.home.joinpath(".hostbridge").mkdir(mode=0o700, exist_ok=True)
     (world.home / ".hostbridge" / "rules.yaml").write_text(RULES)
@@ -108,7 +94,7 @@ def test_error_a_model_gives_an_agent_what_it_may_not_set(world: HookWorld, who)
     agent = world.working()[1] if who == "agent" else ""
     before = len(world.bridge.overview().requests)
 
-    async def steps(client: Client) -> None:
+    async def steps(client):
         for name, why in REFUSED.items():
             asked = {"prompt": "Go.", "variables": {"mine": 1, name: None}}
             if who == "another program":
@@ -122,20 +108,17 @@ def test_error_a_model_gives_an_agent_what_it_may_not_set(world: HookWorld, who)
     assert len(world.bridge.overview().requests) == before
 
 
-def test_a_definition_still_switches_a_rule_off_for_its_agent(world: HookWorld):
+async def test_a_definition_still_switches_a_rule_off_for_its_agent(world, use):
     """A person has written it, or trusts it."""
     agents = world.home / ".hostbridge" / "agents"
     agents.mkdir(mode=0o700, parents=True)
     (agents.parent / "rules.yaml").write_text(RULES)
     (agents / "worker.yaml").write_text(WORKER)
 
-    async def steps(client: Client) -> None:
-        asked = {"prompt": "Go.", "agent": "worker", "variables": {"phase": "red"}}
-        done = await call_from(world, client, "start_agent", asked)
-        assert not done.is_error, text_of(done)
+    asked = {"prompt": "Go.", "agent": "worker", "variables": {"phase": "red"}}
+    done = await use("start_agent", asked)
+    assert not done.is_error, text_of(done)
 
-    run(steps, world.project)
     (begun,) = world.bridge.overview().requests
     request = world.bridge.status(begun.request_id).request
-    assert request is not None
     assert request.variables == {"strict": None, "phase": "red"}

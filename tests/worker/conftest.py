@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from aheadclock import AheadClock
 from loopworld import Loop
 from servingworld import bridge_in
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.fixture
-def loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loop:
+def loop(tmp_path, monkeypatch):
     """It asks for the route endpoint, where a scripted model answers."""
     bridge = bridge_in(tmp_path, clock=AheadClock())
     monkeypatch.setenv("HOME", str(bridge.settings.home.parent))

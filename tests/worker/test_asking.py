@@ -10,9 +10,10 @@ import time
 
 import pytest
 from fakeclaude import fake_claude, result, trust_folder
+from loopworld import AGENT
 from runworld import call, submit
 
-from bridge import AsyncBridge, InvalidRequest, RequestFailed
+from bridge import AsyncBridge, Bridge, InvalidRequest, RequestFailed
 from bridge.protocol.ids import RequestId
 from bridge.protocol.question import Asked
 from bridge.protocol.status import Stage
@@ -22,6 +23,8 @@ from bridge.store.host_process import identify
 from bridge.worker import asking, executors
 from bridge.worker.executors import open_workers
 from bridge.worker.heartbeat import Watch
+
+pytestmark = pytest.mark.slow
 
 ASKS = call("ask_question", words="Which colour?", choices=["red", "blue"])
 GOOD = json.dumps({"status": "success", "summary": "s"})
@@ -41,17 +44,13 @@ def test_the_loop_goes_on_with_the_reply(loop):
 
     assert response.success
     [asked] = seen
-    assert (asked.words, asked.form, asked.agent_type) == (
-        "Which colour?",
-        {"enum": ["red", "blue"]},
-        "checker",
-    )
+    expected = ("Which colour?", {"enum": ["red", "blue"]}, "checker")
+    assert (asked.words, asked.form, asked.agent_type) == expected
     (said,) = loop.model.results()
     assert '"red"' in said
     done = loop.bridge.status(response.request_id).request
-    assert [(each.words, each.reply) for each in done.exchanges] == [
-        ("Which colour?", "red")
-    ]
+    wanted = [("Which colour?", "red")]
+    assert [(each.words, each.reply) for each in done.exchanges] == wanted
 
 
 def test_without_leave_the_loop_has_no_such_tool(loop):
@@ -61,8 +60,6 @@ def test_without_leave_the_loop_has_no_such_tool(loop):
 
 
 def test_a_definition_lets_its_agent_ask(loop):
-    from loopworld import AGENT
-
     loop.define("checker", AGENT + "allow_questions: true\n")
 
     response = loop.run(ASKS, submit(), on_question=lambda _: "blue", may_ask=False)
@@ -108,6 +105,15 @@ def test_a_clock_that_is_set_while_somebody_thinks_costs_no_reply(loop, seconds)
     assert '"red"' in loop.model.results()[0]
 
 
+def times_out(loop, **options):
+    """It asks, and the request ends by its deadline, which the response says."""
+    with pytest.raises(RequestFailed) as caught:
+        loop.run(ASKS, submit(), timeout_s=600, **options)
+    failure = caught.value.response.error
+    assert (failure.code, failure.stage) == ("timeout", Stage.ASKING)
+    assert "question 1: Which colour?" in failure.message
+
+
 def test_a_question_to_nobody_ends_at_the_deadline_by_name(loop):
     clock = loop.bridge.store.clock
 
@@ -115,12 +121,7 @@ def test_a_question_to_nobody_ends_at_the_deadline_by_name(loop):
         if stage is Stage.ASKING:
             clock.ahead_s = 3600
 
-    with pytest.raises(RequestFailed) as caught:
-        loop.run(ASKS, submit(), may_ask=True, timeout_s=600, on_stage=wait_in_vain)
-
-    failure = caught.value.response.error
-    assert (failure.code, failure.stage) == ("timeout", Stage.ASKING)
-    assert "question 1: Which colour?" in failure.message
+    times_out(loop, may_ask=True, on_stage=wait_in_vain)
 
 
 @pytest.mark.parametrize("wall_s", [0, -3600], ids=["", "clock set back"])
@@ -132,12 +133,7 @@ def test_a_reply_after_the_deadline_changes_nothing(loop, wall_s):
         clock.ahead_s, clock.wall_s = 3600, wall_s
         return "red"
 
-    with pytest.raises(RequestFailed) as caught:
-        loop.run(ASKS, submit(), on_question=slow, timeout_s=600)
-
-    failure = caught.value.response.error
-    assert (failure.code, failure.stage) == ("timeout", Stage.ASKING)
-    assert "question 1: Which colour?" in failure.message
+    times_out(loop, on_question=slow)
 
 
 def test_a_reply_that_comes_as_its_agent_ends_is_told_to_the_next(loop):
@@ -158,12 +154,9 @@ def test_serve_holds_an_agent_for_a_moment_and_asks_anew(loop, monkeypatch):
     """Whatever else waits is not to wait for a person."""
     monkeypatch.setattr(executors, "HOLD_S", 0.2)
     request = loop.bridge.submit("Look.", "checker", route="endpoint", may_ask=True)
-    # Scripts the model; its own request is answered at once.
-    loop.run(submit())
-    loop.model.replies[:] = [ASKS, submit()]
-    (worker,) = open_workers(
-        loop.bridge.store, loop.bridge.settings, ["endpoint"]
-    ).values()
+    loop.serve(ASKS, submit())
+    bridge = loop.bridge
+    (worker,) = open_workers(bridge.store, bridge.settings, ["endpoint"]).values()
 
     assert worker.serve(request)
     assert loop.bridge.status(request).request.stage is Stage.ASKING
@@ -205,11 +198,8 @@ def test_claude_p_is_resumed_with_the_reply(loop):
     trust_folder(loop.home.parent, loop.bridge.store.place.project)
     loop.patch.setenv("BRIDGE_CLAUDE", str(program))
 
-    answer = (
-        type(loop.bridge)
-        .open(loop.bridge.store.place.project)
-        .ask("Paint it.", route="claude", on_question=lambda _: "blue")
-    )
+    bridge = Bridge.open(loop.bridge.store.place.project)
+    answer = bridge.ask("Paint it.", route="claude", on_question=lambda _: "blue")
 
     fake = loop.home / "fake"
     assert answer.success
@@ -240,8 +230,7 @@ def test_a_coroutine_answers_for_asyncio(loop):
             await bridge.ask("Look.", "checker", on_question="red")
         return await bridge.ask("Look.", "checker", route="endpoint", on_question=reply)
 
-    loop.run(submit())
-    loop.model.replies[:] = [ASKS, submit()]
+    loop.serve(ASKS, submit())
     answer = asyncio.run(ask())
 
     assert answer.success
@@ -274,8 +263,7 @@ def test_who_is_cancelled_leaves_no_question_behind(loop):
             await asyncio.sleep(0.05)
         return None
 
-    loop.run(submit())
-    loop.model.replies[:] = [ASKS, submit()]
+    loop.serve(ASKS, submit())
 
     assert asyncio.run(ask()) == "cancelled"
     assert said == ["over"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from servingworld import GOOD, A, new_worker, response, saying
 from spent import spent
@@ -18,11 +16,6 @@ from bridge.store.clock import uptime
 from bridge.store.sessions import Session, SessionLimits
 from bridge.worker.executors import open_worker
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.store.store import Store
-
 LIMITS = SessionLimits(slots=4, agents_per_hour=1)
 RUN = RunSummary(
     model="m", turns=2, tools={}, prompt_tokens=100, cached_tokens=60, tokens=20,
@@ -31,13 +24,13 @@ RUN = RunSummary(
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path):
     made = store_in(tmp_path)
     made.submit(request("a", route="claude"))
     return made
 
 
-def opened(store: Store, **fields: object) -> Session:
+def opened(store, **fields):
     """This process is the client of an open session."""
     session = Session(
         session_id="s1", host=this_process(), registered_at=1, limits=LIMITS, **fields
@@ -60,7 +53,7 @@ def test_an_agent_and_its_tokens_are_counted(store, outcome, tokens):
 
     new_worker(store, saying(outcome), session=session).serve(A)
 
-    ((now,),) = [sessions.live_sessions(store)]
+    (now,) = sessions.live_sessions(store)
     (charge,) = now.spending.charges.values()
     assert (charge.tokens, charge.end is None) == (tokens, False)
 
@@ -71,11 +64,8 @@ def test_a_spent_budget_serves_nothing(store):
     new_worker(store, saying(Outcome(GOOD)), session=session).serve(A)
 
     error = response(store).error
-    assert error is not None
-    assert (error.code, "1 of 1 agents of this hour" in error.message) == (
-        "budget",
-        True,
-    )
+    expected = ("budget", True)
+    assert (error.code, "1 of 1 agents of this hour" in error.message) == expected
 
 
 def test_what_a_rule_has_started_is_not_counted_again(store):
@@ -83,11 +73,10 @@ def test_what_a_rule_has_started_is_not_counted_again(store):
     session = opened(store)
     sessions.note_launch(store, session, A, left_ms=9000)
 
-    new_worker(
-        store, saying(Outcome(GOOD, told_usage=Usage(output_tokens=7))), session=session
-    ).serve(A)
+    told = saying(Outcome(GOOD, told_usage=Usage(output_tokens=7)))
+    new_worker(store, told, session=session).serve(A)
 
-    ((now,),) = [sessions.live_sessions(store)]
+    (now,) = sessions.live_sessions(store)
     assert response(store).success
     assert [each.tokens for each in now.spending.charges.values()] == [7]
 
@@ -108,7 +97,5 @@ def test_the_client_above_says_which_session(store, tmp_path):
     worker = open_worker(store, inside, "claude")
 
     assert worker.session == session
-    assert (
-        open_worker(store, Settings(tmp_path, claude="/bin/true"), "claude").session
-        is None
-    )
+    outside = Settings(tmp_path, claude="/bin/true")
+    assert open_worker(store, outside, "claude").session is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 from servingworld import GOOD, A, Scripted, failure, new_worker
@@ -24,12 +23,6 @@ from bridge.protocol.status import ignore
 from bridge.store.switch import switch_off
 from bridge.worker.heartbeat import Watch
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.protocol.outcome import Control
-    from bridge.protocol.request import Request
-
 DAY_S = 86_400
 
 
@@ -39,13 +32,13 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: FakeClock) -> CountingStore:
+def store(tmp_path, clock):
     made = CountingStore(place_in(tmp_path), clock=clock, lock_wait_s=5)
     made.submit(request("a", route="claude", timeout=600_000))
     return made
 
 
-def watched(store: CountingStore, clock: FakeClock) -> tuple[Request, Watch]:
+def watched(store, clock):
     """A claimed request, and its watch after a first look."""
     held = store.claim_one(A, claimant())
     assert held is not None
@@ -87,7 +80,7 @@ def test_the_deadline_is_that_of_the_record(store, clock):
     asked = request("b", route="claude", created_at=now_ms, timeout=60_000)
     store.submit(asked)
 
-    def look(_asked: Request, control: Control) -> Outcome:
+    def look(_asked, control):
         seen.append(control.deadline_s - clock.monotonic_s())
         return Outcome(GOOD)
 
@@ -99,7 +92,7 @@ def test_the_deadline_is_that_of_the_record(store, clock):
 def test_the_deadline_stands_when_the_clock_is_set_back(store, clock):
     """The request ran until then: it is not given back as if it had not."""
 
-    def run_out_of_time(_asked: Request, control: Control) -> Outcome:
+    def run_out_of_time(_asked, control):
         clock.set_wall(-DAY_S)
         clock.go_on(control.deadline_s - clock.monotonic_s())
         return Outcome("", "timeout")
@@ -113,7 +106,7 @@ def test_the_deadline_stands_when_the_clock_is_set_back(store, clock):
 def test_a_deadline_is_not_reported_as_a_cancellation(store, clock):
     """Also if the executor asks whether to stop before it looks at the time."""
 
-    def work(_asked: Request, control: Control) -> Outcome:
+    def work(_asked, control):
         while not control.should_stop():
             if clock.monotonic_s() >= control.deadline_s:
                 return Outcome(code="timeout", detail="at work")
@@ -150,7 +143,7 @@ def test_long_work_has_a_heartbeat(store, clock):
     began_s = time.time() - 1
     renewed = []
 
-    def work(_asked: Request, control: Control) -> Outcome:
+    def work(_asked, control):
         for seconds in (1, 29, 30, 30, 30):
             clock.go_on(seconds)
             assert not control.should_stop()

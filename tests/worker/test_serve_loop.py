@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from servingworld import GOOD, new_worker
@@ -19,23 +19,15 @@ from bridge.store.switch import is_off, switch_off, switch_on
 from bridge.worker import serve_loop
 from bridge.worker.serve_loop import serve
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bridge.protocol.request import Request
-    from bridge.store.store import Store
-    from bridge.worker.worker import Executor
-
 
 class Busy:
     """An executor; something happens while it answers."""
 
-    def __init__(self, meanwhile: Callable[[str], object] = lambda _: None) -> None:
+    def __init__(self, meanwhile=lambda _: None):
         self.asked: list[str] = []
         self._meanwhile = meanwhile
 
-    def answer(self, asked: Request, *_: object) -> Outcome:
+    def answer(self, asked, *_):
         self.asked.append(asked.request_id)
         self._meanwhile(asked.request_id)
         return Outcome(GOOD)
@@ -52,21 +44,14 @@ def failing(raised: Exception) -> Busy:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path):
     made = store_in(tmp_path)
     for name in ("bad", "good", "more"):
         made.submit(request(name, route="claude"))
     return made
 
 
-def served(
-    store: Store,
-    executor: Executor,
-    bugs: list[tuple[str, Exception]] | None = None,
-    *,
-    once: bool = True,
-    on_trouble: Callable[[StateUnavailable], None] = lambda _: None,
-) -> list[tuple[str, str | None]]:
+def served(store, executor, bugs=None, *, once=True, on_trouble=lambda _: None):
     """Each request that was served, with its error code."""
     noted = [] if bugs is None else bugs
     found = serve(
@@ -77,12 +62,11 @@ def served(
         on_bug=lambda request_id, exc: noted.append((request_id, exc)),
         on_trouble=on_trouble,
     )
-    return [(each.request_id, each.error and each.error.code) for each in found]
+    ended = [(each.request_id, each.error and each.error.code) for each in found]
+    return sorted(ended)
 
 
-def pauses(
-    monkeypatch: pytest.MonkeyPatch, count: int, at: dict[int, Callable[[], object]]
-) -> None:
+def pauses(monkeypatch, count, at=()):
     """Act at some pauses of an endless loop; the last one interrupts it."""
     taken = 0
 
@@ -92,34 +76,37 @@ def pauses(
         if seconds <= TURN_S:
             return
         taken += 1
-        at.get(taken, lambda: None)()
+        dict(at).get(taken, lambda: None)()
         if taken >= count:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(serve_loop.time, "sleep", pause)
 
 
+def served_on(store, busy, monkeypatch, count, at=()):
+    """Serve without an end, until so many pauses have been taken."""
+    pauses(monkeypatch, count, at)
+    with pytest.raises(KeyboardInterrupt):
+        served(store, busy, once=False)
+
+
 def test_error_a_bug_ends_one_request_and_no_other(store):
     bug = ZeroDivisionError("one of ours")
-    bugs: list[tuple[str, Exception]] = []
+    bugs = []
 
     ended = served(store, failing(bug), bugs)
 
-    assert sorted(ended, key=str) == [
-        ("bad", "agent_error"),
-        ("good", None),
-        ("more", None),
-    ]
+    assert ended == [("bad", "agent_error"), ("good", None), ("more", None)]
     assert bugs == [("bad", bug)]
 
 
 def test_error_a_request_that_cannot_be_ended_is_tried_once(store, monkeypatch):
     """Its claim ends with the process, or at the deadline."""
-    bugs: list[tuple[str, Exception]] = []
+    bugs = []
     bug = ZeroDivisionError("when it was claimed")
     claim_one = store.claim_one
 
-    def claim(request_id: RequestId, *how: Any) -> Request | None:
+    def claim(request_id, *how):
         if request_id == "bad":
             raise bug
         return claim_one(request_id, *how)
@@ -128,12 +115,12 @@ def test_error_a_request_that_cannot_be_ended_is_tried_once(store, monkeypatch):
 
     ended = served(store, failing(bug), bugs)
 
-    assert sorted(ended, key=str) == [("good", None), ("more", None)]
+    assert ended == [("good", None), ("more", None)]
     assert bugs == [("bad", bug)]
 
 
 def test_error_a_definition_that_cannot_be_used_is_no_bug(store):
-    bugs: list[tuple[str, Exception]] = []
+    bugs = []
 
     ended = served(store, failing(BridgeError("nobody knows it")), bugs)
 
@@ -155,11 +142,15 @@ def test_a_queue_that_does_not_change_is_not_read_again(store, monkeypatch):
         return waiting()
 
     monkeypatch.setattr(store, "waiting", counted)
-    pauses(monkeypatch, 10, {5: lambda: store.submit(request("late", route="claude"))})
     busy = Busy()
 
-    with pytest.raises(KeyboardInterrupt):
-        served(store, busy, once=False)
+    served_on(
+        store,
+        busy,
+        monkeypatch,
+        10,
+        {5: lambda: store.submit(request("late", route="claude"))},
+    )
 
     assert busy.asked == ["late"]
     # The sweep's and the first; when something came; when that had gone.
@@ -190,8 +181,7 @@ def test_a_held_lock_is_reported_once_and_tried_again(store, tmp_path, monkeypat
 
     pauses(monkeypatch, 6, {3: holder.close, 4: hold_again})
     busy = Busy()
-    troubles: list[StateUnavailable] = []
-
+    troubles = []
     holder.enter_context(store.exclusive())
 
     with holder, pytest.raises(KeyboardInterrupt):
@@ -216,11 +206,9 @@ def test_nothing_is_taken_while_switched_off(store, monkeypatch, *, once):
 
 def test_it_goes_on_when_switched_on_again(store, monkeypatch):
     """Also if the queue has not changed meanwhile."""
-    pauses(monkeypatch, 4, {2: lambda: switch_on(store)})
     busy = Busy(lambda _: switch_off(store) if len(busy.asked) == 1 else None)
 
-    with pytest.raises(KeyboardInterrupt):
-        served(store, busy, once=False)
+    served_on(store, busy, monkeypatch, 4, {2: lambda: switch_on(store)})
 
     assert sorted(busy.asked) == ["bad", "good", "more"]
 
@@ -235,11 +223,9 @@ def test_an_urgent_request_comes_next(tmp_path, monkeypatch):
         if served_now == "first":
             store.submit(request("urgent", route="claude", priority="high"))
 
-    pauses(monkeypatch, 1, {})
     busy = Busy(ask)
 
-    with pytest.raises(KeyboardInterrupt):
-        served(store, busy, once=False)
+    served_on(store, busy, monkeypatch, 1)
 
     assert busy.asked == ["first", "urgent", "second"]
 
@@ -269,7 +255,7 @@ def test_it_sweeps_between_two_requests(store, monkeypatch):
         now_s += 10.0
 
     monkeypatch.setattr(serve_loop.time, "monotonic", lambda: now_s)
-    pauses(monkeypatch, 1, {})
+    pauses(monkeypatch, 1)
     store.submit(request("z", route="claude", priority="high"))
     busy = Busy(work)
 
@@ -310,11 +296,9 @@ def test_the_end_of_a_long_queue_costs_no_more_than_its_start(tmp_path, monkeypa
     monkeypatch.setattr(serve_loop, "_SWEEP_S", 1e6)
     monkeypatch.setattr(store, "waiting", slow)
     monkeypatch.setattr(store, "find", counted)
-    pauses(monkeypatch, 1, {})
     busy = Busy(work)
 
-    with pytest.raises(KeyboardInterrupt):
-        served(store, busy, once=False)
+    served_on(store, busy, monkeypatch, 1)
 
     assert len(busy.asked) == 40
     # The sweep's, the first, one in twenty seconds, the last.

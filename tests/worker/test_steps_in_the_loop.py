@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from loopworld import AGENT, ECHO
 from runworld import call, submit
@@ -11,11 +9,6 @@ from runworld import call, submit
 from bridge.protocol.response import RequestFailed
 from bridge.store import step_states
 from bridge.store.variables import Holder
-
-if TYPE_CHECKING:
-    from loopworld import Loop
-
-    from bridge.protocol.response import Response
 
 STEPS = """
 name: two
@@ -36,46 +29,40 @@ on_premature_stop: {message: Go on., max: 2}
 LIST = call("list_files", pattern="*")
 
 
-def define(loop: Loop, text: str = STEPS) -> None:
+def define(loop, text=STEPS):
     (loop.home / "workflows").mkdir(mode=0o700, exist_ok=True)
     (loop.home / "workflows" / "two.yaml").write_text(text)
     loop.define("checker", AGENT + "workflow: two\n")
 
 
-def told(loop: Loop) -> str:
+def told(loop):
     return "\n".join(m.content for m in loop.model.asked[-1])
 
 
-def left(loop: Loop, response: Response) -> object:
+def left(loop, response):
     return step_states.find(loop.bridge.store, Holder.agent(response.request_id))
 
 
-def test_it_is_told_its_step_and_held_to_it(loop: Loop):
-    define(loop)
+@pytest.mark.parametrize("name", ["two", "checker"])
+def test_it_is_told_its_step_and_held_to_it(loop, name):
+    """By the steps of a workflow, or by those in its own file."""
+    if name == "two":
+        define(loop)
+    else:
+        loop.define("checker", AGENT + STEPS.replace("name: two\n", ""))
 
     response = loop.run(ECHO, LIST, ECHO, submit())
 
     said = loop.model.results()
     assert response.success
     assert "Look around first." in told(loop)
-    assert "step look of the workflow two does not allow Bash" in said[0]
+    assert f"step look of the workflow {name} does not allow Bash" in said[0]
     assert "Now run it." in said[1]
-    assert "The workflow two has ended" in said[2]
+    assert f"The workflow {name} has ended" in said[2]
     assert left(loop, response) is None
 
 
-def test_steps_in_its_own_file_bind_it_too(loop: Loop):
-    loop.define("checker", AGENT + STEPS.replace("name: two\n", ""))
-
-    response = loop.run(ECHO, LIST, ECHO, submit())
-
-    said = loop.model.results()
-    assert response.success
-    assert "step look of the workflow checker does not allow Bash" in said[0]
-    assert "The workflow checker has ended" in said[2]
-
-
-def test_it_may_not_end_before_its_workflow(loop: Loop):
+def test_it_may_not_end_before_its_workflow(loop):
     define(loop)
 
     response = loop.run(submit(), submit(), submit())
@@ -85,7 +72,7 @@ def test_it_may_not_end_before_its_workflow(loop: Loop):
     assert "Go on." in told(loop)
 
 
-def test_a_workflow_that_is_gone_when_it_begins_ends_the_request(loop: Loop):
+def test_a_workflow_that_is_gone_when_it_begins_ends_the_request(loop):
     define(loop)
     file = loop.home / "workflows" / "two.yaml"
 

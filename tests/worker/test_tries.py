@@ -2,47 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from aheadclock import AheadClock
-from servingworld import GOOD, A, Scripted, failure, new_worker, response
-from storeworld import folders_of, request, store_in
+from servingworld import GOOD as WORDS
+from servingworld import A, Scripted, failure, new_worker, open_session, response
+from storeworld import folders_of, request, store_in, this_process
 
-from bridge.api.wait import Waiter
+from bridge.api.wait import Waiter, cancel
 from bridge.errors import WaitTimeout
 from bridge.protocol.outcome import Outcome, Progress
 from bridge.protocol.status import Stage, ignore
 from bridge.protocol.usage import Usage
+from bridge.store import Claimant
+from bridge.store.sessions import find_session
+from bridge.store.switch import switch_off
 from bridge.worker.serve_loop import serve
 
-if TYPE_CHECKING:
-    from pathlib import Path
+pytestmark = pytest.mark.slow
 
-    from bridge.store.store import Store
-
+GOOD = Outcome(WORDS)
 LIMIT = Outcome(code="quota", detail="HTTP 429: slow down (retry-after: 1)")
 BROKEN = Outcome("half", "agent_error", "it broke")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path):
     return store_in(tmp_path)
 
 
-def submit(store: Store, **fields: Any) -> None:
+def submit(store, **fields):
     now_ms = store.now_ms()
     fields = {"route": "claude", "created_at": now_ms, "timeout": 60_000, **fields}
     store.submit(request("a", **fields))
 
 
+def waited_for(store, served):
+    """The end that who asks and serves it gets."""
+    waiter = Waiter(store, on_stage=ignore)
+    return waiter.one_or_serve(A, served, after_s=0, timeout_s=60)
+
+
 class Turns:
     """An executor with one outcome for each try."""
 
-    def __init__(self, *outcomes: Outcome | str) -> None:
-        self.left = [
-            Outcome(each) if isinstance(each, str) else each for each in outcomes
-        ]
+    def __init__(self, *outcomes: Outcome) -> None:
+        self.left = [*outcomes]
         self.executor = Scripted(lambda *_: self.left.pop(0))
 
 
@@ -51,9 +57,7 @@ def test_who_asked_serves_it_again_and_gets_the_answer(store):
     turns = Turns(BROKEN, GOOD)
     served = new_worker(store, turns.executor)
 
-    ended = Waiter(store, on_stage=ignore).one_or_serve(
-        A, served, after_s=0, timeout_s=60
-    )
+    ended = waited_for(store, served)
 
     assert ended.success
     assert turns.left == []
@@ -65,9 +69,8 @@ def test_who_asked_serves_it_again_and_gets_the_answer(store):
 
 def test_who_asked_is_told_what_is_waited_for(store):
     submit(store, timeout=3_600_000)
-    served = new_worker(
-        store, Turns(Outcome(code="quota", detail="resets in 10 minutes")).executor
-    )
+    limit = Outcome(code="quota", detail="resets in 10 minutes")
+    served = new_worker(store, Turns(limit).executor)
     stages: list[Stage] = []
     news: list[Progress] = []
     store.clock = clock = AheadClock()
@@ -120,8 +123,6 @@ def test_between_two_tries_who_serves_can_leave(store):
 
 
 def test_a_cancel_between_two_tries_ends_it(store):
-    from bridge.api.wait import cancel
-
     submit(store)
     turns = Turns(BROKEN, GOOD)
     served = new_worker(store, turns.executor)
@@ -142,8 +143,6 @@ OFF = "the agent was stopped before it answered: hostbridge was switched off"
 
 def test_nothing_is_tried_again_once_it_is_switched_off(store):
     """The request ends as one that runs does, and at once: not when its pause does."""
-    from bridge.store.switch import switch_off
-
     submit(store)
     turns = Turns(Outcome(code="quota", detail="resets in 50 seconds"), GOOD)
     served = new_worker(store, turns.executor)
@@ -157,8 +156,6 @@ def test_nothing_is_tried_again_once_it_is_switched_off(store):
 
 
 def test_who_asked_starts_nothing_more_once_it_is_switched_off(store):
-    from bridge.store.switch import switch_off
-
     begun: list[str] = []
 
     def fail(asked: Any, _control: Any) -> Outcome:
@@ -169,18 +166,13 @@ def test_who_asked_starts_nothing_more_once_it_is_switched_off(store):
     submit(store)
     served = new_worker(store, Scripted(fail))
 
-    ended = Waiter(store, on_stage=ignore).one_or_serve(
-        A, served, after_s=0, timeout_s=60
-    )
+    ended = waited_for(store, served)
 
-    assert ended.error is not None
     assert (ended.error.code, ended.error.message) == ("agent_stopped", OFF)
     assert begun == ["a"]
 
 
 def test_a_first_try_is_not_begun_while_it_is_switched_off(store):
-    from bridge.store.switch import switch_off
-
     submit(store)
     turns = Turns(GOOD)
     switch_off(store)
@@ -192,11 +184,6 @@ def test_a_first_try_is_not_begun_while_it_is_switched_off(store):
 
 
 def test_what_somebody_else_holds_is_not_ended_by_a_worker_that_is_off(store):
-    from storeworld import this_process
-
-    from bridge.store import Claimant
-    from bridge.store.switch import switch_off
-
     submit(store)
     store.claim_one(A, Claimant("other", this_process(), "claude"))
     switch_off(store)
@@ -215,7 +202,7 @@ def test_a_server_goes_on_with_others_and_comes_back_in_time(store):
 
     def act(asked: Any, _control: Any) -> Outcome:
         served.append(asked.request_id)
-        return broken.pop() if asked.request_id == "a" and broken else Outcome(GOOD)
+        return broken.pop() if asked.request_id == "a" and broken else GOOD
 
     worker = new_worker(store, Scripted(act))
     ends = serve(
@@ -232,20 +219,15 @@ def test_a_server_goes_on_with_others_and_comes_back_in_time(store):
 
 def test_each_try_counts_in_the_budget_of_its_session(store):
     """Each is an agent of its own, and took tokens of its own."""
-    from servingworld import open_session
-
-    from bridge.store.sessions import find_session
-
     mine = open_session(store)
     submit(store)
     turns = Turns(
         Outcome("", "agent_error", "it broke", told_usage=Usage(output_tokens=5)),
-        Outcome(GOOD, told_usage=Usage(output_tokens=7)),
+        Outcome(WORDS, told_usage=Usage(output_tokens=7)),
     )
 
     new_worker(store, turns.executor, session=mine).see_through(A)
 
     known = find_session(store, mine.session_id, mine.host)
-    assert known is not None
     taken = {call: each.tokens for call, each in known.spending.charges.items()}
     assert taken == {"a": 5, "a.1": 7}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from servingworld import GOOD, A, Scripted, new_worker, response
@@ -15,19 +15,13 @@ from bridge.errors import StateUnavailable
 from bridge.protocol.outcome import Outcome
 from bridge.worker import publisher
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.protocol.status import Stage
-    from bridge.store.store import Store
-
 DAY_S = 86_400
 
 
 class Pauses:
     """Time passes only while the worker pauses before it tries again."""
 
-    def __init__(self, clock: FakeClock, beat: Path) -> None:
+    def __init__(self, clock, beat):
         self.total_s = 0.0
         self.beats: list[bool] = []
         self._clock = clock
@@ -46,33 +40,26 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def store(tmp_path: Path, clock: FakeClock) -> Store:
+def store(tmp_path, clock):
     made = store_in(tmp_path, clock=clock)
     made.submit(request("a", route="claude", timeout=60_000))
     return made
 
 
 @pytest.fixture
-def beat(store: Store) -> Path:
+def beat(store):
     """The file of the worker's heartbeat."""
     return path_of(store, "sessions") / f"claude-{os.getpid()}.beat"
 
 
 @pytest.fixture
-def pauses(clock: FakeClock, beat: Path, monkeypatch: pytest.MonkeyPatch) -> Pauses:
+def pauses(clock, beat, monkeypatch):
     made = Pauses(clock, beat)
     monkeypatch.setattr(publisher.time, "sleep", made.sleep)
     return made
 
 
-def fail(
-    monkeypatch: pytest.MonkeyPatch,
-    call: str,
-    times: int,
-    number: int = errno.ENOSPC,
-    *,
-    once_there: Path | None = None,
-) -> list[str]:
+def fail(monkeypatch, call, times, number=errno.ENOSPC, *, once_there=None):
     """Let `times` calls fail, once a file exists if given; returns those that did."""
     failed_calls: list[str] = []
     system_call = getattr(os, call)
@@ -130,9 +117,8 @@ def test_error_an_answer_that_cannot_be_written_in_time(store, monkeypatch):
     with pytest.raises(StateUnavailable) as caught:
         new_worker(store, full).serve(A)
 
-    assert str(caught.value) == (
-        f"{store.place.state}: No space left on device; see `hostbridge doctor`"
-    )
+    expected = f"{store.place.state}: No space left on device; see `hostbridge doctor`"
+    assert str(caught.value) == expected
     assert folders_of(store, "a") == ["requests"]
     monkeypatch.undo()
     assert store.sweep(everything=True) == 1
@@ -151,7 +137,7 @@ def test_the_heartbeat_goes_on_while_it_tries(store, beat, pauses, monkeypatch):
 def test_it_stops_trying_when_the_caller_leaves(store, monkeypatch):
     answers = iter([None, Abandoned("gone")])
 
-    def on_stage(_stage: Stage) -> None:
+    def on_stage(_stage):
         if gone := next(answers):
             raise gone
 
@@ -177,11 +163,10 @@ def test_a_clock_set_back_does_not_make_it_try_for_a_day(
 def test_it_tries_no_longer_than_its_caller_waits(store, clock, pauses, monkeypatch):
     """The request has more time than the caller that joined it: it waits again."""
     until_s = clock.monotonic_s() + 5
+    full = answer_on_a_full_disk(monkeypatch, 10_000)
 
     with pytest.raises(StateUnavailable):
-        new_worker(store, answer_on_a_full_disk(monkeypatch, 10_000)).serve(
-            A, until_s=until_s
-        )
+        new_worker(store, full).serve(A, until_s=until_s)
 
     assert pauses.total_s < 10
     assert folders_of(store, "a") == ["requests"]

@@ -1,0 +1,86 @@
+"""Commands called in a way that means nothing: exit 2, and what would."""
+
+import shlex
+
+import pytest
+
+NUMBER = "expected a whole number from"
+WHEN = "expected a time such as 7d or 24h, a day such as 2026-11-01, or all"
+MOST = "1,000,000,000"
+WHICH = "expected an ID, or --all; see `hostbridge status`"
+BOTH = "takes no ID beside --all; see `hostbridge status`"
+SECONDS = "--timeout: expected a time such as 90s, 5m or 1h30m, at least 0.1s"
+WRONG = {
+    "-C nope where": "-C nope: no such file or directory; give the path of a folder",
+    "where -C nope": "-C nope: no such file or directory; give the path of a folder",
+    "stat": "no command 'stat'; did you mean stats or status?",
+    "aks 'x y' -t5": "no command 'aks'; did you mean: hostbridge ask 'x y' -t5",
+    "agents check /dev": "/dev: no definitions in it (*.yaml, *.yml, *.md)",
+    "agents check /nowhere": "/nowhere: no such file or folder",
+    "agents list --project": "--project and --markdown are for: hostbridge agents new",
+    "agents list x": "list takes no 'x'; try: agents show x",
+    "agents new": "new needs a name: hostbridge agents new release-notes",
+    "agents show": "show which one? try: hostbridge agents list",
+    "agents show researchr": "is named 'researchr'; did you mean researcher?",
+    "ask --max-attempts 0": f"ask: --max-attempts: {NUMBER} 1 to 100, got '0'; see `",
+    "build --max-agents x": f"--max-agents: {NUMBER} 0 to {MOST}, got 'x'; see `",
+    "build --rounds 21": f"build: --rounds: {NUMBER} 1 to 20, got '21'; see `",
+    "cancel": f"hostbridge cancel {WHICH}",
+    "cancel x --all": f"hostbridge cancel {BOTH}",
+    "completion tcsh": "completion: expected bash, zsh, fish, got 'tcsh'",
+    "doctor --live --timeout 0": SECONDS,
+    "flow check": "check needs a flow; try: hostbridge flow check FILE|NAME|-",
+    "flow check --mermaid x": "try: hostbridge flow graph --mermaid FILE",
+    "flow check a -o x.flow": "--out and --force are for: hostbridge flow",
+    "flow check no.flow": "no.flow: no such file or directory",
+    "flow design": "design: what is the flow to do: hostbridge flow design",
+    "flow design a -o no/x.flow": "there is no folder no",
+    "flow design a -o x.txt": "the file of a flow ends with .flow",
+    "flow design a b": "design: put it in quotes: hostbridge flow design",
+    "flow draw x": "list|check|graph|design: invalid choice",
+    "flow graph --mermaid --text x": "no such option: --text",
+    "models --test --timeout 0": SECONDS,
+    "report - --open": "report -: the page goes to stdout, and nowhere else",
+    "report --since x": f"report: --since: {WHEN}, got 'x'; see `",
+    "rules check nothing.yaml": "nothing.yaml: no such file",
+    "rules list x.yaml": "list takes no 'x.yaml'",
+    "rules test": 'try: hostbridge rules test --command "pytest -q"',
+    "rules test 'git push'": "did you mean --command 'git push'?",
+    "rules test --command x --file y": "--file: Bash is given no file",
+    "rules test --command x --in nobody": "no agent is named 'nobody'",
+    "rules test --event nothing.json": "nothing.json",
+    "rules test --event x --tool Bash": "--event x and --tool exclude each other",
+    "rules test --prompt x --tool Bash": "--prompt and --tool exclude each other",
+    "rules test --tool Edit --command x": "--command: Edit runs no command",
+    "rules test --tool Edt": "there is no tool 'Edt'; did you mean 'Edit'",
+    "run --max-agents -1": f"run: --max-agents: {NUMBER} 0 to {MOST}, got '-1'",
+    "run coordinator --param epic=1": "no input 'epic'; it takes task",
+    "run task-expanson": "no workflow or flow is named 'task-expanson'; did you ",
+    "schema reply": "no record is named 'reply'; expected one of request, response, ",
+    "serve --route host": "route 'host': expected one of claude, local, endpoint",
+    "stats --by week": "--by",
+    "stats --since never": f"stats: --since: {WHEN}, got 'never'; see `",
+    "status --watch": "--watch draws on a terminal; here, add --json",
+    "submit x --max-attempts 101": f"{NUMBER} 1 to 100, got '101'",
+    "task create": 'task create expected a title: hostbridge task create "…"',
+    "task depend 1": "task depend expected --on TASK, or --not-on TASK",
+    "task import": "task import expected a file, or - for stdin",
+    "task list --reason x": "task list takes no --reason; it takes --status, --parent",
+    "task reopen 1 --force": "task reopen takes no --force; it ",
+    "task show": "task show expected a task; see: hostbridge task",
+    "task show 1 2": "task show: one word too many: '2'",
+    "task shw": "did you mean 'show'?",
+    "trust --list --revoke": "--revoke, --list and --show exclude each other",
+    "wait": f"hostbridge wait {WHICH}",
+    "wait x --all": f"hostbridge wait {BOTH}",
+    "workflow check": "check needs a workflow",
+    "workflow check ./none.yaml": "none.yaml: no such file or directory",
+    "workflow check task-expanson": "did you mean 'task-expansion'?",
+    "workflow check x --mermaid": "try: hostbridge workflow graph --mermaid",
+    "workflow list x": "list takes no 'x'",
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_it_says_what_is_wrong(project, words):
+    project.run(*shlex.split(words)).refuses(2, WRONG[words])
