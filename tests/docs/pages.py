@@ -12,8 +12,8 @@
 A command must end with 0, or, where the page shows what it prints, with any code; 7
 (answered, but degraded) is fine, too: the local model of the tests is a small one. In
 what a page shows, `…` stands for anything, an id or a number of seconds for any other,
-and one blank for any number. `claude` alone opens the session. A command may go on
-after a backslash.
+and one blank for any number. `claude` alone opens the session, in place of one that is
+open. A command may go on after a backslash.
 """
 
 from __future__ import annotations
@@ -24,18 +24,16 @@ import os
 import re
 import subprocess
 import time
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 
 from polling import wait_until
 
+from bridge.testing.stage.client import Stage
 from bridge.testing.stage.terminal import TerminalSession
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.testing.stage.client import Stage
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 _NAMED = re.compile(
@@ -71,10 +69,27 @@ def blocks(page: str, section: str | None = None) -> Iterator[Block]:
             yield Block(found[1], found[2], line)
 
 
+def commands(block: Block) -> Iterator[tuple[str, str]]:
+    """What is typed for a block, and what the page shows that it prints."""
+    text = block.text.replace("\\\n", "")
+    if block.file is None and block.language == "console":
+        for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+            command, _, shown = part.partition("\n")
+            yield command, shown
+    elif block.file is None and block.language == "sh":
+        yield from ((command, "") for command in text.splitlines())
+
+
+def without_comment(command: str) -> str:
+    """A command, without what the page says of it."""
+    return re.sub(r"\s+# .*", "", command)
+
+
 class Reader:
     """A reader with a project, a shell and, after `claude`, an open session.
 
-    `addresses` are those that a page names, and what is there in its place.
+    `addresses` are those that a page names, and what is there in its place. Commands
+    in `left_out` are not run.
     `transcript` is what was typed and printed, with seconds.
     """
 
@@ -84,10 +99,12 @@ class Reader:
         self.stage = stage
         self.env = env
         self.addresses = addresses
+        self.left_out: Collection[str] = ()
         self.transcript: list[str] = []
         self._names: dict[str, Any] = {"__name__": "page"}
         self._session: TerminalSession | None = None
         self._open = ExitStack()
+        self._terminal = self._open.enter_context(ExitStack())
         self._shell = self._open.enter_context(
             subprocess.Popen(
                 ["/bin/bash", "--norc"],
@@ -104,22 +121,17 @@ class Reader:
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._shell.stdin is not None
         self._shell.stdin.close()
         self._open.close()
 
     def follow(self, block: Block) -> None:
         """Do what a reader would do with a block."""
-        text = block.text.replace("\\\n", "")
         if block.file is not None:
             self._write(block.file, block.text)
-        elif block.language == "console":
-            for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
-                command, _, shown = part.partition("\n")
-                self.type(command, shown)
-        elif block.language == "sh":
-            for command in text.splitlines():
-                self.type(command)
+        elif block.language in ("console", "sh"):
+            for command, shown in commands(block):
+                if without_comment(command) not in self.left_out:
+                    self.type(command, shown)
         elif block.language == "python":
             self._python(block.text)
         else:
@@ -132,11 +144,7 @@ class Reader:
             command = command.replace(named, here)
         begun = time.monotonic()
         if command.partition("#")[0].strip() == "claude":
-            self._session = TerminalSession(self.stage, size=(110, 50))
-            self._open.enter_context(self._session)
-            # Nobody asks as quickly as we would.
-            sessions = ".hostbridge/state/**/sessions/*.json"
-            wait_until(lambda: any(self.stage.home.glob(sessions)))
+            self._open_session()
             code, output = 0, ""
         else:
             code, output = self._run(command)
@@ -145,10 +153,21 @@ class Reader:
         assert matches(shown, output), f"{command}\n{output}"
         assert code in _ANSWERED or shown, f"{command}\nexit code {code}\n{output}"
 
+    def _open_session(self) -> None:
+        """Open a session, and leave the one that was open."""
+        self._terminal.close()
+        known = {*self._sessions()}
+        self._session = TerminalSession(self.stage, size=(110, 50))
+        self._terminal.enter_context(self._session)
+        # Nobody asks as quickly as we would.
+        wait_until(lambda: {*self._sessions()} - known)
+
+    def _sessions(self) -> Iterator[Path]:
+        return self.stage.home.glob(".hostbridge/state/**/sessions/*.json")
+
     def _run(self, command: str) -> tuple[int, str]:
         """The exit code of a command, and what it printed."""
         shell = self._shell
-        assert shell.stdin is not None
         assert shell.stdout is not None
         shell.stdin.write(f"{command}\n</dev/null printf '\\n%s %s\\n' '{_END}' $?\n")
         shell.stdin.flush()
@@ -183,7 +202,6 @@ class Reader:
             os.chdir(before[1])
 
     def _look_for(self, text: str) -> None:
-        assert self._session is not None, "no session is open"
         for line in filter(None, map(str.strip, text.splitlines())):
             self._session.wait_for_match(_pattern(line))
         self.transcript.append(f"[the session]\n{self._session.history()}")

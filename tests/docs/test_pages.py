@@ -1,33 +1,30 @@
 """README and the pages under docs/: what they show is what happens."""
 
-from __future__ import annotations
-
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import forkserver
 import needs
 import pytest
-from docs.pages import Reader, blocks
-from endpoint.scripted_server import ScriptedServer, say
+from docs.pages import Reader, blocks, commands, without_comment
+from endpoint.scripted_server import ScriptedServer, Talk, say
 from installed import copy_of_repository
+from samples import lend_tables
+from taskstage import through
+from test_coordinator_in_the_client import DONE, steps_for, task_in
 
 from bridge.testing.stage.api import ScriptedApi
 from bridge.testing.stage.client import Stage
 from bridge.testing.stage.models import launching, obedient_model
 from bridge.testing.stage.replies import Answer, reply, tool_use
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from endpoint.scripted_server import Talk
-
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -39,8 +36,16 @@ PAGES = [
     for page in sorted((ROOT / folder).glob("*.md"))
     if "```" in page.read_text()
 ]
+# Pages with commands that need no session.
+ASK_NOBODY = ("flows", "pipelines", "rules", "settings", "tasks")
+# What takes minutes is done once, for README.
+LEFT_TO_README = {
+    "hostbridge run coordinator --param task=1",
+    'hostbridge ask --route local "Name a bug"',
+}
 FIRST_ANSWER = "Install, and a first answer"
 SERVER = "http://127.0.0.1:8080/v1"
+_WORKTREE = re.compile(r"Work in the folder (\S+), a worktree")
 
 # What an agent answers, by a part of what it was told; the first that fits.
 _APPROVED = {
@@ -48,6 +53,10 @@ _APPROVED = {
     "checks": [{"name": "all of it", "passed": True}],
 }  # fmt: skip
 ANSWERS: dict[str, Any] = {
+    "You decide whether the work": {
+        "approved": True, "feedback": [], "summary": "read", "evidence": [],
+    },
+    "You decide whether a task": {"passed": True, "feedback": []},
     "You implement one task": {
         "status": "success", "summary": "prices are in euros", "files": [],
         "evidence": [],
@@ -76,6 +85,32 @@ def must_run(prompt: str) -> bool:
     return ('"evidence"' if is_validator else "Run the tests") in prompt
 
 
+class Agents:
+    """What the agents of the session do; those of tasks go through their workflow."""
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+        self._led: dict[str | None, Callable[[ApiRequest], Answer]] = {}
+
+    def __call__(self, prompt: str, request: ApiRequest) -> Answer:
+        if "You work on task" in prompt:
+            task = task_in(prompt)
+            led = through(steps_for(task), DONE, task=task)
+            return self._led.setdefault(request.agent_id, led)(request)
+        if "You implement one task" in prompt and (tree := _WORKTREE.search(prompt)):
+            if not request.tool_results:
+                path = f"{tree[1]}/export{Path(tree[1]).name}.py"
+                file = {"file_path": path, "content": "CSV = 1\n"}
+                return reply(tool_use("Write", file))
+            return reply(json.dumps(answer_to(prompt)))
+        if "You decide whether" in prompt:
+            return reply(json.dumps(answer_to(prompt)))
+        if prompt.startswith("Which modules") and not request.own_calls:
+            # Whoever looks by a command looks at everything.
+            return reply(tool_use("Bash", {"command": "ls src", "description": "Look"}))
+        return agent(self._project, prompt, request)
+
+
 def agent(project: Path, prompt: str, request: ApiRequest) -> Answer:
     answer = answer_to(prompt)
     if "You implement one task" in prompt:
@@ -85,7 +120,7 @@ def agent(project: Path, prompt: str, request: ApiRequest) -> Answer:
     if not must_run(prompt):
         return reply(json.dumps(answer))
     parses = "Check the syntax" in prompt
-    command = "python3 -I -m py_compile src/app.py" if parses else "pytest -q"
+    command = "python3 -I -m py_compile src/billing.py" if parses else "pytest -q"
     if not request.own_calls:
         return reply(tool_use("Bash", {"command": command, "description": "Run"}))
     ran = {"type": "tests", "content": "1 passed", "command": command}
@@ -120,13 +155,19 @@ def executable(path: Path, *lines: str) -> None:
 
 
 @contextmanager
-def reader(folder: Path, *, has_hostbridge: bool = True) -> Iterator[Reader]:
-    """Somebody with a project, a checkout in ~/src, and an account (of the stage)."""
+def reader(
+    folder: Path,
+    *,
+    has_hostbridge: bool = True,
+    has_project: bool = True,
+    has_pip: bool = False,
+) -> Iterator[Reader]:
+    """Somebody with a folder, a checkout in ~/src, and an account (of the stage)."""
     for program in ("tmux", "git", "make"):
         needs.tool(program)
     there = folder / "stage" / "project"
     with (
-        ScriptedApi(obedient_model(partial(agent, there), main=main_thread)) as api,
+        ScriptedApi(obedient_model(Agents(there), main=main_thread)) as api,
         ScriptedServer() as server,
     ):
         server.acts.append(chat)
@@ -134,7 +175,8 @@ def reader(folder: Path, *, has_hostbridge: bool = True) -> Iterator[Reader]:
         programs = folder / "bin"
         path = {"PATH": f"{programs}:{os.environ['PATH']}"}
         stage = Stage(folder / "stage", api, program=needs.client(), extra_env=path)
-        make_project(stage.project)
+        if has_project:
+            make_project(stage.project)
         copy_of_repository(stage.home / "src" / "hostbridge")
         (stage.home / "your").mkdir()
         (stage.home / "your" / "project").symlink_to(stage.project)
@@ -144,14 +186,11 @@ def reader(folder: Path, *, has_hostbridge: bool = True) -> Iterator[Reader]:
         executable(programs / "claude", *proxies, f"exec '{stage.program}' \"$@\"")
         env |= {key: value for key, value in os.environ.items() if is_of_pip(key)}
         if has_hostbridge:
-            here = Path(sys.executable).parent
-            executable(programs / "hostbridge", f"exec '{here}/hostbridge' \"$@\"")
+            executable(programs / "hostbridge", forkserver.console_script())
             executable(programs / "python", f"exec '{sys.executable}' \"$@\"")
             executable(programs / "pytest", "echo 1 passed")
             # What this page installs is here already.
-            executable(
-                programs / "pip", f"exec '{sys.executable}' -m pip \"$@\" --dry-run"
-            )
+            executable(programs / "pip", PIP if has_pip else LOOKS)
         env |= {
             "PWD": str(stage.project),
             "SERVER": server.url,
@@ -164,6 +203,15 @@ def reader(folder: Path, *, has_hostbridge: bool = True) -> Iterator[Reader]:
 
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY")
+PIP = f"exec '{sys.executable}' -m pip \"$@\" --dry-run"
+# README runs pip; elsewhere it is enough that the checkout has the extra.
+LOOKS = r"""
+set -e
+[ "$1" = install ]
+folder=${2%%\[*} extra=${2#"$folder"}
+extra=${extra#[} extra=${extra%]}
+grep -q "^${extra:-name} = " "$folder/pyproject.toml"
+"""
 
 
 def is_of_pip(name: str) -> bool:
@@ -202,13 +250,16 @@ def follow(who: Reader, page: Path, *sections: str | None) -> None:
 
 
 def test_readme(tmp_path):
-    """All but the install, for which see below."""
+    """From an empty folder; all but the install, for which see below."""
     needs.local_model()
     titles = ["", *(w[3:] for w in README.read_text().splitlines() if w[:3] == "## ")]
     titles.remove(FIRST_ANSWER)
 
-    with reader(tmp_path) as who:
-        follow(who, README, *titles)
+    with reader(tmp_path, has_project=False, has_pip=True) as who:
+        try:
+            follow(who, README, *titles)
+        finally:
+            print("\n".join(who.transcript))  # noqa: T201 - for whoever wants to read it
 
 
 def test_a_first_answer_with_nothing_but_readme(tmp_path):
@@ -227,6 +278,20 @@ def test_a_first_answer_with_nothing_but_readme(tmp_path):
 def test_each_block_does_what_it_says(tmp_path, page):
     with reader(tmp_path) as who:
         give_model(who.stage.home)
+        if page.stem == "testing":
+            lend_tables(who.stage.project)
         who.type("hostbridge install")
-        who.type("claude")
+        if page.stem not in ASK_NOBODY:
+            who.type("claude")
+        who.left_out = LEFT_TO_README
         follow(who, page)
+
+
+def test_readme_does_what_is_left_to_it():
+    typed = {
+        without_comment(command)
+        for block in blocks(README.read_text())
+        for command, _ in commands(block)
+    }
+
+    assert typed >= LEFT_TO_README

@@ -1,7 +1,5 @@
 """docs/settings.md lists every setting, from the one table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bridge.config import DEFAULTS, TABLE

@@ -1,7 +1,5 @@
 """What a page shows, compared with what a command prints."""
 
-from __future__ import annotations
-
 import pytest
 from docs.pages import Block, matches
 
