@@ -24,6 +24,12 @@ def offers(world, event="UserPromptSubmit", **fields):
     return [json.loads(each) for each in CALL.findall(words)]
 
 
+def offer_in(words):
+    """The one call in what the model is told."""
+    (found,) = CALL.findall(words)
+    return json.loads(found)
+
+
 def call(world, tool_input, **fields):
     """The model makes a call; its id, and what the client shows."""
     fields.setdefault("tool_use_id", f"ask_{next(_calls)}")

@@ -76,6 +76,11 @@ class Transcripts:
             line = {"type": "assistant", "message": said}
             file.write(json.dumps(line, separators=(",", ":")) + "\n")
 
+    def finishes(self, agent: str) -> None:
+        """Have the client note that an agent is not at work any more."""
+        file = self.transcript(agent).with_suffix(".meta.json")
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"finished": True}))
+
     def took(self, agent: str, message: str, tokens: int, **fields: Any) -> None:
         """Have the client write down a message of an agent, and what it took."""
         usage = {"input_tokens": tokens, "output_tokens": 1}

@@ -27,9 +27,9 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld
 def begun(world):
     """Begin a run of a flow beside a session that is open."""
 
-    def begin_(source, name="f"):
+    def begin_(source, name="f", **params):
         with world.store.state() as state:
-            run = begin(state, plan_of(source), name=name)
+            run = begin(state, plan_of(source), name=name, params=params)
         advance(world.store, world.bridge.settings, run)
         return run
 

@@ -42,6 +42,7 @@ def _press(terminal: TerminalSession, key: str, dialog: str) -> None:
         if time.monotonic() - pressed_s > _DROPPED_S:
             pressed_s = time.monotonic()
             terminal.type(key) if len(key) > 7 else terminal.key(key)
+        time.sleep(0.05)  # each look starts a process
         return False
 
     wait_until(is_taken, what=f"the client to take {key}")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fakeclaude import fake_claude, printing, result, trust_folder
-from hookprocesses import INSTALLED
+from hookprocesses import words
 from hookworld import hook_world
 from rulehooks import put_in_force
 
@@ -67,12 +67,12 @@ def claude(world, monkeypatch, lines):
     return program.parent
 
 
-def started_hook(world):
+def started_hook(world, form=None):
     """A process of the hook that sees `pytest -q`, at the head of its own group."""
     call = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}}
     event = world.event("PreToolUse", **call, tool_use_id="toolu_1")
     hook = subprocess.Popen(
-        ["/bin/sh", *INSTALLED.arguments(HOOK)],
+        words(HOOK, form=form),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import forkserver
+
 import bridge
 from bridge.host.hook_table import HOOKS, Form, Hook, form_of
 from bridge.policy.tool_classes import MESSAGE
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(bridge.__file__).parents[1]
 INSTALLED = form_of("local", ROOT / "hooks", sys.executable)
-TABLE = [(hook.event, ["/bin/sh", *INSTALLED.arguments(hook)]) for hook in HOOKS]
+EVENTS = {hook.event for hook in HOOKS}
 
 
 def _id(hook: Hook) -> str:
@@ -35,6 +37,23 @@ IDS = [_id(hook) for hook in HOOKS]
 TIMEOUT_S = 120
 
 
+def forking() -> Form:
+    """As `INSTALLED`, but the interpreter is forked, unless the test starts one."""
+    return replace(INSTALLED, python=forkserver.hook_python())
+
+
+def words(
+    hook: Hook, *, form: Form | None = None, below: tuple[str, ...] = ()
+) -> list[str]:
+    """The command that runs a hook; without a form, it forks where it can.
+
+    `below` is a program that runs the hook, with its arguments: a fork would not be in
+    what that makes.
+    """
+    form = form or (INSTALLED if below else forking())
+    return [*below, "/bin/sh", *form.arguments(hook)]
+
+
 def copy_plugin(folder: Path, acts_for: HookWorld | None = None) -> Form:
     """Make a copy of hooks and package, as a plugin, which may act for a session."""
     for name in ("agents", "bridge", "hooks"):
@@ -48,19 +67,16 @@ def copy_plugin(folder: Path, acts_for: HookWorld | None = None) -> Form:
 
 def run_hook(
     hook: Hook,
-    event: dict[str, Any],
-    form: Form = INSTALLED,
+    event: dict[str, Any] | bytes,
+    form: Form | None = None,
     *,
     below: tuple[str, ...] = (),
     **how: Any,
 ) -> tuple[int, bytes, bytes]:
-    """Run a hook as the client does; its exit code, stdout and stderr.
-
-    `below` is a program that runs the hook, with its arguments.
-    """
+    """Run a hook as the client does; its exit code, stdout and stderr."""
     done = subprocess.run(
-        [*below, "/bin/sh", *form.arguments(hook)],
-        input=json.dumps(event).encode(),
+        words(hook, form=form, below=below),
+        input=event if isinstance(event, bytes) else json.dumps(event).encode(),
         capture_output=True,
         timeout=300,
         check=False,
@@ -85,7 +101,7 @@ def examples(world: HookWorld, **fields: object) -> dict[str, bytes]:
     }
     return {
         event: json.dumps(world.event(event, **every | fields)).encode()
-        for event, _ in TABLE
+        for event in EVENTS
     }
 
 
@@ -97,13 +113,10 @@ def start(command: list[str]) -> subprocess.Popen[bytes]:
 def run_all(
     events: dict[str, bytes], below: tuple[str, ...] = ()
 ) -> dict[str, tuple[int, bytes, bytes]]:
-    """Run every hook with its event, all at once; exit code, stdout and stderr.
-
-    `below` is a program that runs each, with its arguments.
-    """
+    """Run every hook with its event, all at once; exit code, stdout and stderr."""
     started = {
-        name: (start([*below, *command]), events[event])
-        for name, (event, command) in zip(IDS, TABLE, strict=True)
+        name: (start(words(hook, below=below)), events[hook.event])
+        for name, hook in zip(IDS, HOOKS, strict=True)
     }
     ended = {}
     for name, (process, data) in started.items():
@@ -126,7 +139,8 @@ def assert_harmless(ended: dict[str, tuple[int, bytes, bytes]]) -> None:
 
 def register(world: HookWorld) -> None:
     """Have the hooks see the session: from here on they act for it."""
-    run_hook(Hook("UserPromptSubmit", "turn"), world.event("UserPromptSubmit"))
+    event = world.event("UserPromptSubmit")
+    run_hook(Hook("UserPromptSubmit", "turn"), event, forking())
 
 
 def run_all_harmlessly(world: HookWorld, below: tuple[str, ...] = ()) -> None:

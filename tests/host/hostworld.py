@@ -11,11 +11,11 @@ The events that `record` names are written down as the client sends them.
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import forkserver
 import needs
 from polling import wait_until
 
@@ -27,20 +27,21 @@ from bridge.protocol.ids import check_id
 from bridge.store import sessions, subagent_runs
 from bridge.testing.stage.api import ScriptedApi
 from bridge.testing.stage.client import Stage
-from bridge.testing.stage.models import launching, obedient_model
+from bridge.testing.stage.models import answering, launching, obedient_model
 from bridge.testing.stage.oneshot import run_print
 from bridge.testing.stage.replies import reply, tool_use
 from bridge.testing.stage.stream import StreamSession
 from bridge.testing.stage.terminal import TerminalSession
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from bridge.protocol.ids import RequestId
     from bridge.protocol.response import Response
     from bridge.store.sessions import Session
     from bridge.testing.stage.api import Script
+    from bridge.testing.stage.models import Answers
     from bridge.testing.stage.oneshot import PrintResult
     from bridge.testing.stage.replies import Answer, Reply
     from bridge.testing.stage.turns import ApiRequest
@@ -72,6 +73,7 @@ class HostWorld:
         settings = Settings(
             home=stage.home / ".hostbridge",
             claude_dir=stage.home / ".claude",
+            claude_record=stage.home / ".claude.json",
             requester="a test",
         )
         self.bridge = Bridge(settings, stage.project)
@@ -81,7 +83,7 @@ class HostWorld:
 
     def install(self, kind: Kind) -> None:
         """Register our hooks."""
-        self.add_hooks(entries(form_of(kind, HOOKS, sys.executable)))
+        self.add_hooks(entries(form_of(kind, HOOKS, forkserver.hook_python())))
 
     def add_hooks(self, hooks: Mapping[str, list[dict[str, Any]]]) -> None:
         """Register more hooks, beside those that are there."""
@@ -230,23 +232,39 @@ class HostWorld:
         mode: str = "default",
         **fields: Any,
     ) -> Response:
-        """Ask, have a session answer, and return how it ended.
+        """Ask, have a session answer, and return how it ended; as `serve_all`."""
+        (response,) = self.serve_all(how, {prompt: {}}, mode=mode, **fields)
+        return response
 
-        `how` is one-shot, where agents run in the foreground, or stream, where they run
-        in the background. Afterwards nothing of the agent is left, on disk or with the
-        host.
+    def serve_all(
+        self,
+        how: str,
+        questions: Mapping[str, Mapping[str, Any]],
+        *,
+        mode: str = "default",
+        **fields: Any,
+    ) -> list[Response]:
+        """Ask several questions, and have one session answer them side by side.
+
+        `questions` has the fields of each beside its prompt, `fields` those of all.
+        `how` is one-shot, where agents run in the foreground, or where they run in the
+        background: stream or terminal. Afterwards nothing of the agents is left, on
+        disk or with the host.
         """
-        request = self.submit(prompt, **fields)
+        asked = [
+            self.submit(prompt, **own, **fields) for prompt, own in questions.items()
+        ]
         if how == "one-shot":
             printed = self.print(mode=mode)
             assert printed.exit_code == 0, printed
-            return self.ended(request, timeout_s=0)
-        with self.stream(mode=mode):
-            response = self.ended(request)
+            return [self.ended(request, timeout_s=0) for request in asked]
+        opened = self.terminal if how == "terminal" else self.stream
+        with opened(mode=mode):
+            responses = [self.ended(request) for request in asked]
             self.wait_until_forgotten()
         # A wake-up names no task. It comes if the first prompt was late with its offer.
         assert "<task-id>" not in self.main_words()
-        return response
+        return responses
 
     def wait_until_forgotten(self) -> None:
         """Wait until no agent is on record.
@@ -317,6 +335,26 @@ def stopping(request: ApiRequest) -> Answer:
 def bash_until_go() -> Reply:
     """A model's reply: a command in the background that waits for a file `go`."""
     return bash("while [ ! -e go ]; do sleep 0.05; done", run_in_background=True)
+
+
+def named(name: str) -> str:
+    """A prompt by which `by_name` knows an agent again."""
+    return f"This is [{name}]."
+
+
+def prompts(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Questions for `serve_all` that differ in nothing else."""
+    return {named(name): {} for name in names}
+
+
+def by_name(turns: Mapping[str, Sequence[Answer]]) -> Answers:
+    """What each of several subagents says, turn by turn; the last turn is repeated."""
+
+    def answers(prompt: str, request: ApiRequest) -> Answer:
+        name = next(name for name in turns if named(name) in prompt)
+        return answering(*turns[name])(prompt, request)
+
+    return answers
 
 
 def code_of(response: Response) -> str | None:

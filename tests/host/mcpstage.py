@@ -6,6 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+import forkserver
+
 from bridge.host.hook_table import form_of
 from bridge.host.mcp_registration import NAME, entry
 from bridge.shipped import hooks_folder
@@ -21,11 +23,22 @@ if TYPE_CHECKING:
 OURS = "mcp__hostbridge__"
 
 
-def register(world: HostWorld) -> None:
-    """Register the server, as `claude mcp add-json --scope local` does."""
+# The client has started who asks for the server, not who forks it.
+FORKED = f'{forkserver.BELOW}=$PPID exec "$@"'
+
+
+def register(world: HostWorld, *, starts_python: bool | None = None) -> None:
+    """Register the server, as `claude mcp add-json --scope local` does.
+
+    It is forked, since importing what it needs takes two seconds, unless this test
+    starts hooks for real, too (`forkserver.starts_python`).
+    """
     file = world.stage.home / ".claude.json"
     known = json.loads(file.read_text())
     server = entry(form_of("local", hooks_folder(), sys.executable))
+    if not (forkserver.starts_python if starts_python is None else starts_python):
+        command = forkserver.command("mcp", room="mcp")
+        server["args"] = ["-c", FORKED, "sh", *command]
     project = known["projects"][str(world.stage.project)]
     project["mcpServers"] = {NAME: server}
     file.write_text(json.dumps(known))

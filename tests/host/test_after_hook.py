@@ -1,15 +1,15 @@
 """The answer of SessionStart comes first; what follows it may fail or never happen."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hookprocesses import run_hook
+from hookworld import HookWorld
 from polling import wait_until
 from storeworld import dead_process
 
@@ -17,16 +17,12 @@ from bridge.host import after_hook
 from bridge.host.context import HookContext
 from bridge.host.events import HookEvent
 from bridge.host.hook_table import HOOKS
+from bridge.host.output import HookOutput
 from bridge.protocol.ids import check_id
 from bridge.store import Claimant, wakeups
 from bridge.store.sessions import open_session
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hookworld import HookWorld
-
-    from bridge.host.output import HookOutput
+pytestmark = pytest.mark.slow
 
 LOOKS_S = (1.0, 2.0, 4.0)
 
@@ -54,7 +50,6 @@ def signal_of(world: HookWorld) -> Path:
 def stage(world: HookWorld, request: str) -> str:
     """How far a request is, left as it is."""
     found = world.store.find(check_id(request))
-    assert found is not None
     return str(found.status)
 
 
@@ -115,18 +110,18 @@ def test_a_session_that_starts_rests_if_nothing_waits(world):
 
 @pytest.fixture
 def looks(
-    world: HookWorld,  # noqa: ARG001 - it sets these first
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    world,  # noqa: ARG001 - it sets these first
+    monkeypatch,
+):
     """Look when it really does."""
     monkeypatch.setattr(after_hook, "LOOKS_S", LOOKS_S)
 
 
 @pytest.fixture
 def looks_at_once(
-    world: HookWorld,  # noqa: ARG001 - it sets these first
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    world,  # noqa: ARG001 - it sets these first
+    monkeypatch,
+):
     """Look as often as it really does, without the time in between."""
     monkeypatch.setattr(after_hook, "LOOKS_S", (0,) * len(LOOKS_S))
 

@@ -1,7 +1,5 @@
 """What the hooks do about the step workflow of an agent of ours."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -168,7 +166,6 @@ def test_a_workflow_with_an_error_ends_the_request_by_name(world: HookWorld):
 
     assert denied["permissionDecision"] == "deny"
     error = world.response(request).error
-    assert error is not None
     assert "two.yaml:2:1: steps: " in error.message
 
 
@@ -182,7 +179,6 @@ def test_a_request_names_no_file(world: HookWorld):
 
     assert denied["permissionDecision"] == "deny"
     error = world.response("r-1").error
-    assert error is not None
     assert "no workflow is named" in error.message
 
 
@@ -253,6 +249,5 @@ def prompt_of(world: HookWorld, fields: str) -> tuple[str | None, str]:
     activate(world, SPAWNS % fields)
     request_id = variables(world)["asked"]["request_id"]
     request = world.store.find_unfinished(check_id(request_id))
-    assert request is not None
     assert f"bridge:{request_id}" in prompt(world)
     return request.task_id, request.prompt

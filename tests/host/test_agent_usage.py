@@ -1,7 +1,5 @@
 """What an agent took, as the client's transcripts tell it, and who learns of it."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -73,7 +71,6 @@ def test_sums_stay_numbers_that_a_record_can_hold():
     most = {"input_tokens": LATEST_MS, "output_tokens": 1}
     told = told_in("\n".join(said(str(n), most) for n in range(3)).encode())
 
-    assert told is not None
     assert told.usage.input_tokens == LATEST_MS
 
 
@@ -81,7 +78,6 @@ def test_sums_stay_numbers_that_a_record_can_hold():
 def test_a_model_of_another_form_is_not_named(model):
     told = told_in(f"{said()}\n{said('m2', model=model)}\n".encode())
 
-    assert told is not None
     assert told.model == "claude-m"
 
 
@@ -235,7 +231,6 @@ def test_agents_that_call_each_other_end(tmp_path):
 
     taken = taken_so_far(HookEvent({"transcript_path": f"{tmp_path}/s.jsonl"}), "a")
 
-    assert taken is not None
     assert (taken.own, taken.total) == (ONE, ONE + ONE)
 
 

@@ -1,7 +1,5 @@
 """The real client: `claude -p` in a worktree of a run, with our tools and grants."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

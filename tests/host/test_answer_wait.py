@@ -1,7 +1,5 @@
 """A turn waits for the agent that a rule chose, within bounds."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

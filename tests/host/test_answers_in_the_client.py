@@ -1,20 +1,13 @@
 """What counts as an answer: found in its words, corrected by the agent itself."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import bash_until_go, code_of, host_world
+from hostworld import bash_until_go, by_name, code_of, host_world, prompts
 from polling import wait_until
 
-from bridge.testing.stage.models import answering, obedient_model
+from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.replies import reply, tool_use
-
-if TYPE_CHECKING:
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -34,41 +27,30 @@ WORDS = {
 
 
 @pytest.mark.parametrize("mode", ["default", "auto"])
-@pytest.mark.parametrize("said", WORDS)
-def test_words_become_an_answer(tmp_path, said, mode):
+def test_words_become_an_answer(tmp_path, mode):
     """By the last message, or by SubagentHandback: the same rules."""
-    turns, corrections = WORDS[said]
-    model = obedient_model(answering(*(reply(words) for words in turns)))
-
-    with host_world(tmp_path, model) as world:
-        response = world.serve("stream", mode=mode)
-
-    kept = world.store.evidence(response.request_id)
-    assert response.success is (corrections is not None)
-    assert len(kept) == (2 if corrections is None else corrections)
-    assert "Done!" not in world.main_words()
-
-
-def test_the_answer_has_the_callers_own_shape(tmp_path):
-    schema = {
-        "type": "object",
-        "required": ["modules"],
-        "properties": {"modules": {"type": "array", "items": {"type": "string"}}},
+    said = {
+        name: [reply(words) for words in turns] for name, (turns, _) in WORDS.items()
     }
-    turns = (reply('{"modules": 3}'), reply('{"modules": ["billing"]}'))
 
-    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
-        with world.stream():
-            result = world.bridge.ask("Which?", schema=schema, timeout_s=300)
+    with host_world(tmp_path, obedient_model(by_name(said))) as world:
+        responses = world.serve_all("stream", prompts(WORDS), mode=mode)
 
-    assert result.parsed == {"modules": ["billing"]}
-    assert world.api.turns("subagent")[0].contains("modules")
+    found = {
+        name: (response.success, len(world.store.evidence(response.request_id)))
+        for name, response in zip(WORDS, responses, strict=True)
+    }
+    assert found == {
+        name: (corrections is not None, 2 if corrections is None else corrections)
+        for name, (_, corrections) in WORDS.items()
+    }
+    assert "Done!" not in world.main_words()
 
 
 def test_a_resumed_agent_does_not_change_its_answer(tmp_path):
     """The first answer wins; what comes later is kept as evidence, unheard."""
 
-    def answers(_prompt: str, request: ApiRequest) -> Answer:
+    def answers(_prompt, request):
         if not request.own_calls:
             return bash_until_go()
         return reply(OTHER if "completed" in request.newest_text else GOOD)
@@ -97,31 +79,38 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("how", ["one-shot", "stream"])
-@pytest.mark.parametrize("ran", COMMANDS)
-def test_evidence_is_compared_with_what_was_seen(tmp_path, ran, how):
-    command, more, passed, code = COMMANDS[ran]
-    call = tool_use("Bash", {"command": command, "description": "r", **more})
-    item = {"type": "run", "content": "c", "command": command, "passed": passed}
-    words = json.dumps({"status": "success", "summary": "s", "evidence": [item]})
+def test_evidence_is_compared_with_what_was_seen(tmp_path, how):
+    calls = {
+        name: tool_use("Bash", {"command": command, "description": "r", **more})
+        for name, (command, more, _, _) in COMMANDS.items()
+    }
+    turns = {name: [reply(call), says_it_ran(name)] for name, call in calls.items()}
 
-    with host_world(
-        tmp_path, obedient_model(answering(reply(call), reply(words)))
-    ) as w:
+    with host_world(tmp_path, obedient_model(by_name(turns))) as w:
         w.allow("Bash")
-        response = w.serve(how)
+        responses = w.serve_all(how, prompts(COMMANDS))
 
-    assert code_of(response) == code
-    if code is None:
-        (found,) = response.parsed_output["evidence"]
-        assert found["verified"] is ("run_in_background" not in more)
-        assert found["toolUseId"] == call.call_id
+    for name, response in zip(COMMANDS, responses, strict=True):
+        _, more, _, code = COMMANDS[name]
+        assert code_of(response) == code, name
+        if code is None:
+            (found,) = response.parsed_output["evidence"]
+            assert found["verified"] is ("run_in_background" not in more), name
+            assert found["toolUseId"] == calls[name].call_id
+
+
+def says_it_ran(name):
+    command, _, passed, _ = COMMANDS[name]
+    item = {"type": "run", "content": "c", "command": command, "passed": passed}
+    output = {"status": "success", "summary": "s", "evidence": [item]}
+    return reply(json.dumps(output))
 
 
 def test_a_request_that_two_calls_name_gets_one_agent(tmp_path):
     """The model calls twice for one token, and once for a token it made up."""
     made_up: list[str] = []
 
-    def main(request: ApiRequest) -> Answer:
+    def main(request):
         if "bridge:" in request.newest_text and not request.own_calls:
             token = request.newest_text.partition('"bridge:')[2].partition('"')[0]
             call = {"description": "b", "prompt": f"bridge:{token}"}

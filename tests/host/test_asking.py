@@ -1,7 +1,5 @@
 """An agent asks back: the hook holds it, and later it is continued, or asked anew."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest
@@ -16,7 +14,7 @@ from bridge.protocol.question import MOST
 from bridge.protocol.status import Stage
 from bridge.store import idle_agents
 
-pytestmark = pytest.mark.usefixtures("short_hold")
+pytestmark = [pytest.mark.usefixtures("short_hold"), pytest.mark.slow]
 
 
 def test_an_agent_is_told_how_to_ask_only_where_it_may(world):

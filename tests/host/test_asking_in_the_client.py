@@ -1,10 +1,7 @@
 """An agent asks back, in the real client."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from followups import idle
@@ -14,11 +11,8 @@ from polling import wait_until
 from bridge import InvalidRequest
 from bridge.protocol.status import Stage
 from bridge.testing.stage.models import obedient_model
-from bridge.testing.stage.replies import reply
-
-if TYPE_CHECKING:
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Answer, reply
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 

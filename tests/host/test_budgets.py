@@ -1,7 +1,5 @@
 """Which limit of a session holds a request back, from records alone."""
 
-from __future__ import annotations
-
 from math import inf
 
 import pytest
@@ -89,7 +87,6 @@ def test_a_limit_that_was_lowered_is_raised_above_what_is_used():
     """Otherwise the named command would free nothing."""
     limit = find(session("s1", *range(150), agents_per_hour=2))
 
-    assert limit is not None
     assert limit.cure == "hostbridge config set agents_per_hour 300"
 
 
@@ -99,14 +96,12 @@ def test_what_is_promised_counts():
 
     limit = find_limit(of, request(), claimed(1, launched=False), UP)
 
-    assert limit is not None
     assert (limit.limit, limit.used, limit.frees_in_s) == ("agents_per_hour", 3, 0)
 
 
 def test_a_budget_of_nothing_never_frees():
     limit = find(session("s1", agents_per_hour=0))
 
-    assert limit is not None
     assert limit.why == "session s1: agents_per_hour is 0, so it may start no agent"
     assert limit.cure == "hostbridge config set agents_per_hour 200"
 
@@ -115,7 +110,6 @@ def test_a_variable_of_the_session_is_named():
     """No file would win over it."""
     limit = find(session("s1", by_variable=("slots",)), 2)
 
-    assert limit is not None
     assert limit.cure == "start the session again without BRIDGE_SLOTS=2"
 
 
@@ -124,7 +118,6 @@ def test_the_session_that_is_free_first_is_named():
 
     limit = held_back(request(), [later, sooner], (), UP)
 
-    assert limit is not None
     assert limit.session == "s2"
     assert held_back(request(), [later, session("s3")], (), UP) is None
     assert held_back(request(), [], (), UP) is None
@@ -139,7 +132,6 @@ def test_each_budget_stops_and_says_what_helps(used, limits, what, until):
 
     ((key, _),) = limits.items()
     window = key.rpartition("_")[2]
-    assert limit is not None
     assert limit.why == (
         f"session s1: {what} of this {window} are used up ({key}); {until}"
     )
@@ -153,7 +145,6 @@ def test_of_several_budgets_the_last_to_free_is_named():
 
     limit = find_spent(of, UP)
 
-    assert limit is not None
     assert (limit.limit, limit.wait_s) == ("tokens_per_session", inf)
 
 
@@ -163,7 +154,6 @@ def test_a_limit_beyond_what_can_be_set_needs_a_new_session():
 
     limit = find_spent(of, UP)
 
-    assert limit is not None
     assert limit.cure == "start a new session"
 
 

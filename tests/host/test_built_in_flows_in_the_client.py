@@ -1,10 +1,8 @@
 """A built-in flow in the real client: one session answers each of its agents."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hostworld import bash, host_world
@@ -16,15 +14,8 @@ from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
 from bridge.engine.view import view
-from bridge.testing.stage.models import obedient_model
+from bridge.testing.stage.models import Answers, obedient_model
 from bridge.testing.stage.replies import reply
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.testing.stage.models import Answers
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -42,7 +33,7 @@ ANSWERS = {
 def model_of(shop: Path) -> Answers:
     """Builds what passes only when it is told that the tests have failed."""
 
-    def model(prompt: str, request: ApiRequest) -> Answer:
+    def model(prompt, request):
         if "Run this check" in prompt:
             return bash(TESTS) if not request.own_calls else reply(checked())
         if "said then: 1 failed" in prompt:
@@ -50,7 +41,7 @@ def model_of(shop: Path) -> Answers:
         answer = next(said for task, said in ANSWERS.items() if task in prompt)
         return reply(json.dumps(answer))
 
-    def checked() -> str:
+    def checked():
         passed = "False" in shop.read_text()
         item = {"type": "command_output", "content": "it ended", "command": TESTS}
         status, summary = ("success", "passed") if passed else ("failed", "1 failed")
@@ -80,7 +71,7 @@ def test_plan_and_build_until_the_tests_pass(tmp_path):
                 lambda: [*view(world.store, run).checkpoints()],
                 timeout_s=300, what=world.story(),
             )  # fmt: skip
-            act = partial(by_hand.say, node=None, text="yes, small", by="a test")
+            act = partial(by_hand.say, node=None, text="yes, but small", by="a test")
             advance(world.store, settings, run, act)
             wait_until(
                 lambda: view(world.store, run).run["status"] != "running",
@@ -94,4 +85,4 @@ def test_plan_and_build_until_the_tests_pass(tmp_path):
     # What it asked: three, then two rounds of building and testing.
     assert seen.run["asked"] == 2 + 2 * 2
     told = [turn.prompt for turn in world.api.turns("subagent")]
-    assert any("agreed to it said: yes, small\n" in prompt for prompt in told)
+    assert any("agreed to it said: yes, but small\n" in prompt for prompt in told)

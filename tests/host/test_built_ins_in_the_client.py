@@ -1,24 +1,17 @@
 """The built-in agents with the real client: one session answers them all."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hostworld import HostWorld, bash, code_of, host_world
 
+from bridge.protocol.response import Response
 from bridge.testing.stage.models import obedient_model
-from bridge.testing.stage.replies import reply
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.protocol.response import Response
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Answer, reply
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -105,7 +98,7 @@ def subagent(prompt: str, request: ApiRequest) -> Answer:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostWorld]:
+def world(tmp_path_factory):
     """A project, and a session open in it for as long as these tests run."""
     root: Path = tmp_path_factory.mktemp("stage")
     with host_world(root, obedient_model(subagent)) as opened:

@@ -1,28 +1,21 @@
 """An earlier answer is reused, in the real client: its model's requests are counted."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hostworld import HostWorld, host_world
 from polling import wait_until
 
+from bridge.api.result import Result
 from bridge.freshness import kept_reads
 from bridge.freshness.reads import path_in
 from bridge.shipped import agents_folder
 from bridge.testing.stage.models import obedient_model
-from bridge.testing.stage.replies import reply, tool_use
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.api.result import Result
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Answer, reply, tool_use
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -102,7 +95,7 @@ def test_a_model_that_was_switched_in_the_session_is_asked_anew(tmp_path):
     """By `/model`, which starts no turn: the answer of the other one does not count."""
     models: list[str] = []
 
-    def agent(_prompt: str, request: ApiRequest) -> Answer:
+    def agent(_prompt, request):
         models.append(request.body["model"])
         return reply(GOOD)
 
@@ -160,7 +153,7 @@ def plant(world: HostWorld) -> dict[str, Path]:
 def test_all_that_the_client_shows_an_agent_is_what_its_answer_rests_on(tmp_path):
     """No call of the agent's reads it, and it may be what the answer is about."""
 
-    def agent(_prompt: str, request: ApiRequest) -> Answer:
+    def agent(_prompt, request):
         path = str(tmp_path / "project/src/a.py")
         if request.own_calls:
             return reply(GOOD)

@@ -1,12 +1,12 @@
 """Which call belongs to which agent: unusual ids, damaged notes, calls taken over."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
 from bridge.protocol.claim import Claim, HostProcess
+
+pytestmark = pytest.mark.slow
 
 DAMAGED = (
     b"\xff", b"\xff\xfe{", b"[" * 100_000, b"7", b"null", b"{}",

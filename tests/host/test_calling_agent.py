@@ -1,30 +1,26 @@
 """An agent's own requests are its children, from whatever folder it asks."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import forkserver
 import orjson
 import pytest
 from hookworld import HookWorld
+from thoroughness import crossed
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.host import dispatch
+from bridge.protocol.request import Request
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.protocol.request import Request
-
-SUBMIT = (sys.executable, "-m", "bridge", "submit", "inner")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HookWorld:
+def client(tmp_path, monkeypatch):
     """A session whose client is this process: what it starts is below it."""
     world = HookWorld(tmp_path, monkeypatch, os.getpid())
     start = world.event("SessionStart", source="startup")
@@ -34,22 +30,40 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HookWorld:
 
 def asked(world: HookWorld, folder: Path, *before: str, env: dict[str, str]) -> Request:
     """What a command of the agent asks in a folder, as it is written down."""
-    done = subprocess.run(
-        [*before, *SUBMIT],
-        cwd=folder,
-        env={"HOME": str(world.home), "PATH": os.environ["PATH"], **env},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    said = run(world, folder, "submit", "inner", before=before, env=env)
     settings = Settings.from_environment({"HOME": str(world.home)})
-    found = Bridge(settings, folder).status(done.stdout.split()[-1]).request
+    found = Bridge(settings, folder).status(said.split()[-1]).request
     assert found is not None
     return found
 
 
-@pytest.mark.parametrize("where", ["project", "nested", "elsewhere"])
-@pytest.mark.parametrize("how", ["as it is", "env -i", "setsid"])
+def run(
+    world: HookWorld,
+    folder: Path,
+    *words: str,
+    before: tuple[str, ...],
+    env: dict[str, str],
+) -> str:
+    """What our command says, below `before`, or else below this process."""
+    env = {"HOME": str(world.home), "PATH": os.environ["PATH"], **env}
+    if not before:
+        ended = forkserver.run([*words], env=env | {"LANG": "C.UTF-8"}, cwd=folder)
+        return (ended.out + ended.err).decode()
+    done = subprocess.run(
+        [*before, sys.executable, "-m", "bridge", *words],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("where", "how"),
+    crossed(["project", "nested", "elsewhere"], ["as it is", "env -i", "setsid"]),
+)
 def test_a_request_of_an_agent_is_its_child(client, tmp_path, where, how):
     """In a nested repository or a folder of another project, with nothing inherited."""
     request, _ = client.working()
@@ -131,23 +145,15 @@ def test_an_environment_that_was_taken_away_is_known_above(client, tmp_path):
 
 def vars_of_ours(world: HookWorld, *words: str, before: tuple[str, ...] = ()) -> str:
     """What `hostbridge vars` says, run by whom `before` stands for."""
-    done = subprocess.run(
-        [*before, sys.executable, "-m", "bridge", "vars", *words],
-        cwd=world.project,
-        env={"HOME": str(world.home), "PATH": os.environ["PATH"],
-             "CLAUDE_PID": str(os.getpid())},
-        capture_output=True,
-        text=True,
-        check=False,
-    )  # fmt: skip
-    return done.stdout + done.stderr
+    env = {"CLAUDE_PID": str(os.getpid())}
+    return run(world, world.project, "vars", *words, before=before, env=env)
 
 
 CHILD = "name: child\nlifecycle_variables: {limit: null, mode: fast}\n"
 
 
 @pytest.fixture
-def child(client: HookWorld) -> str:
+def child(client):
     """An agent of ours at work, in a session whose model has set variables."""
     home = client.bridge.settings.home
     (home / "rules.yaml").write_text("variables: {limit: 3}\n")

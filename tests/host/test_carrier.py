@@ -1,18 +1,13 @@
 """Which of a session's agents runs a definition, and how it may search."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from defining import call, define
+from hookworld import HookWorld
 
 from bridge.shipped import agents_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hookworld import HookWorld
 
 NO_SEARCH = "Grep and Glob are not among your tools in this session"
 BY_BASH = (

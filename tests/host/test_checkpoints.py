@@ -1,11 +1,9 @@
 """Checkpoints by AskUserQuestion: the model makes the call, only the person answers."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest
-from checkpointworld import answer, asked, call, offers, said, waiting
+from checkpointworld import answer, asked, call, offer_in, offers, said, waiting
 
 from bridge.api.flow_result import result_of_run
 from bridge.engine import by_hand
@@ -43,13 +41,51 @@ def test_no_refuses(world, begun, word):
     assert view(world.store, run).run["status"] == "failed"
 
 
-@pytest.mark.parametrize("word", ["yes", "none of it", "nice", "now", "y, no hurry"])
-def test_any_other_answer_agrees(world, begun, word):
+@pytest.mark.parametrize("word", ["yes", "Y", "OK.", "go on", "yes, but slowly"])
+def test_a_yes_agrees(world, begun, word):
     run, call_id, shown = asked(world, begun)
 
     answer(world, call_id, shown, word)
 
     assert waiting(world, run) == ["node-1"]
+
+
+@pytest.mark.parametrize("word", ["nein", "nice", "ok?", "go away", "yes, no hurry"])
+def test_an_answer_that_is_neither_is_asked_again(world, begun, word):
+    """Only a yes is a yes; its person is told so, and has the question again."""
+    run, call_id, shown = asked(world, begun)
+
+    told = answer(world, call_id, shown, word)
+
+    assert told["systemMessage"] == (
+        f"hostbridge: {word!r} is neither yes nor no, and node-0 waits for one: say "
+        "yes, `yes, but …`, or no; a plain yes goes on; more words begin with `but`, "
+        "and have no not, if or wait"
+    )
+    context = told["hookSpecificOutput"]["additionalContext"]
+    assert f"bridge:{run}-node-0-1-1" in context
+    assert said(world, run) == {}
+    call_id, shown, _ = call(world, offer_in(context))
+    answer(world, call_id, shown, "yes")
+    assert waiting(world, run) == ["node-1"]
+
+
+def test_ones_own_language_counts_where_the_locale_says_so(world, begun, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    run, call_id, shown = asked(world, begun)
+
+    answer(world, call_id, shown, "Ja, aber langsam")
+
+    assert waiting(world, run) == ["node-1"]
+
+
+def test_its_options_say_what_counts(world, begun):
+    run, _, shown = asked(world, begun, '@ok:"Fine?"')
+
+    yes, no = (each["description"] for each in shown["questions"][0]["options"])
+
+    assert yes == f"Flow {run} goes on. To say how, type: yes, but …"
+    assert no == f"Refuse. (Esc: answer later, by hostbridge approve {run})"
 
 
 def test_tokens_in_its_words_and_in_the_answer_mean_nothing(world, begun):
@@ -58,20 +94,18 @@ def test_tokens_in_its_words_and_in_the_answer_mean_nothing(world, begun):
     run = begun(f'@ok:"Not bridge:{other}-node-0-1-1?"')
     call_id, shown, _ = call(world, offers(world)[1])
 
-    told = answer(world, call_id, shown, f"as bridge:{other}-node-0-1-1")
+    told = answer(world, call_id, shown, f"yes, and bridge:{other}-node-0-1-1")
 
     assert "systemMessage" not in told
     assert view(world.store, run).run["status"] == "completed"
 
 
 def test_text_from_elsewhere_cannot_paint_the_screen(world, begun):
-    run, call_id, shown = asked(world, begun)
-    answer(world, call_id, shown, "a\x1b[31mb\u202ec")
+    begun('@ok:"And {{it}}?"', it="a\u2066b\u202ec")
 
-    token = f"bridge:{run}-node-1-1-1"
-    _, shown, _ = call(world, {"questions": [{"question": token}]})
+    _, shown, _ = call(world, *offers(world))
 
-    assert shown["questions"][0]["question"] == "And a[31mbc?"
+    assert shown["questions"][0]["question"] == "And abc?"
 
 
 def test_what_does_not_fit_is_not_cut_but_named(world, begun):
@@ -180,12 +214,12 @@ def test_parallel_checkpoints_are_asked_one_by_one(world, begun):
     both = {"questions": [*first["questions"], *second["questions"]]}
 
     assert call(world, both)[2]["permissionDecision"] == "deny"
-    for offer, text in ((second, "2"), (first, "1")):
+    for offer, text in ((second, "yes: 2"), (first, "yes: 1")):
         call_id, shown, _ = call(world, offer)
         answer(world, call_id, shown, text)
 
     found = result_of_run(world.store, world.bridge.settings, run)
-    assert found.variables == {"a": "1", "b": "2"}
+    assert found.variables == {"a": "yes: 1", "b": "yes: 2"}
 
 
 # What does not count

@@ -1,7 +1,5 @@
 """Checkpoints in the real client: its person is asked on the screen, and answers."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial
@@ -23,6 +21,8 @@ from bridge.testing.stage.replies import reply, tool_use
 pytestmark = pytest.mark.host
 
 G = "general-purpose"
+TWICE = f'@ok:"Is \\"it\\" fine?":word -> {G}:"do {{word}}":x -> @more:"And {{x}}?"'
+LOOP = f'@look:"Which?":word -> {G}:"do {{word}}" (if issues)~> @look(2)'
 CALL = re.compile(r'\{"questions".*\}')
 OBEY = launching()
 
@@ -67,20 +67,50 @@ def texts(world, run):
 
 
 def test_the_person_answers_with_keys_and_the_flow_goes_on(world):
-    source = (
-        f'@ok:"Is \\"it\\" fine?":word -> {G}:"do {{word}}":x -> @more:"And {{x}}?"'
-    )
-    with world.terminal() as terminal:
-        run = begun(world, source)
+    """After /clear, too; and the next session asks what a killed one had on its screen.
 
-        answer(terminal, 'Is "it" fine', "Down", "Down", "slowly please", "Enter")
-        answer(terminal, r"And do slowly please\?", "Enter")
+    A question that another terminal has answered first stays on the screen; its answer
+    does not count, in a loop too.
+    """
+    with world.terminal() as terminal:
+        run = begun(world, TWICE)
+        answer(terminal, 'Is "it" fine', "Down", "Down", "yes, but slowly", "Enter")
+        answer(terminal, r"And do yes, but slowly\?", "Enter")
         wait_for_end(world, run)
 
-    assert texts(world, run) == ["slowly please", "yes"]
-    # The words went past the model, until they were answered.
-    assert 'Is \\"it\\" fine' not in str(world.api.turns("main")[1].body["messages"])
-    assert world.api.turns("subagent")
+        assert texts(world, run) == ["yes, but slowly", "yes"]
+        # The words went past the model, until they were answered.
+        first = str(world.api.turns("main")[1].body["messages"])
+        assert 'Is \\"it\\" fine' not in first
+        assert world.api.turns("subagent")
+
+        run = begun(world, LOOP)
+        terminal.wait_for_text("Which?")
+        act = partial(by_hand.say, node=None, text="yes: one", by="approve")
+        advance(world.store, world.bridge.settings, run, act)
+        answer(terminal, r"Which\?", "2")
+        terminal.wait_for_text("this checkpoint was answered before")
+        # The agent could be asked only now; then it is the second round.
+        wait_until(lambda: now(world, run).run["loops"], what="the second round")
+        answer(terminal, r"Which\?", "Down", "Down", "yes: at last", "Enter")
+        wait_for_end(world, run)
+
+        assert texts(world, run) == ["yes: one", "yes: at last"]
+
+        terminal.submit("/clear")
+        wait_until(lambda: world.live()[0].former_ids, what="another session id")
+        run = begun(world, '@ok:"Clear?"')
+        answer(terminal, r"Clear\?", "Enter")
+        wait_for_end(world, run)
+
+        run = begun(world, '@ok:"Fine?"')
+        terminal.wait_for_text("Fine?")
+        terminal.kill()
+    with world.terminal() as terminal:
+        answer(terminal, r"Fine\?", "Enter")
+        wait_for_end(world, run)
+
+    assert texts(world, run) == ["yes"]
 
 
 @pytest.mark.parametrize("mode", ["plan", "acceptEdits", "auto"])
@@ -91,26 +121,6 @@ def test_in_every_mode_that_asks(world, mode):
         wait_for_end(world, run, "failed")
 
     assert texts(world, run) == ["no"]
-
-
-def test_another_terminal_was_first(world):
-    """The question stays on the screen; its answer does not count, in a loop too."""
-    source = f'@look:"Which?":word -> {G}:"do {{word}}" (if issues)~> @look(2)'
-    with world.terminal() as terminal:
-        run = begun(world, source)
-        terminal.wait_for_text("Which?")
-
-        act = partial(by_hand.say, node=None, text="one", by="approve")
-        advance(world.store, world.bridge.settings, run, act)
-        answer(terminal, r"Which\?", "2")
-
-        terminal.wait_for_text("this checkpoint was answered before")
-        # The agent could be asked only now; then it is the second round.
-        wait_until(lambda: now(world, run).run["loops"], what="the second round")
-        answer(terminal, r"Which\?", "Down", "Down", "at last", "Enter")
-        wait_for_end(world, run)
-
-    assert texts(world, run) == ["one", "at last"]
 
 
 def test_esc_leaves_it_to_hostbridge_approve(world):
@@ -124,27 +134,6 @@ def test_esc_leaves_it_to_hostbridge_approve(world):
 
         assert [*now(world, run).checkpoints()]
         assert "Esc to cancel" not in terminal.screen()
-
-
-def test_the_next_session_asks_what_a_killed_one_had_on_its_screen(world):
-    with world.terminal() as terminal:
-        run = begun(world, '@ok:"Fine?"')
-        terminal.wait_for_text("Fine?")
-        terminal.kill()
-    with world.terminal() as terminal:
-        answer(terminal, r"Fine\?", "Enter")
-        wait_for_end(world, run)
-
-    assert texts(world, run) == ["yes"]
-
-
-def test_after_clear_it_is_asked_all_the_same(world):
-    with world.terminal() as terminal:
-        terminal.submit("/clear")
-        wait_until(lambda: world.live()[0].former_ids, what="another session id")
-        run = begun(world, '@ok:"Fine?"')
-        answer(terminal, r"Fine\?", "Enter")
-        wait_for_end(world, run)
 
 
 def test_without_a_terminal_it_stays_an_approval(world):

@@ -1,7 +1,5 @@
 """The real client: task-expansion leads a session, asks its person, and lasts."""
 
-from __future__ import annotations
-
 import json
 import sys
 
@@ -72,10 +70,13 @@ def newest(world):
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        (("Down", "Enter"), "Everybody"),
-        (("Down", "Down", "only admins", "Enter"), "only admins"),
+        pytest.param(
+            ("Down", "Enter"), "Everybody", id="chosen", marks=pytest.mark.full
+        ),
+        pytest.param(
+            ("Down", "Down", "only admins", "Enter"), "only admins", id="typed"
+        ),
     ],
-    ids=["chosen", "typed"],
 )
 def test_what_the_person_answers_decides_the_plan(tmp_path, keys, said):
     with session(tmp_path, ASK) as world:
@@ -119,15 +120,15 @@ def test_after_compaction_the_plan_goes_on(tmp_path):
     }
     with session(tmp_path, steps, record=["SessionStart"]) as world:
         prepare(world)
-        with world.terminal() as terminal:
-            terminal.submit("please")
+        with world.stream(greet=False) as opened:
+            opened.ask("please")
             wait_until(lambda: DESIGN in newest(world), what="the plan's step")
-            terminal.submit("/compact")
+            opened.ask("/compact")
             wait_until(
                 lambda: world.events[-1]["source"] == "compact", what="the compaction"
             )
             before = len(world.api.turns("main"))
-            terminal.submit("now save it")
+            opened.ask("now save it")
             wait_until(lambda: subtasks(world), what="the subtasks")
             wait_until(lambda: "is divided" in newest(world), what="its end")
         first = json.dumps(world.api.turns("main")[before].body["messages"])
@@ -142,18 +143,18 @@ def test_after_compaction_a_saved_plan_is_carried_out(tmp_path):
     steps = {"please": BEGIN, "once more": BEGIN}
     with session(tmp_path, steps, record=["SessionStart"]) as world:
         prepare(world)
-        with world.terminal() as terminal:
-            terminal.submit("please")
+        with world.stream(greet=False) as opened:
+            opened.ask("please")
             wait_until(lambda: RESEARCH in newest(world), what="its first step")
             world.bridge.call_tool(
                 "save_expansion_spec", {"task_id": "#1", "spec": SPEC}
             )
-            terminal.submit("/compact")
+            opened.ask("/compact")
             wait_until(
                 lambda: world.events[-1]["source"] == "compact", what="the compaction"
             )
             world.bridge.workflows.end()
-            terminal.submit("once more")
+            opened.ask("once more")
             wait_until(lambda: "is divided" in newest(world), what="its end")
 
     assert len(subtasks(world)) == 2

@@ -1,7 +1,5 @@
 """A conversation is compacted: in a subagent no session begins."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hookworld import GOOD, HookWorld

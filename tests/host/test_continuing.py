@@ -1,7 +1,5 @@
 """An agent that has answered is asked again, by the hooks alone."""
 
-from __future__ import annotations
-
 from followups import AGAIN, asked_again, followed, idle, offered, resumed
 from hookworld import GOOD
 

@@ -1,14 +1,14 @@
 """How a follow-up ends without an answer, and what ends all that could follow."""
 
-from __future__ import annotations
-
 import pytest
 from followups import AGAIN, followed, idle, offered, resumed
-from hookprocesses import INSTALLED, run_hook
+from hookprocesses import run_hook
 from hookworld import GOOD
 
 from bridge import CannotContinue
 from bridge.host.hook_table import HOOKS
+
+pytestmark = pytest.mark.slow
 
 
 def test_an_agent_that_is_gone_is_a_named_failure_at_once(world):
@@ -125,7 +125,7 @@ def test_an_agent_that_somebody_else_continues_is_let_go(world):
     world.kind = "local"
     world.say("UserPromptSubmit", prompt="hi")
 
-    run_hook(hook, world.event("SubagentStart", agent_id=agent), INSTALLED)
+    run_hook(hook, world.event("SubagentStart", agent_id=agent))
 
     with pytest.raises(CannotContinue, match="is over"):
         world.submit("And?", continues=earlier)

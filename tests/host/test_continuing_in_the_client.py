@@ -1,24 +1,18 @@
 """An agent that has answered is asked again, in the real client."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from followups import idle
-from hostworld import HostWorld, bash, code_of, host_world
+from hostworld import HostWorld, bash, code_of, host_world, named
 from polling import wait_until
 
 from bridge import CannotContinue
 from bridge.store import idle_agents
 from bridge.testing.stage.models import answering, launching, obedient_model
-from bridge.testing.stage.replies import error, reply, tool_use
-
-if TYPE_CHECKING:
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Answer, error, reply, tool_use
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -72,39 +66,50 @@ def test_a_follow_up_knows_what_was_said_before(tmp_path, how):
     assert "<task-id>" not in world.main_words()
 
 
-def test_a_follow_up_is_held_to_its_own_schema(tmp_path):
-    """The form is told again, and a wrong answer is sent back."""
+def test_what_goes_to_an_idle_agent(tmp_path):
+    """A question with another schema, and one of a definition that reuses its agent.
+
+    The form is told again, and a wrong answer is sent back. What the client does not
+    know any more it says, and the asker is told at once.
+    """
     schema = {"type": "object", "required": ["word"]}
     other = {"type": "object", "required": ["letters"]}
     turns = (reply('{"word": "ZEBRA"}'), reply("Five."), reply('{"letters": 5}'))
-    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
-        with world.stream():
-            first = first_answer(world, schema=schema)
-            second = world.submit("How long?", continues=first, schema=other)
-            response = world.ended(second)
 
-    assert response.parsed_output == {"letters": 5}
-    assert world.bridge.status(second).request.claim.corrections == 1
+    def answers(prompt, request):
+        is_formed = named("formed") in prompt
+        return (answering(*turns) if is_formed else remembering)(prompt, request)
 
-
-def test_a_question_of_a_reusing_definition_goes_to_the_idle_agent(tmp_path):
-    with host_world(tmp_path, obedient_model(remembering)) as world:
+    with host_world(tmp_path, obedient_model(answers)) as world:
         world.define("terse", REUSING)
         with world.stream():
-            first = first_answer(world, agent="terse")
-            second = world.submit("Which word?", agent="terse")
-            said = summary_of(world, second)
-        continued = world.ended(second).continued
+            first = first_answer(world, named("formed"), schema=schema)
+            second = world.submit("How long?", continues=first, schema=other)
+            formed = world.ended(second)
+            reused = first_answer(world, agent="terse")
+            third = world.submit("Which word?", agent="terse")
+            said = summary_of(world, third)
+            world.wait_until_forgotten()
+            agent = next(a for a in idle(world) if a.agent_id == formed.agent_id)
+            with world.store.state() as state:
+                idle_agents.forget(state, agent.agent_id)
+                idle_agents.note(state, agent.with_(agent_id="a0123456789abcdef"))
+            unknown = world.ended(world.submit("And?", continues=second))
+        continued = world.ended(third).continued
 
+    assert formed.parsed_output == {"letters": 5}
+    assert world.bridge.status(second).request.claim.corrections == 1
     assert said == "it was ZEBRA"
-    assert continued.first == first
+    assert continued.first == reused
+    assert code_of(unknown) == "cannot_continue"
+    assert "could not be resumed" in unknown.error.message
 
 
 def stopping_at_once(request: ApiRequest) -> Answer:
     """As `stopping`, also where the prompt comes in the middle of a turn."""
-    named = re.search(r"\bstop (a[0-9a-f]{9,})", request.heard_text)
-    if named and not any(call["name"] == "TaskStop" for call in request.own_calls):
-        return reply(tool_use("TaskStop", {"task_id": named[1]}))
+    found = re.search(r"\bstop (a[0-9a-f]{9,})", request.heard_text)
+    if found and not any(call["name"] == "TaskStop" for call in request.own_calls):
+        return reply(tool_use("TaskStop", {"task_id": found[1]}))
     return launching()(request)
 
 
@@ -118,77 +123,66 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("end", ENDS)
-def test_every_end_of_a_follow_up_is_a_typed_response(tmp_path, end):
+def test_every_end_of_a_follow_up_is_a_typed_response(tmp_path):
     """And then nothing is to be continued: the last question has no valid answer."""
-    turn, code = ENDS[end]
-    turns = (reply(GOOD), turn)
-    model = obedient_model(answering(*turns), main=stopping_at_once)
+
+    def answers(prompt, request):
+        turn = next(turn for end, (turn, _) in ENDS.items() if named(end) in prompt)
+        return answering(reply(GOOD), turn)(prompt, request)
+
+    model = obedient_model(answers, main=stopping_at_once)
     with host_world(tmp_path, model) as world:
         world.allow("Bash")
         with world.stream() as session:
-            first = first_answer(world)
-            second = world.submit("And?", continues=first)
-            run = world.wait_for_run(second)
-            world.api.wait_for(lambda r: bool(r.agent_id) and r.contains("And?"))
-            if end == "stopped":
-                session.send(f"stop {run.agent_id}")
-            elif end == "cancelled":
-                wait_until(lambda: world.stage_of(second) == "running")
-                world.bridge.cancel(second)
-            response = world.ended(second)
+            first = [world.submit(named(end)) for end in ENDS]
+            for request in first:
+                assert world.ended(request).success
             world.wait_until_forgotten()
-            with pytest.raises(CannotContinue, match="no valid answer"):
-                world.submit("And?", continues=second)
+            second = {
+                end: world.submit(f"And {end}?", continues=request)
+                for end, request in zip(ENDS, first, strict=True)
+            }
+            runs = {end: world.wait_for_run(each) for end, each in second.items()}
+            for end in ("stopped", "cancelled"):
+                world.api.wait_for(
+                    lambda r, e=end: bool(r.agent_id) and r.contains(f"And {e}?")
+                )
+            session.send(f"stop {runs['stopped'].agent_id}")
+            wait_until(lambda: world.stage_of(second["cancelled"]) == "running")
+            world.bridge.cancel(second["cancelled"])
+            codes = {end: code_of(world.ended(each)) for end, each in second.items()}
+            world.wait_until_forgotten()
+            for each in second.values():
+                with pytest.raises(CannotContinue, match="no valid answer"):
+                    world.submit("And?", continues=each)
         left = idle(world)
 
-    assert code_of(response) == code
+    assert codes == {end: code for end, (_, code) in ENDS.items()}
     assert left == []
 
 
-def test_an_agent_that_the_client_does_not_know(tmp_path):
-    """The client says so, and the asker is told at once."""
-    with host_world(tmp_path, obedient_model(remembering)) as world:
-        with world.stream():
-            first = first_answer(world)
-            (agent,) = idle(world)
-            with world.store.state() as state:
-                idle_agents.forget(state, agent.agent_id)
-                idle_agents.note(state, agent.with_(agent_id="a0123456789abcdef"))
-            response = world.ended(world.submit("And?", continues=first))
+def test_grants_of_a_follow_up_and_none_after_clear(tmp_path):
+    """Its calls are checked and its dialogs answered, as those of a new agent.
 
-    assert code_of(response) == "cannot_continue"
-    assert "could not be resumed" in response.error.message
-
-
-def test_after_clear_nothing_is_continued(tmp_path):
-    """The client would resume the agent, with nothing of what it knew."""
-    with host_world(tmp_path, obedient_model(remembering)) as world:
-        with world.terminal() as terminal:
-            first = first_answer(world)
-            terminal.submit("/clear")
-            wait_until(lambda: not idle(world), what="letting the agent go")
-            with pytest.raises(CannotContinue, match="was cleared"):
-                world.submit("Which word?", continues=first)
-
-
-def test_a_definition_grants_the_same_to_a_follow_up(tmp_path):
-    """Its calls are checked and its dialogs answered, as those of a new agent."""
+    After /clear the client would resume it, with nothing of what it knew.
+    """
     turns = (
         reply(GOOD),
         bash("touch granted"),
-        tool_use("Write", {"file_path": "refused", "content": "x"}),
+        reply(tool_use("Write", {"file_path": "refused", "content": "x"})),
         reply(GOOD),
     )
-    script = answering(*(reply(t) if not hasattr(t, "blocks") else t for t in turns))
-    with host_world(tmp_path, obedient_model(script, main=launching())) as world:
+    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
         world.define("worker", "description: d\nallow: ['Bash(touch *)']\n")
         with world.terminal() as terminal:
             first = first_answer(world, agent="worker")
-            second = world.ended(world.submit("Do it.", continues=first))
+            second = first_answer(world, "Do it.", continues=first)
             screen = terminal.screen()
+            terminal.submit("/clear")
+            wait_until(lambda: not idle(world), what="letting the agent go")
+            with pytest.raises(CannotContinue, match="was cleared"):
+                world.submit("Which word?", continues=second)
         made = {each.name for each in world.stage.project.iterdir()}
 
-    assert second.success
     assert made & {"granted", "refused"} == {"granted"}
     assert "Do you want" not in screen

@@ -1,7 +1,5 @@
 """A follow-up that cannot be asked is refused, with the reason; nothing is asked."""
 
-from __future__ import annotations
-
 import pytest
 from followups import REUSING, asked_again, define, followed
 from hookworld import GOOD

@@ -1,7 +1,5 @@
 """The real client: a task that nobody has divided goes through to closed subtasks."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -87,7 +85,7 @@ def make_repository(project):
     repository.create_commit("HEAD", me, me, "begin", tree, [])
 
 
-@pytest.mark.parametrize("rejects", [0, 1])
+@pytest.mark.parametrize("rejects", [pytest.param(0, marks=pytest.mark.full), 1])
 def test_an_epic_becomes_closed_tasks(tmp_path, rejects):
     """It is expanded, then each subtask is built, reviewed, validated and merged."""
     script, reviews, built = model(rejects)

@@ -1,7 +1,5 @@
 """What agents take is counted once, whatever happens to the session and its hooks."""
 
-from __future__ import annotations
-
 import pytest
 from hookworld import hook_world
 from storeworld import request

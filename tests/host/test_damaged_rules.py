@@ -1,7 +1,5 @@
 """Compiled rules that are damaged: no call passes that a rule blocks."""
 
-from __future__ import annotations
-
 import json
 from shutil import rmtree
 
@@ -19,6 +17,8 @@ from bridge.rules import compiled, in_force
 from bridge.rules.compiled import compile_rules, declared_variables
 from bridge.rules.freshness import is_fresh
 from bridge.rules.layers import live, sources
+
+pytestmark = pytest.mark.slow
 
 DAMAGES = {
     "empty": b"",

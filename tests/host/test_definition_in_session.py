@@ -1,23 +1,18 @@
 """A request for a defined agent: launched as defined, held to its limits."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from agentworld import trust_project
 from defining import WORKER, call, define
+from hookworld import HookWorld
 
 from bridge.errors import BadDefinition, InvalidRequest, NotTrusted, UnknownAgent
 from bridge.protocol.contract import HEADING
 from bridge.protocol.ids import check_id
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-
-    from bridge.protocol.request import Request
+from bridge.protocol.request import Request
 
 
 def asked(world: HookWorld, name: str) -> Request:
@@ -192,7 +187,6 @@ def test_error_what_changed_since_it_was_asked(world, change, code, why):
     assert said["permissionDecisionReason"] == (
         f"hostbridge: request {request} cannot run. No agent is needed."
     )
-    assert response.error is not None
     assert response.error.code == code
     assert why in response.error.message
     assert world.runs() == []

@@ -1,7 +1,5 @@
 """A running agent of a definition: its tools, turns, grants and evidence."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -9,6 +7,8 @@ from defining import define, started, use
 from hookworld import GOOD, HookWorld
 
 from bridge.host.call_notes import after_bash
+
+pytestmark = pytest.mark.slow
 
 # Tools and turns
 

@@ -1,9 +1,6 @@
 """Who may take a request: found with few looks, however many sessions are open."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from storeworld import CountingStore, request, store_in
@@ -13,12 +10,9 @@ from bridge.store import lease, sessions, switch
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.fixture
-def store(tmp_path: Path) -> CountingStore:
+def store(tmp_path):
     """With a hundred open sessions, of which s3 is switched off."""
     host = identify(os.getpid())
     assert host is not None

@@ -1,35 +1,29 @@
 """Every way in which a subagent ends: a typed response at once.
 
 One table, in the foreground (one shot) and in the background (a session that stays
-open), with the real client.
+open), with the real client. Agents of agents are in test_interim_in_the_client.py.
 """
-
-from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hostworld import (
     HostWorld,
     bash,
     bash_until_go,
+    by_name,
     code_of,
     host_world,
+    named,
     stopping,
 )
 from polling import wait_until
 
-from bridge.store.subagent_runs import all_runs
 from bridge.testing.stage.models import agent_output, answering, obedient_model
-from bridge.testing.stage.replies import error, reply, tool_use
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Answer, error, reply, tool_use
 
 pytestmark = pytest.mark.host
 
@@ -64,42 +58,53 @@ def interrupted(world: HostWorld) -> None:
     world.add_command("PermissionRequest", says(hookSpecificOutput=output))
 
 
-def few_turns(world: HostWorld) -> None:
-    world.add_agent("hasty", "maxTurns: 2\ntools: Bash\n")
-
-
-def as_it_is(_world: HostWorld) -> None:
-    pass
-
-
 def says(**output: object) -> str:
     """A command that prints one JSON object."""
     return f"cat >/dev/null; echo '{json.dumps(output)}'"
 
 
-ENDS: dict[str, tuple[Answer, Callable[[HostWorld], None], str, str | None]] = {
-    # what the subagent does, what else is installed, its type, how the request ends
-    "answer": (agent_output(), as_it_is, "general-purpose", None),
-    "no word": (reply(), as_it_is, "general-purpose", "empty_answer"),
-    "continue false": (WORK, cut_off, "general-purpose", "empty_answer"),
-    "max turns": (reply("Soon.", CALL), few_turns, "hasty", "no_json"),
-    "bad request": (BAD_REQUEST, as_it_is, "general-purpose", "agent_error"),
-    "rate limit": (RATE_LIMIT, as_it_is, "general-purpose", "quota"),
-    "server error": (SERVER_ERROR, as_it_is, "general-purpose", "agent_error"),
-    "unknown agent": (agent_output(), as_it_is, "nobody:knows", "agent_missing"),
-    "call denied": (agent_output(), denied, "general-purpose", "agent_error"),
-    "interrupted": (WORK, interrupted, "general-purpose", "agent_stopped"),
+ENDS: dict[str, tuple[Answer, str, str | None]] = {
+    # what the subagent does, its type, how the request ends
+    "answer": (agent_output(), "general-purpose", None),
+    "no word": (reply(), "general-purpose", "empty_answer"),
+    "max turns": (reply("Soon.", CALL), "hasty", "no_json"),
+    "bad request": (BAD_REQUEST, "general-purpose", "agent_error"),
+    "rate limit": (RATE_LIMIT, "general-purpose", "quota"),
+    "server error": (SERVER_ERROR, "general-purpose", "agent_error"),
+    "unknown agent": (agent_output(), "nobody:knows", "agent_missing"),
 }
 
 
 @pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("end", ENDS)
-def test_an_end_is_a_typed_response(tmp_path, how, end):
-    answer, prepare, agent, code = ENDS[end]
+def test_an_end_is_a_typed_response(tmp_path, how):
+    turns = {end: [answer] for end, (answer, _, _) in ENDS.items()}
+    questions = {named(end): {"agent": agent} for end, (_, agent, _) in ENDS.items()}
+
+    with host_world(tmp_path, obedient_model(by_name(turns))) as world:
+        world.add_agent("hasty", "maxTurns: 2\ntools: Bash\n")
+        responses = world.serve_all(how, questions, **ONE_TRY)
+
+    assert dict(zip(ENDS, map(code_of, responses), strict=True)) == {
+        end: code for end, (_, _, code) in ENDS.items()
+    }
+
+
+# what the subagent does, what else is installed, how the request ends
+HOOKED: dict[str, tuple[Answer, Callable[[HostWorld], None], str]] = {
+    "continue false": (WORK, cut_off, "empty_answer"),
+    "call denied": (agent_output(), denied, "agent_error"),
+    "interrupted": (WORK, interrupted, "agent_stopped"),
+}
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("end", HOOKED)
+def test_an_end_by_another_hook_is_a_typed_response(tmp_path, how, end):
+    answer, prepare, code = HOOKED[end]
 
     with host_world(tmp_path, obedient_model(answering(answer))) as world:
         prepare(world)
-        response = world.serve(how, agent=agent, **ONE_TRY)
+        response = world.serve(how, **ONE_TRY)
 
     assert code_of(response) == code, response
 
@@ -120,7 +125,7 @@ def test_an_agent_that_the_model_stops(tmp_path):
 def test_an_agent_waits_for_a_command_of_its_own(tmp_path):
     """It stops, is woken when the command ends, and answers then: once, and unheard."""
 
-    def answers(_prompt: str, request: ApiRequest) -> Answer:
+    def answers(_prompt, request):
         if not request.own_calls:
             return bash_until_go()
         if "completed" in request.newest_text:
@@ -147,7 +152,7 @@ def test_an_agent_waits_for_a_command_of_its_own(tmp_path):
 def test_an_agent_in_the_foreground_does_not_wait(tmp_path):
     """Its call ends when it stops: what it says then must be the answer."""
 
-    def answers(_prompt: str, request: ApiRequest) -> Answer:
+    def answers(_prompt, request):
         if not request.own_calls:
             return bash("sleep 9", run_in_background=True)
         if "could not use this answer" in request.newest_text:
@@ -165,7 +170,7 @@ def test_one_of_two_agents_is_corrected_while_the_other_works(tmp_path):
     """The client lists both as running: only an agent's own commands make it wait."""
     is_over = threading.Event()
 
-    def answers(prompt: str, request: ApiRequest) -> Answer:
+    def answers(prompt, request):
         if prompt.startswith("slow"):
             is_over.wait(300)
             return agent_output()
@@ -182,24 +187,3 @@ def test_one_of_two_agents_is_corrected_while_the_other_works(tmp_path):
             second = world.ended(slow)
 
     assert (first.success, stage, second.success) == (True, "running", True)
-
-
-@pytest.mark.parametrize("background", [False, True], ids=["waited for", "left"])
-def test_agents_of_our_agents_are_not_the_answer(tmp_path, *, background):
-    """A nested agent ends first, or last: its words go to nobody but its caller."""
-    inner = {"prompt": "inner", "description": "n", "subagent_type": "general-purpose"}
-    call = tool_use("Agent", {**inner, "run_in_background": background})
-
-    def answers(prompt: str, request: ApiRequest) -> Answer:
-        if prompt.startswith("inner"):
-            return reply("inner words", delay_s=3)
-        return agent_output() if request.own_calls else reply(call)
-
-    with host_world(tmp_path, obedient_model(answers)) as world:
-        request = world.submit()
-        with world.stream():
-            response = world.ended(request)
-            wait_until(lambda: not all_runs(world.store), what="the last notice")
-
-    assert response.success
-    assert "inner words" not in world.main_words()

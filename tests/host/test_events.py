@@ -1,7 +1,5 @@
 """Hook events as the client sends them, and how it was started."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -11,15 +9,10 @@ from bridge.host.registration import is_one_shot
 
 
 def test_event_fields_of_the_wrong_type_are_absent():
-    raw = {
-        "hook_event_name": 7,
-        "tool_input": "x",
-        "background_tasks": [{"id": 1}, 2],
-    }
+    raw = {"hook_event_name": 7, "tool_input": "x", "background_tasks": [{"id": 1}, 2]}
 
     event = HookEvent.parse(json.dumps(raw).encode())
 
-    assert event is not None
     assert (event.name, event.table("tool_input"), event.background_ids) == (
         "",
         {},
@@ -40,7 +33,6 @@ def test_text_that_has_no_bytes_is_replaced():
 
     event = HookEvent.parse(data)
 
-    assert event is not None
     assert (event.text("prompt"), event.text("cwd")) == ("a\ufffdb", "/\ufffd")
 
 

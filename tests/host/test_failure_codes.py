@@ -4,15 +4,12 @@ The ends of a subagent (agent_missing, agent_error, agent_stopped, quota) are in
 test_ends_in_the_client.py.
 """
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 from aheadclock import AheadClock
-from hostworld import bash, code_of, host_world
+from hostworld import bash, code_of, host_world, named, prompts
 from polling import wait_until
 
 from bridge.api.bridge import Bridge
@@ -27,20 +24,12 @@ from bridge.testing.stage.models import (
     launching,
     obedient_model,
 )
-from bridge.testing.stage.replies import error, reply
-
-if TYPE_CHECKING:
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Answer, error, reply
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
 SLOW = reply("late", delay_s=600)
-
-
-def working(_prompt: str, _request: ApiRequest) -> Answer:
-    """Call a tool, and another, and never answer."""
-    return bash("sleep 0.2")
 
 
 def says(**output: object) -> Answer:
@@ -65,20 +54,25 @@ SPECIAL_CHARACTERS = (
 )
 
 
-@pytest.mark.parametrize("code", ANSWERS)
-def test_error_code_of_an_answer(tmp_path, code):
-    with host_world(tmp_path, obedient_model(answering(ANSWERS[code]))) as world:
-        response = world.serve("stream", max_attempts=1)
-
-    assert (code_of(response), response.success) == (code, False)
+def answers_of_all_kinds(prompt: str, _request: ApiRequest) -> Answer:
+    known = (answer for code, answer in ANSWERS.items() if named(code) in prompt)
+    echo = reply(prompt) if named("prompt_echo") in prompt else agent_output()
+    return next(known, echo)
 
 
-def test_error_prompt_echo(tmp_path):
-    model = obedient_model(lambda prompt, _: reply(prompt))
-    with host_world(tmp_path, model) as world:
-        response = world.serve("stream")
+@pytest.mark.parametrize(("how", "mode"), [("one-shot", "auto"), ("stream", "default")])
+def test_the_words_of_an_agent_have_each_their_code(tmp_path, how, mode):
+    """Every character of a prompt is given: what is altered would be another hook's."""
+    codes = [*ANSWERS, "prompt_echo"]
+    if mode == "auto":
+        # The client itself refuses an empty report.
+        codes.remove("empty_answer")
+    with host_world(tmp_path, obedient_model(answers_of_all_kinds)) as world:
+        questions = {**prompts(codes), SPECIAL_CHARACTERS: {}}
+        *failed, given = world.serve_all(how, questions, mode=mode, max_attempts=1)
 
-    assert code_of(response) == "prompt_echo"
+    assert [code_of(response) for response in failed] == codes
+    assert given.success, given.error
 
 
 @pytest.mark.parametrize(("how", "mode"), [("one-shot", "auto"), ("stream", "default")])
@@ -101,120 +95,88 @@ def test_error_prompt_replaced(tmp_path, how, mode):
     assert code_of(response) == "prompt_replaced"
 
 
-@pytest.mark.parametrize(("how", "mode"), [("one-shot", "auto"), ("stream", "default")])
-def test_every_character_of_a_prompt_is_given(tmp_path, how, mode):
-    """What the client alters in a prompt would look like another hook's."""
-    with host_world(tmp_path) as world:
-        response = world.serve(how, SPECIAL_CHARACTERS, mode=mode)
-
-    assert response.success, response.error
-
-
-def test_error_declined(tmp_path):
-    """Three offers, then no more; the session goes on."""
+def test_error_declined_and_no_host(tmp_path):
+    """Three offers, then no more; the session goes on. One that has ended is none."""
     with host_world(tmp_path, obedient_model(main=ignoring(99))) as world:
         request = world.submit()
         with world.stream() as session:
             response = world.ended(request)
             after = session.ask("hello again")
-
-    assert code_of(response) == "declined"
-    assert after["result"] == "ok"
-    assert world.main_words().count("hello again") == 1
-
-
-def test_error_no_host(tmp_path):
-    """A session that has ended does not count."""
-    with host_world(tmp_path) as world:
-        with world.stream():
             assert len(world.live()) == 1
         with pytest.raises(NoHost) as caught:
             world.bridge.ask("hello")
 
+    assert code_of(response) == "declined"
+    assert after["result"] == "ok"
+    assert world.main_words().count("hello again") == 1
     assert caught.value.code == "no_host"
 
 
-def test_error_host_gone(tmp_path):
-    """The client is killed, and no other try is left; whoever waits is told."""
-    with host_world(tmp_path, obedient_model(answering(SLOW))) as world:
-        request = world.drop(prompt="hello", maxAttempts=1)
-        with world.stream() as session:
-            world.wait_for_run(request)
-            session.kill()
-            with pytest.raises(RequestFailed) as caught:
-                world.bridge.wait(request, timeout_s=60)
+def test_error_timeout_and_host_gone_of_agents_that_think_on(tmp_path):
+    """Nothing of one is heard: whoever asked ends the request.
 
-    assert caught.value.code == "host_gone"
-
-
-def test_error_timeout_of_an_agent_that_works_on(tmp_path):
-    """It is told twice to answer; then its time is up, and it ends.
-
-    The time for its answer begins at once: the last seconds before a deadline may be
-    too few for three tool calls on a busy machine.
+    Then the client is killed, and no other try is left; whoever waits is told.
     """
-    with host_world(tmp_path, obedient_model(working)) as world:
-        world.allow("Bash")
-        request = world.submit(timeout_s=60)
-        with world.stream():
-            run = world.wait_for_run(request)
-            subagent_runs.change(world.store, run, lambda r: r.with_(answer_at=1))
-            response = world.ended(request)
-            world.wait_until_forgotten()
-
-    assert code_of(response) == "timeout"
-    assert response.error is not None
-    assert response.error.message.endswith("the agent went on working")
-    assert "answer now" in world.subagent_words()
-
-
-def test_an_agent_answers_when_its_time_is_nearly_up(tmp_path):
-    def answers(prompt: str, request: ApiRequest) -> Answer:
-        is_warned = "answer now" in request.newest_text
-        return agent_output() if is_warned else working(prompt, request)
-
-    with host_world(tmp_path, obedient_model(answers)) as world:
-        world.allow("Bash")
-        request = world.submit(timeout_s=60)
-        with world.stream():
-            run = world.wait_for_run(request)
-            subagent_runs.change(world.store, run, lambda r: r.with_(answer_at=1))
-            response = world.ended(request)
-
-    assert response.success
-
-
-def test_error_timeout_of_an_agent_that_thinks_on(tmp_path):
-    """Nothing of it is heard: whoever asked ends the request."""
     clock = AheadClock()
 
-    def put_forward(stage: Stage) -> None:
+    def put_forward(stage):
         if stage is Stage.RUNNING:
             clock.ahead_s = 3600
 
     with host_world(tmp_path, obedient_model(answering(SLOW))) as world:
         asker = Bridge(world.bridge.settings, world.stage.project, clock=clock)
-        with world.stream(), pytest.raises(RequestFailed) as caught:
-            asker.ask("hello", timeout_s=600, on_stage=put_forward)
-
-    assert (caught.value.code, caught.value.stage) == ("timeout", "running")
-
-
-def test_error_cancelled(tmp_path):
-    """The agent stops at its next tool call, and nobody hears of it."""
-    with host_world(tmp_path, obedient_model(working)) as world:
-        world.allow("Bash")
-        request = world.submit()
-        with world.stream():
+        with world.stream() as session:
+            with pytest.raises(RequestFailed) as timed_out:
+                asker.ask("hello", timeout_s=600, on_stage=put_forward)
+            request = world.submit("hello", max_attempts=1)
             world.wait_for_run(request)
-            assert world.bridge.cancel(request)
-            response = world.ended(request)
-            world.wait_until_forgotten()
-            asked = len(world.api.turns("subagent"))
+            session.kill()
+            with pytest.raises(RequestFailed) as gone:
+                world.bridge.wait(request, timeout_s=60)
 
-    assert code_of(response) == "cancelled"
+    assert (timed_out.value.code, timed_out.value.stage) == ("timeout", "running")
+    assert gone.value.code == "host_gone"
+
+
+def test_agents_that_work_on(tmp_path):
+    """One is told twice to answer; then its time is up, and it ends. One answers.
+
+    Another is cancelled: it stops at its next tool call, and nobody hears of it.
+
+    The time for an answer begins at once: the last seconds before a deadline may be too
+    few for three tool calls on a busy machine.
+    """
+
+    def answers(prompt, request):
+        is_warned = "answer now" in request.newest_text
+        if is_warned and named("obeys") in prompt:
+            return agent_output()
+        return bash("sleep 0.2")
+
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        world.allow("Bash")
+        late, obeys, cancelled = (
+            world.submit(named(name), timeout_s=limit_s)
+            for name, limit_s in (("late", 60), ("obeys", 60), ("cancelled", 300))
+        )
+        with world.stream():
+            for request in (late, obeys):
+                run = world.wait_for_run(request)
+                subagent_runs.change(world.store, run, lambda r: r.with_(answer_at=1))
+            run = world.wait_for_run(cancelled)
+            assert world.bridge.cancel(cancelled)
+            responses = [world.ended(each) for each in (late, obeys, cancelled)]
+            world.wait_until_forgotten()
+            turns = world.api.turns("subagent")
+
+    assert [code_of(each) for each in responses] == ["timeout", None, "cancelled"]
+    assert responses[0].error is not None
+    assert responses[0].error.message.endswith("the agent went on working")
+    assert any(
+        "answer now" in t.heard_text and named("late") in t.prompt for t in turns
+    )
     assert "<task-id>" not in world.main_words()
-    assert len(world.api.turns("subagent")) == asked
+    assert len(world.api.turns("subagent")) == len(turns)
 
 
 def test_error_budget(tmp_path):
@@ -233,7 +195,7 @@ def test_error_depth_of_agents_that_ask_for_agents(tmp_path):
         "from bridge import Bridge\nprint('asked', Bridge.open().submit('again'))\n"
     )
 
-    def answers(_prompt: str, request: ApiRequest) -> Answer:
+    def answers(_prompt, request):
         if not request.own_calls:
             return bash(f"{sys.executable} ../ask.py")
         heard = " ".join(result.text for result in request.tool_results)
@@ -258,7 +220,7 @@ def test_error_the_model_of_the_host_is_out_of_reach(tmp_path):
     refusal = error(429, "rate_limit_error", "Slow down")
     obey = launching()
 
-    def main(request: ApiRequest) -> Answer:
+    def main(request):
         return refusal if "bridge:" in request.newest_text else obey(request)
 
     with host_world(tmp_path, obedient_model(main=main)) as world:

@@ -1,7 +1,5 @@
 """A flow is designed by an agent of the real client, which is told what was wrong."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Flows in the open session: hooks alone take a run to its end."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

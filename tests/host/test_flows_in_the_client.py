@@ -3,8 +3,6 @@
 The test begins a run; from then on no process of ours lives but the client's hooks.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from functools import partial
@@ -70,17 +68,33 @@ def is_over(seen):
     return seen.run["status"] != "running"
 
 
-def test_a_flow_goes_to_its_end_with_no_process_of_ours(tmp_path):
-    with host_world(tmp_path, obedient_model(answers)) as world, world.stream():
-        run = begun(world, SOURCE)
+def test_the_user_pauses_goes_on_jumps_and_cancels(tmp_path):
+    """Another flow goes to its end then, with no process of ours."""
+    with host_world(tmp_path, obedient_model(answers)) as world:
+        run = begun(world, f'{G}:"alpha" -> {G}:"beta" -> @ok:"Fine?" -> {G}:"end"')
+        settings = world.bridge.settings
+        advance(world.store, settings, run, by_hand.pause)
+        with world.stream():
+            world.ended(f"{run}-node-0-1-1")
+            assert now(world, run).run["status"] == "paused"
 
-        wait_for(world, run, lambda seen: [*seen.checkpoints()])
-        act = partial(by_hand.say, node=None, text="very", by="a test")
-        advance(world.store, world.bridge.settings, run, act)
-        wait_for(world, run, is_over, "completed")
+            advance(world.store, settings, run, by_hand.resume)
+            wait_for(world, run, lambda seen: [*seen.checkpoints()])
+            advance(world.store, settings, run, partial(by_hand.jump, node="node-0"))
+            world.ended(f"{run}-node-1-2-1")
+            wait_for(world, run, lambda seen: [*seen.checkpoints()])
+            advance(world.store, settings, run, by_hand.cancel)
 
-        found = result_of_run(world.store, world.bridge.settings, run)
-        assert found.text == "<gamma very>"
+            assert is_over(now(world, run))
+
+            run = begun(world, SOURCE)
+            wait_for(world, run, lambda seen: [*seen.checkpoints()])
+            act = partial(by_hand.say, node=None, text="yes: very", by="a test")
+            advance(world.store, settings, run, act)
+            wait_for(world, run, is_over, "completed")
+
+        found = result_of_run(world.store, settings, run)
+        assert found.text == "<gamma yes: very>"
         assert found.variables["last"] == "<mend <alpha <mend <alpha>>>>"
         assert now(world, run).run["asked"] == 2 * 3 + 2 + 1
         # The answers went past the main thread.
@@ -113,25 +127,6 @@ def test_the_next_session_goes_on_with_a_flow_of_a_killed_one(tmp_path):
         result_of_run(world.store, world.bridge.settings, run).text
         == "<end <beta <alpha>>>"
     )
-
-
-def test_the_user_pauses_goes_on_jumps_and_cancels(tmp_path):
-    with host_world(tmp_path, obedient_model(answers)) as world:
-        run = begun(world, f'{G}:"alpha" -> {G}:"beta" -> @ok:"Fine?" -> {G}:"end"')
-        settings = world.bridge.settings
-        advance(world.store, settings, run, by_hand.pause)
-        with world.stream():
-            world.ended(f"{run}-node-0-1-1")
-            assert now(world, run).run["status"] == "paused"
-
-            advance(world.store, settings, run, by_hand.resume)
-            wait_for(world, run, lambda seen: [*seen.checkpoints()])
-            advance(world.store, settings, run, partial(by_hand.jump, node="node-0"))
-            world.ended(f"{run}-node-1-2-1")
-            wait_for(world, run, lambda seen: [*seen.checkpoints()])
-            advance(world.store, settings, run, by_hand.cancel)
-
-            assert is_over(now(world, run))
 
 
 def test_a_temporary_agent_may_do_what_its_base_may(tmp_path):

@@ -1,26 +1,20 @@
 """Which programs may ask what a session knows, and which session is asked."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from defining import define
 from forkworld import another_session, dropped, ended, outside, share
 
-from bridge import Bridge, CannotContinue, InvalidRequest, NoHost
+from bridge import CannotContinue, InvalidRequest, NoHost
 from bridge.agents.trust import InsideSession
 from bridge.store import idle_agents
 from bridge.store.host_process import identify
 from bridge.store.sessions import Session
 
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-
 
 @pytest.fixture
-def program(world: HookWorld) -> Bridge:
+def program(world):
     """The bridge of a program that no session has started."""
     return outside(world)
 

@@ -1,10 +1,7 @@
 """Who may ask what a session knows: nobody before its user says so, and no model."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from fakeclaude import SUCCESS, fake_claude, printing, result
@@ -15,16 +12,13 @@ from bridge import Bridge, InvalidRequest, NotShared
 from bridge.protocol.ids import check_id
 from bridge.worker.executors import open_worker
 
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-
 NOT_SHARED = (
     "no program may see the conversation of a session in {project} (share_conversation)"
 )
 
 
 @pytest.fixture
-def program(world: HookWorld) -> Bridge:
+def program(world):
     """The bridge of a program that no session has started."""
     return outside(world)
 

@@ -1,21 +1,16 @@
 """How a fork of the session's conversation ends, and what counts of it."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from forkworld import ASKED, dropped, ended, share
-from hookworld import GOOD
+from hookworld import GOOD, HookWorld
 
 from bridge.protocol.usage import Usage
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from hookworld import HookWorld
+pytestmark = pytest.mark.slow
 
 
 NO_FORK = (

@@ -1,22 +1,15 @@
 """A fork of the session's conversation as the agent of a request, by hooks alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from defining import define
 from forkworld import dropped, ended, outside, share
 
-from bridge import Bridge, InvalidRequest
+from bridge import InvalidRequest
 from bridge.protocol.request import Request
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
 
 
 @pytest.fixture
-def program(world: HookWorld) -> Bridge:
+def program(world):
     """The bridge of a program that no session has started."""
     return outside(world)
 

@@ -1,36 +1,27 @@
 """What the session knows, asked by a program, in the real client."""
 
-from __future__ import annotations
-
 import json
-import subprocess
-import sys
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import forkserver
 import pytest
 from claudeworld import answered, ask, submits
 from hostworld import DIALOG, HostWorld, bash, code_of, host_world
 
 from bridge import NotShared
+from bridge.protocol.response import Response
 from bridge.protocol.usage import Usage
 from bridge.testing.stage.models import obedient_model
-from bridge.testing.stage.replies import reply, tool_use
+from bridge.testing.stage.replies import Answer, reply, tool_use
+from bridge.testing.stage.stream import StreamSession
 from bridge.testing.stage.terminal import TerminalSession
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.protocol.response import Response
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.stream import StreamSession
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
-COMMAND = (sys.executable, "-m", "bridge")
 PLANTED = "The cache will be called QUAGGA."
 QUESTION = "How will the cache be called, in OKAPI?"
 SCHEMA = {
@@ -47,15 +38,12 @@ EVENTS = (
 
 def share(world: HostWorld, project: Path | None = None) -> None:
     """Have the user say yes for a project, by default the session's."""
-    said = subprocess.run(
-        [*COMMAND, "config", "set", "--project", "share_conversation", "true"],
+    said = forkserver.run(
+        ["config", "set", "--project", "share_conversation", "true"],
         cwd=project or world.stage.project,
         env=world.stage.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
     )
-    assert said.returncode == 0, said
+    assert said.code == 0, said
 
 
 def own_words(request: ApiRequest) -> str:
@@ -177,13 +165,15 @@ def test_nobody_is_asked_before_the_user_says_yes(tmp_path):
     assert world.api.turns("subagent") == []
 
 
-@pytest.mark.parametrize("how", ["switched off", "denied"])
-def test_a_client_without_forks(tmp_path, how):
+@pytest.mark.parametrize(
+    "refusal", ["denied", pytest.param("switched off", marks=pytest.mark.full)]
+)
+def test_a_client_without_forks(tmp_path, refusal):
     """Named at once, and not tried again."""
-    env = {"CLAUDE_CODE_FORK_SUBAGENT": "0"} if how == "switched off" else {}
+    env = {"CLAUDE_CODE_FORK_SUBAGENT": "0"} if refusal == "switched off" else {}
     with host_world(tmp_path, obedient_model(knowing), env=env) as world:
         share(world)
-        if how == "denied":
+        if refusal == "denied":
             world.rule("deny", "Agent(fork)")
         with opened(world, "default"):
             request = world.submit(QUESTION, context="session")
@@ -200,7 +190,7 @@ def test_an_agent_that_forks_itself_gets_no_conversation_of_the_session(tmp_path
     """Only what it was told itself: nobody has to keep the tool from it."""
     inner = {"description": "n", "prompt": "MARKHOR", "subagent_type": "fork"}
 
-    def forking(_prompt: str, request: ApiRequest) -> Answer:
+    def forking(_prompt, request):
         is_fork = "that fork is you" in json.dumps(request.messages)
         if not (is_fork or request.own_calls):
             return reply(tool_use("Agent", inner))
@@ -237,27 +227,29 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("end", ENDS)
-def test_every_end_is_a_typed_response(tmp_path, end):
-    """The fork stops, and the session goes on."""
-    fields, code = ENDS[end]
+def test_every_end_is_a_typed_response(tmp_path):
+    """The forks stop, and the session goes on."""
     model = obedient_model(lambda _, request: busy(request))
     with host_world(tmp_path, model) as world:
         share(world)
         world.allow("Bash")
         world.define("brief", "description: d\nmax_turns: 2\n")
         with opened(world, "default") as session:
-            request = world.submit(QUESTION, context="session", **fields)
-            world.wait_for_run(request)
-            if end == "cancelled":
-                world.bridge.cancel(request)
-            if end == "overdue":
-                make_overdue(world, request)
-            response = world.ended(request)
+            asked = {
+                end: world.submit(QUESTION, context="session", **fields)
+                for end, (fields, _) in ENDS.items()
+            }
+            for end, request in asked.items():
+                world.wait_for_run(request)
+                if end == "cancelled":
+                    world.bridge.cancel(request)
+                if end == "overdue":
+                    make_overdue(world, request)
+            codes = {end: code_of(world.ended(each)) for end, each in asked.items()}
             world.wait_until_forgotten()
             say(world, session, "Go on.")
 
-    assert code_of(response) == code
+    assert codes == {end: code for end, (_, code) in ENDS.items()}
     assert "OKAPI" not in world.main_words()
 
 
@@ -275,7 +267,7 @@ def test_a_fork_at_a_terminal_raises_no_dialog(tmp_path):
         reply('{"status": "blocked", "summary": "MARKHOR"}'),
     )
 
-    def asking(_prompt: str, request: ApiRequest) -> Answer:
+    def asking(_prompt, request):
         return turns[own_words(request).count('"role": "assistant"')]
 
     with host_world(tmp_path, obedient_model(asking)) as world:
@@ -296,7 +288,7 @@ def test_a_fork_at_a_terminal_raises_no_dialog(tmp_path):
 def test_a_closed_session(tmp_path):
     """`claude -p` forks it: the conversation stays as it was, and no other is kept."""
 
-    def script(request: ApiRequest) -> Answer:
+    def script(request):
         if "StructuredOutput" not in request.tools:
             return reply("ok", tokens_in=1000)
         knows = "QUAGGA" in json.dumps(request.messages)

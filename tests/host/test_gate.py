@@ -1,44 +1,32 @@
 """The quick hook: what it imports, what it notes, what it leaves to the full one."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bridge.host import gate
 from bridge.host.call_notes import name_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 @pytest.fixture
-def agents(tmp_path: Path) -> Path:
+def agents(tmp_path):
     folder = tmp_path / "state" / "agents"
     folder.mkdir(parents=True)
-    run = {
-        "requestId": "r-1",
-        "depth": 1,
-        "answerAt": 2**53,
-        "host": {"pid": 7},
-    }
+    run = {"requestId": "r-1", "depth": 1, "answerAt": 2**53, "host": {"pid": 7}}
     (folder / "a1.json").write_text(json.dumps(run))
     return folder
 
 
 @pytest.fixture
-def fire(agents: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str | None]:
+def fire(agents, monkeypatch):
     """Answer one event; what the full hook would have been started for, or None."""
     started: list[str] = []
 
-    def become(event: str, *_: object) -> None:
+    def become(event, *_):
         started.append(event)
         raise SystemExit
 
-    def answer(event: str, task: str = "", **fields: Any) -> str | None:
+    def answer(event, task="", **fields):
         started.clear()
         data = json.dumps({"session_id": "s", **fields}).encode()
         monkeypatch.setattr(gate, "read_all", lambda: data)
@@ -123,6 +111,23 @@ def test_what_is_not_plainly_allowed_is_left_to_the_full_hook(fire, agents, sign
     file.touch()
 
     assert fire("PreToolUse", tool_input={}, **BASH) == "PreToolUse"
+
+
+@pytest.mark.parametrize(
+    ("tool", "seen"),
+    [
+        ("Read", "PreToolUse"),
+        ("Grep", "PreToolUse"),
+        ("Bash", "PreToolUse"),
+        ("Edit", None),
+    ],
+)
+def test_what_an_agent_with_a_folder_reads_is_seen(fire, agents, tool, seen):
+    """The client does not ask about what is private in the session's own folder."""
+    run = {"requestId": "r-1", "depth": 1, "answerAt": 2**53, "host": {"pid": 7}}
+    (agents / "a1.json").write_text(json.dumps(run | {"folder": "/w"}))
+
+    assert fire("PreToolUse", tool_input={}, **(BASH | {"tool_name": tool})) == seen
 
 
 def test_an_agent_whose_time_is_up(fire, agents):
@@ -211,15 +216,9 @@ UNDECIDED = "hostbridge could not look at this call. Leave it; go on."
     [
         (
             "PreToolUse",
-            {
-                "permissionDecision": "deny",
-                "permissionDecisionReason": UNDECIDED,
-            },
+            {"permissionDecision": "deny", "permissionDecisionReason": UNDECIDED},
         ),
-        (
-            "PermissionRequest",
-            {"decision": {"behavior": "deny", "message": UNDECIDED}},
-        ),
+        ("PermissionRequest", {"decision": {"behavior": "deny", "message": UNDECIDED}}),
         ("PostToolUse", None),
     ],
 )
@@ -249,7 +248,7 @@ def test_a_token_in_another_tools_prompt_is_the_users_own(agents, tool):
 def test_error_a_full_hook_that_does_not_start(agents, monkeypatch, capfd):
     """Silence would let the call run."""
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise OSError
 
     message = {**BASH, "tool_name": "SendMessage"}
@@ -305,7 +304,7 @@ def test_error_a_call_that_cannot_be_read(agents, monkeypatch):
     monkeypatch.setattr(gate, "read_all", text.encode)
     started: list[str] = []
 
-    def become(event: str, *_: object) -> None:
+    def become(event, *_):
         started.append(event)
 
     gate.main(become, "PreToolUse", str(agents.parent))

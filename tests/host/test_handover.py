@@ -1,7 +1,5 @@
 """A rule gives a call to an agent: what becomes of the call, and of the next one."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -126,11 +124,7 @@ def test_but_not_if_the_rule_requires_it(world):
 
 UNABLE = {
     "no such agent": ({"agent": "nobody"}, {}, "no agent is named 'nobody'"),
-    "another route": (
-        {"agent": "served"},
-        {},
-        "did not answer (no_route)",
-    ),
+    "another route": ({"agent": "served"}, {}, "did not answer (no_route)"),
     "no place": ({}, {"BRIDGE_SLOTS": "1"}, "all 1 places for agents in this session"),
     "tokens": ({}, {"BRIDGE_TOKENS_PER_SESSION": "0"}, "tokens_per_session is 0"),
     "budget": ({}, {"BRIDGE_AGENTS_PER_HOUR": "0"}, "it may start no agent"),

@@ -1,7 +1,5 @@
 """Work that a rule hands to an agent, in the real client."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -95,9 +93,8 @@ def test_two_calls_at_once_are_answered_in_one_turn(tmp_path):
     with host_world(tmp_path, obedient_model(summary, main=main)) as world:
         define_rules(world, TWO)
         world.allow("Bash")
-        with world.terminal() as terminal:
-            terminal.submit("go")
-            world.wait_for_turns(4)
+        with world.stream() as session:
+            session.ask("go", timeout_s=300)
             world.wait_until_forgotten()
         turns = [json.dumps(t.body["messages"]) for t in world.api.turns("main")]
 

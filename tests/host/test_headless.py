@@ -1,9 +1,6 @@
 """A rule's agent that is headless: the hook runs it, and refuses the call with it."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from fakeclaude import printing, result
@@ -24,15 +21,11 @@ from bridge.host import headless
 from bridge.host.hook_table import TIMEOUT_S, WAIT_S
 from bridge.store.handovers import untold
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from hookworld import HookWorld
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
+def world(tmp_path, monkeypatch):
     with headless_world(tmp_path, monkeypatch) as made:
         yield made
 

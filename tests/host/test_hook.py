@@ -1,11 +1,8 @@
 """A lock that somebody else holds: which events wait for it longer than others."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,16 +13,9 @@ from bridge.store import wakeups
 from bridge.store.lock import LockBusy
 from bridge.store.store import Store
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hookworld import HookWorld
-
-    from bridge.host.output import HookOutput
-
 
 @pytest.fixture
-def held(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def held(world, monkeypatch):
     """The lock is held, until somebody waits for it."""
     monkeypatch.setattr(dispatch, "LOCK_WAIT_S", 0)
     monkeypatch.setattr(dispatch, "PATIENT_LOCK_WAIT_S", 36_000)
@@ -33,11 +23,11 @@ def held(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     is_held, is_waited_for = threading.Event(), threading.Event()
     sleep = time.sleep
 
-    def wait(seconds: float) -> None:
+    def wait(seconds):
         is_waited_for.set()
         sleep(seconds)
 
-    def hold() -> None:
+    def hold():
         with Store(world.store.place).exclusive():
             is_held.set()
             is_waited_for.wait()
@@ -52,7 +42,7 @@ def held(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def begun(world: HookWorld) -> tuple[str, str]:
+def begun(world):
     """A request, and its agent."""
     request, _, agent = world.begin()
     return request, agent
@@ -85,7 +75,7 @@ def test_a_failed_start_still_names_what_to_watch(world):
     (session,) = world.live()
     folder = wakeups.path_of(world.store.place, session.host)
 
-    def watched(**fields: str) -> HookOutput:
+    def watched(**fields):
         event = world.event("SessionStart", **fields)
         return dispatch.only_watch(json.dumps(event).encode())
 

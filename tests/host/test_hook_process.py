@@ -1,7 +1,5 @@
 """Hook processes, whatever the client and the environment give them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -9,17 +7,18 @@ import sys
 
 import pytest
 from hookprocesses import (
+    EVENTS,
     ROOT,
-    TABLE,
     TIMEOUT_S,
     assert_harmless,
     examples,
     run_all,
     run_all_harmlessly,
     run_hook,
+    words,
 )
 
-from bridge.host.hook_table import Hook
+from bridge.host.hook_table import HOOKS, Hook
 
 # Most tests start every hook there is.
 pytestmark = pytest.mark.slow
@@ -38,7 +37,7 @@ BODIES: dict[str, bytes] = {
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.usefixtures("world")
 def test_error_stdin(body):
-    ended = run_all({event: BODIES[body] for event, _ in TABLE})
+    ended = run_all(dict.fromkeys(EVENTS, BODIES[body]))
 
     assert_harmless(ended)
     assert {stdout for _, stdout, _ in ended.values()} == {b""}
@@ -50,7 +49,7 @@ def test_events_with_new_fields_and_without_old_ones(world):
         event: json.dumps(
             {"hook_event_name": event, "session_id": world.session, "agent_id": agent}
         ).encode()
-        for event, _ in TABLE
+        for event in EVENTS
     }
 
     run_all_harmlessly(world)
@@ -67,7 +66,7 @@ def test_error_stdin_never_closed():
     """All of them at once: the client would wait for each."""
     reading, writing = os.pipe()
     try:
-        started = [subprocess.Popen(command, stdin=reading) for _, command in TABLE]
+        started = [subprocess.Popen(words(hook), stdin=reading) for hook in HOOKS]
         codes = [process.wait(TIMEOUT_S) for process in started]
     finally:
         os.close(reading)

@@ -1,7 +1,5 @@
 """Hook processes, whatever lies in the state directory: the session goes on."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -11,6 +9,7 @@ import pytest
 from faultlab import scratch
 from hookprocesses import examples, register, run_all, run_all_harmlessly, run_hook
 from hookworld import hook_world
+from thoroughness import crossed
 
 from bridge.host.hook_table import Hook
 
@@ -38,10 +37,12 @@ def test_state_that_nobody_can_read(world):
     run_all_harmlessly(world)
 
 
-@pytest.mark.parametrize("what", ["pipe", "endless", "huge", "folder", "dangling"])
 @pytest.mark.parametrize(
-    "name",
-    ["beat", "looked", "offer", "json", "by-local", "host", "agents", "state"],
+    ("name", "what"),
+    crossed(
+        ["beat", "looked", "offer", "json", "by-local", "host", "agents", "state"],
+        ["pipe", "endless", "huge", "folder", "dangling"],
+    ),
 )
 def test_what_lies_in_place_of_a_file_delays_no_hook(world, tmp_path, name, what):
     """A shell that opens a pipe, or a file without end, waits until it is killed."""
@@ -134,7 +135,7 @@ def test_a_file_in_the_way_of_a_folder(world, name):
 @pytest.mark.parametrize(
     "mount",
     [
-        pytest.param("true", id="small"),
+        pytest.param("true", id="small", marks=pytest.mark.full),
         pytest.param('dd if=/dev/zero of="$1/full" 2>/dev/null || true', id="full"),
         pytest.param('mount -o remount,ro "$1"', id="read-only"),
     ],

@@ -1,7 +1,5 @@
 """What hooks do inside subagents, ours and others'."""
 
-from __future__ import annotations
-
 from hookworld import GOOD, running
 
 

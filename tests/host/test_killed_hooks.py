@@ -1,22 +1,16 @@
 """A hook process that is killed at any moment loses nothing."""
 
-from __future__ import annotations
-
 import json
 import signal
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
 
 import pytest
-from hookprocesses import IDS, TABLE, start
-from hookworld import GOOD
+from hookprocesses import IDS, INSTALLED, start, words
+from hookworld import GOOD, HookWorld
 
+from bridge.host.hook_table import HOOKS
 from bridge.store import idle_agents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hookworld import HookWorld
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +52,25 @@ def test_a_hook_that_is_killed_loses_no_follow_up(world):
             assert (continued.agent_id, continued.after) == (idle.agent_id, before)
 
 
+@pytest.mark.parametrize("victim", ["UserPromptSubmit:turn", "Stop:turn"])
+def test_a_hook_that_is_killed_as_it_hears_a_missed_end_loses_no_answer(world, victim):
+    """The next one hears it; the answer is published once."""
+    event = victim.partition(":")[0]
+    fields = {"prompt": "hello", "background_tasks": []}
+    for delay_s in [*DELAYS_S, 0.4, 0.5, 0.7]:
+        request, agent = world.working()
+        world.says(agent, "msg_1", text=GOOD, stop_reason="end_turn")
+        world.finishes(agent)
+        fire = _firing(world, victim, delay_s, signal.SIGKILL)
+        fire(victim, event, **fields)
+
+        world.fire(event, **fields)
+
+        assert world.response(request).raw_output == GOOD, delay_s
+        world.notice(agent)
+    assert world.runs() == []
+
+
 def _ask_again(
     world: HookWorld, request: str, agent: str, victim: str, delay_s: float, words: str
 ) -> str | None:
@@ -89,10 +102,11 @@ def _firing(
 ) -> Callable[..., None]:
     """What fires an event; one hook is a process that is killed, the first time."""
 
-    def fire(name: str, event: str, **fields: Any) -> None:
+    def fire(name, event, **fields):
         if name == victim:
-            with start(TABLE[IDS.index(name)][1]) as process:
-                assert process.stdin is not None
+            # Of a fork, only what stands for it would be killed at this moment.
+            hook = HOOKS[IDS.index(name)]
+            with start(words(hook, form=INSTALLED)) as process:
                 process.stdin.write(json.dumps(world.event(event, **fields)).encode())
                 process.stdin.close()
                 time.sleep(delay_s)

@@ -1,7 +1,5 @@
 """A checkpoint has one answer: the first, wherever a person gives it."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
@@ -37,7 +35,7 @@ def test_an_answer_in_another_terminal_comes_too_late(world, begun):
 
 def test_an_answer_to_an_earlier_round_does_not_answer_the_next(world, begun):
     run, call_id, shown = asked(world, begun, LOOP)
-    say(world, run, "one")
+    say(world, run, "yes: one")
     jump = partial(by_hand.jump, node="node-0")
     advance(world.store, world.bridge.settings, run, jump)
     assert waiting(world, run) == ["node-0"]

@@ -1,7 +1,5 @@
 """What ends an agent of ours early, and what is denied to it."""
 
-from __future__ import annotations
-
 import pytest
 from defining import define, started, use
 
@@ -82,7 +80,6 @@ def test_the_warning_leaves_time_to_answer(world):
     (run,) = world.runs()
 
     asked = world.found(request).request
-    assert asked is not None
     assert asked.deadline_ms - 15_000 <= run.answer_by < asked.deadline_ms - 10_000
 
 
@@ -102,14 +99,12 @@ def test_launches_survive_clear(world):
 def test_a_stop_ends_no_agents_of_another_client(world):
     request, agent = world.working()
     run = find_agent(world.store, agent)
-    assert run is not None
     world.change("agents", agent, host=run.host.to_data() | {"pid": 1})
 
     world.say("Stop", background_tasks=[])
 
     left = find_agent(world.store, agent)
     assert world.code(request) is None
-    assert left is not None
     assert left.state == "running"
 
 
@@ -133,5 +128,4 @@ def test_an_agent_of_an_agent_stands_one_deeper(world):
 
     nested = find_agent(world.store, world.nest(agent))
 
-    assert nested is not None
     assert nested.depth == 1

@@ -1,7 +1,5 @@
 """Limits from `config.toml`: read at each event, and never a reason to fail."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.protocol.ids import RequestId
@@ -82,7 +80,6 @@ def test_a_session_writes_down_what_it_obeys(world, monkeypatch):
     offered(world)
 
     (session,) = world.live()
-    assert session.limits is not None
     told = session.limits.to_data()
     assert told.items() >= {"slots": 2, "agentsPerHour": 7}.items()
     assert told["byVariable"] == ["slots"]

@@ -1,25 +1,17 @@
 """The real client: ways around what a definition forbids, each closed."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from hostworld import HostWorld, bash, code_of, host_world
+from hostworld import HostWorld, bash, by_name, code_of, host_world, named
 from mcpserver import SERVER
 from polling import wait_until
 
 from bridge.testing.stage.models import answering, launching, obedient_model
-from bridge.testing.stage.replies import ToolUse, reply, tool_use
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.testing.stage.replies import Answer, Reply
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Reply, ToolUse, reply, tool_use
 
 pytestmark = pytest.mark.host
 
@@ -69,25 +61,6 @@ def add_skill(world: HostWorld, text: str, head: str = "") -> None:
     file.write_text(f"---\nname: helper\ndescription: helps\n{head}---\n{text}\n")
 
 
-@pytest.mark.parametrize("how", HOWS)
-def test_commands_that_are_no_call_of_bash(tmp_path, how):
-    """A Monitor runs one, and so does the text of a skill, which no hook sees."""
-    turns = (
-        load("Monitor"),
-        call("Monitor", command="touch watched", description="d", timeout_ms=5000),
-        call("Skill", skill="helper"),
-        reply(GOOD),
-    )
-    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
-        world.allow("Bash", "Monitor", "Skill")
-        add_skill(world, "See !`touch shown`")
-        world.define("worker", f"{WORKER}blocked_tools: [Bash]\n")
-        response = world.serve(how, agent="worker")
-
-    assert response.success
-    assert made(world) & {"watched", "shown"} == set()
-
-
 def test_nothing_of_an_agent_outlasts_its_request(tmp_path):
     """No prompt for this session or a later one, though the client asks nobody."""
     turns = (
@@ -108,21 +81,48 @@ def test_nothing_of_an_agent_outlasts_its_request(tmp_path):
 
 
 @pytest.mark.parametrize("how", HOWS)
-def test_tools_of_servers(tmp_path, how):
-    """They are deferred: their names come with ToolSearch, their limits by hooks."""
-    turns = (
-        load("mcp__git__log", "mcp__git__push"),
-        call("mcp__git__log"),
-        call("mcp__git__push"),
-        reply(GOOD),
-    )
-    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
-        world.allow("mcp__git")
-        add_server(tmp_path, world.stage.project)
-        world.define("worker", f"{WORKER}blocked_tools: ['mcp__*__push']\n")
-        response = world.serve(how, agent="worker")
+def test_what_is_no_call_of_bash(tmp_path, how):
+    """A Monitor runs a command, and so does the text of a skill, which no hook sees.
 
-    assert response.success
+    Tools of servers are deferred: their names come with ToolSearch, their limits by
+    hooks. A command that a monitor began is no proof: it fails after the client has
+    said that it was started.
+    """
+    command = "sleep 1; exit 7"
+    item = {"type": "command_output", "content": "ok", "passed": True}
+    claim = {"status": "success", "summary": "s", "evidence": [item]}
+    item["command"] = command
+    agents = {
+        "no bash": (
+            load("Monitor"),
+            call("Monitor", command="touch watched", description="d", timeout_ms=5000),
+            call("Skill", skill="helper"),
+            reply(GOOD),
+        ),
+        "no push": (
+            load("mcp__git__log", "mcp__git__push"),
+            call("mcp__git__log"),
+            call("mcp__git__push"),
+            reply(GOOD),
+        ),
+        "no proof": (
+            load("Monitor"),
+            call("Monitor", command=command, description="d", timeout_ms=9000),
+            reply(json.dumps(claim)),
+        ),
+    }
+    with host_world(tmp_path, obedient_model(by_name(agents))) as world:
+        world.allow("Bash", "Monitor", "Skill", "mcp__git")
+        add_skill(world, "See !`touch shown`")
+        add_server(tmp_path, world.stage.project)
+        world.define("no-bash", f"{WORKER}blocked_tools: [Bash]\n")
+        world.define("no-push", f"{WORKER}blocked_tools: ['mcp__*__push']\n")
+        world.define("no-proof", f"{WORKER}require_verified_evidence: true\n")
+        questions = {named(name): {"agent": name.replace(" ", "-")} for name in agents}
+        responses = world.serve_all(how, questions)
+
+    assert [code_of(each) for each in responses] == [None, None, "unverified"]
+    assert made(world) & {"watched", "shown"} == set()
     assert made(world) & {"called-log", "called-push"} == {"called-log"}
 
 
@@ -130,7 +130,7 @@ def test_tools_of_servers(tmp_path, how):
 def test_a_skill_that_runs_as_an_agent(tmp_path, how):
     """It may what its caller may: its calls are bound without any call of Agent."""
 
-    def answers(prompt: str, request: ApiRequest) -> Answer:
+    def answers(prompt, request):
         if "In a fork" in prompt:
             turns = (bash("touch granted"), bash("rm granted"), reply("forked"))
         else:
@@ -166,25 +166,6 @@ def test_turns_run_out_in_one_message_of_many_calls(tmp_path, how):
     assert len([name for name in made(world) if name.startswith("made-")]) == 2
 
 
-def test_a_command_that_a_monitor_began_is_no_proof(tmp_path):
-    """It fails after the client has said that it was started."""
-    command = "sleep 1; exit 7"
-    item = {"type": "command_output", "content": "ok", "passed": True}
-    claim = {"status": "success", "summary": "s", "evidence": [item]}
-    item["command"] = command
-    turns = (
-        load("Monitor"),
-        call("Monitor", command=command, description="d", timeout_ms=9000),
-        reply(json.dumps(claim)),
-    )
-    with host_world(tmp_path, obedient_model(answering(*turns))) as world:
-        world.allow("Bash", "Monitor")
-        world.define("worker", f"{WORKER}require_verified_evidence: true\n")
-        response = world.serve("stream", agent="worker")
-
-    assert code_of(response) == "unverified"
-
-
 @pytest.mark.parametrize(
     "mode", ["default", "acceptEdits", "auto", "bypassPermissions"]
 )
@@ -217,7 +198,7 @@ def test_grants_and_tools_in_every_mode(tmp_path, mode):
 def test_the_carrier_changes_no_limit(tmp_path, how):
     """Nor does what the main thread's model says beside the token."""
 
-    def main(request: ApiRequest) -> Answer:
+    def main(request):
         said = launching()(request)
         beside = {"model": "sonnet", "subagent_type": "Explore"}
         calls = [
@@ -247,11 +228,11 @@ def test_the_carrier_changes_no_limit(tmp_path, how):
 def test_an_agent_that_is_continued_after_its_answer(tmp_path):
     """Its record is gone with its request: it may do nothing more."""
 
-    def ends(agent_id: str | None) -> int:
+    def ends(agent_id):
         notices = [e["prompt"] for e in world.events if "<task-id>" in e["prompt"]]
         return sum(str(agent_id) in notice for notice in notices)
 
-    def main(request: ApiRequest) -> Answer:
+    def main(request):
         named = re.search(r"continue (a[0-9a-f]{9,})", json.dumps(request.messages))
         if named is None:
             return launching()(request)

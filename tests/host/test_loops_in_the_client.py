@@ -1,7 +1,5 @@
 """Rules that would call for agents without end, in the real client."""
 
-from __future__ import annotations
-
 import pytest
 from hostworld import host_world
 from polling import wait_until

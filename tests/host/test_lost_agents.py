@@ -3,18 +3,13 @@
 With hooks as processes: tests/faults/test_lost_traces.py.
 """
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from hookworld import GOOD
+from hookworld import GOOD, HookWorld
 
 from bridge.protocol.claim import HostProcess
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
 
 WHY = (
     "hostbridge has no record of this agent's request any more, so nothing is granted "
@@ -47,7 +42,6 @@ def test_its_next_call_is_denied_and_ends_it(world, tool):
 
     assert refused(said) == ("deny", WHY, False)
     error = world.response(request).error
-    assert error is not None
     assert error.code == "agent_error"
     assert error.message == (
         "the Agent tool, or the model behind it, failed: what was written down about "
@@ -97,7 +91,6 @@ def test_a_request_that_somebody_else_has_now_goes_on(world, whose):
     request, agent = world.working()
     damage(world, agent)
     held = world.found(request).request
-    assert held is not None
     assert held.claim is not None
     other = HostProcess(pid=1, start_time="1", boot="other")
     changed = {"host": other} if "session" in whose else {"tool_use_id": "toolu_x"}

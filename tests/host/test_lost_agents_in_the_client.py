@@ -1,26 +1,17 @@
 """Our traces vanish, a mode forbids: at a terminal, no dialog of ours all the same."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hostworld import DIALOG, HostWorld, bash, host_world
 from polling import wait_until
 
 from bridge.testing.stage.models import agent_output, obedient_model
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
-
 
 pytestmark = pytest.mark.host
 
@@ -53,12 +44,22 @@ FAULTS: dict[str, Callable[[HostWorld], object]] = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+# The others, with hooks as processes, are in tests/faults/test_lost_traces.py.
+TYPICAL = {"state removed", "record cut"}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(each, marks=() if each in TYPICAL else pytest.mark.full)
+        for each in FAULTS
+    ],
+)
 def test_no_dialog_when_our_traces_vanish(tmp_path, fault):
     """What the user types meanwhile stays typed."""
     begun, gone = threading.Event(), threading.Event()
 
-    def answers(_prompt: str, request: ApiRequest) -> Answer:
+    def answers(_prompt, request):
         if not request.own_calls:
             return bash("sleep 0.1")
         if len(request.own_calls) == 1:

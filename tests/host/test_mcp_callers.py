@@ -1,7 +1,5 @@
 """PreToolUse of our own MCP tools: the server learns who calls."""
 
-from __future__ import annotations
-
 import json
 import re
 

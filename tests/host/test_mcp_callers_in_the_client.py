@@ -1,7 +1,5 @@
 """Who calls our MCP server in the real client, and what each of them may."""
 
-from __future__ import annotations
-
 import json
 import os
 
@@ -108,7 +106,15 @@ def test_an_agent_of_ours_has_its_own_variables(tmp_path):
     assert of_sessions == []
 
 
-@pytest.mark.parametrize("scope", ["local", "user", "project"])
+# What the others register is read in tests/install/test_mcp_registration.py.
+@pytest.mark.parametrize(
+    "scope",
+    [
+        pytest.param("local", marks=pytest.mark.full),
+        pytest.param("user", marks=pytest.mark.full),
+        "project",
+    ],
+)
 def test_what_an_install_registers_is_there_for_the_model(tmp_path, scope):
     """With a blank in a path that the client fills in itself."""
     home = str(tmp_path / "home" / "our own")

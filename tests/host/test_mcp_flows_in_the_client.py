@@ -1,7 +1,5 @@
 """Flows that the model of the real client runs by our MCP server."""
 
-from __future__ import annotations
-
 import json
 
 import needs

@@ -1,7 +1,5 @@
 """Agents that the model of the real client starts by our MCP server."""
 
-from __future__ import annotations
-
 import json
 
 import needs
@@ -26,6 +24,7 @@ def waiting(request):
     return {"request_id": request_id(request)}
 
 
+@pytest.mark.canary
 @pytest.mark.parametrize("how", ["one-shot", "stream", "terminal"])
 def test_the_only_session_is_told_to_start_the_agent_itself(tmp_path, how):
     """It would wait for itself: the offer is the result, and no hook need be obeyed."""
@@ -83,42 +82,34 @@ IN_A_PROCESS = (
 
 
 def test_a_headless_agent_answers_the_call(tmp_path):
-    """`claude -p` of ours, typed, as the result of the call."""
-    main = with_headless(calling(IN_A_PROCESS))
-    with host_world(tmp_path, main, env=claude()) as world:
+    """`claude -p` of ours, typed, as the result of the call.
+
+    It may call the server as well. No hook serves the queue there; its own server knows
+    whose agent it is.
+    """
+    calls = ("get_variables", {}), ("start_agent", {"prompt": "Look."})
+    agent, turns = calling(*calls, word="Count the"), []
+    model = with_headless(calling(IN_A_PROCESS))
+
+    def agents(request):
+        if "Count the modules" in request.prompt:
+            turns.append(request)
+            answer = agent(request)
+            if answer.reason == "tool_use":
+                return answer
+        return model(request)
+
+    with host_world(tmp_path, agents, env=claude(BRIDGE_MAX_DEPTH="0")) as world:
         register(world)
         world.allow("mcp__hostbridge")
         assert world.print("please").exit_code == 0
         (response,) = world.responses()
-        (result,) = results(world)
+        *_, result = results(world)  # the agent, too, has a main thread
 
     told = json.loads(result)
     assert (response.route, response.parsed_output) == ("claude", ANSWER)
     assert (told["success"], told["answer"], told["route"]) == (True, ANSWER, "claude")
-
-
-def test_a_headless_agent_may_call_the_server_as_well(tmp_path):
-    """No hook serves the queue there; its own server knows whose agent it is."""
-    calls = ("get_variables", {}), ("start_agent", {"prompt": "Look."})
-    agent = calling(*calls, word="Count the")
-
-    def agents(request):
-        if "Count the modules" not in request.prompt:
-            return main(request)
-        answer = agent(request)
-        turns.append(request)
-        return answer if answer.reason == "tool_use" else reply('{"modules": []}')
-
-    turns, main = [], calling(IN_A_PROCESS)
-    env = claude(BRIDGE_MAX_DEPTH="0")
-    with host_world(tmp_path, agents, env=env) as world:
-        register(world)
-        world.allow("mcp__hostbridge")
-        assert world.print("please").exit_code == 0
-
-        (response,) = world.responses()
-
-    known, refused = results_of(turns)
+    known, refused, *_ = results_of(turns)
     assert json.loads(known)["of"] == f"agent {response.request_id}"
     assert refused.startswith("depth: 1 agents stand above this request")
 

@@ -1,7 +1,5 @@
 """The client's notices about agents: how they are read, and what they end."""
 
-from __future__ import annotations
-
 import pytest
 from hookworld import GOOD
 
@@ -83,15 +81,12 @@ def test_fields_of_a_notice_cannot_be_forged_by_the_agents_words():
 
     notice = parse_notice(forged)
 
-    assert notice is not None
     assert (notice.status, notice.summary) == ("completed", "")
 
 
 def test_an_interim_notice_is_told_from_a_last_one():
     last, interim = parse_notice(FINISHED), parse_notice(WAITING)
 
-    assert last is not None
-    assert interim is not None
     assert (last.is_interim, interim.is_interim) == (False, True)
 
 

@@ -1,11 +1,9 @@
 """Offers and wake-ups while the lock is held, or where nothing can be written."""
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,12 +14,8 @@ from bridge.host.output import WAKES
 from bridge.host.turn_events import stop
 from bridge.store import wakeups
 from bridge.store.lock import LockBusy
+from bridge.store.state import State
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.store.state import State
 
 
 def test_a_wake_up_that_cannot_be_answered_is_repeated(world):
@@ -65,7 +59,7 @@ class Contested(Store):
             free = state.hold
 
             @contextmanager
-            def hold() -> Iterator[None]:
+            def hold():
                 self.left -= 1
                 if self.left < 0:
                     raise LockBusy("held")
@@ -98,8 +92,6 @@ def test_what_counts_as_asked_is_said(world, times):
 
     for each in (first, second):
         found = world.found(each).request
-        assert found is not None
-        assert found.claim is not None
         repeated = len(found.claim.offers) > 1
         assert (f"bridge:{each}".encode() in words) == repeated
     # A queue that could not be looked at is not marked as looked at.
@@ -125,7 +117,7 @@ def test_a_look_that_fails_is_no_look(world, monkeypatch, step, look):
     state = world.store.place.state
     os.utime(state / "requests", (1, 1))
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         raise StateUnavailable("input/output error")
 
     monkeypatch.setattr(step, fail)

@@ -1,10 +1,8 @@
 """When requests are offered to a session's model, in what words, how often."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hookworld import running
@@ -16,11 +14,6 @@ from bridge.store import wakeups
 from bridge.store.sessions import open_session
 from bridge.store.switch import switch_off
 
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-
-    from bridge.store.sessions import Session
-
 
 def context_of(output: dict[str, Any]) -> str:
     """What a hook tells the model."""
@@ -28,7 +21,7 @@ def context_of(output: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def other(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> Session:
+def other(world, monkeypatch):
     """Another open session, whose client is this process."""
     client, first = os.environ["CLAUDE_PID"], world.session
     monkeypatch.setenv("CLAUDE_PID", str(os.getpid()))

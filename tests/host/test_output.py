@@ -1,7 +1,5 @@
 """What hooks say: limited and clean on every channel."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What the user set, a model of the session does not undo or raise."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,17 +1,12 @@
 """What the user chose for the session outranks what a definition grants."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
+from hookworld import HookWorld
 
 from bridge.cli.show_history import history_lines
 from bridge.store import subagent_runs
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
 
 
 def granted(world: HookWorld, *rules: str) -> str:
@@ -30,7 +25,7 @@ def test_what_the_user_wants_to_be_asked_about_is_denied(world):
     rules = {"permissions": {"ask": ["Bash(git push:*)", "Write", 7]}}
     settings.write_text(json.dumps(rules))
 
-    def behavior(tool: str, **arguments: str) -> str:
+    def behavior(tool, **arguments):
         return str(world.permission(agent, tool, **arguments)["behavior"])
 
     file = str(world.project / "a")
@@ -44,6 +39,31 @@ def test_what_the_user_wants_to_be_asked_about_is_denied(world):
         asked.append(behavior("Write", file_path=file, content="x"))
 
     assert asked == ["deny", "deny", "allow", "allow", "allow", "allow"]
+
+
+@pytest.mark.parametrize(
+    ("command", "behavior"),
+    [
+        ("git  push", "deny"),
+        ("git 'push' origin", "deny"),
+        ("git pu\\sh", "deny"),
+        ("git -C . push", "deny"),
+        ("git -c a.b=c push origin", "deny"),
+        ("git -c alias.x=push x", "deny"),
+        ("git log push", "allow"),
+        ("git commit -m 'git push'", "allow"),
+    ],
+)
+def test_a_rule_that_asks_is_about_words_however_they_are_written(
+    world, command, behavior
+):
+    """Other quotes or an option before them are no way round it."""
+    agent = granted(world, "Bash(git *)")
+    settings = world.project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"permissions": {"ask": ["Bash(git push *)"]}}))
+
+    assert world.permission(agent, "Bash", command=command)["behavior"] == behavior
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Where a session belongs, and which of several installs acts for it."""
 
-from __future__ import annotations
-
 import multiprocessing
 
 import pytest
@@ -14,6 +12,8 @@ from bridge.protocol.claim import HostProcess
 from bridge.store.host_process import identify
 from bridge.store.location import locate
 from bridge.store.store import Store
+
+pytestmark = pytest.mark.slow
 
 HERE = HostProcess(pid=7, start_time="1", boot="b")
 LATER = HostProcess(pid=7, start_time="2", boot="b")
@@ -117,7 +117,6 @@ def test_a_session_keeps_its_state(world):
 
     found = Pins.of(settings).find(world.session, HERE)
 
-    assert found is not None
     assert found.state == world.store.place.state != locate(settings, world.project)
     assert found.project == world.project
     # The same process under another id; another process.
@@ -155,7 +154,6 @@ def test_pins_of_processes_that_are_gone_are_removed(tmp_path, monkeypatch):
         settings = Settings.from_environment()
         assert settings.host_pid is not None
         alive = identify(settings.host_pid)
-        assert alive is not None
         gone = alive.with_(pid=2**22 - 1)
         seen(world, "local", alive)
         seen(world, "local", gone, session_id="gone")

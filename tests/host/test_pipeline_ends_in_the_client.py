@@ -1,7 +1,5 @@
 """Deadlines of pipelines, and kills of the client, in the real client."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path
@@ -20,7 +18,6 @@ from bridge.engine.run_files import folder_of
 from bridge.tasks.tasks import Tasks
 from bridge.testing.stage.models import launching, obedient_model
 from bridge.testing.stage.replies import reply
-from bridge.testing.stage.terminal import TerminalSession
 
 pytestmark = pytest.mark.host
 
@@ -65,7 +62,9 @@ def ended(world, run):
     return run["status"], run["why"], titles
 
 
-@pytest.mark.parametrize("on_failure", ENDS)
+@pytest.mark.parametrize(
+    "on_failure", [None, pytest.param("skip", marks=pytest.mark.full)]
+)
 def test_a_question_on_the_screen_of_an_idle_session_is_answered_too_late(
     tmp_path, on_failure
 ):
@@ -83,7 +82,9 @@ def test_a_question_on_the_screen_of_an_idle_session_is_answered_too_late(
         assert ended(world, run) == ENDS[on_failure]
 
 
-@pytest.mark.parametrize("on_failure", ENDS)
+@pytest.mark.parametrize(
+    "on_failure", [pytest.param(None, marks=pytest.mark.full), "skip"]
+)
 def test_a_question_whose_time_ends_while_the_session_is_busy_is_not_asked(
     tmp_path, on_failure
 ):
@@ -124,15 +125,15 @@ def test_a_client_that_is_killed_in_a_run_and_a_new_one_do_nothing_twice(tmp_pat
     )
     model = obedient_model(report, main=launching(again=True))
     with host_world(tmp_path, model) as world:
-        with world.terminal() as terminal:
+        with world.stream() as session:
             run = begun(world, plan)
             wait_until(lambda: world.api.turns("subagent"), what="the agent")
             (dead,) = world.live()
-            terminal.kill()
+            session.kill()
         revived.set()
         args = ["--resume", dead.session_id]
-        with TerminalSession(world.stage, args=args) as resumed:
-            resumed.submit("and now?")
+        with world.stream(args=args, greet=False) as resumed:
+            resumed.send("and now?")
             wait_for_end(world, run)
 
         project = Path(world.store.place.project)
@@ -150,10 +151,10 @@ def test_a_program_outlives_the_client_that_is_killed(tmp_path):
     )
     with host_world(tmp_path) as world:
         project = Path(world.store.place.project)
-        with world.terminal() as terminal:
+        with world.stream() as session:
             run = begun(world, plan)
             wait_until((project / "one").exists, what="the program")
-            terminal.kill()
+            session.kill()
         (project / "go").touch()
         wait_for_end(world, run)
 

@@ -1,7 +1,5 @@
 """Pipelines, and questions of agents, in the real client."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Change = Callable[[dict[str, Any]], Any]
 
+pytestmark = pytest.mark.slow
+
 
 def changed(**fields: Any) -> Change:
     return lambda found: found | fields

@@ -1,7 +1,5 @@
 """A temporary agent that was kept, with the real client."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

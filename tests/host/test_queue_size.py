@@ -1,19 +1,15 @@
 """Long queues: what is for others delays nothing, and no event costs more for them."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from counted import lines_of
+from hookworld import HookWorld
 
 from bridge.protocol.ids import new_request_id
 from bridge.protocol.request import Request
 from bridge.store import wakeups
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
 
 MANY = 600
 # For another session, for another route, and not yet to be tried again.
@@ -25,7 +21,7 @@ NOT_FOR_US: tuple[dict[str, Any], ...] = (
 
 
 @pytest.fixture
-def crowd(world: HookWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def crowd(world, monkeypatch):
     """Requests that no hook of this session may take, before all others."""
     # A busy machine takes longer; what is cut goes on at the next event.
     monkeypatch.setattr("bridge.store.claim_next._MAX_S", 3600)

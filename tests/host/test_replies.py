@@ -1,7 +1,5 @@
 """Replies to what an agent asks: which count, and what becomes of the others."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -9,7 +7,7 @@ from askingworld import FORM, asks, ended_asking
 
 from bridge import InvalidRequest
 
-pytestmark = pytest.mark.usefixtures("short_hold")
+pytestmark = [pytest.mark.usefixtures("short_hold"), pytest.mark.slow]
 
 
 def test_any_program_may_reply_by_a_file(world):

@@ -1,9 +1,6 @@
 """What counts as a token, whatever a model puts around it; and what is the user's."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from hookworld import GOOD, HookWorld
@@ -13,10 +10,6 @@ from bridge.host.gate import last_word
 from bridge.host.request_tokens import describe, described_ids, find_bare
 from bridge.testing.stage.models import new_tokens, obedient_model
 from bridge.testing.stage.replies import reply, tool_use
-
-if TYPE_CHECKING:
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
 
 LONG = "Read the code of the module and say what it does, file by file. " * 5
 
@@ -174,7 +167,7 @@ def test_a_hook_that_fails_refuses_what_must_be_a_call(world, prompt, *, refused
 def test_a_model_that_wraps_what_it_was_told(tmp_path):
     """In the real client: the offer is taken up, and the agent gets the prompt."""
 
-    def main(request: ApiRequest) -> Answer:
+    def main(request):
         wrapped = [
             {"description": "b", "prompt": f"Please do this: bridge:{token} thank you"}
             for token in new_tokens(request)

@@ -1,7 +1,5 @@
 """The real client: research about a task, as its plan calls it."""
 
-from __future__ import annotations
-
 import json
 
 import needs

@@ -1,7 +1,5 @@
 """An agent whose definition says `reuse` gets the next question of its kind."""
 
-from __future__ import annotations
-
 import pytest
 from followups import AGAIN, REUSING, define, idle, offered
 

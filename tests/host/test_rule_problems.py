@@ -1,7 +1,5 @@
 """What is wrong with rules is said when a session begins: in one line, to the user."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.agents import trust

@@ -1,23 +1,20 @@
 """The rules of a project hold in its linked worktrees: real Git, real hooks."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
-import sys
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import forkserver
 import pytest
 from hookprocesses import run_hook
 from trustworld import agree
 
 from bridge.host.hook_table import HOOKS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+pytestmark = pytest.mark.slow
 
 RULES = """\
 on_before_tool:
@@ -86,11 +83,8 @@ class Checkouts:
 
     def run(self, *words: str) -> str:
         """What the command line says in the worktree."""
-        ran = subprocess.run(
-            [sys.executable, "-m", "bridge", *words],
-            cwd=self.tree, env=self.env, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        return ran.stdout + ran.stderr
+        ran = forkserver.run([*words], env=self.env, cwd=self.tree)
+        return (ran.out + ran.err).decode()
 
 
 def define(project: Path, text: str) -> None:
@@ -99,7 +93,7 @@ def define(project: Path, text: str) -> None:
 
 
 @pytest.fixture
-def checkouts(tmp_path: Path) -> Iterator[Checkouts]:
+def checkouts(tmp_path):
     client = subprocess.Popen(["sleep", "600"])
     try:
         yield Checkouts(tmp_path, client.pid)
@@ -108,7 +102,7 @@ def checkouts(tmp_path: Path) -> Iterator[Checkouts]:
         client.wait()
 
 
-def test_rules_of_the_main_worktree_hold_in_a_linked_one(checkouts: Checkouts) -> None:
+def test_rules_of_the_main_worktree_hold_in_a_linked_one(checkouts):
     """They are trusted in the main one, and every screen leads there."""
     cure = f"cd {checkouts.main} && hostbridge trust"
     begun = checkouts.say("SessionStart", source="startup")
@@ -124,7 +118,6 @@ def test_rules_of_the_main_worktree_hold_in_a_linked_one(checkouts: Checkouts) -
     agree(SimpleNamespace(folder=checkouts.main, env=checkouts.env))
 
     refused = checkouts.asked("git push -f")
-    assert refused is not None
     assert refused.startswith("Ask first.\n[rule no-push (")
     assert f"{checkouts.main}/.bridge/rules.yaml:2" in refused
     assert checkouts.asked("ls") is None

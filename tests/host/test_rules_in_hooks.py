@@ -1,13 +1,11 @@
 """Rules at each event: what the client is told, and what is written down."""
 
-from __future__ import annotations
-
 import json
 import os
 from subprocess import PIPE, Popen
 
 import pytest
-from hookprocesses import INSTALLED
+from hookprocesses import words as words_of
 from rulehooks import bash, put_in_force
 from seedwords import RULE as SEED
 
@@ -68,10 +66,7 @@ def _hook(world):
     return HookContext(world.bridge.settings, world.store, HookEvent({}), session)
 
 
-SETS = {
-    "rules.yaml": "usual",
-    "rules/strict.yaml": "strict",
-}
+SETS = {"rules.yaml": "usual", "rules/strict.yaml": "strict"}
 RULE = "on_before_tool: [{inject_context: %s %s}]\n"
 
 
@@ -137,8 +132,7 @@ def test_calls_at_the_same_time_are_all_counted(world):
     """The hooks of several calls in one message run beside each other."""
     put_in_force(world, COUNT)
     hook = next(h for h in HOOKS if (h.event, h.tools) == ("PreToolUse", "bash"))
-    words = ["/bin/sh", *INSTALLED.arguments(hook)]
-    hooks = [Popen(words, stdin=PIPE, stdout=PIPE) for _ in range(6)]
+    hooks = [Popen(words_of(hook), stdin=PIPE, stdout=PIPE) for _ in range(6)]
     for at, each in enumerate(hooks):
         call = {"tool_input": {"command": "ls"}, "tool_use_id": f"toolu_{at}"}
         event = world.event("PreToolUse", tool_name="Bash", **call)

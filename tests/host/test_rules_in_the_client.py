@@ -1,7 +1,5 @@
 """Rules in the real client: what its model is told, and what runs."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -162,7 +160,8 @@ lifecycle_variables: {limit: %s}
 """
 
 
-@pytest.mark.parametrize("limit", ["2", "null"])
+# Null is in test_seed_in_the_client.py, too.
+@pytest.mark.parametrize("limit", ["2", pytest.param("null", marks=pytest.mark.full)])
 def test_rules_bind_an_agent_with_its_own_variables(tmp_path, limit):
     """A null in its definition switches a rule off for it, and only for it."""
     made = tmp_path / "project" / "made"

@@ -1,9 +1,7 @@
 """The real client: what only reads searches; which Markdown agents it offers."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hostworld import host_world
@@ -11,11 +9,8 @@ from hostworld import host_world
 from bridge.agents.load import load
 from bridge.shipped import agents_folder
 from bridge.testing.stage.models import obedient_model
-from bridge.testing.stage.replies import reply, tool_use
-
-if TYPE_CHECKING:
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Answer, reply, tool_use
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -42,42 +37,42 @@ def searcher(prompt: str, request: ApiRequest) -> Answer:
     return reply(json.dumps(FOUND if "confidence" in prompt else DONE))
 
 
-def test_the_built_in_researcher_greps_and_globs(tmp_path):
-    """On general-purpose it was told "No such tool available", and could only Read."""
+def test_who_looks_for_something_finds_it(tmp_path):
+    """On general-purpose the built-in researcher was told "No such tool available".
+
+    One with Bash searches by that: the client runs what only looks without asking.
+    """
     with host_world(tmp_path, obedient_model(searcher)) as world:
         (world.stage.project / "shop.py").write_text("price = 1\n")
         file = world.stage.home / ".claude" / "agents" / "hostbridge-reader.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes((agents_folder() / file.name).read_bytes())
-        with world.stream():
-            request = world.submit(
-                "Where is the price?", agent="researcher", mode="terminal"
-            )
-            response = world.ended(request)
-
-    assert response.success, response.error
-    turns = world.api.turns("subagent")
-    results = [result.text for turn in turns for result in turn.tool_results]
-    assert {"Read", "Grep", "Glob"} <= tools_of(turns[0])
-    assert "Bash" not in tools_of(turns[0])
-    assert "price = 1" in results[0]
-    assert "shop.py" in results[1]
-
-
-def test_one_with_bash_searches_by_grep(tmp_path):
-    """The client runs what only looks without asking."""
-    with host_world(tmp_path, obedient_model(searcher)) as world:
-        (world.stage.project / "shop.py").write_text("price = 1\n")
         world.define("looker", "prompt: '{{ task }}'\ntools: [Read, Grep, Bash]\n")
         with world.stream():
-            response = world.ended(world.submit("Look.", agent="looker"))
+            questions = {"researcher": "Where is the price?", "looker": "Look."}
+            responses = {
+                agent: world.ended(world.submit(words, agent=agent, mode="terminal"))
+                for agent, words in questions.items()
+            }
 
-    assert response.success, response.error
-    turns = world.api.turns("subagent")
-    assert "search with `grep` and `find` in Bash" in turns[0].prompt
-    assert "Grep" not in tools_of(turns[0])
-    [result] = [result for turn in turns for result in turn.tool_results]
-    assert "price = 1" in result.text
+    assert all(each.success for each in responses.values()), responses
+    turns = {
+        agent: [t for t in world.api.turns("subagent") if t.agent_id == each.agent_id]
+        for agent, each in responses.items()
+    }
+    results = {
+        agent: [result.text for turn in own for result in turn.tool_results]
+        for agent, own in turns.items()
+    }
+    assert {"Read", "Grep", "Glob"} <= tools_of(turns["researcher"][0])
+    assert "Bash" not in tools_of(turns["researcher"][0])
+    assert "price = 1" in results["researcher"][0]
+    assert "shop.py" in results["researcher"][1]
+
+    assert "search with `grep` and `find` in Bash" in turns["looker"][0].prompt
+    assert "Grep" not in tools_of(turns["looker"][0])
+    [result] = results["looker"]
+    assert "price = 1" in result
 
 
 # Of each class of what the client passes over, one.

@@ -4,8 +4,6 @@ Its definition is `mode: headless`, which a hook runs by itself (test_headless.p
 the agent works in the open session.
 """
 
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -57,7 +55,6 @@ def test_v1_the_definition_is_read_as_it_is(tmp_path):
             "validation-runner"
         )
 
-    assert found is not None
     assert (found.model, found.mode, found.timeout_s, found.max_turns) == (
         "haiku", "headless", 1800, 10,
     )  # fmt: skip

@@ -1,20 +1,13 @@
 """An agent hands its answer back: what the client goes on with."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
 from hookworld import GOOD, running
 
 from bridge.host.capture import RECEIPT
 
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-
 
 @pytest.fixture
-def handed_back(world: HookWorld, request: pytest.FixtureRequest) -> dict[str, Any]:
+def handed_back(world, request):
     """What is decided about a valid answer, in one kind of session."""
     name, _, agent = world.begin(answer_to_host=request.param == "to the host")
     world.change("sessions", world.session, oneShot=request.param == "one-shot")

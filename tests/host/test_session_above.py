@@ -1,27 +1,25 @@
 """What runs below a session obeys its limits, whatever its environment says."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import orjson
 import pytest
 from fakeclaude import OBEDIENT, fake_claude
 from hookworld import HookWorld
+from thoroughness import crossed
 
 from bridge.host import dispatch
 
-if TYPE_CHECKING:
-    from pathlib import Path
+pytestmark = pytest.mark.slow
 
 PYTHON = (sys.executable, "-m", "bridge")
 
 
 @pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HookWorld:
+def client(tmp_path, monkeypatch):
     """A session whose client is this process: what it starts is below it."""
     world = HookWorld(tmp_path, monkeypatch, os.getpid())
     monkeypatch.setenv("BRIDGE_AGENTS_PER_HOUR", "0")
@@ -46,8 +44,12 @@ def run(
     )
 
 
-@pytest.mark.parametrize("where", ["project", "elsewhere"])
-@pytest.mark.parametrize("name", ["BRIDGE_AGENTS_PER_HOUR", "BRIDGE_HOME", "HOME"])
+@pytest.mark.parametrize(
+    ("where", "name"),
+    crossed(
+        ["project", "elsewhere"], ["BRIDGE_AGENTS_PER_HOUR", "BRIDGE_HOME", "HOME"]
+    ),
+)
 def test_an_agent_beside_the_session_is_charged_to_it(client, tmp_path, where, name):
     program = fake_claude(tmp_path / "bin", OBEDIENT)
     folder = {"project": client.project, "elsewhere": tmp_path / "elsewhere"}[where]

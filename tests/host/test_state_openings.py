@@ -3,20 +3,13 @@
 Counted in the process that answers, by path; no clock is looked at.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hookworld import GOOD, hook_world
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from hookworld import HookWorld
 
 BASH = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "toolu_b"}
 
@@ -48,7 +41,7 @@ class Opened:
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
+def world(tmp_path, monkeypatch):
     with hook_world(tmp_path, monkeypatch) as world:
         world.kind = "local"
         world.answer("PostToolUse", **BASH)

@@ -1,7 +1,5 @@
 """What happens in a conversation moves its step workflow, and what it says is told."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """The step of an active workflow refuses and allows tool calls."""
 
-from __future__ import annotations
-
 import json
 import os
 
@@ -173,5 +171,4 @@ def test_the_record_says_which_step_it_is(world: HookWorld):
 
     found = record(world)
 
-    assert found is not None
     assert json.dumps(found["code"]["steps"]["look"]["gate"]["tools"])

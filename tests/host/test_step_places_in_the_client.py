@@ -1,7 +1,5 @@
 """Step workflows in the real client, on the routes and in the places left to them."""
 
-from __future__ import annotations
-
 import json
 
 import needs

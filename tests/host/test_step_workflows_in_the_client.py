@@ -1,10 +1,8 @@
 """Step workflows in the real client: what its model is told, and what runs."""
 
-from __future__ import annotations
-
 import json
-import sys
 
+import forkserver
 import pytest
 from hostworld import host_world
 from mcpstage import calling as calling_ours
@@ -14,7 +12,6 @@ from polling import wait_until
 from bridge.testing.stage.models import launch, new_tokens, obedient_model
 from bridge.testing.stage.oneshot import run_print
 from bridge.testing.stage.replies import reply, tool_use
-from bridge.testing.stage.terminal import TerminalSession
 
 pytestmark = pytest.mark.host
 
@@ -33,10 +30,9 @@ steps:
 exit_condition: current_step == 'complete'
 """
 NAGS = f"{STEPS}on_premature_stop: {{message: Set seen., max: 2}}\n"
-BRIDGE = f"{sys.executable} -m bridge"
-ACTIVATE = f"{BRIDGE} workflow activate two"
-SEEN = f"{BRIDGE} vars set seen:=true"
-DONE = f"{BRIDGE} vars set done:=true"
+ACTIVATE = "hostbridge workflow activate two"
+SEEN = "hostbridge vars set seen:=true"
+DONE = "hostbridge vars set done:=true"
 REFUSED = "step look of the workflow two does not allow Write"
 LOOK, WORK = "Look around first.", "Now change it."
 
@@ -48,6 +44,7 @@ def define(world, text=STEPS):
 
 
 def shell(command):
+    command = command.replace("hostbridge", forkserver.program())
     return tool_use("Bash", {"command": command})
 
 
@@ -110,26 +107,21 @@ def test_clear_compaction_and_resume_keep_the_step(tmp_path):
     ) as world:
         define(world)
         world.allow("Bash", "Write")
-        with world.terminal() as terminal:
+        with world.stream() as opened:
             calls.append(shell(ACTIVATE))
-            terminal.submit("go")
-            wait_until(lambda: LOOK in world.main_words(), what="the step")
+            opened.ask("go")
+            assert LOOK in world.main_words()
             for command, source in (("/compact", "compact"), ("/clear", "clear")):
-                terminal.submit(command)
+                opened.ask(command)
                 wait_until(
                     lambda source=source: world.events[-1]["source"] == source,
                     what=source,
                 )
                 before = len(world.api.turns("main"))
                 calls.append(write(world))
-                terminal.submit("go on")
-                wait_until(
-                    lambda before=before: any(
-                        REFUSED in json.dumps(turn.body["messages"])
-                        for turn in world.api.turns("main")[before:]
-                    ),
-                    what="the refusal",
-                )
+                opened.ask("go on")
+                turns = world.api.turns("main")[before:]
+                assert any(REFUSED in json.dumps(each.messages) for each in turns)
                 last = json.dumps(world.api.turns("main")[-1].body["messages"])
                 assert LOOK in last
             (session,) = world.live()
@@ -149,16 +141,16 @@ def test_a_client_that_was_killed_goes_on_when_it_is_resumed(tmp_path):
     with host_world(tmp_path, obedient_model(main=doing(calls))) as world:
         define(world)
         world.allow("Bash", "Write")
-        with world.terminal() as terminal:
+        with world.stream() as session:
             calls.append(shell(ACTIVATE))
-            terminal.submit("go")
+            session.send("go")
             wait_until(lambda: LOOK in world.main_words(), what="the step")
             (dead,) = world.live()
-            terminal.kill()
+            session.kill()
             calls += [write(world), shell(SEEN), write(world, "late")]
             args = ["--resume", dead.session_id]
-            with TerminalSession(world.stage, args=args) as resumed:
-                resumed.submit("go on")
+            with world.stream(args=args, greet=False) as resumed:
+                resumed.send("go on")
                 wait_until(lambda: made(world, "late"), what="the second step")
         words = world.main_words()
 

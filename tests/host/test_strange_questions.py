@@ -1,7 +1,5 @@
 """Whatever an agent asks, the hook says little, and the request goes on."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 

@@ -1,22 +1,15 @@
 """The record of an agent: several hooks change it at once, and it is forgotten."""
 
-from __future__ import annotations
-
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pytest
+from hookworld import HookWorld
 
 from bridge.store import subagent_runs
+from bridge.store.subagent_runs import AgentRun
 from bridge.store.tool_calls import running_bash
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-
-    from bridge.store.store import Store
-    from bridge.store.subagent_runs import AgentRun
 
 
 def _begun(world: HookWorld) -> tuple[AgentRun, AgentRun]:
@@ -38,7 +31,7 @@ def test_each_of_several_hooks_at_once_counts(world):
     """The client asks for several calls of one message at once."""
     _, run = _begun(world)
 
-    def warn(_number: int) -> None:
+    def warn(_number):
         subagent_runs.change(world.store, run, _warned)
 
     with ThreadPoolExecutor(8) as pool:
@@ -103,7 +96,7 @@ def test_two_calls_at_once_for_one_request_launch_one_agent(world, monkeypatch):
     first: list[str] = []
     note_call = subagent_runs.note_call
 
-    def overtaken(store: Store, run: AgentRun) -> None:
+    def overtaken(store, run):
         note_call(store, run)
         monkeypatch.setattr(subagent_runs, "note_call", note_call)
         first.append(world.launch(request))
@@ -128,7 +121,7 @@ def test_an_agent_that_another_hook_binds_meanwhile_is_not_lost(world, monkeypat
     request, call, agent = world.begin()
     find_launched = subagent_runs.find_launched
 
-    def overtaken(store: Store, tool_use_id: str) -> AgentRun | None:
+    def overtaken(store, tool_use_id):
         run = find_launched(store, call)
         if run is not None:
             subagent_runs.bind(store, run, agent)

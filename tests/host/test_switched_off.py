@@ -1,7 +1,5 @@
 """When hooks do nothing at all: switched off, or in a client below a request."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

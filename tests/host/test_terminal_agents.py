@@ -1,20 +1,13 @@
 """At a terminal: no dialog, no surprise, nothing that a user did not type."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import pytest
-from hostworld import DIALOG, bash, code_of, host_world
+from hostworld import DIALOG, bash, code_of, host_world, named
 from polling import wait_until
 
 from bridge.testing.stage.models import answering, obedient_model
 from bridge.testing.stage.replies import reply, tool_use
-
-if TYPE_CHECKING:
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -38,17 +31,19 @@ def test_an_idle_session_is_woken_and_the_user_sees_two_lines(tmp_path, mode):
     assert "half a thought" in screen
 
 
-@pytest.mark.parametrize("nested", [False, True], ids=["own", "of its agent"])
-def test_what_is_not_granted_is_denied_without_a_dialog(tmp_path, *, nested):
-    """The agent is told why, and still answers; what the user types stays typed."""
+def test_what_is_not_granted_is_denied_without_a_dialog(tmp_path):
+    """The agent, or one of its own, is told why, and still answers.
+
+    What the user types stays typed.
+    """
     inner = {"prompt": "inner", "description": "n", "subagent_type": "general-purpose"}
 
-    def answers(prompt: str, request: ApiRequest) -> Answer:
+    def answers(prompt, request):
         if "is not granted" in request.newest_text:
             words = request.newest_text[-3000:]
             output = {"status": "blocked", "summary": words}
             return reply(words if prompt.startswith("inner") else json.dumps(output))
-        if nested and not prompt.startswith("inner"):
+        if named("calling") in prompt:
             # At a terminal agents are always in the background: wait for it.
             if request.own_calls:
                 return bash("sleep 0.3")
@@ -59,13 +54,14 @@ def test_what_is_not_granted_is_denied_without_a_dialog(tmp_path, *, nested):
         world.allow("Bash(sleep:*)")
         with world.terminal() as terminal:
             terminal.type("1")
-            request = world.submit()
-            response = world.ended(request)
+            requests = [world.submit(named(name)) for name in ("working", "calling")]
+            responses = [world.ended(request) for request in requests]
             world.wait_until_forgotten()
             history = terminal.history()
 
-    assert code_of(response) == "agent_blocked"
-    assert "Bash is not granted to this agent" in response.parsed_output["summary"]
+    for response in responses:
+        assert code_of(response) == "agent_blocked"
+        assert "Bash is not granted to this agent" in response.parsed_output["summary"]
     assert not (world.stage.project / "made").exists()
     assert not any(words in history for words in DIALOG)
 
@@ -79,7 +75,7 @@ def test_the_user_stops_an_agent(tmp_path):
             world.wait_for_run(request)
             world.wait_for_turns(2)
 
-            def stopped() -> bool:
+            def stopped():
                 terminal.key("C-x")
                 terminal.key("C-k")
                 return world.stage_of(request) != "running"

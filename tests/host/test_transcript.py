@@ -1,7 +1,5 @@
 """The prompt that a subagent was given, as the client wrote it down."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,26 +1,20 @@
 """A try that failed in a session: the next one, in its time, and what the user sees."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from hookworld import GOOD
+from hookworld import GOOD, HookWorld
 
 from bridge.host import after_hook
 from bridge.protocol.ids import check_id
+from bridge.protocol.request import Request
 from bridge.store import wakeups
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-
-    from bridge.protocol.request import Request
 
 LIMIT = "You've hit your session limit · resets in 2 hours"
 
 
 @pytest.fixture(autouse=True)
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+def hurried(monkeypatch):
     """Nobody stays behind to wake the session."""
     monkeypatch.setattr(after_hook, "SOON_S", -1.0)
 
@@ -217,7 +211,7 @@ def test_the_session_is_woken_when_the_next_try_may_begin(world, monkeypatch):
     monkeypatch.setattr(after_hook, "SOON_S", 18.0)
     slept: list[float] = []
 
-    def pause(seconds: float) -> None:
+    def pause(seconds):
         slept.append(seconds)
         (asked,) = world.bridge.overview().requests
         found = world.store.find_unfinished(check_id(asked.request_id))

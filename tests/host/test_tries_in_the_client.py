@@ -1,22 +1,16 @@
 """A try that failed in the real client: the next one comes in its time, and counts."""
 
-from __future__ import annotations
-
 import threading
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 from claudeworld import ask, submits
-from hostworld import HostWorld, code_of, host_world
+from hostworld import HostWorld, code_of, host_world, named
 
 from bridge.cli.show_text import StoryScreen
 from bridge.testing.stage.models import agent_output, launching, obedient_model
-from bridge.testing.stage.replies import error, reply
-
-if TYPE_CHECKING:
-    from bridge.testing.stage.api import Script
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Answer, error, reply
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -26,24 +20,31 @@ LATE = error(429, "rate_limit_error", "Limit reached. Please try again in 2 hour
 BAD = error(400, "invalid_request_error", "Not like that")
 
 
+TRIES: dict[str, tuple[dict[str, Any], list[Answer]]] = {
+    # how it is asked, and what its agents come to, one after the other; the last again
+    "an error": ({}, [BROKEN, agent_output()]),
+    "limits": ({"max_attempts": 1}, [SOON, SOON, agent_output()]),
+    "too late": ({"timeout_s": 600}, [LATE, agent_output()]),
+    "bad": ({"max_attempts": 5}, [BAD, agent_output()]),
+}
+
+
 class Tries:
-    """What the agents of a session come to, one after the other; the last again."""
+    """What the agents of each request come to."""
 
-    def __init__(self, *answers: Answer) -> None:
-        self._left = list(answers)
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.begun: set[str | None] = set()
+        self.begun: dict[str, list[str | None]] = {name: [] for name in TRIES}
 
-    def model(self) -> Script:
-        return obedient_model(self._answers, main=launching(again=True))
-
-    def _answers(self, _prompt: str, request: ApiRequest) -> Answer:
+    def answers(self, prompt: str, request: ApiRequest) -> Answer:
+        name = next(name for name in TRIES if named(name) in prompt)
+        _, answers = TRIES[name]
         with self._lock:
-            agent = request.agent_id
-            if agent not in self.begun and self.begun and len(self._left) > 1:
-                self._left.pop(0)
-            self.begun.add(agent)
-            return self._left[0]
+            begun = self.begun[name]
+            if request.agent_id not in begun:
+                begun.append(request.agent_id)
+            tried = begun.index(request.agent_id)
+        return answers[min(tried, len(answers) - 1)]
 
 
 def shown(world: HostWorld, request: str) -> str:
@@ -55,72 +56,49 @@ def shown(world: HostWorld, request: str) -> str:
 
 def codes(world: HostWorld, request: str) -> list[str]:
     found = world.bridge.status(request).request
-    assert found is not None
     return [each.code for each in found.failures]
 
 
-def test_an_api_error_then_an_answer(tmp_path):
-    """Nobody waits for the answer but by looking at the file, and the host is idle."""
-    tries = Tries(BROKEN, agent_output())
+def test_what_may_pass_is_tried_again_and_nothing_else(tmp_path):
+    """Nobody waits for the answers but by looking at the files; the host is idle."""
+    tries = Tries()
 
-    with host_world(tmp_path, tries.model()) as world:
-        request = world.submit()
+    model = obedient_model(tries.answers, main=launching(again=True))
+    with host_world(tmp_path, model) as world:
         with world.stream():
-            response = world.ended(request)
+            asked = {
+                name: world.submit(named(name), **fields)
+                for name, (fields, _) in TRIES.items()
+            }
+            ended = {name: world.ended(each) for name, each in asked.items()}
             world.wait_until_forgotten()
 
-    assert response.success, response
-    assert codes(world, request) == ["agent_error"]
-    assert len(tries.begun) == 2
-    assert "try 1  agent_error: " in shown(world, request)
-
-
-def test_a_limit_twice_then_an_answer(tmp_path):
-    tries = Tries(SOON, SOON, agent_output())
-
-    with host_world(tmp_path, tries.model()) as world:
-        request = world.submit(max_attempts=1)
-        with world.stream():
-            response = world.ended(request)
-            world.wait_until_forgotten()
-
-    assert response.success, response
-    assert codes(world, request) == ["quota", "quota"]
-    assert len(tries.begun) == 3
+    failures = {name: codes(world, each) for name, each in asked.items()}
+    assert failures == {
+        "an error": ["agent_error"],
+        "limits": ["quota", "quota"],
+        "too late": [],
+        "bad": [],
+    }
+    assert {name: code_of(each) for name, each in ended.items()} == {
+        "an error": None,
+        "limits": None,
+        "too late": "quota",
+        "bad": "agent_error",
+    }
+    late = ended["too late"].error
+    assert "after the deadline" in late.message
+    agents = {name: len(begun) for name, begun in tries.begun.items()}
+    assert agents == {"an error": 2, "limits": 3, "too late": 1, "bad": 1}
+    assert "try 1  agent_error: " in shown(world, asked["an error"])
     assert world.main_words().count("try again in 2 seconds") == 0
-
-
-def test_a_limit_that_outlasts_the_deadline_is_no_wait(tmp_path):
-    tries = Tries(LATE, agent_output())
-
-    with host_world(tmp_path, tries.model()) as world:
-        request = world.submit(timeout_s=600)
-        with world.stream():
-            response = world.ended(request)
-
-    assert code_of(response) == "quota"
-    assert "after the deadline" in response.error.message
-    assert len(tries.begun) == 1
-
-
-def test_what_cannot_pass_is_not_tried_again(tmp_path):
-    tries = Tries(BAD, agent_output())
-
-    with host_world(tmp_path, tries.model()) as world:
-        request = world.submit(max_attempts=5)
-        with world.stream():
-            response = world.ended(request)
-
-    assert code_of(response) == "agent_error"
-    assert codes(world, request) == []
-    assert len(tries.begun) == 1
 
 
 def test_a_limit_of_claude_p_is_waited_for_by_who_asked(tmp_path):
     """By its own process: no session is open, and the command goes on to wait."""
     left = [SOON, submits({"status": "success", "summary": "late"})]
 
-    def model(_request: ApiRequest) -> Answer:
+    def model(_request):
         return left.pop(0) if left else reply("done")
 
     with host_world(tmp_path, model) as world:

@@ -1,7 +1,5 @@
 """The real client: task-validation mends until it passes, or escalates at its bound."""
 
-from __future__ import annotations
-
 import json
 
 import needs
@@ -84,7 +82,7 @@ def test_a_second_opinion_comes_before_closing(tmp_path):
     steps = STEPS | {
         "For a second opinion": [
             ours("spawn_agent", agent="qa-reviewer", task_id="#1", mode="headless")
-        ],
+        ]
     }
     agent = through(steps, DONE)
 

@@ -1,12 +1,11 @@
 """Builders and validators as agents of a real session: approved, mended, escalated."""
 
-from __future__ import annotations
-
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from aheadclock import AheadClock
@@ -24,12 +23,8 @@ from bridge.engine.advance import advance
 from bridge.engine.view import view
 from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.replies import reply
+from bridge.testing.stage.turns import ApiRequest
 from bridge.validation.report import Verdict
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = pytest.mark.host
 
@@ -138,7 +133,7 @@ def test_a_validator_that_never_answers_approves_nothing(world, agents):
     clock = AheadClock()
     asker = Bridge(world.bridge.settings, world.stage.project, clock=clock)
 
-    def put_forward() -> None:
+    def put_forward():
         wait_until(world.responses, what="what the other says")
         clock.ahead_s = 3600
 

@@ -1,7 +1,5 @@
 """Variables in the real client: what outlives what."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -34,31 +32,23 @@ def test_variables_outlive_the_end_of_a_session_that_is_resumed(tmp_path):
     assert known["prompts"] == 2
 
 
-def test_variables_outlive_clear(tmp_path):
+def test_variables_outlive_compaction_and_clear(tmp_path):
     """They go with the session to its new id."""
-    with host_world(tmp_path, obedient_model()) as world:
-        define_rules(world, COUNTS)
-        with world.terminal() as terminal:
-            terminal.submit("/clear")
-            terminal.submit("again")
-            world.wait_for_turns(2)
-        known = variables_of(world)
-
-    assert known["prompts"] >= 2
-
-
-def test_variables_outlive_compaction(tmp_path):
     with host_world(tmp_path, record=["SessionStart"]) as world:
         define_rules(world, COUNTS)
-        with world.terminal() as terminal:
-            terminal.submit("/compact")
+        with world.stream() as session:
+            session.ask("/compact")
             wait_until(lambda: len(world.events) == 2, what="compaction")
-            terminal.submit("again")
-            world.wait_for_turns(2)
-        known = variables_of(world)
+            session.ask("again")
+            compacted = variables_of(world)
+            session.ask("/clear")
+            wait_until(lambda: len(world.events) == 3, what="another session id")
+            session.ask("afresh")
+        cleared = variables_of(world)
 
-    assert world.events[-1]["source"] == "compact"
-    assert known == {"prompts": 2}
+    assert [each["source"] for each in world.events][1:] == ["compact", "clear"]
+    assert compacted == {"prompts": 2}
+    assert cleared["prompts"] >= 3
 
 
 VARS = f"{sys.executable} -m bridge vars"

@@ -1,7 +1,5 @@
 """What ends the wait for an agent that a rule chose, in the real client."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
@@ -13,7 +11,6 @@ from ruleworld import TWO, calling, define_rules
 
 from bridge.testing.stage.models import launching, obedient_model, offered_tokens
 from bridge.testing.stage.replies import reply
-from bridge.testing.stage.terminal import TerminalSession
 
 pytestmark = pytest.mark.host
 
@@ -95,17 +92,17 @@ def test_a_session_that_is_killed_in_the_wait_goes_on_when_it_is_resumed(tmp_pat
     with host_world(tmp_path, obedient_model(answers, main=main)) as world:
         define_rules(world, TWO)
         world.allow("Bash")
-        with world.terminal() as terminal:
-            terminal.submit("go")
+        with world.stream() as session:
+            session.send("go")
             wait_until(lambda: world.api.turns("subagent"), what="the agent")
             wait_until(lambda: waits(world), what="the wait")
             (dead,) = world.live()
             (request,) = [each.request_id for each in world.store.claimed()]
-            terminal.kill()
+            session.kill()
             revived.set()
             args = ["--resume", dead.session_id]
-            with TerminalSession(world.stage, args=args) as resumed:
-                resumed.submit("and now?")
+            with world.stream(args=args, greet=False) as resumed:
+                resumed.send("and now?")
                 response = world.ended(request)
                 wait_until(
                     lambda: "done at last" in world.main_words(), what="the answer"

@@ -1,18 +1,16 @@
 """A deed of a step that cannot be done just now is done later, and only once."""
 
-from __future__ import annotations
-
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
 
+import pytest
 from hookworld import HookWorld
 from stepworld import activate, after, call, prompt, record, say, step, variables
 
 from bridge.tasks.tasks import Tasks
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+pytestmark = pytest.mark.slow
 
 NOTES = """
 name: two
@@ -50,7 +48,7 @@ def titles(world: HookWorld) -> list[str]:
     return sorted(task.title for task in Tasks(world.store).list())
 
 
-def test_a_transition_waits_for_its_deed(world: HookWorld):
+def test_a_transition_waits_for_its_deed(world):
     activate(world, NOTES)
     prompt(world)
     say(world, seen=True)
@@ -72,7 +70,7 @@ def test_a_transition_waits_for_its_deed(world: HookWorld):
     assert "waits" not in (record(world) or {})
 
 
-def test_results_of_tools_are_kept_in_their_order(world: HookWorld):
+def test_results_of_tools_are_kept_in_their_order(world):
     """The calls themselves do not come again."""
     activate(world, NOTES)
     prompt(world)
@@ -91,7 +89,7 @@ def test_results_of_tools_are_kept_in_their_order(world: HookWorld):
     assert titles(world) == ["one", "two"]
 
 
-def test_the_end_of_a_turn_does_what_had_to_wait(world: HookWorld):
+def test_the_end_of_a_turn_does_what_had_to_wait(world):
     activate(world, NOTES)
     prompt(world)
     say(world, seen=True)
@@ -105,7 +103,7 @@ def test_the_end_of_a_turn_does_what_had_to_wait(world: HookWorld):
     assert world.say("Stop", stop_hook_active=True) == {}
 
 
-def test_a_turn_is_held_for_what_waits_but_not_for_ever(world: HookWorld):
+def test_a_turn_is_held_for_what_waits_but_not_for_ever(world):
     activate(world, NOTES)
     prompt(world)
     say(world, seen=True)
@@ -121,7 +119,7 @@ def test_a_turn_is_held_for_what_waits_but_not_for_ever(world: HookWorld):
     assert titles(world) == ["Work"]
 
 
-def test_a_first_step_waits_too(world: HookWorld):
+def test_a_first_step_waits_too(world):
     text = NOTES.replace("{seen: false}", "{seen: true}")
     with held(world):
         activate(world, text)
@@ -133,7 +131,7 @@ def test_a_first_step_waits_too(world: HookWorld):
     assert titles(world) == ["Work"]
 
 
-def test_what_is_too_much_to_keep_fails_by_name(world: HookWorld):
+def test_what_is_too_much_to_keep_fails_by_name(world):
     activate(world, NOTES)
     prompt(world)
     with held(world):

@@ -1,7 +1,5 @@
 """Why a request waits, from records alone: the first reason that holds."""
 
-from __future__ import annotations
-
 import pytest
 from spent import UP, spent
 

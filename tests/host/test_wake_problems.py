@@ -1,13 +1,11 @@
 """Why an open session cannot be woken, in the same words everywhere."""
 
-from __future__ import annotations
-
 import os
 import re
 import time
-from typing import TYPE_CHECKING
 
 import pytest
+from hookworld import HookWorld
 
 from bridge.api.bridge import Bridge
 from bridge.errors import WaitTimeout
@@ -20,11 +18,7 @@ from bridge.host.wake_problems import (
 )
 from bridge.protocol.response import RequestFailed
 from bridge.store import sessions, wakeups
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
-
-    from bridge.store.sessions import Session
+from bridge.store.sessions import Session
 
 
 def signal(world: HookWorld, session: Session, *, ago_s: float) -> None:

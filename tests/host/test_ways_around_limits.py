@@ -1,21 +1,15 @@
 """Ways around the limits of a definition, each closed."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pytest
 from defining import define, started, use
-from hookworld import GOOD
+from hookworld import GOOD, HookWorld
 
 from bridge.host.call_notes import after_bash, before_tool
 from bridge.policy.tool_lists import permits
 from bridge.store import tool_calls
-
-if TYPE_CHECKING:
-    from hookworld import HookWorld
 
 
 def agents_of(world: HookWorld) -> str:
@@ -90,7 +84,7 @@ def test_calls_of_one_message_share_the_turns(world):
     use(world, agent, "Read")
     [run] = world.runs()
 
-    def call(number: int) -> bool:
+    def call(number):
         event = {"tool_use_id": f"at-once-{number}"}
         return before_tool(agents_of(world), event, run.to_data(), agent, "Read")
 
