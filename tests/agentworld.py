@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.agents import trust
-from bridge.agents.agent_names import OF_PROJECT
+from bridge.agents.agent_names import OF_PROJECT, Layer
+from bridge.agents.definition import Definition
 from bridge.agents.load import Loaded, load
 from bridge.agents.registry import Registry
+from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.errors import NotTrusted
 from bridge.protocol.request import Request
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.agents.agent_names import Layer
-    from bridge.api.bridge import Bridge
-
 
 # A subagent definition, and beside it the files that it names.
 LINT = """\
@@ -74,6 +70,12 @@ class World:
     def load(self, name: str, text: str, layer: Layer = "user") -> Loaded:
         """Write and load one definition."""
         return load(self.write(name, text, layer), layer)
+
+    def defined(self, fields: str, name: str = "a") -> Definition:
+        """The definition that these fields make."""
+        found = self.load(f"{name}.yaml", f"name: {name}\n{fields}\n")
+        assert found.definition is not None, found.problems
+        return found.definition
 
     def problems(self, name: str, text: str, layer: Layer = "user") -> list[str]:
         """The problems of one file, relative to its folder."""

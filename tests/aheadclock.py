@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bridge.store.clock import SystemClock
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _AHEAD = """
 import runpy, sys, time

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
+from bridge.agents.definition import Definition
 from bridge.agents.load import Loaded, load
 from bridge.shipped import agents_folder
-
-if TYPE_CHECKING:
-    from bridge.agents.definition import Definition
 
 NAMES = (
     "architect",

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from loopworld import Loop
 from runworld import call, submit
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.api.bridge import Bridge
-    from bridge.api.result import Result
+from bridge.api.bridge import Bridge
+from bridge.api.result import Result
 
 READS = call("read_file", path="src/a.py")
 GLOBS = call("list_files", folder="src", pattern="*.py")

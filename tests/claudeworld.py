@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
+
+import forkserver
 
 from bridge.testing.stage.replies import reply, tool_use
 
@@ -46,19 +47,13 @@ def ask(
     folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run the command in the project, as a shell of the user would; or in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "bridge", "ask", "--route", "claude", "--json", *words],
-        cwd=folder or world.stage.project,
-        env={
-            **world.stage.environment(),
-            "BRIDGE_CLAUDE": str(world.stage.program),
-            **(env or {}),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
+    command = ["ask", "--route", "claude", "--json", *words]
+    known = world.stage.environment() | {"BRIDGE_CLAUDE": str(world.stage.program)}
+    ran = forkserver.run(
+        command, cwd=folder or world.stage.project, env=known | (env or {})
     )
+    said = (ran.out.decode(), ran.err.decode())
+    return subprocess.CompletedProcess(command, ran.code, *said)
 
 
 def answered(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:

@@ -7,10 +7,15 @@ goes its real way: a validator is asked, and its verdict is the task's.
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitworld import git
+
+from bridge.host.hook_table import form_of
+from bridge.host.mcp_registration import NAME, entry
+from bridge.shipped import hooks_folder
 
 if TYPE_CHECKING:
     from cli.conftest import Host, Project, Ran
@@ -31,13 +36,24 @@ def make_repository(folder: Path) -> None:
 def make_epic(project: Project, *titles: str) -> None:
     """A repository, and the task #1 with subtasks."""
     make_repository(project.folder)
+    register_server(project)
     whole = project.bridge.tasks.create("A shop that adds up")
     for title in titles:
         project.bridge.tasks.create(title, parent=whole.ref)
 
 
+def register_server(project: Project) -> None:
+    """Give sessions our MCP server, as `hostbridge install --mcp` does."""
+    server = entry(form_of("local", hooks_folder(), sys.executable))
+    known = {str(project.folder): {"mcpServers": {NAME: server}}}
+    record = Path(project.env["HOME"]) / ".claude.json"
+    record.parent.mkdir(exist_ok=True)
+    record.write_text(json.dumps({"projects": known}))
+
+
 def run(project: Project, host: Host, agents: Agents) -> Ran:
     """Run the coordinator on the task #1, with these agents in the session."""
+    register_server(project)
     with host.serving(agents):
         return project.run("run", "coordinator", "--param", "task=#1", "--json")
 
@@ -45,6 +61,13 @@ def run(project: Project, host: Host, agents: Agents) -> Ran:
 def statuses(project: Project) -> dict[str, str]:
     """The status of each task."""
     return {each.ref: str(each.status) for each in project.bridge.tasks.list()}
+
+
+def reason_of_escalation(project: Project, host: Host, agents: Agents) -> str:
+    """Run it; the task #2 ends as a person's, for this reason, and #3 is closed."""
+    assert run(project, host, agents).code == 1
+    assert statuses(project) == {"#1": "open", "#2": "escalated", "#3": "closed"}
+    return project.bridge.tasks.get("#2").reason
 
 
 def worktrees(project: Project) -> list[Path]:

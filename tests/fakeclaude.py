@@ -7,10 +7,8 @@ its arguments to `argv`, both in its own folder, before it does what it is for.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 SUCCESS = {"status": "success", "summary": "served right here"}
 # What `ask` prints of it, on stdout and on stderr.

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import gitworld
 
+from bridge.change.change import Change
 from bridge.change.collect import read_change
 from bridge.change.scope import parse_scope
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.change.change import Change
 
 
 def two_branches(folder: Path) -> gitworld.Repository:

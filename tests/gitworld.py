@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import needs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 # Who commits, and nothing of the user's own configuration.
 ENV = {

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import needs
 
-from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Reply
 from bridge.agent_loop.reply_schema import narrowed
 from bridge.config import Settings
 from bridge.llama.local_model import LlamaModel
 from bridge.llama.model_files import find_model
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from bridge.agent_loop.chat_model import Reply
 
 SHAPE: dict[str, Any] = {
     "type": "object",
@@ -39,6 +35,10 @@ ASKED = (
     Message("system", "You are a careful agent, and answer in JSON. " * 12),
     Message("user", "How many legs has a dog?"),
 )
+
+# The least that it can be asked, and say.
+HI = (Message("system", "You are short."), Message("user", "Hi"))
+YES: dict[str, Any] = {"enum": ["yes"]}
 
 
 def start(home: Path, *, temperature: float = 0.0, **settings: Any) -> LlamaModel:

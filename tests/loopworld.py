@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fakeclaude import fake_claude, printing, result, trust_folder
 from runworld import ScriptedModel, call
 
-from bridge.host.agent_rules import AgentRules
 from bridge.worker import executors
-from bridge.worker.model_executor import ModelExecutor, OpenModel
+from bridge.worker.model_executor import OpenModel
 from bridge.worker.model_keys import key_of_served
 
 if TYPE_CHECKING:
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from bridge.api.bridge import Bridge
     from bridge.protocol.request import Request
     from bridge.protocol.response import Response
+    from bridge.worker.worker import Executor
 
 AGENT = """\
 name: checker
@@ -78,10 +77,9 @@ class Loop:
             yield OpenModel(self.model, degraded=degraded, key=key)
 
         store, settings = self.bridge.store, self.bridge.settings
-        bound = partial(AgentRules.of, settings, store)
-        executor = ModelExecutor(store, opened, bound)
+        executor = executors._model_executor(settings, store, opened)
 
-        def chosen(*_: object) -> ModelExecutor:
+        def chosen(*_: object) -> Executor:
             accepted()
             return executor
 

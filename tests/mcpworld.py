@@ -2,6 +2,10 @@
 
 async with served(world.project) as client:
     result = await client.call_tool("status")
+
+It is forked, as importing what it needs takes two seconds, and a child of the fork
+server, which stands for Claude Code: `client_pid`. A server that is STARTED is a child
+of this process.
 """
 
 from __future__ import annotations
@@ -14,32 +18,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import forkserver
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from bridge.testing.stage.processes import family
-
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from hookworld import HookWorld
     from mcp_types import CallToolResult
 
 OURS = "mcp__hostbridge__"
-SERVER = [sys.executable, "-m", "bridge", "mcp"]
+STARTED = (sys.executable, "-m", "bridge", "mcp")
 _numbers = count(1)
+
+
+def client_pid() -> int:
+    """The process that has started the server, unless a command did."""
+    return forkserver.parent_of("mcp")
 
 
 @asynccontextmanager
 async def served(
-    folder: Path, command: list[str] = SERVER, **more: str
+    folder: Path, command: Sequence[str] = (), **more: str
 ) -> AsyncIterator[Client]:
     """A client of a server in this folder; `more` is added to our environment."""
+    program, *words = command or forkserver.command("mcp", room="mcp")
     server = StdioServerParameters(
-        command=command[0],
-        args=command[1:],
-        env={**os.environ, **more},
-        cwd=folder,
+        command=program, args=words, env={**os.environ, **more}, cwd=folder
     )
     async with Client(stdio_client(server)) as client:
         yield client
@@ -48,7 +54,7 @@ async def served(
 def run(
     steps: Callable[[Client], Awaitable[None]],
     folder: Path,
-    command: list[str] = SERVER,
+    command: Sequence[str] = (),
     **more: str,
 ) -> None:
     """Do steps with a client."""
@@ -61,13 +67,10 @@ def run(
 
 
 def server_pid() -> int:
-    """The process of the server that this one has started."""
-    (server,) = [
-        each.pid
-        for each in family(os.getpid())
-        if Path(f"/proc/{each.pid}/cmdline").read_bytes().endswith(b"bridge\0mcp\0")
-    ]
-    return server
+    """The server's process, if it was forked."""
+    parent = client_pid()
+    (server,) = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return int(server)
 
 
 async def call_from(
@@ -83,11 +86,7 @@ async def call_from(
     call = f"toolu_mcp{next(_numbers)}"
     fields: dict[str, Any] = {"agent_id": agent, "agent_type": kind} if agent else {}
     world.say(
-        "PreToolUse",
-        tool_name=OURS + tool,
-        tool_input={},
-        tool_use_id=call,
-        **fields,
+        "PreToolUse", tool_name=OURS + tool, tool_input={}, tool_use_id=call, **fields
     )
     meta: Any = {"claudecode/toolUseId": call}
     return await client.call_tool(tool, arguments, meta=meta)
@@ -98,3 +97,9 @@ def text_of(result: CallToolResult) -> str:
     (content,) = result.content
     assert content.type == "text"
     return content.text
+
+
+def told(result: CallToolResult) -> dict[str, Any]:
+    """What a program reads of it."""
+    assert result.structured_content is not None, text_of(result)
+    return result.structured_content

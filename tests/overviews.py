@@ -1,12 +1,30 @@
 """Overviews of a project, as values: what `status` draws."""
 
-from __future__ import annotations
-
 from bridge.api.live_requests import LiveRequest
 from bridge.api.project_status import EndedRequest, OpenSession, Overview
+from bridge.api.runs_now import LiveRun, LiveStep
 
 STATE = "/home/u/.hostbridge/state/home/u/app/@"
 QUESTION = "Which modules under src/ have no test at all, and why is that so?"
+
+RUNS = (
+    LiveRun(
+        "r1k0y4tkwf8gj62q", "mend", "running", 2, 9, "node-3, node-4", (), 130.0,
+        (
+            LiveStep("node-3", "builder: Mend what they found", "running", 12.0, "x"),
+            LiveStep("node-4", "validator-logic: Check it", "waiting", 3.0, "y"),
+        ),
+    ),
+    LiveRun(
+        "r1k0y4tkwf8gj63q", "字字 release", "running", 1, 2, "you",
+        ("hostbridge approve r1k0y4tkwf8gj63q",), 30.0,
+        (LiveStep("node-1", "Ship it?", "waits for you", 30.0, None),),
+    ),
+    LiveRun(
+        "r1k0y4tkwf8gj64q", "", "paused", 0, 1, "you: paused (by its user)",
+        ("hostbridge run --resume r1k0y4tkwf8gj64q",), 5.0,
+    ),
+)  # fmt: skip
 
 
 def live(number, stage, **more):

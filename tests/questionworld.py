@@ -1,7 +1,5 @@
 """A request whose agent has asked back, in a project."""
 
-from __future__ import annotations
-
 import os
 
 from bridge.protocol.question import Asked

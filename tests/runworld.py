@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from bridge.agent_loop.chat_model import ModelFailed, Reply
+from bridge.agent_loop.chat_model import ChatRequest, Message, ModelFailed, Reply
 from bridge.agent_loop.job import NO_DEFINITION, Job
 from bridge.agent_loop.loop import run
 from bridge.agent_loop.workspace import Refused
 from bridge.agents.definition import Definition, Source
+from bridge.protocol.outcome import Outcome
 from bridge.protocol.request import Request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.agent_loop.chat_model import ChatRequest, Message
-    from bridge.protocol.outcome import Outcome
 
 FOUND = {
     "type": "object",
@@ -39,6 +35,11 @@ def call(tool: str, **arguments: Any) -> str:
 def submit(status: str = "success", summary: str = "done", **more: Any) -> str:
     """A reply that answers."""
     return call("submit_result", status=status, summary=summary, **more)
+
+
+def runs(command: str) -> str:
+    """A reply that runs a command."""
+    return call("run_command", command=command)
 
 
 # A reply that never comes: the model is at work until it should stop.

@@ -33,17 +33,25 @@ def schema_check() -> Any:
     )
 
 
-def run_of(validation: Validation, project: str = "/p") -> dict[str, Any]:
+def run_of(validation: Validation) -> dict[str, Any]:
     """The one run of the log, which fits the schema."""
-    log = sarif_of(validation, version="1.2.3", project=project)
+    log = sarif_of(validation, version="1.2.3", project="/p")
     log = json.loads(json.dumps(log))
     assert [each.message for each in schema_check().iter_errors(log)] == []
     (run,) = log["runs"]
     return run
 
 
-def validation(*reports: ValidatorReport, verdict: str, **facts: Any) -> Validation:
-    return Validation(verdict=Verdict(verdict), reports=reports, **facts)
+def logged(*reports: ValidatorReport, verdict: str, **facts: Any) -> dict[str, Any]:
+    """The run of a log of these reports."""
+    return run_of(Validation(verdict=Verdict(verdict), reports=reports, **facts))
+
+
+def told(run: dict[str, Any], *, is_success: bool) -> list[dict[str, Any]]:
+    """What the log tells of its run, beside whether that was a success."""
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"] is is_success
+    return invocation["toolExecutionNotifications"]
 
 
 def rejected(*issues: Issue, name: str = "v", **facts: Any) -> ValidatorReport:

@@ -11,15 +11,11 @@ import os
 import re
 import struct
 import termios
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bridge.cli.screen import cells, printed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from bridge.cli.screen import Line
+from bridge.cli.screen import Line, cells, printed
 
 FOLDER = Path(__file__).parent / "cli" / "screens"
 WIDTHS = (60, 80, 120)
@@ -46,11 +42,7 @@ def too_wide(text: str, width: int) -> list[str]:
 
 
 def on_terminal(
-    project: Any,
-    *words: str,
-    columns: int,
-    shown: bytearray | None = None,
-    **env: str,
+    project: Any, *words: str, columns: int, shown: bytearray | None = None, **env: str
 ) -> str:
     """What a command prints on a terminal of this width; `shown` has it as it comes."""
     shown = bytearray() if shown is None else shown

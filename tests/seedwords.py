@@ -1,7 +1,5 @@
 """A rule and a definition that must work word for word, as their author wrote them."""
 
-from __future__ import annotations
-
 RULE = """\
 on_before_tool:
   - when: tool_name == "Bash" and ("pytest" in command or "ruff" in command or "mypy" in command)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from storeworld import this_process
@@ -11,20 +13,13 @@ from storeworld import this_process
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.protocol.ids import RequestId
-from bridge.protocol.outcome import Outcome
+from bridge.protocol.outcome import Control, Outcome
+from bridge.protocol.request import Request
+from bridge.protocol.response import Failure, Response
+from bridge.store.clock import Clock
 from bridge.store.sessions import Session
-from bridge.worker.worker import Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bridge.protocol.outcome import Control
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Failure, Response
-    from bridge.store.clock import Clock
-    from bridge.store.store import Store
-    from bridge.worker.worker import Executor
+from bridge.store.store import Store
+from bridge.worker.worker import Executor, Worker
 
 A = RequestId("a")
 GOOD = '{"status": "success", "summary": "fine"}'

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cachedworld import TICK_S
 from hookworld import HookWorld
 
 from bridge import CannotWaitHere
 
-if TYPE_CHECKING:
-    from bridge.protocol.ids import RequestId
+UNCHECKED = "unknown: it rests on something that cannot be checked: "
+UNREAD = "unknown: what it rests on could not be read: "
+MEANWHILE = "unknown: something that it rests on changed while the agent worked: "
 
 
 def write(world: HookWorld, path: str, text: str = "one\n") -> None:
@@ -20,12 +21,12 @@ def write(world: HookWorld, path: str, text: str = "one\n") -> None:
     file.write_text(text)
 
 
-def answered(world: HookWorld, *calls: tuple[str, dict[str, Any]]) -> RequestId:
-    """Ask; the agent makes these calls and answers."""
+def answered(world: HookWorld, *calls: tuple[str, dict[str, Any]], **more: Any):
+    """Ask; the agent makes these calls and answers. The request."""
     time.sleep(TICK_S)
     request, _call, agent = world.begin(prompt="Look.")
     for tool, tool_input in calls:
-        call = {"tool_name": tool, "tool_use_id": f"toolu_{tool}"}
+        call = {"tool_name": tool, "tool_use_id": f"toolu_{tool}", **more}
         fields = {**call, "tool_input": tool_input, "agent_id": agent}
         assert world.say("PreToolUse", **fields) == {}
         world.say("PostToolUse", **fields, tool_response={})
@@ -33,6 +34,13 @@ def answered(world: HookWorld, *calls: tuple[str, dict[str, Any]]) -> RequestId:
     assert world.code(request) == "success"
     time.sleep(TICK_S)
     return request
+
+
+def define(world: HookWorld, more: str) -> None:
+    """The definition of the agent `terse`, with a line more."""
+    file = world.home / ".hostbridge/agents/terse.yaml"
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    file.write_text(f"name: terse\nprompt: '{{{{ task }}}}'\n{more}\n")
 
 
 def reads(world: HookWorld, path: str) -> tuple[str, dict[str, Any]]:

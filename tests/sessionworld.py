@@ -1,7 +1,5 @@
 """An open session, as the command line sees one, and processes around it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 
@@ -24,6 +22,16 @@ def in_a_session(project, pid=None):
     )
     with project.bridge.store.state() as state, state["sessions"] as room:
         room.replace("s.json", session.to_json())
+
+
+def in_a_hooked_session(project, kind="local"):
+    """The same, with the pin that its hooks leave: the install `kind` acts for it."""
+    in_a_session(project)
+    place = project.bridge.store.place
+    folder = pin(place.guard, "s", kind, place.state, pid=os.getpid())
+    (folder / "project").unlink()
+    (folder / "project").symlink_to(place.project)
+    (folder / "host").write_bytes(orjson.dumps(identify(os.getpid()).to_data()))
 
 
 def in_another_project(project, pid):

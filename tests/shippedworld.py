@@ -8,7 +8,8 @@ world.uses("get_task", task_id="#1")
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from stepflows import acting, after
 from toolworld import ToolWorld
@@ -21,11 +22,7 @@ from bridge.store.variables import Holder, set_variables, values_of
 from bridge.workflows import progress
 from bridge.workflows.conversation import Conversation
 from bridge.workflows.library import find_workflow
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.workflows.progress import Progress
+from bridge.workflows.progress import Progress
 
 OURS = "mcp__hostbridge__"
 HOLDER = Holder.session("s-1")

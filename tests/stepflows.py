@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from bridge.policy.rule_set import Whose
+from bridge.store.store import Store
 from bridge.store.variables import Holder, values_of
+from bridge.tasks.tool_deeds import ToolContext
 from bridge.tasks.tool_table import call
 from bridge.workflows.conversation import Conversation
-from bridge.workflows.reader import read_workflow
-
-if TYPE_CHECKING:
-    from bridge.store.store import Store
-    from bridge.tasks.tool_deeds import ToolContext
-    from bridge.workflows.reader import StepWorkflow
+from bridge.workflows.reader import StepWorkflow, read_workflow
 
 HOLDER = Holder.session("s-1")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.protocol.claim import HostProcess
 from bridge.protocol.request import Request
@@ -16,12 +18,8 @@ from bridge.protocol.response import Response, answered
 from bridge.store import Claimant
 from bridge.store.host_process import identify
 from bridge.store.location import Place
+from bridge.store.state import State
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bridge.store.state import State
 
 ROOMS = ("requests", "processing", "done")
 START_US = 1_800_000_000_000_000
@@ -147,6 +145,16 @@ def drop(store: Store, room: str, name: str, content: bytes | str) -> Path:
     path.write_bytes(data)
     os.utime(path, (START_US / 1e6 - 3600, START_US / 1e6 - 3600))
     return path
+
+
+def is_free(path: Path) -> bool:
+    """Whether nobody holds a lock on the file, as another open file sees that."""
+    with path.open("r+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
 
 
 def tree(folder: Path) -> dict[str, bytes | None]:

@@ -1,10 +1,12 @@
 """How to add an extra: the command works for the way hostbridge was installed."""
 
-from __future__ import annotations
-
 import json
+import platform
+import shlex
 import shutil
+import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -49,8 +51,8 @@ def test_it_goes_where_hostbridge_is(monkeypatch):
 
     for pip, command in (
         ("/opt/h b/bin/pip", "pip install"),
-        ("/usr/bin/pip", "'/opt/h b/bin/python' -m pip install"),
-        (None, "'/opt/h b/bin/python' -m pip install"),
+        ("/usr/bin/pip", "'/opt/h b/bin/python' -P -m pip install"),
+        (None, "'/opt/h b/bin/python' -P -m pip install"),
     ):
         monkeypatch.setattr(shutil, "which", lambda _name, found=pip: found)
         assert extras._installer() == command
@@ -59,8 +61,112 @@ def test_it_goes_where_hostbridge_is(monkeypatch):
     assert extras._installer() == "uv pip install --python '/opt/h b/bin/python'"
 
 
+def test_what_is_printed_runs_no_pip_of_the_folder_where_it_is_typed(
+    tmp_path, monkeypatch
+):
+    """Who reads the message may stand in a stranger's project."""
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "__init__.py").touch()
+    (tmp_path / "pip" / "__main__.py").write_text("print('a stranger')")
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+
+    *python, _ = shlex.split(extras._installer())
+    done = subprocess.run(
+        [*python, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.startswith("pip ")
+
+
 def test_the_command_names_this_checkout():
     """Tests run on an editable install."""
     root = Path(extras.__file__).parents[1]
 
-    assert extras.how_to_add("local").endswith(f"install -e '{root}[local]'")
+    assert extras.how_to_add("mcp").endswith(f"install -e '{root}[mcp]'")
+
+
+PLAIN = (
+    "-DGGML_NATIVE=OFF -DGGML_AVX=OFF -DGGML_AVX2=OFF -DGGML_FMA=OFF -DGGML_F16C=OFF "
+    "-DGGML_BMI2=OFF"
+)
+ARM = "-DGGML_NATIVE=OFF -DGGML_CPU_ARM_ARCH=armv8.2-a+dotprod"
+
+
+@pytest.fixture
+def processor(tmp_path, monkeypatch):
+    """Stand on a machine whose kernel lists these features; None: it has no list."""
+
+    def use(machine: str, features: str | None) -> None:
+        listed = tmp_path / "cpuinfo"
+        if features is not None:
+            listed.write_text(f"processor\t: 0\nflags\t\t: {features}\n\n")
+        monkeypatch.setattr(extras, "_FEATURES", listed)
+        monkeypatch.setattr(platform, "machine", lambda: machine)
+
+    return use
+
+
+@pytest.mark.parametrize(
+    ("machine", "features", "arguments"),
+    [
+        ("x86_64", "sse4_2 avx f16c bmi1 avx2 fma bmi2 lm", "-DGGML_NATIVE=OFF"),
+        ("x86_64", "avx2 fma f16c bmi2 avx avx512f amx_tile", "-DGGML_NATIVE=OFF"),
+        ("x86_64", "sse4_2 avx f16c", PLAIN),
+        ("x86_64", "sse4_2 popcnt", PLAIN),
+        ("x86_64", None, "-DGGML_NATIVE=OFF"),
+        ("aarch64", "fp asimd asimddp sve i8mm", ARM),
+        ("aarch64", "fp asimd evtstrm", "-DGGML_NATIVE=OFF"),
+        ("arm64", None, "-DGGML_NATIVE=OFF"),
+    ],
+    ids=["avx2", "amx", "avx", "sse", "intel-mac", "arm", "old-arm", "mac"],
+)
+def test_llama_is_made_for_more_processors_than_this_one(
+    processor, machine, features, arguments
+):
+    """And for this one: what it does not list is not used."""
+    processor(machine, features)
+
+    assert extras.cmake_args() == arguments
+
+
+def test_the_scripts_ask_this_file_before_anything_is_installed():
+    """A bare Python, which finds no package `bridge`."""
+    done = subprocess.run(
+        [sys.executable, "-ISP", extras.__file__],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == f"{extras.cmake_args()}\n"
+
+
+def test_what_is_compiled_is_never_taken_from_the_cache(processor, monkeypatch):
+    """A cached wheel does not tell for which processor it was made."""
+    monkeypatch.setattr(extras, "_installer", lambda: "pip install")
+    root = Path(extras.__file__).parents[1]
+
+    for features, arguments in (
+        ("avx avx2 fma f16c bmi2", "-DGGML_NATIVE=OFF"),
+        ("", f"'{PLAIN}'"),
+    ):
+        processor("x86_64", features)
+        assert extras.how_to_add("local") == (
+            f"CMAKE_ARGS={arguments} pip install -e '{root}[local]' --no-cache-dir"
+        )
+        assert extras.how_to_rebuild() == (
+            f"CFLAGS= CXXFLAGS= CMAKE_ARGS={arguments} pip install "
+            f"llama-cpp-python=={version('llama-cpp-python')} --no-cache-dir "
+            "--force-reinstall --no-deps --no-binary llama-cpp-python"
+        )
+
+
+def test_the_page_says_the_same(processor, monkeypatch):
+    """Who reads it first never sees the message."""
+    monkeypatch.setattr(extras, "_installer", lambda: "pip install")
+    processor("x86_64", "avx avx2 fma f16c bmi2")
+    root = Path(extras.__file__).parents[1]
+    page = (root / "docs" / "models.md").read_text()
+
+    told = extras.how_to_add("local").replace(f"-e '{root}[", '"$HOME/src/hostbridge[')
+    assert told.replace("]'", ']"') in page

@@ -1,17 +1,12 @@
 """README and docs/: what they list is what there is, and their links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
 
 from bridge.agents.definition import Example, ExampleCall, ToolDefinition
-from bridge.agents.subagent_definition import (
-    InitialContext,
-    SubagentDefinition,
-)
+from bridge.agents.subagent_definition import InitialContext, SubagentDefinition
 from bridge.agents.yaml_agent import AgentFile
 from bridge.cli.commands import COMMANDS
 

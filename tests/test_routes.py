@@ -1,7 +1,5 @@
 """Every place that lists the routes lists all of them."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

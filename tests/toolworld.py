@@ -6,20 +6,17 @@ world("create_task", title="Limit uploads")
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from storeworld import FakeClock, claim_all, request, store_in, this_process
 
 from bridge.config import Settings
 from bridge.protocol.ids import RequestId
 from bridge.protocol.response import answered
+from bridge.store.store import Store
 from bridge.tasks.task import Holder
 from bridge.tasks.tool_table import ToolContext, call
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.store.store import Store
 
 
 def ask_validator(store: Store, **asked: Any) -> str:

@@ -1,15 +1,12 @@
 """A terminal for `hostbridge trust`, and an agent to trust."""
 
-from __future__ import annotations
-
 import os
-import pty
 import select
-import sys
 import time
 from codecs import getincrementaldecoder
 
 from aheadclock import module_ahead
+from forkserver import Forked
 
 from bridge.agents.registry import Registry
 from bridge.errors import NotTrusted
@@ -21,21 +18,24 @@ prompt: 'As told: {{ task }}'
 tools: [Read, Bash]
 allow: ['Bash(pytest *)']
 """
-ASKED = "Your answer (yes, no, or what you want to say): "
+ASKED = "Your answer (yes, `yes, but …`, or no): "
 
 
 class Terminal:
     """The command with a controlling terminal of its own."""
 
     def __init__(self, project, *words, early=b"", ahead=None):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(project.folder)
-            python = [sys.executable, "-m", "bridge"]
-            command = [*(module_ahead("bridge", ahead) if ahead else python), *words]
+        self.fd, theirs = os.openpty()
+        argv = module_ahead("bridge", ahead)[1:] if ahead else ["-m", "bridge"]
+        self._process = Forked(
+            [*argv, *words],
+            terminal=True,
+            cwd=project.folder,
             # Nothing is folded, nothing is coloured.
-            env = {**project.env, "COLUMNS": "9999", "NO_COLOR": "1"}
-            os.execve(sys.executable, command, env)  # noqa: S606 - ours
+            env={**project.env, "COLUMNS": "9999", "NO_COLOR": "1"},
+            **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
+        )
+        os.close(theirs)
         self.seen = self._late = ""
         self._decoder = getincrementaldecoder("utf-8")()
         if early:
@@ -60,12 +60,13 @@ class Terminal:
     def end(self):
         """The exit code; what is left to read is read."""
         try:
-            while part := os.read(self.fd, 4096):
-                self._see(part)
+            while True:
+                assert select.select([self.fd], [], [], 180)[0], self.seen
+                self._see(os.read(self.fd, 4096))
         except OSError:
             self.seen += self._late
         os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._process.wait()
 
 
 def is_trusted(project):

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from runworld import World
 
 from bridge.agent_loop.file_tools import Reader
 from bridge.agent_loop.workspace import Project
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world(tmp_path):
     folder = tmp_path / "project"
     folder.mkdir()
     return World(folder)
 
 
 @pytest.fixture
-def folder(world: World, tmp_path: Path) -> Path:
+def folder(world, tmp_path):
     """A project with three files, and one file beside it."""
     world.write("src/app.py", "import os\nprint('héllo')\n")
     world.write("src/deep/b.py", "x = 1\n")
@@ -32,5 +27,5 @@ def folder(world: World, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reader(folder: Path) -> Reader:
+def reader(folder):
     return Reader(Project(folder))

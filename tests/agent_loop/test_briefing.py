@@ -11,13 +11,14 @@ from bridge.agent_loop.job import Limits
 from bridge.agents.definition import Example, ExampleCall
 from bridge.protocol.json_schema import problem_of
 
+YES = {"status": "success", "summary": "yes"}
+
 
 def test_a_long_result_is_cut_in_the_middle(world):
     world.write("a.txt", "x" * 10_000)
 
-    world.run(
-        call("read_file", path="a.txt"), submit(), limits=Limits(result_chars=100)
-    )
+    limits = Limits(result_chars=100)
+    world.run(call("read_file", path="a.txt"), submit(), limits=limits)
 
     text = world.model.results()[0]
     assert text == (
@@ -27,21 +28,10 @@ def test_a_long_result_is_cut_in_the_middle(world):
 
 
 def test_examples_are_messages_shared_by_all_requests(world):
-    agent = definition(
-        examples=(
-            Example(
-                prompt="Is it short?",
-                calls=(
-                    ExampleCall(
-                        tool="read_file", arguments={"path": "b"}, result="text"
-                    ),
-                ),
-                answer={"status": "success", "summary": "yes"},
-            ),
-        )
-    )
+    read = ExampleCall(tool="read_file", arguments={"path": "b"}, result="text")
+    example = Example(prompt="Is it short?", calls=(read,), answer=YES)
 
-    world.run(submit(), agent=agent)
+    world.run(submit(), agent=definition(examples=(example,)))
 
     messages = world.model.asked[0]
     assert [(m.role, m.content) for m in messages[1:]] == [
@@ -56,13 +46,9 @@ def test_examples_are_messages_shared_by_all_requests(world):
 
 def test_examples_that_do_not_fit_are_left_out(world):
     """A caller's own schema makes the definition's examples wrong."""
-    example = Example(prompt="p", answer={"status": "success", "summary": "yes"})
-    reads = Example(
-        prompt="p",
-        calls=(ExampleCall(tool="run_command", arguments={}, result=""),),
-        answer={"status": "success", "summary": "yes"},
-    )
-    agent = definition(examples=(example, reads))
+    ran = ExampleCall(tool="run_command", arguments={}, result="")
+    runs = Example(prompt="p", calls=(ran,), answer=YES)
+    agent = definition(examples=(Example(prompt="p", answer=YES), runs))
 
     world.run(call("submit_result", files=[]), agent=agent, schema=FOUND)
     shared = world.model.prefixes
@@ -93,10 +79,8 @@ def test_the_node_is_part_of_the_task(world):
 
     world.run(submit(), asks="Lint.", request={"node": node})
 
-    assert (
-        world.model.asked[0][-1].content
-        == "Lint.\n\na.py, line 3, function f:\n\ndef f"
-    )
+    expected = "Lint.\n\na.py, line 3, function f:\n\ndef f"
+    assert world.model.asked[0][-1].content == expected
 
 
 def test_a_rendered_prompt_replaces_the_requests(world):
@@ -164,6 +148,9 @@ def test_a_small_model_reads_its_instructions_apart_from_the_task(world):
     assert "Be good." not in other[0].content
 
 
+NAMED = {"a": {"type": "string", "description": "the\nname"}, "b": {"type": "boolean"}}
+
+
 @pytest.mark.parametrize(
     ("schema", "line"),
     [
@@ -177,14 +164,7 @@ def test_a_small_model_reads_its_instructions_apart_from_the_task(world):
         ({"type": "array"}, "[any, …]"),
         ({"anyOf": [{"type": "null"}, {"const": 1}]}, "null | 1"),
         (
-            {
-                "type": "object",
-                "properties": {
-                    "a": {"type": "string", "description": "the\nname"},
-                    "b": {"type": "boolean"},
-                },
-                "required": ["a"],
-            },
+            {"type": "object", "properties": NAMED, "required": ["a"]},
             "{a: string /* the name */, b?: boolean}",
         ),
         ({"type": "object"}, '{"type": "object"}'),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runworld import call, definition, submit
+from runworld import call, definition, runs, submit
 
 ANSWER_ALONE = {"const": "submit_result"}
 
@@ -50,11 +50,10 @@ def test_a_command_allows_what_was_read_to_be_read_again(world):
     """It may have changed the file; a second reading in a row says nothing new."""
     world.write("a.txt", "one")
     read = call("read_file", path="a.txt")
-    remove = call("run_command", command="rm a.txt")
+    remove = runs("rm a.txt")
 
-    world.run(
-        read, remove, read, read, submit(), agent=definition(allow=["Bash(rm *)"])
-    )
+    agent = definition(allow=["Bash(rm *)"])
+    world.run(read, remove, read, read, submit(), agent=agent)
 
     assert world.model.results()[2:] == [
         "Result of read_file (call-3):\nerror: 'a.txt' does not exist",
@@ -64,7 +63,7 @@ def test_a_command_allows_what_was_read_to_be_read_again(world):
 
 def test_a_small_model_may_make_the_same_call_twice(world):
     """Each of two commands allows the other again: its turns would run out."""
-    both = [call("run_command", command=f"echo {n}") for n in (1, 2)]
+    both = [runs(f"echo {n}") for n in (1, 2)]
     agent = definition(allow=["Bash(echo *)"])
 
     outcome = world.run(*both, *both, both[0], submit(), agent=agent, is_small=True)

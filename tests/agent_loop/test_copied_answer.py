@@ -14,11 +14,8 @@ def example(prompt: str, summary: str, *calls: ExampleCall) -> Example:
 
 
 SAID = "etc/cron.conf makes the job sync run every 10 minutes."
-READ = ExampleCall(
-    tool="read_file",
-    arguments={"path": "etc/cron.conf"},
-    result="every = 10m\njob = sync",
-)
+FILE, HELD = {"path": "etc/cron.conf"}, "every = 10m\njob = sync"
+READ = ExampleCall(tool="read_file", arguments=FILE, result=HELD)
 EXAMPLE = example("Explain etc/cron.conf to me.", SAID, READ)
 AGENT = definition(examples=(EXAMPLE,))
 ASKED = "Which modules have no test?"
@@ -33,9 +30,8 @@ ASKED = "Which modules have no test?"
 @pytest.mark.parametrize("status", ["success", "failed", "blocked"])
 def test_error_a_copied_answer(world, is_small, said, status):
     """Once this was a success, about a file that nobody had asked about."""
-    outcome = world.run(
-        submit(status, said), agent=AGENT, asks=ASKED, is_small=is_small
-    )
+    asked = {"agent": AGENT, "asks": ASKED, "is_small": is_small}
+    outcome = world.run(submit(status, said), **asked)
 
     assert outcome.verdict.code == "prompt_echo"
     assert outcome.verdict.parsed is None
@@ -55,9 +51,8 @@ def test_error_a_copy_of_a_default_example(world):
 
 
 def test_the_model_may_answer_again_in_its_own_words(world):
-    outcome = world.run(
-        submit(summary=SAID), submit(summary="billing has none"), agent=AGENT
-    )
+    said = submit(summary=SAID), submit(summary="billing has none")
+    outcome = world.run(*said, agent=AGENT)
 
     assert outcome.verdict.parsed["summary"] == "billing has none"
 
@@ -85,9 +80,7 @@ def test_the_same_question_may_have_the_same_answer(world, prompt, asks, code):
 def test_the_same_result_may_give_the_same_answer(world, holds, code):
     world.write("etc/cron.conf", holds)
 
-    outcome = world.run(
-        call("read_file", path="etc/cron.conf"), submit(summary=SAID), agent=AGENT
-    )
+    outcome = world.run(call("read_file", **FILE), submit(summary=SAID), agent=AGENT)
 
     assert outcome.verdict.code == code
 
@@ -155,14 +148,10 @@ def test_a_choice_of_the_schema_may_be_the_same(world, answer, code):
 
 def test_an_example_that_was_not_shown_does_not_count(world):
     """It does not fit the caller's schema, so the model never saw it."""
-    schema = {
-        "type": "object",
-        "properties": {"summary": {"type": "string"}, "n": {"type": "integer"}},
-        "required": ["n"],
-    }
+    properties = {"summary": {"type": "string"}, "n": {"type": "integer"}}
+    schema = {"type": "object", "properties": properties, "required": ["n"]}
+    said = call("submit_result", summary=SAID, n=1)
 
-    outcome = world.run(
-        call("submit_result", summary=SAID, n=1), agent=AGENT, schema=schema
-    )
+    outcome = world.run(said, agent=AGENT, schema=schema)
 
     assert outcome.verdict.code is None

@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from runworld import call, definition, submit
+from runworld import call, definition, runs, submit
 
 from bridge.agent_loop.job import Limits
 from bridge.protocol.agent_output import AgentOutput
 
-CHECK = call("run_command", command="sh check.sh")
+CHECK = runs("sh check.sh")
 OWN_STATUS = {"type": "object", "properties": {"status": {}, "evidence": {}}}
+OWN_FIELD = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
 STATUS_AND_VERDICT = {"type": "object", "properties": {"status": {}, "verdict": {}}}
 VERDICT = {
     "type": "object",
     "required": ["verdict"],
     "properties": {"verdict": {"enum": ["APPROVED", "REJECTED", "NEEDS_REVIEW"]}},
 }
+# Unproved, after a command that failed, and after one that passed.
+CLAIMS = ("unverified", "agent_failed", None)
 UNVERIFIED = (
     "nothing was seen to run, so this answer rests on nothing: run what shows it, or "
     "say that you are blocked"
@@ -61,10 +64,10 @@ def test_what_ran_is_attached(world, agent):
     [
         ((), submit(summary="all tests passed")),
         ((call("read_file", path="check.sh"),), submit()),
-        ((call("run_command", command="echo ok; rm x"),), submit()),
-        ((call("run_command", command="rm x"),), submit()),
+        ((runs("echo ok; rm x"),), submit()),
+        ((runs("rm x"),), submit()),
         # A failure claims an exit code, and there is none.
-        ((call("run_command", command="rm x"),), submit("failed", "exited with 1")),
+        ((runs("rm x"),), submit("failed", "exited with 1")),
     ],
     ids=["nothing-ran", "read", "shell", "not-granted", "failed-not-granted"],
 )
@@ -73,19 +76,16 @@ def test_error_nothing_was_seen_to_run(world, agent, calls, answer, is_small):
     """Tiny models say "passed" unasked."""
     outcome = world.run(*calls, answer, agent=agent, is_small=is_small)
 
-    assert (outcome.verdict.code, outcome.verdict.detail) == (
-        "unverified",
-        "nothing was seen to run",
-    )
+    assert outcome.verdict.code == "unverified"
+    assert outcome.verdict.detail == "nothing was seen to run"
     assert UNVERIFIED in world.model.results()[-1]
     assert outcome.verdict.parsed is None
     assert outcome.run.evidence == ()
 
 
 def test_to_be_blocked_needs_no_proof(world, agent):
-    outcome = world.run(
-        submit("failed", "cannot run it"), submit("blocked", "not granted"), agent=agent
-    )
+    said = submit("failed", "cannot run it"), submit("blocked", "not granted")
+    outcome = world.run(*said, agent=agent)
 
     assert outcome.verdict.code == "agent_blocked"
     assert outcome.verdict.parsed["summary"] == "not granted"
@@ -96,26 +96,14 @@ def test_to_be_blocked_needs_no_proof(world, agent):
     [
         # `status` is our word in a caller's schema, too.
         (OWN_STATUS, {"status": "failed"}, ("unverified", None, None)),
-        (
-            {"type": "object", "properties": {"ok": {"type": "boolean"}}},
-            {"ok": True},
-            ("unverified", "agent_failed", None),
-        ),
+        (OWN_FIELD, {"ok": True}, CLAIMS),
         # A verdict that approves nothing claims nothing.
         (VERDICT, {"verdict": "REJECTED"}, (None, None, None)),
         (VERDICT, {"verdict": "NEEDS_REVIEW"}, (None, None, None)),
-        (VERDICT, {"verdict": "APPROVED"}, ("unverified", "agent_failed", None)),
+        (VERDICT, {"verdict": "APPROVED"}, CLAIMS),
         # Beside `status: success`, which everybody reads, it takes nothing back.
-        (
-            STATUS_AND_VERDICT,
-            {"status": "success", "verdict": "REJECTED"},
-            ("unverified", "agent_failed", None),
-        ),
-        (
-            OWN_STATUS,
-            {"status": "success", "verdict": "NEEDS_REVIEW"},
-            ("unverified", "agent_failed", None),
-        ),
+        (STATUS_AND_VERDICT, {"status": "success", "verdict": "REJECTED"}, CLAIMS),
+        (OWN_STATUS, {"status": "success", "verdict": "NEEDS_REVIEW"}, CLAIMS),
     ],
 )
 def test_an_answer_with_the_callers_schema(world, agent, schema, answer, codes):
@@ -132,12 +120,6 @@ def test_an_answer_with_the_callers_schema(world, agent, schema, answer, codes):
     assert tuple(run.verdict.code for run in runs) == codes
     assert failed.verdict.parsed == passed.verdict.parsed == answer
     assert [e.passed for e in passed.run.evidence] == [True]
-
-
-def test_error_a_verdict_in_an_agent_output(world, agent):
-    outcome = world.run(submit(verdict="REJECTED"), agent=agent)
-
-    assert outcome.verdict.code == "unverified"
 
 
 @pytest.mark.parametrize("claim", ["success", "partial"])
@@ -159,9 +141,9 @@ def test_a_failure_may_be_repaired_and_run_again(world, rerun):
     world.write("bad", "")
 
     outcome = world.run(
-        call("run_command", command="test ! -e bad"),
-        call("run_command", command="rm bad"),
-        call("run_command", command=rerun),
+        runs("test ! -e bad"),
+        runs("rm bad"),
+        runs(rerun),
         submit(),
         agent=verifying("Bash(test *)", "Bash(rm *)"),
     )
@@ -173,9 +155,9 @@ def test_a_failure_may_be_repaired_and_run_again(world, rerun):
 
 def test_error_it_passed_first_and_failed_later(world):
     outcome = world.run(
-        call("run_command", command="test ! -e bad"),
-        lambda _: world.write("bad", "") and call("run_command", command="rm -r no"),
-        call("run_command", command="test ! -e bad"),
+        runs("test ! -e bad"),
+        lambda _: world.write("bad", "") and runs("rm -r no"),
+        runs("test ! -e bad"),
         submit(),
         agent=verifying("Bash(test *)", "Bash(rm *)"),
     )
@@ -188,9 +170,7 @@ def test_error_another_command_does_not_make_up_for_a_failure(world, agent):
     """Otherwise `echo` would wash any failure away."""
     world.write("status", "1")
 
-    outcome = world.run(
-        CHECK, call("run_command", command="echo ok"), submit(), agent=agent
-    )
+    outcome = world.run(CHECK, runs("echo ok"), submit(), agent=agent)
 
     assert outcome.verdict.code == "agent_failed"
 
@@ -241,7 +221,6 @@ def test_a_claim_refers_to_a_call(world, agent):
             "says that 'sh check.sh' passed, but the call failed",
         ),
     ],
-    ids=["command", "id", "outcome"],
 )
 def test_error_a_claim_of_what_did_not_happen(world, agent, claim, complaint):
     world.write("status", "1")
@@ -284,10 +263,8 @@ def test_a_small_model_cannot_contradict_what_ran(
 
     said = call("submit_result", verdict=verdicts[0])
     assert offered("status", submit(words[0]))[1:] == [words]
-    assert offered("verdict", said, VERDICT) == [
-        VERDICT["properties"]["verdict"]["enum"],
-        verdicts,
-    ]
+    expected = [VERDICT["properties"]["verdict"]["enum"], verdicts]
+    assert offered("verdict", said, VERDICT) == expected
 
 
 def test_another_model_may_report_a_failure_that_no_command_shows(world, agent):
@@ -305,7 +282,7 @@ def test_exit_code_and_digest_are_not_the_agents_to_say(world):
     invented = {"exitCode": 7, "outputSha256": "0", "exit_code": 7, "output_sha256": ""}
 
     outcome = world.run(
-        call("run_command", command="true"),
+        runs("true"),
         submit(evidence=[claim | invented]),
         agent=definition(allow=("Bash(true)",)),
     )

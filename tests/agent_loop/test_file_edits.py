@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
 
 import pytest
 from runworld import call, definition, refusal, submit
@@ -12,22 +11,17 @@ from runworld import call, definition, refusal, submit
 from bridge.agent_loop.file_edits import Editor
 from bridge.agent_loop.workspace import Project
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.fixture
-def editor(folder: Path) -> Editor:
+def editor(folder):
     return Editor(Project(folder), ("Edit(src/**)",))
 
 
 def test_makes_replaces_and_edits(folder, editor):
-    assert editor.write_file("src/new/c.py", "a = 1\nb = 2\n") == (
-        "wrote src/new/c.py: 2 lines"
-    )
-    assert editor.edit_file("src/new/c.py", "b = 2", "b = 3") == (
-        "changed src/new/c.py at line 2"
-    )
+    expected = "wrote src/new/c.py: 2 lines"
+    assert editor.write_file("src/new/c.py", "a = 1\nb = 2\n") == expected
+    wanted = "changed src/new/c.py at line 2"
+    assert editor.edit_file("src/new/c.py", "b = 2", "b = 3") == wanted
     assert (folder / "src/new/c.py").read_text() == "a = 1\nb = 3\n"
     assert editor.write_file("src/new/c.py", "") == "replaced src/new/c.py: 0 lines"
     assert (folder / "src/new/c.py").read_text() == ""

@@ -102,9 +102,8 @@ def test_binary_files_count_as_searched_but_only_their_head_is_read(
     assert 9 * 8192 < project.bytes_read < 10 * 8192
     monkeypatch.setattr("bridge.agent_loop.file_tools._SEARCHED_BYTES", 3 * 8192)
     project = Project(folder)
-    assert "only the first 24,576 bytes" in refusal(
-        Reader(project).search_text, "needle"
-    )
+    why = refusal(Reader(project).search_text, "needle")
+    assert "only the first 24,576 bytes" in why
     assert project.bytes_read == 3 * 8192
 
 
@@ -118,14 +117,12 @@ def test_a_search_that_ended_early_says_so(folder, monkeypatch):
     searched = "… only the first 100 bytes were searched; name a folder or a pattern"
 
     assert result_of(reader, "search_text", text="zzz") == searched
-    assert result_of(reader, "search_text", text="needle") == (
-        f"a.txt:1: needle in a haystack\n{searched}"
-    )
+    expected = f"a.txt:1: needle in a haystack\n{searched}"
+    assert result_of(reader, "search_text", text="needle") == expected
 
     monkeypatch.setattr("bridge.agent_loop.workspace.MAX_LISTED", 2)
-    assert result_of(reader, "list_files") == (
-        "a.txt\n… only the first 2 files and folders were looked at; name a folder"
-    )
+    wanted = "a.txt\n… only the first 2 files and folders were looked at; name a folder"
+    assert result_of(reader, "list_files") == wanted
 
 
 @pytest.mark.parametrize(

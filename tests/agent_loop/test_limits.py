@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from aheadclock import AheadClock
-from runworld import AT_WORK, call, definition, submit
+from runworld import AT_WORK, call, definition, runs, submit
 
 from bridge.agent_loop.chat_model import ModelFailed
 from bridge.agent_loop.job import Limits
@@ -21,23 +21,21 @@ def results(world) -> list[str]:
     return [e["text"] for e in world.log if e["event"] == "tool_result"]
 
 
-def test_error_turns_run_out(world):
-    agent = definition(max_turns=3)
+@pytest.mark.parametrize(
+    ("how", "limit", "turns"),
+    [
+        ({"agent": definition(max_turns=3)}, "3 turns", 3),
+        ({"limits": Limits(tokens=50)}, "50 tokens", 4),
+    ],
+)
+def test_error_turns_or_tokens_run_out(world, how, limit, turns):
     calls = [call("list_files", pattern=f"{n}*") for n in range(9)]
 
-    outcome = world.run(*calls, agent=agent)
+    outcome = world.run(*calls, **how)
 
-    assert failure(outcome) == ("turn_limit", "no answer within 3 turns")
-    assert outcome.run.turns == 3
+    assert failure(outcome) == ("turn_limit", f"no answer within {limit}")
+    assert outcome.run.turns == turns
     assert world.log[-1]["code"] == "turn_limit"
-
-
-def test_error_tokens_run_out(world):
-    calls = [call("list_files", pattern=f"{n}*") for n in range(9)]
-
-    outcome = world.run(*calls, limits=Limits(tokens=50))
-
-    assert failure(outcome) == ("turn_limit", "no answer within 50 tokens")
 
 
 def test_error_the_deadline(world):
@@ -65,7 +63,7 @@ def test_error_the_deadline_in_a_command(world, monkeypatch):
         return False
 
     world.run(
-        call("run_command", command="sh work.sh"),
+        runs("sh work.sh"),
         submit(),
         agent=definition(allow=("Bash(sh *)",)),
         limits=Limits(command_s=36_000),
@@ -105,7 +103,7 @@ def test_cancelling_ends_a_command(world):
         return any(seen)
 
     outcome = world.run(
-        call("run_command", command="sleep 36001"),
+        runs("sleep 36001"),
         submit(),
         agent=definition(allow=("Bash(sleep *)",)),
         limits=Limits(command_s=36_000),
@@ -163,9 +161,8 @@ def test_a_search_ends_with_the_run(world, end):
             clock.ahead_s = 3600
         return call("search_text", text="x")
 
-    outcome = world.run(
-        search, submit(), clock=clock, is_cancelled=lambda: bool(cancelled)
-    )
+    over = {"clock": clock, "is_cancelled": lambda: bool(cancelled)}
+    outcome = world.run(search, submit(), **over)
 
     assert results(world) == ["error: the run is over: no time is left"]
     assert outcome.verdict.code == end
@@ -173,11 +170,7 @@ def test_a_search_ends_with_the_run(world, end):
 
 @pytest.mark.parametrize(
     ("said", "code"),
-    [
-        ("model_died", "model_died"),
-        ("bad_request", "bad_request"),
-        ("odd", "agent_error"),
-    ],
+    [("model_died",) * 2, ("bad_request",) * 2, ("odd", "agent_error")],
 )
 def test_error_of_the_model_keeps_its_code(world, said, code):
     outcome = world.run(ModelFailed(said, "it died"))

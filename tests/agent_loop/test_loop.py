@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from runworld import FOUND, call, definition, submit
+from runworld import FOUND, call, definition, runs, submit
 
 from bridge.protocol.judge import Verdict
 from bridge.protocol.outcome import Progress
@@ -86,37 +86,28 @@ def test_error_an_answer_is_validated_after_decoding(world):
     wrong = answer({"files": "a"})
 
     outcome = world.run(wrong, schema=FOUND)
+    corrected = world.run(wrong, answer({"files": []}), schema=FOUND)
 
     problem = '$.files: "a" is not of type "array"'
     assert outcome.verdict == Verdict(code="schema_mismatch", complaint=problem)
     assert (outcome.run.turns, outcome.words) == (3, wrong)
-    error = f"error: the answer does not count: {problem}"
-    assert world.model.results() == [error] * 2
+    assert world.model.results() == [f"error: the answer does not count: {problem}"]
+    assert corrected.verdict.parsed == {"files": []}
 
 
-def test_a_corrected_answer_counts(world):
-    outcome = world.run(answer({"files": "a"}), answer({"files": []}), schema=FOUND)
-
-    assert outcome.verdict.parsed == {"files": []}
+FORM = 'expected {"tool": …, "arguments": {…}}'
+NO_TOOL = (
+    "no tool is named 'delete_file'; there are read_file, list_files, search_text, "
+    "submit_result"
+)
 
 
 @pytest.mark.parametrize(
     ("reply", "code", "complaint"),
     [
         ("I would read a.txt.", "no_json", "the reply holds no JSON value"),
-        (
-            '{"tool": "submit_result"}',
-            "schema_mismatch",
-            'expected {"tool": …, "arguments": {…}}',
-        ),
-        (
-            call("delete_file", path="a"),
-            "schema_mismatch",
-            (
-                "no tool is named 'delete_file'; there are read_file, list_files, "
-                "search_text, submit_result"
-            ),
-        ),
+        ('{"tool": "submit_result"}', "schema_mismatch", FORM),
+        (call("delete_file", path="a"), "schema_mismatch", NO_TOOL),
         ("[1]", "schema_mismatch", "the reply is not one JSON object"),
         (submit() + submit(), "schema_mismatch", "the reply is not one JSON object"),
         (
@@ -159,7 +150,7 @@ def test_text_of_a_file_cannot_change_the_tools(world):
 
     outcome = world.run(
         call("read_file", path="a.txt"),
-        call("run_command", command="touch owned"),
+        runs("touch owned"),
         submit(evidence=[{"type": "test", "content": "ok", "toolUseId": "call-9"}]),
         submit(status="failed", summary="could not"),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jsonschema
 import pytest
 from hypothesis import given
@@ -18,21 +16,14 @@ from bridge.agent_loop.reply_schema import (
     submit_schema,
 )
 
-TREE: dict[str, Any] = {
+NODES = {"type": "array", "items": {"$ref": "#/$defs/node"}}
+NODE = {"type": "object", "properties": {"name": {"type": "string"}, "children": NODES}}
+TREE = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "properties": {"root": {"$ref": "#/$defs/node"}},
     "required": ["root"],
-    "$defs": {
-        "node": {
-            "type": "object",
-            "properties": {
-                "name": {"type": "string"},
-                "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
-            },
-            "required": ["name"],
-        }
-    },
+    "$defs": {"node": NODE | {"required": ["name"]}},
 }
 
 
@@ -55,9 +46,7 @@ def test_the_shape_of_a_call():
 @pytest.mark.parametrize("names", [("a/b~c",), ("a/b~c", "look")])
 def test_references_are_moved_with_their_schema(names):
     """`#/$defs/node` starts at the top of the tool's schema, not of the shape."""
-    shape = call_shape(
-        {name: TREE if name == "a/b~c" else {"type": "object"} for name in names}
-    )
+    shape = call_shape({name: {"type": "object"} for name in names} | {"a/b~c": TREE})
     good = {"root": {"name": "x", "children": [{"name": "y"}]}}
     bad = {"root": {"name": "x", "children": [{"label": "y"}]}}
 
@@ -67,30 +56,25 @@ def test_references_are_moved_with_their_schema(names):
 
 
 def test_texts_lists_and_keys_are_limited():
-    schema = {
-        "type": "object",
-        "properties": {
-            "a": {"type": "string"},
-            "b": {"type": "string", "maxLength": 5},
-            "c": {"type": ["array", "null"], "items": {"type": "string"}},
-            "d": {"type": "string", "pattern": "^x$"},
-            "e": {"enum": ["x"]},
-        },
+    kept = {
+        "b": {"type": "string", "maxLength": 5},
+        "d": {"type": "string", "pattern": "^x$"},
+        "e": {"enum": ["x"]},
     }
+    text, texts = {"type": "string"}, {"type": ["array", "null"]}
+    short = text | {"maxLength": 2000}
 
-    assert narrowed(schema) == {
+    found = narrowed(
+        {
+            "type": "object",
+            "properties": {"a": text, "c": texts | {"items": text}} | kept,
+        }
+    )
+
+    few = texts | {"items": short, "maxItems": 32}
+    assert found == {
         "type": "object",
-        "properties": {
-            "a": {"type": "string", "maxLength": 2000},
-            "b": {"type": "string", "maxLength": 5},
-            "c": {
-                "type": ["array", "null"],
-                "items": {"type": "string", "maxLength": 2000},
-                "maxItems": 32,
-            },
-            "d": {"type": "string", "pattern": "^x$"},
-            "e": {"enum": ["x"]},
-        },
+        "properties": {"a": short, "c": few} | kept,
         "additionalProperties": False,
     }
 
@@ -174,12 +158,8 @@ def test_a_small_model_writes_short_lists():
     def most(**more):
         return narrowed({**texts, **more}, SMALL)["maxItems"]
 
-    assert (most(), most(maxItems=20), most(maxItems=2), most(minItems=9)) == (
-        SMALL.max_items,
-        SMALL.max_items,
-        2,
-        9,
-    )
+    assert most() == most(maxItems=20) == SMALL.max_items
+    assert (most(maxItems=2), most(minItems=9)) == (2, 9)
     assert narrowed({**texts, "maxItems": 20})["maxItems"] == 20
 
 

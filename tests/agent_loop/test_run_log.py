@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from runworld import call, submit
@@ -11,18 +10,13 @@ from storeworld import store_in
 
 from bridge.agent_loop.run_log import MAX_TEXT_CHARS, TurnLog
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.store.store import Store
-
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path):
     return store_in(tmp_path)
 
 
-def lines_of(store: Store) -> list[dict]:
+def lines_of(store):
     return store.run_log("r1")
 
 

@@ -18,15 +18,19 @@ PATH = {
 }
 
 
+NODE = {"file": "a.py", "name": "f", "type": "function", "line": 1}
+NODE["text"] = "def f(): pass"
+
+
 @pytest.fixture
 def result_of(world):
     """The result of a script that the model calls as the tool `lint`."""
 
     def result_of(code: str, *, file="", providers: tuple[str, ...] = (), **agent):
         pym = world.write("tools/lint.pym", file or code)
-        paths = tuple(
+        paths = [
             world.write(f"tools/about{n}.pym", text) for n, text in enumerate(providers)
-        )
+        ]
         tool = ScriptTool(
             name="lint",
             pym=pym,
@@ -40,13 +44,8 @@ def result_of(world):
             call("lint", path="a.py"),
             submit(),
             agent=definition(script_tools=(tool,), **agent),
-            request={
-                "node": {
-                    "file": "a.py", "name": "f", "type": "function",
-                    "line": 1, "text": "def f(): pass",
-                }
-            },
-        )  # fmt: skip
+            request={"node": NODE},
+        )
         return world.model.results()[0].partition("\n")[2]
 
     return result_of

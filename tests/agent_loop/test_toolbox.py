@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from runworld import call, definition, submit
+from runworld import call, definition, runs, submit
 
 from bridge.agents.definition import ScriptTool
 from bridge.host.agent_rules import Ruling
@@ -43,15 +43,12 @@ def test_only_the_definition_decides_on_tools(world, fields, tools):
 
 
 def submit_script(code: str) -> ScriptTool:
+    properties = {"issues": {"type": "integer"}}
     return ScriptTool(
         name="submit_result",
         pym=Path("submit.pym"),
         description="Answer.",
-        parameters={
-            "type": "object",
-            "properties": {"issues": {"type": "integer"}},
-            "required": ["issues"],
-        },
+        parameters={"type": "object", "properties": properties, "required": ["issues"]},
         code=code,
     )
 
@@ -88,16 +85,17 @@ def test_error_a_broken_script_is_no_schema_mismatch(world, code, verdict, how):
     assert f"script of submit_result {how}: error: " in outcome.verdict.complaint
 
 
+def environment(world, **request):
+    """What a command of such a request finds in its environment."""
+    agent = definition(allow=("Bash(env)",))
+    world.run(runs("env"), submit(), agent=agent, request=request)
+    return world.model.results()[0].splitlines()
+
+
 def test_a_request_that_a_command_makes_is_a_child(world):
     """Otherwise an agent that may run `hostbridge ask` could ask itself for ever."""
-    world.run(
-        call("run_command", command="env"),
-        submit(),
-        agent=definition(allow=("Bash(env)",)),
-        request={"depth": 1},
-    )
+    lines = environment(world, depth=1)
 
-    lines = world.model.results()[0].splitlines()
     assert {"BRIDGE_PARENT=r1", "BRIDGE_DEPTH=1"} <= set(lines)
 
 
@@ -106,23 +104,14 @@ TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 @pytest.mark.parametrize(
     ("asker", "given"),
-    [
-        (f"00-{TRACE}-00f067aa0ba902b7-01", f"00-{TRACE}-{span_of('r1')}-01"),
-        (None, ""),
-    ],
+    [(f"00-{TRACE}-00f067aa0ba902b7-01", f"00-{TRACE}-{span_of('r1')}-01"), (None, "")],
     ids=["traced", "untraced"],
 )
 def test_a_command_is_in_the_trace_of_the_request(world, monkeypatch, asker, given):
     """And in no other, such as that of the process which serves it."""
     monkeypatch.setenv("TRACEPARENT", f"00-{TRACE[::-1]}-00f067aa0ba902b7-01")
-    world.run(
-        call("run_command", command="env"),
-        submit(),
-        agent=definition(allow=("Bash(env)",)),
-        request={"traceparent": asker},
-    )
+    lines = environment(world, traceparent=asker)
 
-    lines = world.model.results()[0].splitlines()
     assert f"TRACEPARENT={given}" in lines
 
 

@@ -56,9 +56,8 @@ def test_secrets_are_neither_read_nor_listed_nor_found(folder, reader, path):
     if path == "harmless.txt":
         (folder / path).symlink_to(secret)
 
-    assert refusal(reader.read_file, path) == (
-        f"{path!r} may hold secrets: it is neither read nor written"
-    )
+    expected = f"{path!r} may hold secrets: it is neither read nor written"
+    assert refusal(reader.read_file, path) == expected
     assert path not in reader.list_files()
     assert reader.search_text("TOKEN") == []
 
@@ -81,9 +80,8 @@ def test_a_link_to_a_folder_outside_is_not_followed(folder, tmp_path, reader):
     (folder / "linked").symlink_to(tmp_path)
 
     assert "linked/outside.txt" not in reader.list_files()
-    assert refusal(reader.list_files, "linked") == (
-        "'linked' is a link that leads out of the project"
-    )
+    expected = "'linked' is a link that leads out of the project"
+    assert refusal(reader.list_files, "linked") == expected
 
 
 def test_empty_folders_count_towards_the_limit(folder, monkeypatch):
@@ -160,9 +158,8 @@ def test_error_a_link_replaced_it_after_the_check(
 
     monkeypatch.setattr(project, "find", find_then_swap)
 
-    assert refusal(getattr(Reader(project), look), path) == (
-        f"{path!r} was replaced while it was being read"
-    )
+    expected = f"{path!r} was replaced while it was being read"
+    assert refusal(getattr(Reader(project), look), path) == expected
 
 
 def test_a_folder_that_is_replaced_during_the_walk_is_not_followed(folder, swap):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from hostworld import host_world
@@ -12,16 +11,12 @@ from hostworld import host_world
 from bridge.api.bridge import Bridge
 from bridge.testing.stage.replies import reply
 
-if TYPE_CHECKING:
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
-
 pytestmark = pytest.mark.host
 
 ASKS = {"hostbridge_question": {"words": "Colour?", "form": {"enum": ["red", "blue"]}}}
 
 
-def model(request: ApiRequest) -> Answer:
+def model(request):
     """It asks first, and answers with all that it was told."""
     replied = re.search(r'```json\n"(\w+)"\n```', request.heard_text)
     if replied is None:

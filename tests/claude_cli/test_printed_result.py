@@ -97,62 +97,31 @@ def test_tool_calls_and_their_ends():
     )
 
 
-FAILURES = {
-    "max turns": (
-        result(
-            subtype="error_max_turns",
-            is_error=True,
-            errors=["Reached maximum number of turns (2)"],
-        ),
-        1,
-        "turn_limit",
-        "Reached maximum number of turns (2)",
-    ),
+# What the client prints of an error; its own words are the detail.
+ERRORS = {
+    "max turns": ({"subtype": "error_max_turns", "errors": ["Too many"]}, "turn_limit"),
     "schema": (
-        result(
-            subtype="error_max_structured_output_retries", is_error=True, errors=["no"]
-        ),
-        1,
+        {"subtype": "error_max_structured_output_retries", "errors": ["no"]},
         "schema_mismatch",
-        "no",
     ),
-    "rate limit": (
-        result(is_error=True, api_error_status=429, result="Slow down"),
-        1,
-        "quota",
-        "Slow down",
-    ),
+    "rate limit": ({"api_error_status": 429, "result": "Slow down"}, "quota"),
     "credit": (
-        result(is_error=True, api_error_status=400, result="Credit balance is too low"),
-        1,
+        {"api_error_status": 400, "result": "Credit balance is too low"},
         "quota",
-        "Credit balance is too low",
     ),
-    "limit of a plan": (
-        result(is_error=True, result="You've hit your weekly limit"),
-        1,
-        "quota",
-        "You've hit your weekly limit",
-    ),
-    "auth": (
-        result(is_error=True, api_error_status=401, result="Invalid API key"),
-        1,
-        "agent_error",
-        "Invalid API key",
-    ),
+    "limit of a plan": ({"result": "You've hit your weekly limit"}, "quota"),
+    "auth": ({"api_error_status": 401, "result": "Invalid API key"}, "agent_error"),
+}
+NO_RESULT = "claude -p printed no result; exit code 0"
+FAILURES = {
     "no error, said to be one": (
         result(structured_output=ANSWER),
         1,
         "agent_error",
         "done",
     ),
-    "no output": ("\n", 0, "empty_answer", "claude -p printed no result (exit 0)"),
-    "prose": (
-        "All is well.",
-        0,
-        "no_json",
-        "claude -p printed no result (exit 0): All is well.",
-    ),
+    "no output": ("\n", 0, "empty_answer", NO_RESULT),
+    "prose": ("All is well.", 0, "no_json", f"{NO_RESULT}: All is well."),
     "prose and exit": ("Oh.", 3, "agent_error", None),
     "without a word": (
         result(result=" "),
@@ -191,6 +160,16 @@ def test_an_answer_printed_as_it_stands_is_read(words):
     assert read(words) == Outcome(words)
 
 
+@pytest.mark.parametrize("name", ERRORS)
+def test_error_that_the_client_tells(name):
+    fields, code = ERRORS[name]
+
+    outcome = read(result(is_error=True, **fields), code=1)
+
+    (detail,) = fields.get("errors") or [fields["result"]]
+    assert (outcome.code, outcome.detail) == (code, detail)
+
+
 @pytest.mark.parametrize("name", FAILURES)
 def test_error_code_of_an_end(name):
     stdout, exit_code, code, detail = FAILURES[name]
@@ -209,79 +188,55 @@ def test_error_words_that_do_not_count_are_kept():
 def test_error_stderr_says_why():
     outcome = read("", stderr="error: unknown option '--nope'", code=1)
 
-    assert outcome == Outcome(
-        "",
-        "agent_error",
-        "claude -p printed no result (exit 1): error: unknown option '--nope'",
-    )
+    why = "exit code 1: error: unknown option '--nope'"
+    assert (outcome.words, outcome.code) == ("", "agent_error")
+    assert outcome.detail == f"claude -p printed no result; {why}"
 
 
-def test_error_the_client_knows_no_such_agent():
-    stderr = "--agent 'nobody' not found. Available agents: claude, Explore"
-
-    assert read("", stderr=stderr, code=1).code == "agent_missing"
-
-
-def test_error_the_client_knows_no_such_session():
-    """Asked again, it would say the same."""
-    stderr = "No conversation found with session ID: 2a7e1085"
-
-    assert read("", stderr=stderr, code=1).code == "bad_request"
+@pytest.mark.parametrize(
+    ("stderr", "code"),
+    [
+        ("--agent 'nobody' not found. Available agents: claude", "agent_missing"),
+        # Asked again, it would say the same.
+        ("No conversation found with session ID: 2a7e1085", "bad_request"),
+    ],
+)
+def test_error_the_client_knows_no_such_agent_or_session(stderr, code):
+    assert read("", stderr=stderr, code=1).code == code
 
 
 def test_error_details_are_bounded():
     assert len(read(result(is_error=True, result="x" * 10_000), code=1).detail) < 600
 
 
+TAKEN = {"inputTokens": 5, "cacheReadInputTokens": 900}
+TAKEN |= {"cacheCreationInputTokens": 30, "outputTokens": 2}
+USED = Usage(input_tokens=5, cache_read_tokens=900, output_tokens=9, requests=3)
+
+
+def usage_in(*, is_fork=False, **fields):
+    end = json.dumps({"type": "result", "result": "{}", **fields}).encode()
+    return read_output(end, "", 0, is_structured=False, is_fork=is_fork).usage
+
+
 @pytest.mark.parametrize(
     ("used", "usage"),
     [
-        (
-            {
-                "a": {
-                    "inputTokens": 5,
-                    "cacheReadInputTokens": 900,
-                    "cacheCreationInputTokens": 30,
-                    "outputTokens": 2,
-                },
-                "b": {"outputTokens": 7},
-            },
-            Usage(
-                input_tokens=5,
-                cache_read_tokens=900,
-                cache_write_tokens=30,
-                output_tokens=9,
-                requests=3,
-            ),
-        ),
+        ({"a": TAKEN, "b": {"outputTokens": 7}}, USED.with_(cache_write_tokens=30)),
         ({"a": {"inputTokens": -5, "outputTokens": "9"}}, None),
         ([], None),
         (None, None),
     ],
 )
 def test_the_usage_is_that_of_all_models(used, usage):
-    end = {"type": "result", "result": "{}", "modelUsage": used, "num_turns": 3}
-    printed = json.dumps(end)
-
-    outcome = read_output(printed.encode(), "", 0, is_structured=False)
-
-    assert outcome.usage == usage
+    assert usage_in(modelUsage=used, num_turns=3) == usage
 
 
 def test_the_usage_of_a_fork_is_that_of_its_own_turns():
     """The sums of the client have what the conversation took before."""
-    turn = {"input_tokens": 5, "cache_read_input_tokens": 900, "output_tokens": 2}
-    end = {
-        "type": "result",
-        "result": "{}",
-        "usage": turn,
-        "modelUsage": {"a": {"inputTokens": 90_005}},
-        "num_turns": 1,
-    }
+    turn = {"input_tokens": 5, "cache_read_input_tokens": 900, "output_tokens": 9}
+    of_all = {"a": {"inputTokens": 90_005}}
 
-    printed = json.dumps(end).encode()
-    outcome = read_output(printed, "", 0, is_structured=False, is_fork=True)
+    found = usage_in(is_fork=True, usage=turn, modelUsage=of_all, num_turns=3)
 
-    assert outcome.usage == Usage(
-        input_tokens=5, cache_read_tokens=900, output_tokens=2, requests=1
-    )
+    assert found == USED

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,10 +48,7 @@ class Talk(BaseHTTPRequestHandler):
             return
         listed = [{"id": name, "object": "model"} for name in served]
         value = {"object": "list", "data": listed} if served != ["odd"] else {}
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Connection", "close")
-        self.end_headers()
+        self.begin("application/json")
         self.wfile.write(json.dumps(value).encode())
         self.close_connection = True
 
@@ -68,9 +66,9 @@ class Talk(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def begin(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
+    def begin(self, form: str = "text/event-stream", status: int = 200) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", form)
         self.send_header("Connection", "close")
         self.end_headers()
 
@@ -111,6 +109,15 @@ class ScriptedServer(ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
 
+    def passes_an_hour(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An hour passes as soon as it has the request."""
+
+        def monotonic() -> float:
+            return time.monotonic() + 3600 * self.begun.is_set()
+
+        clock = SimpleNamespace(monotonic=monotonic)
+        monkeypatch.setattr("bridge.endpoint.endpoint_model.time", clock)
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
@@ -127,17 +134,9 @@ def say(*parts: str, finish: str | None = "stop") -> Act:
         for part in parts:
             talk.chunk(content=part)
         talk.chunk(finish=finish)
-        talk.event(
-            {
-                "choices": [],
-                "usage": {
-                    "prompt_tokens": 7,
-                    "completion_tokens": 3,
-                    "total_tokens": 10,
-                    "prompt_tokens_details": {"cached_tokens": 5},
-                },
-            }
-        )
+        usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+        usage["prompt_tokens_details"] = {"cached_tokens": 5}
+        talk.event({"choices": [], "usage": usage})
         talk.end()
 
     return act

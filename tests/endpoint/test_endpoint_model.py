@@ -1,7 +1,5 @@
 """An endpoint: asked in the form it knows, waited for until the deadline at most."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest
@@ -23,6 +21,8 @@ from bridge.endpoint.endpoint_model import open_endpoint
 from bridge.errors import BadSetting, ExtraMissing
 from bridge.extras import how_to_add
 from bridge.protocol.response import RequestFailed
+
+pytestmark = pytest.mark.slow
 
 
 def test_asks_for_the_shape_and_returns_the_reply(server):
@@ -129,25 +129,19 @@ def test_a_cancelled_request_stops_the_server(server, tmp_path):
     assert codes == ["cancelled"]
 
 
+URL = "BRIDGE_OPENAI_BASE_URL"
+
+
 @pytest.mark.parametrize(
     ("model", "url", "message"),
     [
         (
-            "openai:m",
-            None,
-            (
-                "no server is set; set BRIDGE_OPENAI_BASE_URL, such as "
-                "http://127.0.0.1:8080/v1"
-            ),
+            *("openai:m", None),
+            f"no server is set; set {URL}, such as http://127.0.0.1:8080/v1",
         ),
+        ("openai:", "http://127.0.0.1:1/v1", "model 'openai:': expected openai:NAME"),
         (
-            "openai:",
-            "http://127.0.0.1:1/v1",
-            "model 'openai:': expected openai:NAME",
-        ),
-        (
-            "openai:m",
-            "localhost:8080",
+            *("openai:m", "localhost:8080"),
             "BRIDGE_OPENAI_BASE_URL='localhost:8080': expected http:// or https://",
         ),
     ],
@@ -166,6 +160,5 @@ def test_error_the_client_is_not_installed(monkeypatch):
     with pytest.raises(ExtraMissing) as caught:
         open_endpoint("openai:m", settings("http://127.0.0.1:1/v1"))
 
-    assert str(caught.value) == (
-        f"openai is not installed; run: {how_to_add('endpoint')}"
-    )
+    run = how_to_add("endpoint")
+    assert str(caught.value) == f"openai is not installed; run: {run}"

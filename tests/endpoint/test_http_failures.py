@@ -1,13 +1,13 @@
 """Every error of a server has a code and a message, without the API key."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest
 from scripted_server import Talk, connect, fail, failure, settings
 
 from bridge.endpoint.endpoint_model import open_endpoint
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,7 @@
 """Answers without end are cut, and a server learns that nobody waits any more."""
 
-from __future__ import annotations
-
 import socket
 import threading
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -12,15 +9,14 @@ from scripted_server import Act, Talk, connect, failure, silent
 
 from bridge.endpoint.http_transport import Connections
 
+pytestmark = pytest.mark.slow
+
 
 def endless(status: int) -> Act:
     """Send a line that never ends."""
 
     def act(talk: Talk, _) -> None:
-        talk.send_response(status)
-        talk.send_header("Content-Type", "text/event-stream")
-        talk.send_header("Connection", "close")
-        talk.end_headers()
+        talk.begin(status=status)
         talk.wfile.write(b"data: ")
         while not talk.server.over.is_set():
             talk.wfile.write(b"a" * 1000)
@@ -33,10 +29,8 @@ def test_error_a_line_without_end(server, monkeypatch, status):
     """The client keeps a line, and an error, whole: it could take all memory."""
     monkeypatch.setattr("bridge.endpoint.http_transport.MAX_BYTES", 100_000)
 
-    assert failure(connect(server, endless(status))) == (
-        "too_long",
-        "the server sent over 100,000 bytes",
-    )
+    expected = ("too_long", "the server sent over 100,000 bytes")
+    assert failure(connect(server, endless(status))) == expected
 
 
 def silent_from_then_on(talk: Talk, asked) -> None:
@@ -58,16 +52,10 @@ def test_a_client_that_no_longer_waits_hangs_up(server, monkeypatch, act, how, c
         server.begun.wait()
         endpoint.close()
 
-    def clock() -> float:
-        """An hour passes as soon as the server has the request."""
-        return time.monotonic() + 3600 * server.begun.is_set()
-
     if how == "closed":
         threading.Thread(target=close_when_asked, daemon=True).start()
     if how == "late":
-        monkeypatch.setattr(
-            "bridge.endpoint.endpoint_model.time", SimpleNamespace(monotonic=clock)
-        )
+        server.passes_an_hour(monkeypatch)
 
     found = failure(
         endpoint,

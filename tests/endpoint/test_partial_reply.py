@@ -1,9 +1,9 @@
 """A streamed reply: only a whole one counts, and only in the form of the API."""
 
-from __future__ import annotations
-
 import pytest
 from scripted_server import Talk, ask, connect, failure, say, send, trickle
+
+pytestmark = pytest.mark.slow
 
 
 def refuse(talk: Talk, _) -> None:
@@ -24,21 +24,17 @@ def not_json(talk: Talk, _) -> None:
     talk.wfile.write(b"data: {not json\n\n")
 
 
+LONG = say('{"a": "xx', finish="length")
+FILTERED = say("{}", finish="content_filter")
+
+
 @pytest.mark.parametrize(
     ("act", "code", "message"),
     [
         (refuse, "agent_error", "the model refused: I cannot do that"),
         (break_off, "agent_error", "the reply broke off"),
-        (
-            say('{"a": "xx', finish="length"),
-            "too_long",
-            "the reply is longer than its limit",
-        ),
-        (
-            say("{}", finish="content_filter"),
-            "agent_error",
-            "the server's filter ended the reply",
-        ),
+        (LONG, "too_long", "the reply is longer than its limit"),
+        (FILTERED, "agent_error", "the server's filter ended the reply"),
         (say(" "), "empty_answer", "the reply is empty"),
         (say("Hi. " * 60), "no_json", f"the reply is not JSON: {'Hi. ' * 50!r}"),
         (say('{"a": 1, "a": 2}'), "no_json", "the reply is not JSON: "),
@@ -77,10 +73,8 @@ def chunk(delta) -> dict:
 )
 def test_error_a_chunk_of_another_form(server, event):
     """The client does not check it."""
-    assert failure(connect(server, send(event))) == (
-        "agent_error",
-        "the server's reply does not have the form of the API",
-    )
+    expected = ("agent_error", "the server's reply does not have the form of the API")
+    assert failure(connect(server, send(event))) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,22 +97,16 @@ def test_implausible_usage_is_ignored(server, usage, prompt_tokens):
     assert (reply.text, counts) == ("{}", (prompt_tokens, 0, 1))
 
 
-@pytest.mark.parametrize("limit", [4, 3])
-def test_a_reply_may_have_exactly_its_limit(server, monkeypatch, limit):
-    monkeypatch.setattr("bridge.endpoint.partial_reply._MAX_REPLY_CHARS", limit)
-    endpoint = connect(server, say("{  ", "}"))
+EXACT = say("{  ", "}")
 
-    if limit == 4:
+
+@pytest.mark.parametrize("act", [EXACT, say("{   ", "}"), trickle])
+def test_a_reply_may_have_exactly_its_limit(server, monkeypatch, act):
+    """And is ended there, if it has no end of its own."""
+    monkeypatch.setattr("bridge.endpoint.partial_reply._MAX_REPLY_CHARS", 4)
+    endpoint = connect(server, act)
+
+    if act is EXACT:
         assert ask(endpoint).text == "{  }"
     else:
-        message = "the reply has over 3 characters"
-        assert failure(endpoint) == ("too_long", message)
-
-
-def test_error_a_reply_without_end(server, monkeypatch):
-    monkeypatch.setattr("bridge.endpoint.partial_reply._MAX_REPLY_CHARS", 10)
-
-    assert failure(connect(server, trickle)) == (
-        "too_long",
-        "the reply has over 10 characters",
-    )
+        assert failure(endpoint) == ("too_long", "the reply has over 4 characters")

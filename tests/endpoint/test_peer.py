@@ -1,7 +1,5 @@
 """A real server that is not ours, with a real model: that of llama-cpp-python."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import socket

@@ -1,9 +1,6 @@
 """Without a named model, the server is asked which ones it has."""
 
-from __future__ import annotations
-
 import time
-from types import SimpleNamespace
 
 import pytest
 from aheadclock import AheadClock
@@ -13,6 +10,8 @@ from bridge.agent_loop.chat_model import ModelFailed
 from bridge.endpoint import http_transport
 from bridge.endpoint import served_models as listing
 from bridge.endpoint.served_models import list_models, model_in_use, served_models
+
+pytestmark = pytest.mark.slow
 
 
 def in_use(settings) -> str:
@@ -32,40 +31,30 @@ def test_the_configured_one_goes_first():
     assert in_use(chosen) == "m"
 
 
+SEVERAL = "URL has several models: "
 MUTE = "the server does not say which models it has "
 HOW = "name one: --model openai:NAME, or BRIDGE_OPENAI_MODEL"
 MANY = [f"m{number}" for number in range(13)]
 
 
 @pytest.mark.parametrize(
-    ("served", "code", "message"),
+    ("served", "message"),
     [
-        (
-            ["a\nwhat to do:", "b"],
-            "model_unavailable",
-            "URL has several models: a what to do:, b; " + HOW,
-        ),
-        (
-            MANY,
-            "model_unavailable",
-            f"URL has several models: {', '.join(MANY[:12])}, …; {HOW}",
-        ),
-        ([], "model_unavailable", "URL has no model: load one first"),
-        (None, "model_unavailable", f"{MUTE}(HTTP 404: no such page); {HOW}"),
-        (
-            ["odd"],
-            "agent_error",
-            f"{MUTE}(URL/models does not have the form of the API); {HOW}",
-        ),
+        (["a\nwhat to do:", "b"], f"{SEVERAL}a what to do:, b; {HOW}"),
+        (MANY, f"{SEVERAL}{', '.join(MANY[:12])}, …; {HOW}"),
+        ([], "URL has no model: load one first"),
+        (None, f"{MUTE}(HTTP 404: no such page); {HOW}"),
+        (["odd"], f"{MUTE}(URL/models does not have the form of the API); {HOW}"),
     ],
     ids=["several", "many", "none", "unknown", "odd"],
 )
-def test_error_no_single_model(server, served, code, message):
+def test_error_no_single_model(server, served, message):
     server.served = served
 
     with pytest.raises(ModelFailed) as caught:
         in_use(settings(server.url))
 
+    code = "agent_error" if served == ["odd"] else "model_unavailable"
     assert caught.value.code == code
     assert str(caught.value) == message.replace("URL", server.url)
 
@@ -114,21 +103,12 @@ def test_a_slow_list_is_not_waited_for(server, monkeypatch, how, code):
     """No single read of it times out. The connection is closed."""
     server.served = ["slow"]
 
-    def clock() -> float:
-        """An hour passes as soon as the server has the request."""
-        return time.monotonic() + 3600 * server.begun.is_set()
-
     if how == "late":
-        monkeypatch.setattr(
-            "bridge.endpoint.endpoint_model.time", SimpleNamespace(monotonic=clock)
-        )
+        server.passes_an_hour(monkeypatch)
+    is_over = server.begun.is_set if how == "stopped" else lambda: False
 
     with pytest.raises(ModelFailed) as caught:
-        served_models(
-            settings(server.url),
-            time.monotonic() + 600,
-            server.begun.is_set if how == "stopped" else lambda: False,
-        )
+        served_models(settings(server.url), time.monotonic() + 600, is_over)
 
     assert caught.value.code == code
     assert server.left.wait(300)

@@ -1,24 +1,27 @@
 """Break one operation at each of its system calls, and see what a fresh process finds.
 
 A case is the operation, done in a child on a copy of a prepared state, with one fault.
+What a fresh process finds depends on what was left, and on nothing else: a case that
+ends as one before it did, and leaves the same files, is not looked at again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import shutil
+import stat
 import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from storeworld import START_US, FakeClock, store_in
 from systemcalls import Outcome, changes, run_broken, system_calls
+from thoroughness import due, is_full, sampled
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 
 def scratch() -> Path:
@@ -38,7 +41,7 @@ class Operation:
     name: str
     prepare: Callable[[Store], object]
     act: Callable[[Store], object]
-    promised: frozenset[str]
+    promised: frozenset[str] = frozenset()
 
 
 class Prepared:
@@ -48,13 +51,18 @@ class Prepared:
         self.operation = operation
         self.home = scratch()
         self.cases = 0
-        self._case: Path | None = None
-        operation.prepare(self._store(self.home / "prepared"))
+        self._case = self.home / "case"
+        self._seen: set[object] = set()
+        operation.prepare(self._store())
+        if self._case.exists():
+            self._case.rename(self.home / "prepared")
+        # It imports what it needs: no child has to.
+        self.whole()
 
-    def _store(self, folder: Path) -> Store:
+    def _store(self) -> Store:
         # The wall clock of the state: every request but `late` is within its time.
         clock = FakeClock(START_US + 1_000_000)
-        return store_in(folder, clock=clock, lock_wait_s=1.0)
+        return store_in(self._case, clock=clock, lock_wait_s=1.0)
 
     def whole(self) -> Store:
         """A copy on which the operation was done, with nothing broken."""
@@ -64,11 +72,11 @@ class Prepared:
 
     def fresh(self) -> Store:
         """A copy of the state; the one before is removed."""
-        self.clear()
-        self._case = Path(tempfile.mkdtemp(dir=self.home))
+        if self._case.exists():
+            shutil.rmtree(self._case)
         if (self.home / "prepared").exists():
-            shutil.copytree(self.home / "prepared", self._case, dirs_exist_ok=True)
-        return self._store(self._case)
+            shutil.copytree(self.home / "prepared", self._case, symlinks=True)
+        return self._store()
 
     def broken(self, fault: str) -> tuple[Store, Outcome]:
         """Do the operation on a fresh copy while strace injects `fault`: one case."""
@@ -76,49 +84,86 @@ class Prepared:
         store = self.fresh()
         return store, run_broken(lambda: self.operation.act(store), "-e", fault)
 
-    def killed(self) -> Iterator[tuple[str, Store, Outcome]]:
+    def killed(
+        self, *, everywhere: bool = False
+    ) -> Iterator[tuple[str, Store, Outcome]]:
         """Kill the operation at each change that it makes: where, and what is left.
 
-        A kill anywhere between two changes leaves what one at the second leaves.
+        A kill anywhere between two changes leaves what one at the second leaves. Not
+        `everywhere`, changes take turns (`sampled`).
         """
         store = self.fresh()
         found = changes(lambda: self.operation.act(store))
         assert found, "it changes nothing"
-        for call, number in found:
+        for call, number in found if everywhere else sampled(found):
             fault = f"inject={call}:signal=KILL:when={number}"
-            yield fault, *self.broken(fault)
+            store, outcome = self.broken(fault)
+            if self._is_new(outcome):
+                yield fault, store, outcome
 
     def failing(
-        self, errors: Mapping[str, Sequence[str]], most: int, *, for_good: bool = False
+        self,
+        errors: Mapping[str, Sequence[str]],
+        most: int,
+        *,
+        for_good: bool = False,
+        everywhere: bool = False,
     ) -> Iterator[tuple[str, Store, Outcome]]:
-        """Have each of its calls fail in each way: where, what is left, how it ended.
+        """Have each of its calls fail: where, what is left, how it ended.
 
-        It ends by itself then, and an error is one of ours. Of one call and error these
-        are the first `most`, which tell the most. If it is `for_good`, all calls after
-        it fail, too.
+        It ends by itself then, and an error is one of ours. Of one call these are the
+        first `most`, which tell the most; its errors take turns, but with --full each
+        call fails in each way. If it is `for_good`, all calls after it fail, too. Not
+        `everywhere`, these faults take turns as kills do.
         """
         calls = self.calls()
         assert calls.keys() & errors.keys(), "no call of it can fail so"
-        for call, kinds in errors.items():
-            for error in kinds:
-                for number in range(1, min(calls.get(call, 0), most) + 1):
-                    when = f"{number}+" if for_good else number
-                    fault = f"inject={call}:error={error}:when={when}"
-                    store, outcome = self.broken(fault)
-                    assert outcome.status in ("returned", "raised"), fault
-                    assert outcome.is_ours, (fault, outcome.message)
-                    yield fault, store, outcome
+        found = [
+            f"inject={call}:error={error}:when={number}{'+' if for_good else ''}"
+            for call, kinds in errors.items()
+            for error, number in in_turn(
+                kinds, range(1, min(calls.get(call, 0), most) + 1)
+            )
+        ]
+        for fault in found if everywhere else sampled(found):
+            store, outcome = self.broken(fault)
+            assert outcome.status in ("returned", "raised"), fault
+            assert outcome.is_ours, (fault, outcome.message)
+            if self._is_new(outcome):
+                yield fault, store, outcome
 
     def calls(self) -> dict[str, int]:
         """The system calls that the operation makes."""
         store = self.fresh()
         return system_calls(lambda: self.operation.act(store))
 
-    def clear(self) -> None:
-        """Remove the copy."""
-        if self._case is not None:
-            shutil.rmtree(self._case)
-            self._case = None
+    def _is_new(self, outcome: Outcome) -> bool:
+        """Whether no case has ended like this, and left the same."""
+        end = outcome.status, repr(outcome.value), outcome.is_ours, outcome.message
+        found = end, frozenset(_contents(self._case))
+        is_new = found not in self._seen
+        self._seen.add(found)
+        return is_new
+
+
+def in_turn(kinds: Sequence[str], numbers: range) -> Iterator[tuple[str, int]]:
+    """Pairs in which each of both occurs; with --full all pairs."""
+    if is_full():
+        yield from itertools.product(kinds, numbers)
+    elif numbers:
+        for at in range(max(len(kinds), len(numbers))):
+            yield kinds[(at + due()) % len(kinds)], numbers[at % len(numbers)]
+
+
+def _contents(folder: Path) -> Iterator[tuple[str, int, bytes]]:
+    """The name, the mode and the bytes of each file in a folder, and below it."""
+    for path in folder.rglob("*"):
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            data = os.fsencode(path.readlink())
+        else:
+            data = path.read_bytes() if stat.S_ISREG(mode) else b""
+        yield str(path.relative_to(folder)), mode, data
 
 
 @contextlib.contextmanager
@@ -129,6 +174,29 @@ def prepared(operation: Operation) -> Iterator[Prepared]:
         yield made
     finally:
         shutil.rmtree(made.home, ignore_errors=True)
+
+
+def same_after_kills(operation: Operation, end: Callable[[Store], object]) -> None:
+    """Killed at any change, it comes to the `end` that it has with nothing broken."""
+    with prepared(operation) as state:
+        expected = end(state.whole())
+        for kill, store, _outcome in state.killed():
+            assert end(store) == expected, kill
+    tell(f"{operation.name}: {state.cases} kill points")
+
+
+def same_after_errors(
+    operation: Operation,
+    end: Callable[[Store], object],
+    errors: Mapping[str, Sequence[str]],
+    most: int,
+) -> None:
+    """So it does after any of its calls has failed."""
+    with prepared(operation) as state:
+        expected = end(state.whole())
+        for fault, store, _outcome in state.failing(errors, most):
+            assert end(store) == expected, fault
+    tell(f"{operation.name}: {state.cases} failing calls")
 
 
 def tell(what: str) -> None:

@@ -1,7 +1,5 @@
 """What a store does, each with a state that it has something to do in."""
 
-from __future__ import annotations
-
 import functools
 import time
 
@@ -71,7 +69,6 @@ def _cancel(store: Store) -> object:
 
 def _give_back(store: Store) -> object:
     (mine,) = store.claimed()
-    assert mine.claim is not None
     return store.give_back(RequestId("a"), mine.claim.host, lambda r: r)
 
 
@@ -104,7 +101,7 @@ def _submit(store: Store) -> object:
 
 OPERATIONS = [
     Operation("submit", lambda s: s.submit(request("a")), _submit, frozenset("a")),
-    Operation("first submit", lambda _: None, _submit, frozenset()),
+    Operation("first submit", lambda _: None, _submit),
     Operation("claim", _fill, _claim, frozenset(("a", "b", "late"))),
     Operation("publish", _one_claimed, _publish, frozenset("a")),
     Operation("cancel", lambda s: s.submit(request("a")), _cancel, frozenset("a")),

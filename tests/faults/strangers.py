@@ -4,46 +4,26 @@ Every trap leaves a file named after it. `set_off` sets off those of git, to pro
 they are armed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from subprocess import CompletedProcess
 
+import forkserver
 import needs
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-    from subprocess import CompletedProcess
-
 # What Python, were the folder on its path, would import in place of its own.
-MODULES = (
-    "bridge.py",
-    "encodings.py",
-    "hostbridge.py",
-    "json.py",
-    "llama_cpp.py",
-    "numpy.py",
-    "pip.py",
-    "sitecustomize.py",
-    "typing.py",
-    "usercustomize.py",
-    "venv.py",
-)
+OURS = ("bridge.py", "hostbridge.py")
+PYTHONS = ("encodings.py", "json.py", "sitecustomize.py", "typing.py", "venv.py")
+OTHERS = ("llama_cpp.py", "numpy.py", "pip.py", "usercustomize.py")
+MODULES = (*OURS, *PYTHONS, *OTHERS)
 # What might be taken for a program of the user's.
-PROGRAMS = (
-    ".venv/bin/python",
-    ".venv/bin/python3",
-    "bin/claude",
-    "claude",
-    "git",
-    "hostbridge",
-    "node_modules/.bin/claude",
-    "python3",
-    "ssh",
-)
+CLIENTS = ("bin/claude", "claude", "node_modules/.bin/claude")
+INTERPRETERS = (".venv/bin/python", ".venv/bin/python3", "python3")
+PROGRAMS = (*CLIENTS, *INTERPRETERS, "git", "hostbridge", "ssh")
 GIT_HOOKS = ("post-checkout", "post-index-change", "pre-commit", "fsmonitor-watchman")
 # It says yes to whatever only the user may say yes to.
 CONFIG = """\
@@ -64,14 +44,8 @@ answer {0}
   file {0} ".bridge/workflows/pipe.yaml"
   tree {0} "."
 """
-CLIENT_EVENTS = (
-    "SessionStart",
-    "SessionEnd",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    "Stop",
-)
+OF_TURNS = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop")
+CLIENT_EVENTS = ("SessionStart", "SessionEnd", *OF_TURNS)
 
 
 class Archive:
@@ -102,6 +76,18 @@ class Archive:
             timeout=120,
             start_new_session=True,
         )
+
+    def hostbridge(
+        self, *words: str, env: Mapping[str, str], starts_python: bool = False
+    ) -> CompletedProcess[str]:
+        """Run our command in the folder: its script, forked or with its own Python."""
+        script = str(Path(sys.executable).with_name("hostbridge"))
+        if starts_python or forkserver.starts_python:
+            return self.run(script, *words, env=env)
+        code, out, err = forkserver.run(
+            [*words], env=env, cwd=self.folder, new_session=True, file=script
+        )
+        return CompletedProcess(words, code, out.decode(), err.decode())
 
     def ran(self) -> list[str]:
         """The traps that went off."""

@@ -1,9 +1,8 @@
 """A process that asks, and whose agent asks back, is killed at every step of both."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from faultlab import scratch, tell
@@ -14,10 +13,6 @@ from systemcalls import changes, run_broken
 
 from bridge.protocol.ids import RequestId
 from bridge.worker.executors import open_workers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
@@ -36,7 +31,7 @@ def world_in(folder: Path, patch: pytest.MonkeyPatch) -> Loop:
 def asking(loop: Loop) -> Callable[[], object]:
     """What asks: it replies to its agent at once."""
 
-    def act() -> bool:
+    def act():
         ask = loop.bridge.ask
         return ask(
             "Look.", "checker", route="endpoint", on_question=lambda _: "red"

@@ -1,28 +1,26 @@
 """A `claude` that misbehaves, and two who want the same request."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import forkserver
 import pytest
 from aheadclock import module_ahead
 from fakeclaude import OBEDIENT, fake_claude, printing, result
 from faultlab import tell
 from polling import wait_until
 from storeworld import finish_everything, folders_of
+from thoroughness import is_full
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.protocol.ids import RequestId
 from bridge.testing.stage.processes import is_alive
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.faults
 
@@ -46,11 +44,15 @@ class World:
         self.bridge = Bridge(Settings.from_environment(self.env), self.folder)
         self.store = self.bridge.store
 
-    def ask(self, *words: str) -> subprocess.Popen[str]:
-        """Time goes by in it when `ahead` is written beside the program."""
-        command = module_ahead("bridge", self.claude.with_name("ahead"))
+    def ask(self, *words: str, has_time: bool = False) -> subprocess.Popen[str]:
+        """If it `has_time`, that goes by when `ahead` is written beside the program."""
+        words = ("ask", "Which?", "--json", *words)
+        command = forkserver.command(*words, room="")
+        if has_time or forkserver.starts_python:
+            ahead = self.claude.with_name("ahead")
+            command = [*module_ahead("bridge", ahead), *words]
         return subprocess.Popen(
-            [*command, "ask", "Which?", "--json", *words],
+            command,
             cwd=self.folder,
             env=self.env,
             stdout=subprocess.PIPE,
@@ -58,8 +60,8 @@ class World:
             text=True,
         )
 
-    def answer(self, *words: str) -> dict[str, Any]:
-        with self.ask(*words) as asker:
+    def answer(self, *words: str, **how: Any) -> dict[str, Any]:
+        with self.ask(*words, **how) as asker:
             out, err = asker.communicate(timeout=300)
         assert out.count("\n") == 1, err
         return json.loads(out)
@@ -124,7 +126,7 @@ def test_error_a_claude_that_ignores_sigterm(tmp_path):
     lines = f'trap "" TERM\n{NOTE}echo 595 >"$here/ahead"\nwhile :; do sleep 0.1; done'
     world = World(tmp_path, lines)
 
-    reply = world.answer("--route", "claude", "--timeout", "600")
+    reply = world.answer("--route", "claude", "--timeout", "600", has_time=True)
 
     assert reply["error"]["code"] == "timeout"
     assert len(world.pids()) == 1
@@ -147,11 +149,14 @@ def test_an_asker_killed_at_any_moment_leaves_no_orphan(tmp_path, round_):
     """And no half record: a fresh process finishes what is left."""
     grandchild = GRANDCHILD.format(tmp_path / "fake")
     world = World(tmp_path, f"{grandchild}sleep 0.1\n{OBEDIENT}")
-    pause_s = 0.1 + round_ * 0.07
+    # A Python that starts takes its time.
+    pause_s = 0.1 + round_ * 0.07 if forkserver.starts_python else round_ * 0.025
 
     with world.ask("--route", "claude", "--timeout", "30") as asker:
         time.sleep(pause_s)
         asker.kill()
+        # Its fork holds this open to its end.
+        asker.stdout.read()
 
     wait_until(lambda: not any(map(is_alive, world.pids())))
     left = [path.stem for path in world.store.place.state.glob(OF_REQUESTS)]
@@ -208,7 +213,6 @@ while True:
 def test_bridge_and_fallback_race_for_one_request(tmp_path):
     """Whoever claims it serves it, alone; the other has done nothing."""
     world = World(tmp_path, f"{NOTE}{OBEDIENT}")
-    rounds = 40
     won = {"host": 0, "claude": 0}
     delay_s = 0.05
 
@@ -220,9 +224,8 @@ def test_bridge_and_fallback_race_for_one_request(tmp_path):
         text=True,
     ) as host:
         assert host.stdin is not None
-        assert host.stdout is not None
         assert host.stdout.readline() == "open\n"
-        for _ in range(rounds):
+        for _ in range(40):
             served_before = len(world.pids())
             known = world.records()
             with world.ask("--fallback-after", "0.05", "--timeout", "30") as asker:
@@ -241,7 +244,9 @@ def test_bridge_and_fallback_race_for_one_request(tmp_path):
             expected = (1, 0) if reply["route"] == "host" else (0, 1)
             assert (taken, served) == expected
             assert world.store.evidence(RequestId(reply["requestId"])) == []
+            if min(won.values()) >= (20 if is_full() else 4):
+                break
         host.stdin.close()
 
-    tell(f"{rounds} rounds: {won}")
+    tell(f"rounds: {won}")
     assert min(won.values()) > 0, "a race that only one can win shows nothing"

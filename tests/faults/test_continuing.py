@@ -4,11 +4,7 @@ The claim of a request is what reserves it, so there is no second note that a ki
 leave behind.
 """
 
-from __future__ import annotations
-
-import os
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 from faultlab import Operation, prepared, tell
@@ -21,15 +17,13 @@ from storeworld import (
     take,
     this_process,
 )
-from systemcalls import collect, start
+from systemcalls import together
 from test_kill_points import check_promises
 
 from bridge.protocol.applied import Applied, Reuse
+from bridge.protocol.request import Request
 from bridge.store import idle_agents
-
-if TYPE_CHECKING:
-    from bridge.protocol.request import Request
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -88,15 +82,11 @@ def test_of_many_hooks_one_gets_the_agent(tmp_path):
     with store.state() as state:
         (idle,) = idle_agents.all_idle(state)
 
-    def reserve(mine: Request) -> bool:
+    def reserve(mine):
         with store.state() as state:
             return idle_agents.reserve(state, idle, mine) is not None
 
-    children = [start(partial(reserve, mine)) for mine in held]
-    for _, go, _ in children:
-        os.write(go, b"!")
-        os.close(go)
-    won = [collect(pid, report).value for pid, _, report in children]
+    won = [each.value for each in together(partial(reserve, mine) for mine in held)]
 
     assert sorted(won) == [False] * (len(held) - 1) + [True]
     assert len(holders(store)) == 1

@@ -4,14 +4,14 @@ Its agents answer at once, in this process (`coordinatorworld`). Whatever happen
 subtask is merged once or a person's, with the reason, and no change is lost.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import signal
+import subprocess
 import time
 from collections import Counter
 
+import forkserver
 import pytest
 from cli.conftest import Host, Project
 from coordinatorworld import ROUND, Agents, make_epic, statuses, worktrees
@@ -32,6 +32,21 @@ KILLS = 12
 @pytest.fixture
 def project(tmp_path):
     return Project(tmp_path)
+
+
+def start(project, *words):
+    """Start the command, forked; whoever reads its output waits for its end."""
+    if forkserver.starts_python:
+        return project.start(*words)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        forkserver.command(*words, room=""),
+        cwd=project.folder,
+        env=project.env,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+    )
 
 
 @pytest.fixture
@@ -73,7 +88,7 @@ def test_two_coordinators_share_an_epic(project, host):
     agents = Agents(project, host)
 
     with host.serving(agents):
-        both = [project.start(*COORDINATE) for _ in range(2)]
+        both = [start(project, *COORDINATE) for _ in range(2)]
         said = [each.communicate(timeout=300) for each in both]
 
     assert 0 in {each.returncode for each in both}, said
@@ -100,7 +115,7 @@ def test_who_is_killed_at_any_time_goes_on(project, host):
 
     def started():
         again = ("run", "--resume", begun()[0], "--json") if begun() else COORDINATE
-        return project.start(*again)
+        return start(project, *again)
 
     def answered():
         return len([*responses.glob("*.json")])

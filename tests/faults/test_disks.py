@@ -1,12 +1,11 @@
 """A disk that is full, or becomes read-only, in the middle."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import orjson
 import pytest
@@ -21,7 +20,7 @@ from storeworld import (
     store_in,
     this_process,
 )
-from systemcalls import collect, outcome_of, start
+from systemcalls import outcome_of, together
 from test_error_points import check_outcome
 from test_kill_points import check_promises
 
@@ -30,16 +29,11 @@ from bridge.api.wait import Waiter
 from bridge.config import Settings
 from bridge.errors import StateUnavailable, WaitTimeout
 from bridge.host import dispatch
-from bridge.host.output import SILENT
+from bridge.host.output import SILENT, HookOutput
 from bridge.protocol.ids import RequestId
 from bridge.store import subagent_runs, wakeups
 from bridge.store.sessions import Session
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.host.output import HookOutput
 
 pytestmark = pytest.mark.faults
 
@@ -63,7 +57,7 @@ def mount(kind: str, target: Path, flags: int, options: str) -> None:
 def with_mounts_of_its_own(act: Callable[[], object]) -> None:
     """Run `act` in a child that may mount; its failure is this test's."""
 
-    def enter() -> None:
+    def enter():
         user = os.geteuid()
         kinds = _NEW_MOUNTS | (_NEW_USER if user else 0)
         if _libc.unshare(kinds):
@@ -72,17 +66,14 @@ def with_mounts_of_its_own(act: Callable[[], object]) -> None:
             Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         mount("", Path("/"), _PRIVATE, "")
 
-    def guarded() -> object:
+    def guarded():
         try:
             enter()
             return act()
         except NoMounts as why:
             return f"no mounts: {why}"
 
-    pid, go, report = start(guarded)
-    os.write(go, b"!")
-    os.close(go)
-    outcome = collect(pid, report)
+    (outcome,) = together([guarded])
     if str(outcome.value).startswith("no mounts"):
         pytest.skip(str(outcome.value))
     assert outcome.status == "returned", outcome.message
@@ -92,7 +83,7 @@ def test_a_full_disk_refuses_clearly_and_loses_nothing(tmp_path):
     def act() -> None:
         mount("tmpfs", tmp_path, 0, "size=64k,mode=700")
         store = store_in(tmp_path)
-        accepted: list[str] = []
+        accepted = []
 
         def submit_for_ever() -> None:
             for number in range(1000):
@@ -101,14 +92,11 @@ def test_a_full_disk_refuses_clearly_and_loses_nothing(tmp_path):
 
         with pytest.raises(StateUnavailable) as caught:
             submit_for_ever()
-        assert str(caught.value) == (
-            f"{store.place.state}: No space left on device; see `hostbridge doctor`"
-        )
+        full = "No space left on device; see `hostbridge doctor`"
+        assert str(caught.value) == f"{store.place.state}: {full}"
         assert len(accepted) > 2
         for name in accepted:
-            found = store.find(RequestId(name))
-            assert found is not None
-            assert found.request is not None
+            assert store.find(RequestId(name)).request is not None
         mount("tmpfs", tmp_path, _REMOUNT, "size=2m,mode=700")
         assert finish_everything(store).keys() == set(accepted)
 
@@ -118,7 +106,7 @@ def test_a_full_disk_refuses_clearly_and_loses_nothing(tmp_path):
 def test_a_wait_on_a_full_disk_says_so(tmp_path):
     """No session can write an answer there: to wait longer would be in vain."""
 
-    def act() -> None:
+    def act():
         mount("tmpfs", tmp_path, 0, "size=256k,mode=700")
         store = store_in(tmp_path)
         store.submit(request("a"))
@@ -150,7 +138,7 @@ DISKS = {
 def test_who_looks_needs_no_room(tmp_path, disk):
     """`status` worked, and `show` failed: the one makes a folder that was missing."""
 
-    def act() -> None:
+    def act():
         mount("tmpfs", tmp_path, 0, "size=1m,mode=700")
         settings = Settings.from_environment({"HOME": str(tmp_path / "home")})
         bridge = Bridge(settings, tmp_path)
@@ -171,7 +159,7 @@ def test_who_looks_needs_no_room(tmp_path, disk):
 def test_a_disk_with_little_room_loses_nothing(operation, tmp_path):
     """So many pages are left when the operation begins: 0, 1, 2 and so on."""
 
-    def act() -> None:
+    def act():
         with prepared(operation) as state:
             for free in range(7):
                 store = state.fresh()
@@ -215,24 +203,24 @@ def test_a_disk_that_becomes_read_only(tmp_path):
         for name in "abc":
             store.submit(request(name))
         claim_all(store)
-        store.keep_evidence("a", reason="r", source="s", words="w")
+        evidence = {"reason": "r", "source": "s", "words": "w"}
+        store.keep_evidence("a", **evidence)
         list(store.wait([RequestId("a")], timeout_s=0))
         mount("tmpfs", tmp_path, _REMOUNT | _READ_ONLY, "size=1m,mode=700")
 
         refused = f"{store.place.state}: Read-only file system; see `hostbridge doctor`"
-        with pytest.raises(StateUnavailable) as caught:
-            store.submit(request("d"))
-        assert str(caught.value) == refused
-        with pytest.raises(StateUnavailable) as caught:
-            store.keep_evidence("a", reason="r", source="s", words="w")
-        assert str(caught.value) == refused
-        found = store.find(RequestId("a"))
-        assert found is not None
+        for change in (
+            partial(store.submit, request("d")),
+            partial(store.keep_evidence, "a", **evidence),
+        ):
+            with pytest.raises(StateUnavailable) as caught:
+                change()
+            assert str(caught.value) == refused
+        assert store.find(RequestId("a")) is not None
         assert list(store.wait([RequestId("a")], timeout_s=0.1)) == []
 
         mount("tmpfs", tmp_path, _REMOUNT, "size=1m,mode=700")
         for mine in store.claimed():
-            assert mine.claim is not None
             store.give_back(RequestId(mine.request_id), mine.claim.host, lambda r: r)
         assert finish_everything(store).keys() == set("abc")
 
@@ -246,7 +234,7 @@ def test_an_agent_raises_no_dialog_whatever_the_disk_is_like(
 ):
     """Whatever the user is typing could answer it: what must be said needs no room."""
 
-    def act() -> None:
+    def act():
         mount("tmpfs", tmp_path, 0, "size=1m,mode=700")
         with hook_world(tmp_path, monkeypatch) as world:
             _, _, agent = world.begin()
@@ -273,7 +261,7 @@ def test_an_agent_is_refused_whatever_the_disk_is_like(
 ):
     """One that is not told to stop goes on, also on a disk that takes no note of it."""
 
-    def act() -> None:
+    def act():
         mount("tmpfs", tmp_path, 0, "size=1m,mode=700")
         with hook_world(tmp_path, monkeypatch) as world:
             request, _, agent = world.begin(timeout_s=600)
@@ -303,7 +291,7 @@ def test_an_agent_is_refused_whatever_the_disk_is_like(
 def test_a_spoilt_disk_keeps_no_other_session_asleep(tmp_path):
     """The session behind the other one may be the only one that answers."""
 
-    def act() -> None:
+    def act():
         store = store_in(tmp_path)
         spoilt, mine = dead_process(), this_process()
         for host in (spoilt, mine):

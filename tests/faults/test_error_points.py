@@ -1,16 +1,16 @@
 """Every call that can fail fails, once or from then on; nothing is lost."""
 
-from __future__ import annotations
-
 import functools
+import itertools
 import resource
 import signal
 
 import pytest
 from faultlab import prepared, tell
 from storeoperations import OPERATIONS
-from systemcalls import ERRORS, Outcome, collect, start
+from systemcalls import ERRORS, Outcome, together
 from test_kill_points import check_promises
+from thoroughness import sampled
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
@@ -33,7 +33,9 @@ def check_outcome(outcome: Outcome) -> None:
 def test_a_call_that_fails_loses_nothing(operation, again):
     for_good = again == "from then on"
     with prepared(operation) as state:
-        for _fault, store, outcome in state.failing(ERRORS, MOST, for_good=for_good):
+        for _fault, store, outcome in state.failing(
+            ERRORS, MOST, for_good=for_good, everywhere=not for_good
+        ):
             check_outcome(outcome)
             check_promises(state, store)
     tell(f"{operation.name}, {again}: {state.cases} failing calls")
@@ -42,12 +44,12 @@ def test_a_call_that_fails_loses_nothing(operation, again):
 @pytest.mark.parametrize("operation", OPERATIONS[:6], ids=lambda o: o.name)
 def test_an_interrupted_call_is_made_again(operation):
     with prepared(operation) as state:
-        for call in ("openat", "write", "fsync", "flock"):
-            for number in range(1, 12):
-                fault = f"inject={call}:error=EINTR:when={number}"
-                store, outcome = state.broken(fault)
-                assert outcome.status == "returned", outcome.message
-                check_promises(state, store)
+        calls = ("openat", "write", "fsync", "flock")
+        for call, number in sampled([*itertools.product(calls, range(1, 12))]):
+            fault = f"inject={call}:error=EINTR:when={number}"
+            store, outcome = state.broken(fault)
+            assert outcome.status == "returned", outcome.message
+            check_promises(state, store)
     tell(f"{operation.name}: {state.cases} interrupted calls")
 
 
@@ -63,10 +65,9 @@ def test_a_short_write_leaves_no_half_file(operation):
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
-            pid, go, report = start(functools.partial(operation.act, store), limits)
-            with open(go, "wb") as pipe:
-                pipe.write(b"!")
-            check_outcome(collect(pid, report))
+            act = functools.partial(operation.act, store)
+            (outcome,) = together([act], limits)
+            check_outcome(outcome)
             check_promises(state, store)
             cases += 1
     tell(f"{operation.name}: {cases} short writes")

@@ -1,17 +1,12 @@
 """Someone else's files run nothing (P8): clones and branches, in the real client."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from gitworld import git
 from hostworld import HostWorld, host_world
 from polling import wait_until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.faults, pytest.mark.host]
 
@@ -22,15 +17,8 @@ PLANTED = {
     "timeout": 3_600_000,
 }
 # Every folder that an attacker might believe we read.
-PLACES = (
-    "requests",
-    ".hostbridge/requests",
-    ".hostbridge/state/requests",
-    ".bridge/requests",
-    ".bridge/state/requests",
-    "state/requests",
-    "@/requests",
-)
+STATES = ("", ".hostbridge/", ".hostbridge/state/", ".bridge/", ".bridge/state/")
+PLACES = [f"{folder}requests" for folder in (*STATES, "state/", "@/")]
 
 
 def plant(project: Path) -> None:

@@ -1,7 +1,5 @@
 """Something else in place of each file and folder, also while one looks."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json
@@ -10,8 +8,9 @@ import os
 import shutil
 import socket
 import time
+from collections.abc import Callable, Iterator
+from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from faultlab import scratch, tell
@@ -25,6 +24,7 @@ from storeworld import (
     request,
     store_in,
 )
+from thoroughness import crossed
 
 from bridge.errors import BridgeError
 from bridge.freshness import kept_reads
@@ -33,31 +33,21 @@ from bridge.protocol.ids import RequestId
 from bridge.protocol.question import Asked
 from bridge.protocol.response import failed
 from bridge.store import questions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from multiprocessing.synchronize import Event
-
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
 A = RequestId("a")
 
+KEY = "8254c329a92850f6d539dd376f4816ee2764517da5e0235514af433164480d7a"
 FILES = (
-    "requests/a.json",
+    *(f"{room}/a.json" for room in ("requests", "processing", "responses", "done")),
+    *(f"sessions/session-1.{end}" for end in ("json", "beat", "passed")),
+    *(f"questions/a.1.{end}" for end in ("json", "reply.json")),
     "requests/.a.json.tmp",
-    "processing/a.json",
-    "responses/a.json",
-    "done/a.json",
     "evidence/a.1-0.json",
     "quarantine/a.json.1",
-    "dedup/8254c329a92850f6d539dd376f4816ee2764517da5e0235514af433164480d7a.json",
-    "questions/a.1.json",
-    "questions/a.1.reply.json",
-    "sessions/session-1.json",
-    "sessions/session-1.beat",
-    "sessions/session-1.passed",
+    f"dedup/{KEY}.json",
     "locks/store.lock",
     "events.jsonl",
     "key",
@@ -98,7 +88,7 @@ KINDS: dict[str, Callable[[Path, Path], object]] = {
 
 
 @pytest.fixture
-def world() -> Iterator[Path]:
+def world():
     folder = scratch()
     (folder / "outside").mkdir()
     (folder / "outside" / "precious").write_text("mine")
@@ -165,8 +155,7 @@ def outside_of(world: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in (world / "outside").iterdir()}
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(("name", "kind"), crossed(FILES, KINDS))
 def test_something_else_in_place_of_a_file_does_no_harm(world, name, kind):
     store = store_in(world, clock=FakeClock(), lock_wait_s=0.2)
     path = store.place.state / name
@@ -189,8 +178,9 @@ def test_something_else_in_place_of_a_file_does_no_harm(world, name, kind):
     assert "later" in finish_everything(store)
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS if k != "folder"])
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize(
+    ("name", "kind"), crossed(FOLDERS, [k for k in KINDS if k != "folder"])
+)
 def test_something_else_in_place_of_a_folder_is_refused(world, name, kind):
     store = store_in(world, clock=FakeClock(), lock_wait_s=0.2)
     store.submit(request("before"))

@@ -5,28 +5,24 @@ and 2 is what a client takes for "block". What our own agents ask is denied then
 is a call that names a request; the user's own calls go through.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import signal
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from hookprocesses import ROOT, copy_plugin, run_hook
-from hookworld import HookWorld, hook_world
+from hookprocesses import ROOT, copy_plugin, register, run_hook
+from hookworld import hook_world
 from polling import wait_until
+from thoroughness import crossed, is_full
 
 from bridge.host.hook_table import HOOKS, Form, Hook, form_of
 from bridge.rules.compiled import compile_rules
 from bridge.testing.stage.processes import is_alive
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 
@@ -44,6 +40,7 @@ BROKEN = {
     "says what is no JSON": "echo; echo hello; exit 1",
 }
 
+TOOLS = ("Agent", "Bash", "Write", "mcp__a__b", "SubagentHandback")
 SILENT = [how for how in BROKEN if not how.startswith("says")]
 # The hooks that may refuse a command.
 ASKED = {
@@ -55,12 +52,12 @@ ASKED = {
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HookWorld]:
+def world(tmp_path, monkeypatch):
     """An agent of ours works, and a request waits that was offered."""
     with hook_world(tmp_path, monkeypatch) as made:
         # No other hostbridge is to be found there.
         monkeypatch.setenv("PATH", "/usr/bin:/bin")
-        run_hook(Hook("UserPromptSubmit", "turn"), made.event("UserPromptSubmit"))
+        register(made)
         yield made
 
 
@@ -95,8 +92,9 @@ def test_no_hook_blocks(world, tmp_path, how):
     world.submit()
     form = with_python(stand_in(tmp_path, BROKEN[how]))
 
-    for hook in HOOKS:
-        for tool in ("Agent", "Bash", "Write", "mcp__a__b", "SubagentHandback"):
+    for number, hook in enumerate(HOOKS, [*BROKEN].index(how)):
+        # All of its broken interpreters together show a hook each tool.
+        for tool in TOOLS if is_full() else [TOOLS[number % len(TOOLS)]]:
             event = world.event(
                 hook.event,
                 source="startup",
@@ -118,8 +116,7 @@ def test_no_hook_blocks(world, tmp_path, how):
             assert unknown or b"deny" not in stdout, (hook, tool)
 
 
-@pytest.mark.parametrize("event", ASKED)
-@pytest.mark.parametrize("how", SILENT)
+@pytest.mark.parametrize(("how", "event"), crossed(SILENT, ASKED))
 def test_an_agent_of_ours_is_denied(world, tmp_path, how, event):
     """Seen before or not, and whatever is left of its record."""
     _, _, agent = world.begin()
@@ -141,7 +138,7 @@ def test_a_token_that_cannot_be_filled_in_is_denied(world, tmp_path, how):
     request = world.submit()
     form = with_python(stand_in(tmp_path, BROKEN[how]))
 
-    def call(name: str) -> bool:
+    def call(name):
         asked = {"description": "b", "prompt": f"bridge:{name}"}
         event = world.event("PreToolUse", tool_name="Agent", tool_input=asked)
         return denied(run_hook(hook, event, form))
@@ -185,38 +182,38 @@ def test_a_hook_that_is_ended_takes_its_interpreter_along(world, tmp_path):
     wait_until(lambda: not is_alive(int(file.read_text())))
 
 
-@pytest.mark.parametrize("how", ["exit", "kill"])
-def test_a_call_that_a_rule_may_block_waits_for_no_dead_library(world, tmp_path, how):
-    """One that a signal has ended, as for want of memory, cannot be asked."""
-    (world.bridge.settings.home / "rules.yaml").write_text(RULE)
+@pytest.fixture
+def ruled(world):
+    """A rule may block a command; the hook that asks it."""
+    rule = "on_before_tool: [{when: command == 'ls', block: no listing}]\n"
+    (world.bridge.settings.home / "rules.yaml").write_text(rule)
     compile_rules(world.bridge.settings, world.store)
-    hook = next(h for h in HOOKS if (h.event, h.tools) == ("PreToolUse", "bash"))
+    return next(h for h in HOOKS if (h.event, h.tools) == ("PreToolUse", "bash"))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_denied"), [("exit 1", False), ("kill -9 $$", True)]
+)
+def test_a_call_that_a_rule_may_block_waits_for_no_dead_library(
+    world, ruled, tmp_path, text, is_denied
+):
+    """One that a signal has ended, as for want of memory, cannot be asked."""
     call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
-    form = with_python(
-        stand_in(tmp_path, {"exit": "exit 1", "kill": "kill -9 $$"}[how])
-    )
+    form = with_python(stand_in(tmp_path, text))
 
-    ended = run_hook(hook, world.event("PreToolUse", **call), form)
+    ended = run_hook(ruled, world.event("PreToolUse", **call), form)
 
-    assert denied(ended) is (how == "kill")
-
-
-RULE = "on_before_tool: [{when: command == 'ls', block: no listing}]\n"
+    assert denied(ended) is is_denied
 
 
 def test_a_call_that_a_rule_may_block_is_refused_when_its_hook_is_ended(
-    world, tmp_path
+    ruled, tmp_path
 ):
     """By somebody else than the client, which would not read what it says."""
-    (world.bridge.settings.home / "rules.yaml").write_text(RULE)
-    compile_rules(world.bridge.settings, world.store)
-    hook = next(h for h in HOOKS if (h.event, h.tools) == ("PreToolUse", "bash"))
     form = with_python(stand_in(tmp_path, f"touch '{tmp_path}/begun'; exec sleep 600"))
-    pipe = subprocess.PIPE
+    command, pipe = ["/bin/sh", *form.arguments(ruled)], subprocess.PIPE
 
-    with subprocess.Popen(
-        ["/bin/sh", *form.arguments(hook)], stdin=pipe, stdout=pipe, stderr=pipe
-    ) as shell:
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as shell:
         wait_until((tmp_path / "begun").exists)
         shell.send_signal(signal.SIGTERM)
         stdout, stderr = shell.communicate(b"{}", timeout=PATIENCE_S)
@@ -259,8 +256,7 @@ PACKAGE_FAULTS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("event", ASKED)
-@pytest.mark.parametrize("fault", PACKAGE_FAULTS)
+@pytest.mark.parametrize(("fault", "event"), crossed(PACKAGE_FAULTS, ASKED))
 def test_a_package_that_is_not_whole_denies_what_is_ours(world, tmp_path, fault, event):
     """The quick half and the full one, each with the other or without."""
     request, _, agent = world.begin()

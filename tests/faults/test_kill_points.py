@@ -1,10 +1,7 @@
 """Kill -9 at every system call of every operation; P1, P2, P3 hold after it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 from faultlab import Prepared, prepared, tell
@@ -20,9 +17,7 @@ from storeworld import (
 
 from bridge.errors import InvalidRequest
 from bridge.protocol.ids import RequestId
-
-if TYPE_CHECKING:
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -32,7 +27,7 @@ pytestmark = pytest.mark.faults
 def test_a_kill_at_any_system_call_loses_nothing(operation):
     with prepared(operation) as state:
         ends = Counter[str]()
-        for _, store, outcome in state.killed():
+        for _, store, outcome in state.killed(everywhere=True):
             check_promises(state, store)
             ends[outcome.status] += 1
     # The last of its calls ends the child when it has reported.

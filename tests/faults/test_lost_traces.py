@@ -4,22 +4,19 @@ The user's next key could answer it with yes. What the user's own calls ask is l
 the client.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
-from hookprocesses import run_hook
+from hookprocesses import forking, run_hook
 from hookworld import GOOD, HookWorld, hook_world
+from thoroughness import crossed
 
 from bridge.host.hook_table import HOOKS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +25,7 @@ READ: dict[str, Any] = {"tool_name": "Read", "tool_use_id": "t", "tool_input": {
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: Patch) -> Iterator[HookWorld]:
+def world(tmp_path, monkeypatch):
     """A session at work, as the client has it: hooks are processes."""
     (tmp_path / "above").mkdir()
     with hook_world(tmp_path / "above", monkeypatch) as made:
@@ -43,7 +40,8 @@ def hook(
     found = [h for h in HOOKS if h.event == event and script in (None, h.script)]
     # Of a project that is gone the client starts its hooks in the home folder.
     folder = world.project if world.project.is_dir() else "/"
-    code, out, err = run_hook(found[0], world.event(event, **fields), cwd=folder)
+    fired = world.event(event, **fields)
+    code, out, err = run_hook(found[0], fired, forking(), cwd=folder)
     assert (code, err) == (0, b"")
     return dict(json.loads(out)) if out else {}
 
@@ -117,8 +115,7 @@ FAULTS: dict[str, Callable[[HookWorld, Patch], object]] = {
 }
 
 
-@pytest.mark.parametrize("bound", [True, False], ids=["seen", "not seen yet"])
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("fault", "bound"), crossed(FAULTS, [True, False]))
 def test_no_dialog_from_our_agents(world, monkeypatch, fault, *, bound):
     """At its next request, and at those after it: other events may come between."""
     agent, nested = begin(world, bound=bound, max_attempts=1)
@@ -161,7 +158,6 @@ def test_a_damaged_record_ends_the_request_by_name(world):
 
     assert said["continue"] is False
     error = world.response(request).error
-    assert error is not None
     assert error.code == "agent_error"
     assert error.message.endswith(
         "what was written down about its agent is lost or damaged"

@@ -1,13 +1,11 @@
 """A model file that is truncated, replaced or gone; memory and a cache that lack."""
 
-from __future__ import annotations
-
 import hashlib
 
 import needs
 import pytest
 from ggufs import gguf
-from localmodel import ask, failure, open_model, start
+from localmodel import HI, YES, ask, failure, open_model, start
 
 from bridge.agent_loop.chat_model import ModelFailed
 from bridge.config import Settings
@@ -70,7 +68,7 @@ def test_the_file_that_was_trusted(model, settings):
     digest = hashlib.sha256(model.read_bytes()).hexdigest()
 
     with open_model(str(model), settings, digest=digest) as llama:
-        assert ask(llama).text
+        assert ask(llama, HI, YES).text
 
 
 def test_error_the_file_is_removed_after_it_was_found(model, tmp_path):
@@ -85,7 +83,7 @@ def test_error_the_file_is_removed_after_it_was_found(model, tmp_path):
 def test_enough_memory(tmp_path):
     """The limit is on what is allocated, without the model's file."""
     with start(tmp_path, local_memory_mb=600) as llama:
-        assert ask(llama).tokens
+        assert ask(llama, HI, YES).tokens
 
 
 @pytest.mark.parametrize("mib", [20, 60, 120])
@@ -115,7 +113,7 @@ def test_without_a_usable_cache_a_warning_is_enough(tmp_path, caplog, what):
 
     for _ in range(2):
         with start(tmp_path) as llama:
-            assert ask(llama).text
+            assert ask(llama, HI, YES).text
 
     (warning,) = caplog.messages
     assert warning.startswith("hostbridge: prompts are not kept, which takes longer: ")

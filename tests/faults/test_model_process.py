@@ -1,10 +1,9 @@
 """A model's process that is killed, hung or broken: a named failure, nothing left."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -15,15 +14,18 @@ from pathlib import Path
 
 import needs
 import pytest
-from localmodel import LONG, ask, failure, start
+from brokenllama import built_for_another_processor
+from localmodel import HI, LONG, YES, ask, failure, start
 from polling import wait_until
+from thoroughness import rounds
 
+from bridge.extras import how_to_rebuild
 from bridge.llama.worker_client import _environment, tune
 from bridge.store.host_process import Liveness, identify, liveness
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
-KILLS = 50
+KILLS = rounds(50)
 
 
 def open_files() -> set[str]:
@@ -65,7 +67,7 @@ def replace_worker(tmp_path, monkeypatch):
 def test_killed_at_a_random_moment(tmp_path):
     chance = random.Random(20)  # noqa: S311 - for moments
     with start(tmp_path) as llama:
-        ask(llama)
+        ask(llama, HI, YES)
     before = open_files()
     codes = []
     for _ in range(KILLS):
@@ -90,7 +92,7 @@ def test_killed_at_a_random_moment(tmp_path):
 def test_hung(tmp_path):
     """A stopped process cannot tell anybody: the deadline ends it."""
     with start(tmp_path) as llama:
-        ask(llama)
+        ask(llama, HI, YES)
         pid = llama.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
@@ -153,11 +155,11 @@ _PARENT = """
 import sys, threading, time
 from pathlib import Path
 sys.path[:0] = {path!r}
-from localmodel import start, ask
+from localmodel import HI, YES, start, ask
 def run():
     global llama
     llama = start(Path({home!r}))
-    ask(llama)
+    ask(llama, HI, YES)
     print(llama.pid, flush=True)
     time.sleep(600)
 if {threaded!r}:
@@ -177,9 +179,7 @@ def test_the_parent_is_killed(tmp_path, threaded, stopped):
     needs.local_model()
     code = _PARENT.format(path=sys.path, home=str(tmp_path), threaded=threaded)
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-    assert parent.stdout is not None
     worker = identify(int(parent.stdout.readline()))
-    assert worker is not None
     if stopped:
         os.kill(worker.pid, signal.SIGSTOP)
 
@@ -226,7 +226,24 @@ def test_an_abort_is_reported_with_its_assertion(tmp_path, replace_worker, flush
 
     assert code == "model_died"
     assert message.startswith("the model's process was ended by SIGABRT; it held up to")
-    assert message.endswith(f" MiB: {ASSERTION}")
+    assert message.endswith(f" MiB; it stopped itself over a fault: {ASSERTION}")
+
+
+def test_a_build_that_the_processor_refuses_is_named_with_the_cure(
+    tmp_path, monkeypatch
+):
+    """It loads and fails at the first token: a wheel that was made elsewhere."""
+    broken = built_for_another_processor(tmp_path / "broken")
+    monkeypatch.setenv("LLAMA_CPP_LIB_PATH", str(broken))
+    with start(tmp_path) as llama:
+        code, message = failure(llama)
+
+    assert code == "model_died"
+    assert re.sub(r"\d+ MiB", "N MiB", message) == (
+        "the model's process was ended by SIGILL; it held up to N MiB; it has "
+        "instructions that this processor refuses; rebuild llama.cpp: "
+        f"{how_to_rebuild()}"
+    )
 
 
 def test_the_environment_of_the_worker():
@@ -235,11 +252,8 @@ def test_the_environment_of_the_worker():
 
     tune(env)
 
-    assert env == {
-        "OMP_WAIT_POLICY": "ACTIVE",
-        "OPENBLAS_NUM_THREADS": "1",
-        "GGML_NO_BACKTRACE": "1",
-    }
+    tuned = {"OPENBLAS_NUM_THREADS": "1", "GGML_NO_BACKTRACE": "1"}
+    assert env == {"OMP_WAIT_POLICY": "ACTIVE", **tuned}
     assert _environment()["GGML_NO_BACKTRACE"] == "1"
 
 

@@ -4,11 +4,9 @@ A result that somebody else put there counts as none; a value that is too long f
 variable neither stops a workflow nor frees a model from it.
 """
 
-from __future__ import annotations
-
 import errno
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from coordinatorworld import make_repository
@@ -21,9 +19,6 @@ from bridge.api.compiled_runs import compiled
 from bridge.errors import InvalidRequest, StateRefused
 from bridge.tasks.task import Holder, NewTask
 from bridge.tasks.tasks import Tasks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.faults
 
@@ -222,19 +217,13 @@ def test_who_comes_second_to_a_task_goes_on_without_it(tmp_path):
     world = PipeWorld(tmp_path)
     tasks = Tasks(world.store)
     tasks.create_all([NewTask("epic"), NewTask("part", parent=1)])
+    first = {"task_id": "${{ steps.found.output.tasks[0].id }}"}
+    if_taken = {"if": "steps.take.status == 'completed'"}
     plan = pipeline(
         found=tool("list_ready_tasks", {"parent": "#1"}),
         pause=program("true"),
-        take=tool(
-            "claim_task",
-            {"task_id": "${{ steps.found.output.tasks[0].id }}"},
-            on_failure="skip",
-        ),
-        work=tool(
-            "create_task",
-            {"title": "taken"},
-            **{"if": "steps.take.status == 'completed'"},
-        ),
+        take=tool("claim_task", first, on_failure="skip"),
+        work=tool("create_task", {"title": "taken"}, **if_taken),
     )
     run = world.begin(plan)
     tasks.claim(2, Holder("quicker"))

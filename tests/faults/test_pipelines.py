@@ -3,27 +3,24 @@
 Each time: the same end, each tool's change made once, no finished program run again.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from engine.pipeworld import agent, pipeline, program, tool, wait, worktree
 from faultlab import Operation, prepared, tell
-from faults.test_runs import MOST, answer_all, only_run, settings
+from faults.test_runs import MOST, answer_all, fail_one, only_run, settings
 from gitworld import git
 from systemcalls import ERRORS
 
+from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
 from bridge.engine.view import view
+from bridge.store.store import Store
 from bridge.tasks.tasks import Tasks
 from bridge.worker.long_work import do_step
-
-if TYPE_CHECKING:
-    from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -65,7 +62,7 @@ def go_on(store: Store) -> None:
 
 
 def begun(plan: Any) -> Any:
-    def prepare(store: Store) -> None:
+    def prepare(store):
         project = store.place.project
         project.mkdir(parents=True, exist_ok=True)
         Tasks(store).create("a task of before")
@@ -92,6 +89,21 @@ def answered(store: Store) -> None:
     answer_all(store)
 
 
+def failed_in_background(store: Store) -> None:
+    begun(WAITING)(store)
+    advance(store, settings(store), only_run(store), long=[])
+    fail_one(store)
+    advance(store, settings(store), only_run(store), long=[])
+
+
+def resume(store: Store) -> None:
+    """Have it go on if it has stopped, as a person does who sees that."""
+    run = only_run(store)
+    has_failed = view(store, run).run["status"] == "failed"
+    act = by_hand.resume if has_failed else None
+    advance(store, settings(store), run, act, long=[])
+
+
 def do_first(store: Store) -> None:
     found: list[Any] = []
     advance(store, settings(store), only_run(store), long=found)
@@ -99,11 +111,11 @@ def do_first(store: Store) -> None:
 
 
 OPERATIONS = [
-    Operation("tools", begun(TOOLS), go_on, frozenset()),
-    Operation("program", open_program, do_first, frozenset()),
-    Operation("after a wait", answered, go_on, frozenset()),
-    Operation("time", begun(LATE), go_on, frozenset()),
-    Operation("worktree", with_repository, go_on, frozenset()),
+    Operation("tools", begun(TOOLS), go_on),
+    Operation("program", open_program, do_first),
+    Operation("after a wait", answered, go_on),
+    Operation("time", begun(LATE), go_on),
+    Operation("worktree", with_repository, go_on),
 ]
 
 
@@ -147,6 +159,28 @@ def test_a_kill_at_any_change_changes_nothing(operation):
 
 
 @pytest.mark.slow
+def test_a_kill_while_a_run_is_resumed_asks_once_what_had_failed():
+    """The agent in the background, not the step that waits for it, and it only."""
+    operation = Operation("resumed", failed_in_background, resume)
+    with prepared(operation) as state:
+        whole = state.whole()
+        expected = (ended(whole), asked(whole))
+        assert expected[0]["run"][0] == "completed", expected
+        assert [name.partition("-")[2] for name in expected[1]] == [
+            "spawn-1-1", "spawn-1-2"
+        ]  # fmt: skip
+        for kill, store, _outcome in state.killed():
+            resume(store)
+            assert (ended(store), asked(store)) == expected, kill
+    tell(f"resumed: {state.cases} kill points")
+
+
+def asked(store: Store) -> list[str]:
+    """Every request that there has been."""
+    return sorted(file.stem for file in store.place.state.glob("done/[!.]*.json"))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
 def test_a_call_that_fails_changes_nothing(operation):
     """A full disk, and others: whoever looks when it works again goes on."""
@@ -167,7 +201,7 @@ SAID = ("No space left", "Input/output error", "Read-only", "disk", "cannot")
 
 
 def test_a_finished_program_is_not_run_again():
-    operation = Operation("program", open_program, do_first, frozenset())
+    operation = Operation("program", open_program, do_first)
     with prepared(operation) as state:
         store = state.fresh()
         do_first(store)

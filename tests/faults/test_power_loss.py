@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from faultlab import scratch, tell
@@ -28,12 +30,7 @@ from storeworld import (
 )
 
 from bridge.protocol.ids import RequestId
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
@@ -64,7 +61,7 @@ class Recorder:
         self.promises.append((len(self.steps), kind, request_id))
 
     def _recorded(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args, **kwargs):
             result = real(*args, **kwargs)
             for step in self._steps(name, args, kwargs, result):
                 if step.path.startswith(self.root):

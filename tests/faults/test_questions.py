@@ -1,11 +1,8 @@
 """A question and its reply: whatever is killed, one reply counts, and none is lost."""
 
-from __future__ import annotations
-
 import json
 import os
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 from faultlab import Operation, prepared, tell
@@ -20,15 +17,13 @@ from storeworld import (
     take,
     this_process,
 )
-from systemcalls import ERRORS, collect, start
+from systemcalls import ERRORS, together
 
 from bridge.errors import InvalidRequest, StateUnavailable
 from bridge.protocol.ids import RequestId
 from bridge.protocol.question import Asked, problem_of_form
 from bridge.store import questions
-
-if TYPE_CHECKING:
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -76,7 +71,6 @@ def files_are_whole(store: Store) -> None:
 def settled(store: Store) -> list[object]:
     """What a fresh process makes of it: it asks, and replies, unless that is done."""
     found = store.find_unfinished(ID)
-    assert found is not None
     if found.asks is None and not found.exchanges:
         assert ask(store) is not None
     assert [q.words for q in store.open_questions()] in ([], [ASKED.words])
@@ -85,75 +79,73 @@ def settled(store: Store) -> list[object]:
     if after is not None and after.asks is not None:
         reply(store)
     found = store.find_unfinished(ID)
-    assert found is not None
     assert found.asks is None
     return [each.reply for each in found.exchanges]
 
 
 STEPS = [
-    ("ask", begin, ask),
-    ("reply", begin_and_ask, reply),
-    ("wait for the reply", begin_and_ask, wait_for_reply),
+    Operation("ask", begin, ask, frozenset((ID,))),
+    Operation("reply", begin_and_ask, reply, frozenset((ID,))),
+    Operation("wait for the reply", begin_and_ask, wait_for_reply, frozenset((ID,))),
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "before", "act"), STEPS, ids=["ask", "reply", "wait"])
-def test_a_kill_at_any_change_leaves_one_question_and_one_reply(name, before, act):
-    with prepared(Operation(name, before, act, frozenset((ID,)))) as state:
-        for _kill, store, _outcome in state.killed():
-            files_are_whole(store)
-            assert settled(store) == ["red"]
-    tell(f"{name}: {state.cases} kill points")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "before", "act"), STEPS, ids=["ask", "reply", "wait"])
-def test_a_disk_that_fails_leaves_one_question_and_one_reply(name, before, act):
-    """What was said to be done is done; what was not can be done again."""
-    with prepared(Operation(name, before, act, frozenset((ID,)))) as state:
-        for fault, store, outcome in state.failing(ERRORS, 3):
-            files_are_whole(store)
-            found = store.find_unfinished(ID)
-            if act is reply and outcome.status == "returned":
-                assert [each.reply for each in found.exchanges] == ["red"], fault
-            assert settled(store) == ["red"], fault
-    tell(f"{name}: {state.cases} failing calls")
-
-
-def test_of_many_replies_at_once_the_first_counts(tmp_path):
+@pytest.fixture
+def asking(tmp_path):
+    """The state of a request whose agent has asked and ended."""
     store = store_in(tmp_path)
     begin_and_ask(store)
     wait_for_reply(store)
+    return store
 
-    def say(value: str) -> str:
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+def test_a_kill_at_any_change_leaves_one_question_and_one_reply(step):
+    with prepared(step) as state:
+        for _kill, store, _outcome in state.killed():
+            files_are_whole(store)
+            assert settled(store) == ["red"]
+    tell(f"{step.name}: {state.cases} kill points")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+def test_a_disk_that_fails_leaves_one_question_and_one_reply(step):
+    """What was said to be done is done; what was not can be done again."""
+    with prepared(step) as state:
+        for fault, store, outcome in state.failing(ERRORS, 3):
+            files_are_whole(store)
+            found = store.find_unfinished(ID)
+            if step.act is reply and outcome.status == "returned":
+                assert [each.reply for each in found.exchanges] == ["red"], fault
+            assert settled(store) == ["red"], fault
+    tell(f"{step.name}: {state.cases} failing calls")
+
+
+def test_of_many_replies_at_once_the_first_counts(asking):
+    def say(value):
         try:
-            reply(store, value)
+            reply(asking, value)
         except InvalidRequest:
             return "refused"
         return value
 
-    children = [start(partial(say, ("red", "blue")[n % 2])) for n in range(8)]
-    for _, go, _ in children:
-        os.write(go, b"!")
-        os.close(go)
-    said = [collect(pid, report).value for pid, _, report in children]
+    words = ("red", "blue") * 4
+    said = [each.value for each in together(partial(say, word) for word in words)]
 
     (won,) = [each for each in said if each != "refused"]
-    assert settled(store) == [won]
-    kept = store.evidence(ID)
+    assert settled(asking) == [won]
+    kept = asking.evidence(ID)
     assert [each["reason"] for each in kept] == [
         "a second reply to question 1: the first one counts"
     ] * 7
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe", "large"])
-def test_what_is_no_plain_file_is_no_reply(tmp_path, kind):
+def test_what_is_no_plain_file_is_no_reply(asking, tmp_path, kind):
     """Nothing it leads to is read, and the question stays."""
-    store = store_in(tmp_path)
-    begin_and_ask(store)
-    wait_for_reply(store)
-    file = path_of(store, "questions") / f"{ID}.1.reply.json"
+    file = path_of(asking, "questions") / f"{ID}.1.reply.json"
     aim = tmp_path / "aim"
     aim.write_text('{"value": "red"}')
     if kind == "link":
@@ -167,13 +159,13 @@ def test_what_is_no_plain_file_is_no_reply(tmp_path, kind):
     # Older than what somebody may still be writing.
     os.utime(file, (0, 0), follow_symlinks=False)
 
-    with store.state() as state, state.hold():
+    with asking.state() as state, state.hold():
         seen = questions.look(state, ID)
 
     assert seen.asks.number == 1
     assert not os.path.lexists(file)
     assert aim.read_text() == '{"value": "red"}'
-    assert settled(store) == ["red"]
+    assert settled(asking) == ["red"]
 
 
 NO_REPLIES = {
@@ -194,19 +186,16 @@ NO_REPLIES = {
 
 
 @pytest.mark.parametrize("name", NO_REPLIES)
-def test_a_file_that_is_no_reply_is_put_aside_and_the_question_stays(tmp_path, name):
-    store = store_in(tmp_path)
-    begin_and_ask(store)
-    wait_for_reply(store)
-    file = path_of(store, "questions") / f"{ID}.1.reply.json"
+def test_a_file_that_is_no_reply_is_put_aside_and_the_question_stays(asking, name):
+    file = path_of(asking, "questions") / f"{ID}.1.reply.json"
     file.write_bytes(NO_REPLIES[name])
     os.utime(file, (0, 0))
 
-    assert store.take_reply(ID).asks.number == 1
+    assert asking.take_reply(ID).asks.number == 1
 
     assert not file.exists()
-    assert list(quarantined(store)) == [file.name]
-    assert settled(store) == ["red"]
+    assert list(quarantined(asking)) == [file.name]
+    assert settled(asking) == ["red"]
 
 
 OTHER_NAMES = (
@@ -216,15 +205,12 @@ OTHER_NAMES = (
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES, ids=ascii)
-def test_a_file_of_another_name_is_neither_question_nor_reply(tmp_path, name):
-    store = store_in(tmp_path)
-    begin_and_ask(store)
-    wait_for_reply(store)
-    (path_of(store, "questions") / name).write_text('{"value": "red"}')
+def test_a_file_of_another_name_is_neither_question_nor_reply(asking, name):
+    (path_of(asking, "questions") / name).write_text('{"value": "red"}')
 
-    assert store.take_reply(ID).asks.number == 1
-    assert [question.number for question in store.open_questions()] == [1]
-    assert settled(store) == ["red"]
+    assert asking.take_reply(ID).asks.number == 1
+    assert [question.number for question in asking.open_questions()] == [1]
+    assert settled(asking) == ["red"]
 
 
 def test_a_form_that_would_never_be_checked_is_refused():
@@ -295,11 +281,7 @@ def test_replies_claims_and_an_answer_at_once_leave_one_reply_one_claim_one_end(
         }
         if number % 2:
             acts["end"] = partial(end, store)
-        children = {name: start(act) for name, act in acts.items()}
-        for _, go, _ in children.values():
-            os.write(go, b"!")
-            os.close(go)
-        came = {n: collect(pid, report) for n, (pid, _, report) in children.items()}
+        came = dict(zip(acts, together(acts.values()), strict=True))
 
         assert not [each.message for each in came.values() if each.message]
         assert len(folders_of(store, ID)) == 1

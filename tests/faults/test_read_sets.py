@@ -4,15 +4,15 @@ A read set is written before its answer. Whoever asks again with `--cached` gets
 answer that is on record, whole, and holds; or none.
 """
 
-from __future__ import annotations
-
 import json
+import os
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from faultlab import Operation, prepared, scratch, tell
+from faultlab import Operation, in_turn, prepared, scratch, tell
 from servingworld import bridge_in
 from storeworld import (
     START_US,
@@ -24,7 +24,8 @@ from storeworld import (
     request,
     take,
 )
-from systemcalls import ERRORS, changes, run_broken
+from systemcalls import ERRORS, changes, run_broken, system_calls
+from thoroughness import sampled
 
 from bridge.freshness import kept_reads
 from bridge.freshness.disk import Disk
@@ -33,14 +34,9 @@ from bridge.freshness.never_reused import why_never
 from bridge.freshness.reads import differences
 from bridge.host import call_notes
 from bridge.protocol.ids import RequestId
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.store.store import Store
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
+from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -104,7 +100,6 @@ class Answering:
         given = self.reused(store)
         if given is not None:
             found = store.find(NEW)
-            assert found is not None
             assert given == found.response
             text = self.file.read_text()
             self.file.write_text("another\n")
@@ -191,14 +186,13 @@ def test_a_lock_is_the_earlier_one_or_the_new_one_whatever_is_killed_or_fails(tm
     new = locking.lock.read_bytes()
     assert locking.old != new
     names = ("openat", "write", "fsync", "rename", "renameat", "unlink", "unlinkat")
-    errors = {name: ERRORS.get(name, ("EIO", "ENOSPC")) for name in names}
     faults += [
         f"inject={call}:error={error}:when={number}"
-        for call, kinds in errors.items()
-        for error in kinds
-        for number in (1, 2)
+        for call in sorted(system_calls(locking.write).keys() & {*names})
+        for error, number in in_turn(ERRORS.get(call, ("EIO", "ENOSPC")), range(1, 3))
     ]
-    for fault in faults:
+    seen = set()
+    for fault in sampled(faults):
         locking.lock.write_bytes(locking.old)
 
         outcome = run_broken(locking.write, "-e", fault)
@@ -207,6 +201,10 @@ def test_a_lock_is_the_earlier_one_or_the_new_one_whatever_is_killed_or_fails(tm
         found = locking.lock.read_bytes()
         assert found in (locking.old, new), fault
         assert outcome.status != "returned" or found == new, fault
+        left = found, *sorted(os.listdir(locking.project))
+        if left in seen:
+            continue
+        seen.add(left)
         assert set(locking.states()) == {"fresh"}, fault
         assert locking.write() == 2
         assert locking.lock.read_bytes() == new
@@ -219,10 +217,10 @@ def test_a_call_is_noted_whole_or_known_to_be_missing_whatever_fails(tmp_path):
     notes, sign = tmp_path / "agent1.calls", tmp_path / "agent1.noted"
     fields = {"tool_use_id": "toolu_2", "tool_input": {"command": "ls"}, "cwd": "/"}
 
-    def note() -> bool:
+    def note():
         return call_notes.before_tool(f"{tmp_path}/", fields, {}, "agent1", "Bash")
 
-    def reset() -> None:
+    def reset():
         for file in tmp_path.iterdir():
             file.unlink()
         notes.write_text('{"id": "toolu_1", "tool": "Read", "at": 1}\n')

@@ -3,18 +3,17 @@
 Each time: the same end, the same requests, each answer used once, nothing left over.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import random
 import re
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from faultlab import Operation, prepared, tell
+from faultlab import Operation, same_after_errors, same_after_kills
 from flow.simulation import plan_of
 from storeworld import answer, claim_all, store_in
 from systemcalls import ERRORS
@@ -29,11 +28,7 @@ from bridge.flow.compiler import compile_flow
 from bridge.flow.parser import parse_flow
 from bridge.protocol.response import failed
 from bridge.store.live_runs import live_runs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -96,7 +91,7 @@ def fail_one(store: Store) -> None:
 def rounds(count: int) -> Any:
     """A state in which so many rounds of answers were given; the last is not heard."""
 
-    def prepare(store: Store) -> None:
+    def prepare(store):
         begun(store)
         for _ in range(count):
             go_on(store)
@@ -154,15 +149,12 @@ def jump(store: Store) -> None:
 BY_HAND = (cancel, pause, resume, jump)
 
 OPERATIONS = [
-    *(
-        Operation(f"round {n}", rounds(n), go_on, frozenset())
-        for n in (0, 1, 2, 3, 6, 7)
-    ),
-    Operation("failure", failing, go_on, frozenset()),
-    Operation("cancel", running, cancel, frozenset()),
-    Operation("pause", running, pause, frozenset()),
-    Operation("resume", failed_below, resume, frozenset()),
-    Operation("jump", running, jump, frozenset()),
+    *(Operation(f"round {n}", rounds(n), go_on) for n in (0, 1, 2, 3, 6, 7)),
+    Operation("failure", failing, go_on),
+    Operation("cancel", running, cancel),
+    Operation("pause", running, pause),
+    Operation("resume", failed_below, resume),
+    Operation("jump", running, jump),
 ]
 
 
@@ -212,22 +204,15 @@ def left(store: Store) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
 def test_a_kill_at_any_change_changes_nothing(operation):
-    with prepared(operation) as state:
-        expected = ended(state.whole(), operation)
-        for kill, store, _outcome in state.killed():
-            assert ended(store, operation) == expected, kill
-    tell(f"{operation.name}: {state.cases} kill points")
+    same_after_kills(operation, partial(ended, operation=operation))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
 def test_a_call_that_fails_changes_nothing(operation):
     """A full disk, and others: whoever looks when it works again goes on."""
-    with prepared(operation) as state:
-        expected = ended(state.whole(), operation)
-        for fault, store, _outcome in state.failing(ERRORS, MOST):
-            assert ended(store, operation) == expected, fault
-    tell(f"{operation.name}: {state.cases} failing calls")
+    end = partial(ended, operation=operation)
+    same_after_errors(operation, end, ERRORS, MOST)
 
 
 def _advance_and_die(folder: Path, seconds: float) -> None:
@@ -237,7 +222,9 @@ def _advance_and_die(folder: Path, seconds: float) -> None:
         go_on(store)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in (1, 2))]
+)
 def test_two_who_advance_at_once_and_are_killed_come_to_the_same_end(tmp_path, seed):
     dice = random.Random(seed)  # noqa: S311 - no secret
     quiet, crowd = (store_in(tmp_path / name) for name in ("quiet", "crowd"))

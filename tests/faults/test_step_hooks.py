@@ -4,12 +4,10 @@ A hook may be killed at any system call. The same event again, or the next one, 
 the same step, the same request, and what the model has to be told is told.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from faultlab import Operation, prepared, tell
@@ -21,16 +19,13 @@ from bridge.host.active_steps import answer_with_steps
 from bridge.host.context import HookContext
 from bridge.host.conversations import conversation_in
 from bridge.host.events import HookEvent
-from bridge.host.output import SILENT
+from bridge.host.output import SILENT, HookOutput
 from bridge.host.registration import register
 from bridge.store import sessions, step_states
 from bridge.store.sessions import Session, SessionLimits
+from bridge.store.store import Store
 from bridge.store.variables import Holder, values_of
 from bridge.workflows import progress
-
-if TYPE_CHECKING:
-    from bridge.host.output import HookOutput
-    from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -129,7 +124,7 @@ def test_a_hook_that_is_killed_in_a_transition_is_made_good():
         "asked": 1, "sign": True,
     }  # fmt: skip
 
-    def check(store: Store, where: object) -> None:
+    def check(store, where):
         before = step_states.find(store, Holder.session("s-1"))
         untold = before["untold"] if before and before["step"] == "two" else None
         again = after_bash(store)
@@ -142,14 +137,14 @@ def test_a_hook_that_is_killed_in_a_transition_is_made_good():
             assert "Wait for it." in said, where
         assert after_bash(store, "toolu_1").stdout == b"", where
 
-    operation = Operation("after a call", begun, after_bash, frozenset())
+    operation = Operation("after a call", begun, after_bash)
     cases = broken_everywhere(operation, check)
     tell(f"step workflow, a hook after a call: {cases} kill points")
 
 
 @pytest.mark.slow
 def test_a_hook_that_is_killed_at_clear_loses_no_workflow():
-    def check(store: Store, where: object) -> None:
+    def check(store, where):
         if sessions.find_session(store, "s-2", this_process()) is None:
             cleared(store)
         found = look(store, "s-2")
@@ -157,6 +152,6 @@ def test_a_hook_that_is_killed_at_clear_loses_no_workflow():
         assert (found["step"], found["n"], found["sign"]) == ("one", 0, True), where
         assert step_states.find(store, Holder.session("s-1")) is None, where
 
-    operation = Operation("clear", begun, cleared, frozenset())
+    operation = Operation("clear", begun, cleared)
     cases = broken_everywhere(operation, check)
     tell(f"step workflow, /clear: {cases} kill points")

@@ -4,13 +4,12 @@ Whatever is broken, the same events, given again to a fresh process, come to the
 steps, variables and deeds, and nothing that the model has to be told is lost.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import pytest
-from faultlab import Operation, prepared, tell
+from faultlab import Operation, same_after_errors, same_after_kills
 from stepflows import HOLDER, acting, after, compiled, conversation
 from storeworld import store_in
 from systemcalls import ERRORS
@@ -19,15 +18,13 @@ from bridge.errors import BridgeError
 from bridge.policy.step_workflow import step_of
 from bridge.store import step_states
 from bridge.store.step_states import WorkflowActive
+from bridge.store.store import Store
 from bridge.store.variables import values_of
 from bridge.tasks.task import Holder as TaskHolder
 from bridge.tasks.tasks import Tasks
 from bridge.tasks.tool_deeds import ToolContext
 from bridge.workflows import progress
-
-if TYPE_CHECKING:
-    from bridge.store.store import Store
-    from bridge.workflows.conversation import Conversation
+from bridge.workflows.conversation import Conversation
 
 pytestmark = pytest.mark.faults
 
@@ -51,7 +48,7 @@ CALL = after("Bash", call="t-1")
 
 
 def there(store: Store) -> Conversation:
-    context = ToolContext(store, None, TaskHolder("test"))  # type: ignore[arg-type]  # no tool asks for settings
+    context = ToolContext(store, None, TaskHolder("test"))
     found = conversation(store)
     return progress.Conversation(found.holder, "s-1", found.whose, act=acting(context))
 
@@ -95,11 +92,11 @@ def nothing(_store: Store) -> None:
 
 
 OPERATIONS = [
-    Operation("activate", nothing, begin, frozenset()),
-    Operation("transition", begun, go_on, frozenset()),
-    Operation("end", moved, end, frozenset()),
-    Operation("told", moved, tell_all, frozenset()),
-    Operation("put away", ended, tell_all, frozenset()),
+    Operation("activate", nothing, begin),
+    Operation("transition", begun, go_on),
+    Operation("end", moved, end),
+    Operation("told", moved, tell_all),
+    Operation("put away", ended, tell_all),
 ]
 
 
@@ -136,22 +133,15 @@ def left(store: Store, operation: Operation) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
 def test_a_kill_at_any_change_changes_nothing(operation):
-    with prepared(operation) as state:
-        expected = left(state.whole(), operation)
-        for kill, store, _outcome in state.killed():
-            assert left(store, operation) == expected, kill
-    tell(f"step workflow, {operation.name}: {state.cases} kill points")
+    same_after_kills(operation, partial(left, operation=operation))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
 def test_a_call_that_fails_changes_nothing(operation):
     """A full disk, and others: the event that comes again finishes what was begun."""
-    with prepared(operation) as state:
-        expected = left(state.whole(), operation)
-        for fault, store, _outcome in state.failing(ERRORS, MOST):
-            assert left(store, operation) == expected, fault
-    tell(f"step workflow, {operation.name}: {state.cases} failing calls")
+    end = partial(left, operation=operation)
+    same_after_errors(operation, end, ERRORS, MOST)
 
 
 def test_a_cut_record_is_named(tmp_path):

@@ -1,14 +1,14 @@
 """A process stopped at each step while another does the work, then let go on."""
 
-from __future__ import annotations
-
 import os
 import signal
+import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from faultlab import Operation, prepared, tell
@@ -21,14 +21,11 @@ from storeworld import (
     this_process,
 )
 from systemcalls import ERRORS, attach, collect, start
+from thoroughness import is_full, sampled
 
 from bridge.protocol.ids import RequestId
 from bridge.store.lock import LockBusy
 from bridge.store.store import Store
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Iterator
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
@@ -77,18 +74,22 @@ def stop_in(act: Callable[[], object], call: str, number: int):
 
 
 def stops(operation: Operation) -> Iterator[tuple[Store, Store, Callable[[], object]]]:
-    """Stop `operation` before each of its calls.
+    """Stop `operation` before each of its calls, which take turns.
 
     Gives the state, the same with little patience for a lock, and what lets the stopped
     process go on and returns what it returned.
     """
     with prepared(operation) as state:
-        for call, times in state.calls().items():
-            for number in range(1, times + 1) if call in ERRORS else ():
-                store = state.fresh()
-                stopped = stop_in(partial(operation.act, store), call, number)
-                if stopped is None:
-                    break
+        points = [
+            (call, number)
+            for call, times in state.calls().items()
+            if call in ERRORS
+            for number in range(1, times + 1)
+        ]
+        for call, number in sampled(points):
+            store = state.fresh()
+            stopped = stop_in(partial(operation.act, store), call, number)
+            if stopped is not None:
                 quick = Store(store.place, clock=store.clock, lock_wait_s=0.02)
                 yield store, quick, partial(go_on, *stopped)
 
@@ -113,7 +114,7 @@ def test_a_stopped_claimer_and_another_never_both_have_it():
 
         check(store, resume(), won_by_other)
         cases += 1
-    assert cases > 40
+    assert cases > (40 if is_full() else 8)
     tell(f"{cases} stops, {busy} of them with the lock held")
 
 
@@ -134,11 +135,11 @@ def test_a_stopped_publisher_and_another_leave_one_answer():
     """Both were asked for the same request: the host, and a route that stood in."""
     asked = request("a")
 
-    def one_claimed(store: Store) -> None:
+    def one_claimed(store):
         store.submit(asked)
         claim_all(store, this_process())
 
-    def publish(store: Store, name: str) -> bool:
+    def publish(store, name):
         return store.publish(answer(asked, f"by {name}"), source=name)
 
     operation = Operation(
@@ -154,9 +155,8 @@ def test_a_stopped_publisher_and_another_leave_one_answer():
         ended = finish_everything(store)
         winner = "by stopped" if mine else "by other"
         assert ended["a"].parsed_output["summary"] == winner
-        assert early is not None
         assert early.response in (None, ended["a"])
         assert len(store.evidence(RequestId("a"))) == 1
         cases += 1
-    assert cases > 10
+    assert cases > (10 if is_full() else 2)
     tell(f"{cases} stops of a publisher")

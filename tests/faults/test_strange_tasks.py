@@ -1,7 +1,5 @@
 """A tasks.db that somebody else has made or edited, and more tasks than anybody has."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing
@@ -9,6 +7,7 @@ from functools import partial
 
 import pytest
 from storeworld import store_in
+from thoroughness import is_full
 
 from bridge.tasks.circles import TaskCircle
 from bridge.tasks.database import TasksDamaged
@@ -27,14 +26,8 @@ CREATE VIEW claims AS WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 F
 SELECT n AS task FROM c;
 """
 HOSTILE = {
-    "trigger": (
-        _TRIGGER,
-        "it has a trigger that hostbridge did not make, 'evil'",
-    ),
-    "view": (
-        _VIEW,
-        "it has a view that hostbridge did not make, 'claims'",
-    ),
+    "trigger": (_TRIGGER, "it has a trigger that hostbridge did not make, 'evil'"),
+    "view": (_VIEW, "it has a view that hostbridge did not make, 'claims'"),
     "less": ("ALTER TABLE tasks DROP COLUMN reason", "is damaged (no such column"),
     "no text": (
         "UPDATE tasks SET description = CAST(x'ff' AS TEXT)",
@@ -96,23 +89,24 @@ def chain(many: int) -> bytes:
     return b"\n".join(json.dumps(each).encode() for each in lines)
 
 
-def test_ten_thousand_tasks_one_below_the_other(tmp_path):
-    """Nothing here calls itself once for each."""
+def test_thousands_of_tasks_one_below_the_other(tmp_path):
+    """Nothing here calls itself once for each: Python allows a thousand calls."""
+    many = 10_000 if is_full() else 2_000
     tasks = Tasks(store_in(tmp_path))
-    tasks.import_(chain(10_000))
+    tasks.import_(chain(many))
 
-    assert tasks.tree()[-1].depth == 9_999
-    assert len(tasks.list(under=1)) == 9_999
-    tasks.reopen(10_000)
-    assert tasks.counts()["open"] == 10_000
-    assert [task.number for task in tasks.ready()] == [10_000]
+    assert tasks.tree()[-1].depth == many - 1
+    assert len(tasks.list(under=1)) == many - 1
+    tasks.reopen(many)
+    assert tasks.counts()["open"] == many
+    assert [task.number for task in tasks.ready()] == [many]
     for act in (
-        partial(tasks.update, 1, parent=10_000),
-        partial(tasks.depend, 10_000, 1),
-        partial(tasks.create, "x", parent=10_000, depends_on=1),
+        partial(tasks.update, 1, parent=many),
+        partial(tasks.depend, many, 1),
+        partial(tasks.create, "x", parent=many, depends_on=1),
     ):
         with pytest.raises(TaskCircle) as circle:
             act()
         assert len(str(circle.value)) < 300
-    assert tasks.import_(tasks.export()).unchanged == 10_000
-    assert len(tasks.delete(1, with_children=True)) == 10_000
+    assert tasks.import_(tasks.export()).unchanged == many
+    assert len(tasks.delete(1, with_children=True)) == many

@@ -1,11 +1,10 @@
 """`claude -p` of ours in a stranger's folder, in the real client (P8)."""
 
-from __future__ import annotations
-
 import json
-import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from subprocess import CompletedProcess
 
 import needs
 import pytest
@@ -15,15 +14,8 @@ from bridge.claude_cli.command import WITHOUT_THE_FOLDER
 from bridge.testing.stage.api import ScriptedApi
 from bridge.testing.stage.client import Stage
 from bridge.testing.stage.oneshot import run_print
-from bridge.testing.stage.replies import reply, tool_use
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from subprocess import CompletedProcess
-
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Answer, reply, tool_use
+from bridge.testing.stage.turns import ApiRequest
 
 pytestmark = [pytest.mark.faults, pytest.mark.host]
 
@@ -61,10 +53,9 @@ def archive_on_stage(root: Path, *, trusted: bool) -> Iterator[tuple[Stage, Arch
 def ask(stage: Stage, archive: Archive, name: str) -> CompletedProcess[str]:
     words, env = ASKED[name]
     env = {**stage.environment(), "BRIDGE_CLAUDE": str(stage.program), **env}
-    command = (sys.executable, "-P", "-m", "bridge")
     if name == "serve":
-        archive.run(*command, "submit", "--route", "claude", "Look around.", env=env)
-    return archive.run(*command, *words, env=env)
+        archive.hostbridge("submit", "--route", "claude", "Look around.", env=env)
+    return archive.hostbridge(*words, env=env)
 
 
 @pytest.mark.parametrize("name", ASKED)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -147,28 +147,20 @@ def test_the_traps_are_armed(stranger):
 
 def test_a_whole_life_runs_nothing_of_it(stranger, tmp_path):
     """Nor git itself, nor a program that lies in the folder."""
-    spies = tmp_path / "path"
+    folder, spies = stranger.repository.folder, tmp_path / "path"
     spies.mkdir()
     for name in ("git", "ssh", "gpg", "sh", "git-lfs", "less", "vi"):
         spy = spies / name
         spy.write_text(f"#!/bin/bash\n{stranger.trap(f'started {name}')}\n")
         spy.chmod(0o755)
-        (stranger.repository.folder / name).write_bytes(spy.read_bytes())
-        (stranger.repository.folder / name).chmod(0o755)
+        shutil.copy(spy, folder / name)
     for name in ("pygit2.py", "sitecustomize.py", "json.py"):
         code = f"open({str(stranger.marks / name)!r}, 'w')\n"
-        (stranger.repository.folder / name).write_text(code)
+        (folder / name).write_text(code)
 
     done = subprocess.run(
-        [
-            sys.executable,
-            "-P",
-            "-c",
-            textwrap.dedent(LIFE),
-            str(stranger.repository.folder),
-            str(tmp_path / "s" / "run" / "one"),
-        ],
-        cwd=stranger.repository.folder,
+        [sys.executable, "-P", "-c", LIFE, folder, tmp_path / "s" / "run" / "one"],
+        cwd=folder,
         env={"PATH": f"{spies}:{os.environ['PATH']}", "HOME": str(tmp_path)},
         capture_output=True,
         text=True,

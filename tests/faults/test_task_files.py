@@ -1,14 +1,12 @@
 """A file of tasks that is locked, newer, damaged or none is named, and left."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sqlite3
 import subprocess
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import needs
 import pytest
@@ -23,10 +21,6 @@ from bridge.tasks.schema import APPLICATION_ID, STEPS
 from bridge.tasks.task import NewTask, Status
 from bridge.tasks.tasks import Tasks
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
 _HOLD = """
 import sqlite3, sys, time
 held = sqlite3.connect(sys.argv[1], isolation_level=None)
@@ -40,15 +34,8 @@ time.sleep(600)
 def locked(path: Path):
     """Another program that holds the lock, and its pid."""
     with subprocess.Popen(
-        [
-            needs.tool("python3"),
-            "-c",
-            _HOLD,
-            str(path),
-        ],
-        stdout=subprocess.PIPE,
+        [needs.tool("python3"), "-c", _HOLD, str(path)], stdout=subprocess.PIPE
     ) as process:
-        assert process.stdout is not None
         process.stdout.readline()
         yield process.pid
         process.kill()
@@ -188,7 +175,7 @@ def test_threads_share_the_tasks(tmp_path):
     tasks = Tasks(store_in(tmp_path, lock_wait_s=60))
     tasks.create("epic")
 
-    def add(n: int) -> int:
+    def add(n):
         tasks.list()
         return tasks.create(f"task {n}", parent=1).number
 
@@ -239,7 +226,7 @@ def test_a_full_disk_is_named(tmp_path):
     tasks = Tasks(store_in(tmp_path))
     tasks.create("one")
 
-    def fill() -> None:
+    def fill():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         size = tasks.database.path.stat().st_size
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

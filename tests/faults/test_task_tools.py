@@ -4,26 +4,21 @@ Each time: as it was before or as it is after; and whoever calls again, under th
 key, ends where a call without a fault does.
 """
 
-from __future__ import annotations
-
-import multiprocessing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from faultlab import Operation, prepared, tell
+from faults.test_tasks import check_integrity
 from storeworld import answer, claim_all, store_in
+from systemcalls import together
 from toolworld import ask_validator
 
 from bridge.config import Settings
+from bridge.store.store import Store
 from bridge.tasks.task import Holder
 from bridge.tasks.tasks import Tasks
 from bridge.tasks.tool_table import ToolContext, call
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -82,21 +77,19 @@ def search(store: Store) -> object:
 
 
 OPERATIONS = [
-    Operation("execute", saved, execute, frozenset()),
-    Operation("create by key", saved, create, frozenset()),
-    Operation("validate", saved, validate, frozenset()),
-    Operation("close what passed", answered, close, frozenset()),
-    Operation("search", answered, search, frozenset()),
+    Operation("execute", saved, execute),
+    Operation("create by key", saved, create),
+    Operation("validate", saved, validate),
+    Operation("close what passed", answered, close),
+    Operation("search", answered, search),
 ]
-IDS = [each.name for each in OPERATIONS]
 
 
 def facts(store: Store) -> list[Any]:
     """All that is there, but for what is new each time."""
     tasks = Tasks(store)
     with tasks.database.read() as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        check_integrity(connection)
         keys = connection.execute("SELECT key, tool FROM calls").fetchall()
         looks = connection.execute("SELECT task, turn, state FROM validations")
         found = [*looks.fetchall()]
@@ -116,7 +109,7 @@ def check(operation: Operation, store: Store, before: Any, after: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
 def test_a_kill_at_any_call_leaves_all_or_nothing(operation):
     with prepared(operation) as state:
         before, after = facts(state.fresh()), facts(state.whole())
@@ -126,7 +119,7 @@ def test_a_kill_at_any_call_leaves_all_or_nothing(operation):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
 def test_a_call_that_fails_is_told_and_changes_nothing(operation):
     with prepared(operation) as state:
         before, after = facts(state.fresh()), facts(state.whole())
@@ -135,53 +128,24 @@ def test_a_call_that_fails_is_told_and_changes_nothing(operation):
     tell(f"{operation.name}: {state.cases} failing calls")
 
 
-def _execute(folder: Path, start: Any, ends: Any) -> None:
-    store = store_in(folder)
-    start.wait()
-    done = use(store, "execute_expansion", task_id="#1")
-    ends.put((done["created"], done["was_done"]))
-
-
 def test_many_that_execute_at_once_make_one_set_of_tasks(tmp_path):
     """Two coordinators on one epic."""
     store = store_in(tmp_path)
     saved(store)
-    context = multiprocessing.get_context("fork")
-    start, ends = context.Barrier(6), context.Queue()
-    family = [
-        context.Process(target=_execute, args=(tmp_path, start, ends)) for _ in range(6)
-    ]
-    for each in family:
-        each.start()
-    told = [ends.get(timeout=300) for _ in family]
-    for each in family:
-        each.join()
 
-    assert {tuple(created) for created, _ in told} == {("#2", "#3", "#4")}
-    assert [was_done for _, was_done in told].count(False) == 1
+    acts = [partial(use, store, "execute_expansion", task_id="#1")] * 6
+    told = [each.value for each in together(acts)]
+
+    assert {tuple(each["created"]) for each in told} == {("#2", "#3", "#4")}
+    assert [each["was_done"] for each in told].count(False) == 1
     assert use(store, "list_tasks")["count"] == 4
-
-
-def _validate(folder: Path, start: Any, ends: Any) -> None:
-    store = store_in(folder)
-    start.wait()
-    ends.put(use(store, "validate_task", task_id="#1")["request_id"])
 
 
 def test_many_that_validate_at_once_start_one_validator(tmp_path):
     store = store_in(tmp_path)
     saved(store)
-    context = multiprocessing.get_context("fork")
-    start, ends = context.Barrier(6), context.Queue()
-    family = [
-        context.Process(target=_validate, args=(tmp_path, start, ends))
-        for _ in range(6)
-    ]
-    for each in family:
-        each.start()
-    asked = {ends.get(timeout=300) for _ in family}
-    for each in family:
-        each.join()
 
-    assert len(asked) == 1
-    assert store.waiting() == [*asked]
+    acts = [partial(use, store, "validate_task", task_id="#1")] * 6
+    (asked,) = {each.value["request_id"] for each in together(acts)}
+
+    assert store.waiting() == [asked]

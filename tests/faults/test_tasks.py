@@ -4,27 +4,23 @@ Each time: the tasks as they were before or as they are after, and nothing betwe
 opens them next completes that.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sqlite3
 import time
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from faultlab import Operation, prepared, tell
 from storeworld import FakeClock, store_in
+from thoroughness import rounds
 
 from bridge.store.host_process import identify
+from bridge.store.store import Store
 from bridge.tasks.task import Holder, NewTask, Status
 from bridge.tasks.tasks import Tasks
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.store.store import Store
 
 pytestmark = pytest.mark.faults
 
@@ -89,20 +85,24 @@ def import_(store: Store) -> object:
 
 
 OPERATIONS = [
-    Operation("create", one, create, frozenset()),
-    Operation("first create", lambda _: None, create_first, frozenset()),
-    Operation("claim", one, claim, frozenset()),
-    Operation("close", held, close, frozenset()),
-    Operation("import", before_import, import_, frozenset()),
+    Operation("create", one, create),
+    Operation("first create", lambda _: None, create_first),
+    Operation("claim", one, claim),
+    Operation("close", held, close),
+    Operation("import", before_import, import_),
 ]
+
+
+def check_integrity(connection: sqlite3.Connection) -> None:
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
 def facts(store: Store) -> list[Any]:
     """Everything that is there; reading it also undoes what was begun."""
     tasks = Tasks(store)
     with tasks.database.read() as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        check_integrity(connection)
         holders = connection.execute("SELECT task FROM claims").fetchall()
     found = [task._replace(uuid="", created_ms=0, updated_ms=0, closed_ms=0)
              for task in tasks.list()]  # fmt: skip
@@ -163,7 +163,7 @@ def test_a_killed_transaction_is_undone_by_the_next_reader(tmp_path):
     before = tasks.export()
     ready, told = os.pipe()
 
-    def change_and_hang() -> None:
+    def change_and_hang():
         with closing(sqlite3.connect(tasks.database.path)) as connection:
             # Too little room for the changes: they are written before the commit.
             connection.execute("PRAGMA cache_size = 5")
@@ -183,9 +183,10 @@ def test_a_killed_transaction_is_undone_by_the_next_reader(tmp_path):
     assert not store.place.state.joinpath("tasks.db-journal").exists()
 
 
-def _claim_all(folder: Path, name: str, won: Any) -> None:
+def _claim_all(folder: Path, name: str, start: Any, won: Any) -> None:
     tasks = Tasks(store_in(folder, lock_wait_s=60), Holder(name, identify(os.getpid())))
     mine = []
+    start.wait()
     while task := tasks.claim_next():
         mine.append(task.number)
     won.put((name, mine))
@@ -194,19 +195,22 @@ def _claim_all(folder: Path, name: str, won: Any) -> None:
 
 
 @pytest.mark.slow
-def test_two_who_claim_a_thousand_at_once_share_them(tmp_path):
-    folder = tmp_path / "tasks"
+def test_two_who_claim_many_at_once_share_them(tmp_path):
+    folder, count = tmp_path / "tasks", rounds(1000)
     tasks = Tasks(store_in(folder))
-    tasks.create_all([NewTask(f"task {n}") for n in range(1000)])
+    tasks.create_all([NewTask(f"task {n}") for n in range(count)])
     fork = multiprocessing.get_context("fork")
-    won = fork.JoinableQueue()
-    pair = [fork.Process(target=_claim_all, args=(folder, name, won)) for name in "ab"]
+    start, won = fork.Barrier(2), fork.JoinableQueue()
+    pair = [
+        fork.Process(target=_claim_all, args=(folder, name, start, won))
+        for name in "ab"
+    ]
     for each in pair:
         each.start()
 
     first, second = won.get(timeout=300), won.get(timeout=300)
 
-    assert sorted([*first[1], *second[1]]) == [*range(1, 1001)]
+    assert sorted([*first[1], *second[1]]) == [*range(1, count + 1)]
     assert {task.status for task in tasks.list()} == {Status.IN_PROGRESS}
     for name, numbers in (first, second):
         assert [t.number for t in tasks.list(assignee=name)] == numbers
@@ -214,4 +218,4 @@ def test_two_who_claim_a_thousand_at_once_share_them(tmp_path):
         won.task_done()
     for each in pair:
         each.join()
-    assert len(tasks.ready()) == 1000, "they are gone"
+    assert len(tasks.ready()) == count, "they are gone"

@@ -12,24 +12,23 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from faultlab import scratch, tell
+from faultlab import in_turn, scratch, tell
 from gitworld import Repository
 from systemcalls import changes, run_broken, system_calls
+from thoroughness import sampled
 
 from bridge import worktrees
 from bridge.worktrees import Conflict, Merged, WorktreeRefused
-from bridge.worktrees.repository import load_pygit2
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from bridge.worktrees.repository import loaded
 
 pytestmark = pytest.mark.faults
 
 BRANCH = "hostbridge/run1/dev"
+ERRORS = ("ENOSPC", "EIO", "EACCES")
 
 
 class World:
@@ -128,17 +127,17 @@ def whole(world: World) -> dict[str, object]:
 
 
 @pytest.fixture
-def copies() -> Iterator[Callable[[Callable[[World], object]], Callable[[], World]]]:
+def copies():
     """Makes a state once, and copies of it at the same place."""
     home = scratch()
-    load_pygit2()
+    loaded()
 
-    def prepare(make: Callable[[World], object]) -> Callable[[], World]:
+    def prepare(make):
         place = home / "case"
         make(World(place))
         place.rename(home / "prepared")
 
-        def fresh() -> World:
+        def fresh():
             if place.exists():
                 shutil.rmtree(place)
             shutil.copytree(home / "prepared", place, symlinks=True)
@@ -165,7 +164,7 @@ def test_a_kill_at_any_system_call_and_the_same_again(name, copies):
     make, act = CASES[name]
     fresh = copies(make)
     wanted, world = unbroken(fresh, act), fresh()
-    points = changes(lambda: act(world))
+    points = sampled(changes(lambda: act(world)))
     for call, number in points:
         world = fresh()
         fault = f"inject={call}:signal=KILL:when={number}"
@@ -178,23 +177,25 @@ def test_a_kill_at_any_system_call_and_the_same_again(name, copies):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("error", ["ENOSPC", "EIO", "EACCES"])
 @pytest.mark.parametrize("name", CASES)
-def test_an_error_of_the_disk_is_named_and_the_same_again_works(name, error, copies):
-    """Every write, and every new name, fails once."""
+def test_an_error_of_the_disk_is_named_and_the_same_again_works(name, copies):
+    """Every write, and every new name, fails once; the errors take turns."""
     make, act = CASES[name]
     fresh = copies(make)
     wanted, world = unbroken(fresh, act), fresh()
     calls = system_calls(lambda: act(world))
     failing = {"write", "mkdir", "rename", "link", "linkat", "fsync", "mkdirat"}
-    for call in sorted(failing & calls.keys()):
-        for number in range(1, calls[call] + 1):
-            world = fresh()
-            fault = f"inject={call}:error={error}:when={number}"
-            outcome = run_broken(lambda: act(world), "-e", fault)  # noqa: B023
-            assert outcome.status == "returned" or outcome.is_ours, outcome.message
-            act(world)
-            assert whole(world) == wanted, (fault, outcome)
+    faults = [
+        f"inject={call}:error={error}:when={number}"
+        for call in sorted(failing & calls.keys())
+        for error, number in in_turn(ERRORS, range(1, calls[call] + 1))
+    ]
+    for fault in sampled(faults):
+        world = fresh()
+        outcome = run_broken(lambda: act(world), "-e", fault)  # noqa: B023
+        assert outcome.status == "returned" or outcome.is_ours, outcome.message
+        act(world)
+        assert whole(world) == wanted, (fault, outcome)
 
 
 BESIDE = """

@@ -95,10 +95,9 @@ def spelled(prompt: Prompt) -> str:
 def test_contents_never_become_control_tokens(said):
     """Otherwise a file could end the user's message and begin the model's."""
     text = "".join(said)
-    plain = prompt_of(pieces_of([SYSTEM], TEMPLATE), Letters(), prefix=0)
-
-    prompt = prompt_of(
-        pieces_of([Message("system", text)], TEMPLATE), Letters(), prefix=0
+    plain, prompt = (
+        prompt_of(pieces_of([said], TEMPLATE), Letters(), prefix=0)
+        for said in (SYSTEM, Message("system", text))
     )
 
     of_template = [t for t in plain.tokens if t < 10]
@@ -119,6 +118,10 @@ def test_the_shared_part_ends_before_the_first_message_of_the_request():
     assert spelled(Prompt(whole.tokens[: whole.shared], 0)).endswith("<|im_start|>")
 
 
+SHARED = (
+    "<|im_start|>user\nbe brief\n\nhow?<|im_end|>\n"
+    "<|im_start|>assistant\nso<|im_end|>\n<|im_start|>"
+)
 EXAMPLE = (Message("user", "how?"), Message("assistant", "so"))
 
 
@@ -126,13 +129,7 @@ EXAMPLE = (Message("user", "how?"), Message("assistant", "so"))
     ("before", "shared"),
     [
         ((SYSTEM,), "<|im_start|>user\nbe brief\n\n"),
-        (
-            (SYSTEM, *EXAMPLE),
-            (
-                "<|im_start|>user\nbe brief\n\nhow?<|im_end|>\n"
-                "<|im_start|>assistant\nso<|im_end|>\n<|im_start|>"
-            ),
-        ),
+        ((SYSTEM, *EXAMPLE), SHARED),
     ],
     ids=["system", "examples"],
 )

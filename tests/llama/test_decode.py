@@ -69,9 +69,8 @@ def run(model, grammar, *, temperature=0.0, seed=0, max_tokens=10):
     from bridge.llama.decode import Sampler, decode
 
     sampler = Sampler(temperature, seed)
-    return decode(
-        model, grammar, sampler, max_tokens=max_tokens, on_tokens=lambda _count: None
-    )
+    how = {"max_tokens": max_tokens, "on_tokens": lambda _count: None}
+    return decode(model, grammar, sampler, **how)
 
 
 def test_an_allowed_token_costs_no_mask():
@@ -120,9 +119,8 @@ def test_the_distribution_is_that_of_masking_each_time():
     scores = np.log([0.5, 0.2, 0.2, 0.1])
     drawn: Counter[int] = Counter()
     for seed in range(3000):
-        drawn.update(
-            run(Model(*scores), Grammar({B, C, END}), temperature=1, seed=seed).tokens
-        )
+        grammar = Grammar({B, C, END})
+        drawn.update(run(Model(*scores), grammar, temperature=1, seed=seed).tokens)
 
     shares = [drawn[token] / 3000 for token in (A, B, C, END)]
     assert shares == pytest.approx([0, 0.4, 0.4, 0.2], abs=0.04)

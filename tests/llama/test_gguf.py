@@ -55,6 +55,10 @@ def test_a_base_model_has_no_chat_template(model):
     assert (header.chat_template, header.context_length) == (None, 0)
 
 
+NO_GGUF = "not a GGUF file but "
+CONVERTER = "llama.cpp's convert_hf_to_gguf.py"
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -63,23 +67,14 @@ def test_a_base_model_has_no_chat_template(model):
         (b"PK\x03\x04....", "not a GGUF file but a zip archive (PyTorch?)"),
         (
             b"\x10\x00\x00\x00\x00\x00\x00\x00{}",
-            (
-                "not a GGUF file but a safetensors file; convert it with llama.cpp's "
-                "convert_hf_to_gguf.py"
-            ),
+            f"{NO_GGUF}a safetensors file; convert it with {CONVERTER}",
         ),
         (
             b"version https://git-lfs.github.com/spec/v1",
-            (
-                "not a GGUF file but a git-lfs pointer, not the file itself: "
-                "run `git lfs pull`"
-            ),
+            f"{NO_GGUF}a git-lfs pointer, not the file itself: run `git lfs pull`",
         ),
         (gguf(version=1), "GGUF of version 1, not 2 or 3"),
-        (
-            b"GGUF\x00\x00\x00\x03",
-            "GGUF of version 50331648 (big-endian?), not 2 or 3",
-        ),
+        (b"GGUF\x00\x00\x00\x03", "GGUF of version 50331648 (big-endian?), not 2 or 3"),
         (gguf(tensors={}), "a GGUF file without tensors: a vocabulary, not a model"),
     ],
     ids=["empty", "text", "zip", "safetensors", "lfs", "old", "endian", "vocabulary"],

@@ -5,7 +5,11 @@ from __future__ import annotations
 import needs
 import pytest
 
+from bridge.agent_loop.reply_schema import call_shape
 from bridge.protocol.agent_output import AgentOutput
+from bridge.protocol.outcome import Control
+from bridge.protocol.request import Request
+from bridge.worker.ask_tool import ask_tool
 
 
 @pytest.fixture(autouse=True)
@@ -22,27 +26,30 @@ def problem(schema) -> str | None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        (
-            {"not": {"type": "string"}},
-            'the schema cannot be compiled: Unimplemented keys: ["not"]',
-        ),
+        ({"not": {"type": "string"}}, 'Unimplemented keys: ["not"]'),
         (
             {"not": {}, "x-guidance": {"lenient": True}},
-            'the schema cannot be compiled: Unimplemented keys: ["not"]',
+            'Unimplemented keys: ["not"]',
         ),
         (
             {"type": "string", "minLength": 3, "maxLength": 2},
-            (
-                "the schema cannot be compiled: Unsatisfiable schema: minLength (3) "
-                "is greater than maxLength (2)"
-            ),
+            "Unsatisfiable schema: minLength (3) is greater than maxLength (2)",
         ),
     ],
     ids=["unknown", "lenient", "empty"],
 )
 def test_error_the_schema_cannot_be_compiled(schema, message):
     """It is never enforced in part."""
-    assert problem(schema) == message
+    assert problem(schema) == f"the schema cannot be compiled: {message}"
+
+
+def test_the_tool_for_asking_back_can_be_compiled():
+    """A model of this machine may ask: its reply is held to the tool's form."""
+    request = Request(request_id="a", prompt="p", may_ask=True)
+
+    [tool] = ask_tool(request, Control(0.0, lambda _: None, lambda: False))
+
+    assert problem(call_shape({tool.name: tool.parameters})) is None
 
 
 def test_the_default_answer_can_be_compiled():

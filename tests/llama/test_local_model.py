@@ -134,10 +134,8 @@ def test_close_from_another_thread_ends_a_reply(tmp_path):
         closing = threading.Thread(target=close)
         closing.start()
 
-        assert failure(llama, shape=LONG, max_tokens=1500, on_tokens=count) == (
-            "model_died",
-            "the model was closed",
-        )
+        expected = ("model_died", "the model was closed")
+        assert failure(llama, shape=LONG, max_tokens=1500, on_tokens=count) == expected
         closing.join()
     assert max(counts) < 750
 

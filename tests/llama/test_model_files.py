@@ -41,12 +41,9 @@ def test_an_alias_is_degraded_however_large_the_model():
     """It is not the model that was asked for."""
     large = model_files.Header(3, {}, SMALL_BELOW, "Q4_1", 1)
 
-    degraded = {
-        alias: model_files.ModelFile(Path("/m.gguf"), large, alias).is_degraded
-        for alias in ("opus", "sonnet", None)
-    }
-
-    assert degraded == {"opus": True, "sonnet": True, None: False}
+    for alias in ("opus", "sonnet", None):
+        found = model_files.ModelFile(Path("/m.gguf"), large, alias)
+        assert found.is_degraded is (alias is not None)
 
 
 def test_a_path_is_looked_for_beside_the_definition_and_at_home(settings, tmp_path):
@@ -119,9 +116,8 @@ def test_error_the_configured_model_is_broken(settings):
     """A bad setting is no reason to use another model silently."""
     settings.local_model.write_bytes(b"PK\x03\x04")
 
-    assert failure("haiku", settings) == (
-        f"{settings.local_model}: not a GGUF file but a zip archive (PyTorch?)"
-    )
+    expected = f"{settings.local_model}: not a GGUF file but a zip archive (PyTorch?)"
+    assert failure("haiku", settings) == expected
 
 
 def test_error_extra_missing(settings, monkeypatch):
@@ -130,18 +126,23 @@ def test_error_extra_missing(settings, monkeypatch):
 
     with pytest.raises(ExtraMissing) as caught:
         require_extra()
-    assert str(caught.value) == (
-        f"llama-cpp-python is not installed; run: {how_to_add('local')}"
-    )
+    expected = f"llama-cpp-python is not installed; run: {how_to_add('local')}"
+    assert str(caught.value) == expected
     with pytest.raises(ExtraMissing):
         find_model(None, Settings(home=settings.home))
 
 
-def test_known_models_lists_the_one_in_use_first(settings, monkeypatch):
-    """Broken files are listed, too."""
+def models_of(settings, monkeypatch):
+    """The folder of models at home, where there is no extra."""
     monkeypatch.setattr(model_files, "find_spec", lambda _name: None)
     folder = settings.home / "models"
     folder.mkdir(parents=True)
+    return folder
+
+
+def test_known_models_lists_the_one_in_use_first(settings, monkeypatch):
+    """Broken files are listed, too."""
+    folder = models_of(settings, monkeypatch)
     (folder / "cut.gguf").write_bytes(gguf()[:-1])
 
     found = known_models(settings)
@@ -150,7 +151,6 @@ def test_known_models_lists_the_one_in_use_first(settings, monkeypatch):
         (settings.local_model, "BRIDGE_LOCAL_MODEL", False),
         (folder / "cut.gguf", str(folder), True),
     ]
-    assert found[1].problem is not None
     assert found[1].problem.startswith("cut off: ")
 
 
@@ -171,9 +171,7 @@ def test_the_default_is_a_file_of_its_package(tmp_path, monkeypatch):
 
 def test_the_largest_that_can_be_loaded_answers(settings, monkeypatch):
     """What is only found by name is no default, and a configured file goes first."""
-    monkeypatch.setattr(model_files, "find_spec", lambda _name: None)
-    folder = settings.home / "models"
-    folder.mkdir(parents=True)
+    folder = models_of(settings, monkeypatch)
     base = {"general.architecture": "llama"}
     for name, data in {
         "b-small": gguf(),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import needs
 import pytest
@@ -16,15 +15,11 @@ from bridge.llama.load_options import load_order
 from bridge.llama.model_files import find_model
 from bridge.llama.preload import end_ahead, start_ahead, take_ahead
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
+def settings(tmp_path):
     needs.local_model()
     yield Settings(home=tmp_path, local_context=2048)
     end_ahead()
@@ -37,7 +32,7 @@ def all_children() -> list[int]:
 
 
 @pytest.fixture
-def children() -> Callable[[], list[int]]:
+def children():
     """What the test itself started: its process may have served other tests before."""
     before = set(all_children())
     return lambda: [pid for pid in all_children() if pid not in before]
@@ -113,7 +108,6 @@ def test_only_one_model_takes_it(settings, children):
 
     taken = take_ahead(order)
 
-    assert taken is not None
     assert taken.pid in children()
     assert take_ahead(order) is None
     assert "SIGKILL" in taken.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import needs
 import pytest
@@ -14,29 +13,21 @@ from bridge.config import Settings
 from bridge.protocol.response import RequestFailed
 from bridge.rules.compiled import compile_rules
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.slow
 
 
-def test_a_rule_keeps_a_local_agent_from_running_anything(tmp_path: Path) -> None:
+def test_a_rule_keeps_a_local_agent_from_running_anything(tmp_path):
     needs.local_model()
     project, home = tmp_path / "project", tmp_path / "home"
     project.mkdir()
     home.mkdir(mode=0o700)
-    (home / "rules.yaml").write_text(
-        "on_before_tool: [{tools: [Bash], block: Nothing runs today.}]"
-    )
+    rules = "on_before_tool: [{tools: [Bash], block: Nothing runs today.}]"
+    (home / "rules.yaml").write_text(rules)
     bridge = Bridge(Settings(home=home), project)
+    asked = "Run and report: touch made"
 
     with pytest.raises(RequestFailed) as ended:
-        bridge.ask(
-            "Run and report: touch made",
-            "validation-runner",
-            route="local",
-            timeout_s=240,
-        )
+        bridge.ask(asked, "validation-runner", route="local", timeout_s=240)
 
     log = bridge.store.run_log(ended.value.response.request_id)
     calls = [e["id"] for e in log if e.get("tool") == "run_command"]
@@ -46,9 +37,7 @@ def test_a_rule_keeps_a_local_agent_from_running_anything(tmp_path: Path) -> Non
     assert not ended.value.response.run.evidence
 
 
-def test_a_hook_answers_by_a_local_agent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hook_answers_by_a_local_agent(tmp_path, monkeypatch):
     """The denial has its typed answer, and says that it is degraded."""
     needs.local_model()
     with hook_world(tmp_path, monkeypatch) as world:
@@ -61,12 +50,8 @@ def test_a_hook_answers_by_a_local_agent(
             "on_before_tool: [{spawn_agent: {agent: runner, prompt: Say hello.}}]"
         )
         compile_rules(world.bridge.settings, world.store)
-        said = world.say(
-            "PreToolUse",
-            tool_name="Bash",
-            tool_input={"command": "pytest"},
-            tool_use_id="toolu_1",
-        )
+        call = {"tool_name": "Bash", "tool_input": {"command": "pytest"}}
+        said = world.say("PreToolUse", tool_use_id="toolu_1", **call)
 
     output = said["hookSpecificOutput"]
     assert output["permissionDecision"] == "deny"

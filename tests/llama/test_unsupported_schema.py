@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 pytest.importorskip("llguidance")
@@ -12,20 +10,12 @@ from bridge.llama.grammar import problem_of_shape
 from bridge.llama.unsupported_schema import find_problem
 
 BEHIND = {"type": "string", "pattern": "(?<=a)b"}
-PLACES: dict[str, tuple[dict[str, Any], tuple[str | int, ...]]] = {
-    "property": ({"properties": {"ok": {"type": "string"}, "a": BEHIND}}, ("a",)),
-    "item": (
-        {"properties": {"a": {"type": "array", "items": BEHIND}}},
-        ("a", "items"),
-    ),
-    "choice": (
-        {"properties": {"a": {"anyOf": [{"type": "string"}, BEHIND]}}},
-        ("a", "anyOf", 1),
-    ),
-    "reference": (
-        {"properties": {"a": {"$ref": "#/$defs/X"}}, "$defs": {"X": BEHIND}},
-        ("a",),
-    ),
+TEXT, OF_X = {"type": "string"}, {"$ref": "#/$defs/X"}
+PLACES = {
+    "property": ({"properties": {"ok": TEXT, "a": BEHIND}}, ("a",)),
+    "item": ({"properties": {"a": {"type": "array", "items": BEHIND}}}, ("a", "items")),
+    "choice": ({"properties": {"a": {"anyOf": [TEXT, BEHIND]}}}, ("a", "anyOf", 1)),
+    "reference": ({"properties": {"a": OF_X}, "$defs": {"X": BEHIND}}, ("a",)),
     "reference-to-a-property": (
         {"properties": {"b": {"$ref": "#/properties/a"}, "a": BEHIND}},
         ("a",),
@@ -37,11 +27,10 @@ PLACES: dict[str, tuple[dict[str, Any], tuple[str | int, ...]]] = {
 def test_the_innermost_part_is_found(name):
     schema, way = PLACES[name]
 
-    found = find_problem({"type": "object", **schema})
+    where, why = find_problem({"type": "object", **schema})
 
-    assert found is not None
-    assert found[0] == ("properties", *way)
-    assert "look-behind, is not supported" in found[1]
+    assert where == ("properties", *way)
+    assert "look-behind, is not supported" in why
 
 
 def test_the_whole_schema_if_no_part_fails_by_itself():
@@ -55,15 +44,12 @@ def test_nothing_is_found_in_a_usable_schema():
     assert find_problem({"type": "object", "$defs": {"X": BEHIND}}) is None
 
 
-TEXT = {"type": "string"}
-
-
 def test_the_limits_of_a_reply_count():
     """The schema alone compiles; with limits for all texts it does not."""
     schema = {
         "type": "object",
         "required": ["a"],
-        "properties": {"a": {"$ref": "#/$defs/X", "minLength": 4001}},
+        "properties": {"a": OF_X | {"minLength": 4001}},
         "$defs": {"X": TEXT},
     }
 
@@ -83,8 +69,5 @@ def test_a_reference_that_is_lost_in_a_call():
         "$defs": {"X": {"$anchor": "word", **TEXT}},
     }
 
-    found = find_problem(schema)
-
     assert problem_of_shape(schema) is None
-    assert found is not None
-    assert found[0] == ("properties", "a")
+    assert find_problem(schema)[0] == ("properties", "a")

@@ -1,7 +1,5 @@
 """The journal is read: each end once, whatever else stands in the files."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any
@@ -27,7 +25,7 @@ USAGE = {
 
 
 @pytest.fixture
-def store(tmp_path) -> Store:
+def store(tmp_path):
     store = store_in(tmp_path, clock=FakeClock(NOW_MS * 1000))
     open_state(store.place).close()
     return store
@@ -131,8 +129,8 @@ HOSTILE = {
     "half a character": line(request="h", agent="x").replace(b'"x"', b'"\\ud800"'),
     "deep": b'{"at":1800000000000,"event":"completed","requestId":' + b"[" * 10**6
     + b"\n",
-    "nobody": line(request=None),  # type: ignore[arg-type]
-    "a list for an id": line(request=["a"]),  # type: ignore[arg-type]
+    "nobody": line(request=None),
+    "a list for an id": line(request=["a"]),
     "inside a text": line("rule", why=end("h").decode()),
     "another event": line("completed twice"),
     "a time of another form": line(at=7),
@@ -148,18 +146,17 @@ def test_a_broken_line_counts_for_nothing(store, hostile):
     assert found.total.ended == 2
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"agent": ["x"]}, {"agent": None}, {"route": 1}, {"model": {"a": 1}},
-        {"usage": "much"}, {"usage": {"inputTokens": "x"}}, {"usage": []},
-        {"durationMs": -5}, {"durationMs": 1e99}, {"durationMs": True},
-        {"durationMs": 10**30}, {"waitMs": "long"}, {"verified": "yes"},
-        {"retries": -1}, {"corrections": 2.5}, {"degraded": 1}, {"code": None},
-        {"newer": {"keys": [1]}}, {"usage": {"outputTokens": 2**60}},
-    ],
-    ids=str,
-)  # fmt: skip
+WRONG_TYPES = [
+    {"agent": ["x"]}, {"agent": None}, {"route": 1}, {"model": {"a": 1}},
+    {"usage": "much"}, {"usage": {"inputTokens": "x"}}, {"usage": []},
+    {"durationMs": -5}, {"durationMs": 1e99}, {"durationMs": True},
+    {"durationMs": 10**30}, {"waitMs": "long"}, {"verified": "yes"},
+    {"retries": -1}, {"corrections": 2.5}, {"degraded": 1}, {"code": None},
+    {"newer": {"keys": [1]}}, {"usage": {"outputTokens": 2**60}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG_TYPES, ids=str)
 def test_a_field_of_a_wrong_type_leaves_the_rest_of_its_line(store, wrong):
     found = only(store, end("a", **wrong), end("b"))
 
@@ -241,7 +238,7 @@ def test_a_file_that_becomes_full_while_it_is_read_counts_once(store, monkeypatc
     write(store, end("a"), line("task created", "", task="#1"))
     listed = journal._older_files
 
-    def rotated(state: Any) -> list[str]:
+    def rotated(state):
         state.move(journal.NAME, state, "events.1799999999999-0a0b0c0d.jsonl")
         with open(f"{state.path}/events.1799999999999-0a0b0c0d.jsonl", "ab") as file:
             file.write(end("b"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,9 +11,6 @@ from bridge.errors import ExtraMissing, InvalidRequest
 from bridge.extras import how_to_add
 from bridge.nodes.lookup import MAX_FILE_BYTES, find_node
 from bridge.protocol.node import Node
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PYTHON = """\
 import os
@@ -57,7 +53,7 @@ Bill.prototype.late = function () {}
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path):
     folder = tmp_path / "project"
     (folder / "src").mkdir(parents=True)
     (folder / "src/bill.py").write_text(PYTHON)
@@ -69,13 +65,9 @@ def test_finds_a_method_with_its_decorators(project):
     """The text is what a reader sees, moved to the margin; the line is where it is."""
     node = find_node("src/bill.py::Bill.total", project)
 
-    assert node == Node(
-        file="src/bill.py",
-        name="Bill.total",
-        type="method",
-        line=6,
-        text="@property\ndef total(self):\n    return self._total",
-    )
+    text = "@property\ndef total(self):\n    return self._total"
+    of_method = {"name": "Bill.total", "type": "method", "line": 6, "text": text}
+    assert node == Node(file="src/bill.py", **of_method)
 
 
 @pytest.mark.parametrize(
@@ -106,12 +98,7 @@ def test_finds_in_python(project, name, kind, line, begins):
         ("one", "function", 8, "let one = () => 1"),
         ("shown", "function", 9, "shown() { return 2 }"),
         ("other", "function", 9, "other: () => 3"),
-        (
-            "Bill.prototype.late",
-            "function",
-            10,
-            "Bill.prototype.late = function () {}",
-        ),
+        ("Bill.prototype.late", "function", 10, "Bill.prototype.late = function () {}"),
     ],
 )
 def test_finds_in_javascript(project, name, kind, line, text):
@@ -125,9 +112,8 @@ def test_a_file_alone_is_all_of_it(project):
     """A linter of whole files needs no name to make up."""
     node = find_node("src/bill.py", project)
 
-    assert node == Node(
-        file="src/bill.py", name="bill.py", type="file", line=1, text=PYTHON
-    )
+    of_file = {"name": "bill.py", "type": "file", "line": 1, "text": PYTHON}
+    assert node == Node(file="src/bill.py", **of_file)
 
 
 def test_an_absolute_path_inside_the_project_will_do(project):
@@ -137,24 +123,22 @@ def test_an_absolute_path_inside_the_project_will_do(project):
     assert node.file == "src/bill.py"
 
 
+def refused(spec, project):
+    with pytest.raises(InvalidRequest) as caught:
+        find_node(spec, project)
+    return str(caught.value)
+
+
+NAMED = "src/bill.py: no node is named "
+ALL = "Bill, Bill.total, Bill.pay, Bill.pay.inner, héllo, late"
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (
-            "src/bill.py::Bill.totl",
-            "src/bill.py: no node is named 'Bill.totl'; did you mean 'Bill.total'?",
-        ),
-        (
-            "src/bill.py::pay",
-            "src/bill.py: no node is named 'pay'; did you mean 'Bill.pay'?",
-        ),
-        (
-            "src/bill.py::",
-            (
-                "src/bill.py: no node is named ''; there are Bill, Bill.total, "
-                "Bill.pay, Bill.pay.inner, héllo, late"
-            ),
-        ),
+        ("src/bill.py::Bill.totl", f"{NAMED}'Bill.totl'; did you mean 'Bill.total'?"),
+        ("src/bill.py::pay", f"{NAMED}'pay'; did you mean 'Bill.pay'?"),
+        ("src/bill.py::", f"{NAMED}''; there are {ALL}"),
         ("src/none.py::f", "src/none.py does not exist in the project"),
         ("empty.py::f", "empty.py: no node is named 'f'; there is none in it"),
     ],
@@ -164,10 +148,7 @@ def test_error_not_found(project, spec, message):
     """A near match is the difference between a slip and a search."""
     (project / "empty.py").write_text("")
 
-    with pytest.raises(InvalidRequest) as caught:
-        find_node(spec, project)
-
-    assert str(caught.value) == message
+    assert refused(spec, project) == message
 
 
 def test_error_outside_the_project(project, tmp_path):
@@ -177,10 +158,18 @@ def test_error_outside_the_project(project, tmp_path):
     (project / "link.py").symlink_to(outside)
 
     for spec in ("../secret.py::f", f"{outside}::f", "link.py::f"):
-        with pytest.raises(InvalidRequest) as caught:
-            find_node(spec, project)
-        file = spec.partition("::")[0]
-        assert str(caught.value) == f"{file} lies outside the project {project}"
+        why = f"{spec.partition('::')[0]} lies outside the project {project}"
+        assert refused(spec, project) == why
+
+
+def too_large(file):
+    file.write_bytes(b"#" * (MAX_FILE_BYTES + 1))
+
+
+ELSEWHERE = (
+    "nodes are found in .py, .pyi, .js, .mjs, .cjs, .jsx; name the file alone for all "
+    "of it"
+)
 
 
 @pytest.mark.parametrize(
@@ -189,39 +178,21 @@ def test_error_outside_the_project(project, tmp_path):
         ("b.py", lambda p: p.write_bytes(b"x = '\0'"), "b.py is binary"),
         ("d.py", lambda p: p.mkdir(), "d.py is not a plain file"),
         ("p.py", os.mkfifo, "p.py is not a plain file"),
-        (
-            "h.py",
-            lambda p: p.write_bytes(b"#" * (MAX_FILE_BYTES + 1)),
-            "h.py is too large: 2,097,153 bytes, over 2,097,152",
-        ),
-        (
-            "r.rs",
-            lambda p: p.write_text("fn f() {}"),
-            (
-                "r.rs: nodes are found in .py, .pyi, .js, .mjs, .cjs, .jsx; name the "
-                "file alone for all of it"
-            ),
-        ),
+        ("h.py", too_large, "h.py is too large: 2,097,153 bytes, over 2,097,152"),
+        ("r.rs", lambda p: p.write_text("fn f() {}"), f"r.rs: {ELSEWHERE}"),
     ],
     ids=["binary", "folder", "pipe", "huge", "language"],
 )
 def test_error_no_source(project, file, make, message):
     make(project / file)
 
-    with pytest.raises(InvalidRequest) as caught:
-        find_node(f"{file}::f", project)
-
-    assert str(caught.value) == message
+    assert refused(f"{file}::f", project) == message
 
 
 @pytest.mark.parametrize("spec", ["", "::f", "a\0b.py::f"])
 def test_error_no_file_named(project, spec):
-    with pytest.raises(InvalidRequest) as caught:
-        find_node(spec, project)
-
-    assert str(caught.value) == (
-        "expected FILE::NAME, such as src/app.py::Class.method"
-    )
+    form = "expected FILE::NAME, such as src/app.py::Class.method"
+    assert refused(spec, project) == form
 
 
 def test_error_missing_grammar(project, monkeypatch):

@@ -11,12 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.nodes import outline as outlining
-from bridge.nodes.outline import (
-    MAX_NAME_BYTES,
-    MAX_NESTED,
-    _parser,
-    outline,
-)
+from bridge.nodes.outline import MAX_NAME_BYTES, MAX_NESTED, _parser, outline
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_broken_source_still_has_names():
@@ -79,11 +76,9 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         self._seen[name] += 1
         found = getattr(self._real, name)
-        return (
-            (lambda *args: self._with(found(*args)))
-            if callable(found)
-            else (self._with(found))
-        )
+        if callable(found):
+            return lambda *args: self._with(found(*args))
+        return self._with(found)
 
     def _with(self, found: Any) -> Any:
         if isinstance(found, list):
@@ -96,8 +91,13 @@ class Watched:
     ("source", "count"),
     [
         ("const a = () => {" * DEEP + "}" * DEEP, MAX_NESTED),
-        ("class A{m(){" * DEEP + "}}" * DEEP, MAX_NESTED),
-        ("x = {" + "a: () => ({" * DEEP + "})" * DEEP + "}", MAX_NESTED),
+        pytest.param(
+            *("class A{m(){" * DEEP + "}}" * DEEP, MAX_NESTED), marks=pytest.mark.full
+        ),
+        pytest.param(
+            *("x = {" + "a: () => ({" * DEEP + "})" * DEEP + "}", MAX_NESTED),
+            marks=pytest.mark.full,
+        ),
         ("(" * DEEP + "a" + " = function () {}).b" * DEEP, 10),
         ("const a = () => 1;" * DEEP, DEEP),
     ],

@@ -1,7 +1,5 @@
 """The plugin's files say what the package says."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,13 +1,12 @@
 """The plugin in the real client: valid, and as good as an install."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import venv
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import needs
 import pytest
@@ -25,16 +24,12 @@ from ruleworld import calling, verified
 from seedwords import RULE as SEED
 
 from bridge.testing.stage.api import ScriptedApi
+from bridge.testing.stage.client import Stage
 from bridge.testing.stage.models import obedient_model
 from bridge.testing.stage.oneshot import run_print
 from bridge.testing.stage.replies import Reply, reply, tool_use
 from bridge.testing.stage.stream import StreamSession
 from bridge.testing.stage.terminal import TerminalSession
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.testing.stage.client import Stage
 
 pytestmark = pytest.mark.host
 
@@ -43,9 +38,9 @@ BARE_PATH = "/usr/bin:/bin"
 
 
 @pytest.fixture
-def plugin(tmp_path: Path) -> Path:
+def plugin(tmp_path):
     """A copy of the repository, as the client would have it, without a `.venv`."""
-    return copy_of_repository(tmp_path / "the plug'in")
+    return copy_of_repository(tmp_path / "the plug'in", is_compiled=True)
 
 
 def ask(
@@ -55,6 +50,21 @@ def ask(
     said = command(stage, "ask", *words, "--json", python=python, package=plugin)
     answer: dict[str, Any] = json.loads(said)
     return answer
+
+
+def fires(plugin: Path, event: str, **env: str) -> tuple[str, str]:
+    """What a hook of the plugin says, and complains of."""
+    folder = str(plugin.parent)
+    usual = {"HOME": folder, "CLAUDE_PROJECT_DIR": folder, "PATH": BARE_PATH}
+    done = subprocess.run(
+        ["/bin/sh", plugin / "hooks" / "always", event, "plugin"],
+        env={**usual, "CLAUDE_PLUGIN_ROOT": str(plugin), **env},
+        input="{}",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("kind", ["plugin", "marketplace"])
@@ -77,10 +87,14 @@ def test_the_client_finds_the_plugin_and_the_marketplace_valid(tmp_path, kind):
     assert ("SessionStart command /bin/sh" in done.stdout) == (kind == "plugin")
 
 
-def test_the_repository_is_a_marketplace(tmp_path: Path, plugin: Path) -> None:
-    """Added and installed as a user does it, the plugin serves a request."""
+def test_the_repository_is_a_marketplace(tmp_path, plugin):
+    """Added and installed as a user does it, the plugin serves a request.
+
+    Its environment is in its data folder, which stays when an update replaces the
+    plugin's own.
+    """
     with ScriptedApi(obedient_model()) as api:
-        stage = stage_at(tmp_path / "stage", api)
+        stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
         for words in (
             ("marketplace", "add", str(plugin)),
             ("install", "hostbridge@hostbridge"),
@@ -97,64 +111,31 @@ def test_the_repository_is_a_marketplace(tmp_path: Path, plugin: Path) -> None:
         with StreamSession(stage) as session:
             session.ask("hello")
             answer = ask(python, stage, plugin=plugin)
-
-    assert (answer["success"], answer["route"]) == (True, "host")
-
-
-@pytest.mark.parametrize("where", ["plugin", "data"])
-def test_the_plugin_serves_a_request(tmp_path, plugin, where):
-    """With nothing but its own environment: no hostbridge on PATH, none in settings.
-
-    An update replaces the plugin's folder; its data folder stays.
-    """
-    with ScriptedApi(obedient_model()) as api:
-        stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
-        data = stage.home / ".claude" / "plugins" / "data" / "hostbridge-inline"
-        python = make_environment(
-            data / "venv" if where == "data" else plugin / ".venv"
-        )
-        with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
-            session.ask("hello")
-            answer = ask(python, stage, plugin=plugin)
             acting = kinds_at_work(stage.home / ".hostbridge")
 
     assert (answer["success"], answer["route"]) == (True, "host")
     assert acting == ["plugin"]
-    assert len(api.turns("subagent")) == 1
-
-
-def test_the_plugin_brings_an_agent_that_searches(tmp_path, plugin):
-    """The built-in researcher runs as it: general-purpose has neither Grep nor Glob."""
-    python = make_environment(plugin / ".venv")
-    found = {"answer": "Here.", "findings": [], "confidence": "high"}
-
-    with ScriptedApi(obedient_model(lambda *_: reply(json.dumps(found)))) as api:
-        stage = stage_at(tmp_path / "stage", api, PATH=BARE_PATH)
-        with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
-            session.ask("hello")
-            words = ("researcher", "Where?", "--mode", "terminal")
-            answer = ask(python, stage, plugin=plugin, words=words)
-
-    assert (answer["success"], answer["route"]) == (True, "host")
-    [turn] = api.turns("subagent")
-    names = {tool["name"] for tool in turn.body["tools"]}
-    assert {"Read", "Grep", "Glob"} <= names
-    assert "Bash" not in names
 
 
 PLUGINS = "mcp__plugin_hostbridge_hostbridge__"
+FOUND = {"answer": "Here.", "findings": [], "confidence": "high"}
 REPORT = {"status": "success", "summary": "Done.", "files": [], "evidence": []}
 
 
-def test_grants_of_our_tools_hold_by_the_names_that_the_plugin_gives_them(
-    tmp_path, plugin
-):
-    """A definition says `mcp__hostbridge__get_task`; here it is called otherwise."""
+def test_the_plugin_serves_requests_with_all_that_comes_with_it(tmp_path, plugin):
+    """With nothing but its own environment: no hostbridge on PATH, none in settings.
+
+    The built-in researcher runs as an agent of the plugin: general-purpose has neither
+    Grep nor Glob. A definition says `mcp__hostbridge__get_task`; here the tool has
+    another name.
+    """
     python = make_environment(plugin / ".venv")
     calls = [("get_task", {"task_id": "#1"}), ("create_task", {"title": "More"})]
     told = []
 
-    def model(_prompt, request):
+    def model(prompt, request):
+        if "Do #1." not in prompt:
+            return reply(json.dumps(FOUND if "Where?" in prompt else REPORT))
         if request.tool_results:
             told.append(request.tool_results[-1].text)
         for name, given in calls[:1]:
@@ -170,11 +151,26 @@ def test_grants_of_our_tools_hold_by_the_names_that_the_plugin_gives_them(
         command(stage, "task", "create", "It greets", python=python, package=plugin)
         with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
             session.ask("hello")
-            words = ("developer", "Do #1.", "--mode", "terminal")
-            answer = ask(python, stage, plugin=plugin, words=words)
+            answers = [
+                ask(python, stage, plugin=plugin, words=words)
+                for words in (
+                    ("?",),
+                    ("researcher", "Where?", "--mode", "terminal"),
+                    ("developer", "Do #1.", "--mode", "terminal"),
+                )
+            ]
+            acting = kinds_at_work(stage.home / ".hostbridge")
         left = command(stage, "task", "list", python=python, package=plugin)
 
-    assert (answer["success"], answer["route"]) == (True, "host")
+    assert [(each["success"], each["route"]) for each in answers] == [
+        (True, "host")
+    ] * 3
+    assert acting == ["plugin"]
+    _, searching, *others = api.turns("subagent")
+    names = {tool["name"] for tool in searching.body["tools"]}
+    assert {"Read", "Grep", "Glob"} <= names
+    assert "Bash" not in names
+    assert all(each.contains("Do #1.") for each in others)
     assert any('"title":"It greets"' in each for each in told), told
     assert "create_task" in told[-1]
     assert "More" not in left
@@ -223,12 +219,12 @@ def test_plugin_and_settings_do_everything_once(tmp_path, plugin):
             command(stage, "install", scope)
         with StreamSession(stage, args=["--plugin-dir", str(plugin)]) as session:
             session.ask("hello")
-            answers = [ask(sys.executable, stage, plugin=ROOT) for _ in range(3)]
+            answers = [ask(sys.executable, stage, plugin=ROOT) for _ in range(2)]
             acting = kinds_at_work(stage.home / ".hostbridge")
 
-    assert [answer["success"] for answer in answers] == [True] * 3
+    assert [answer["success"] for answer in answers] == [True] * 2
     assert len(acting) == 1
-    assert len(api.turns("subagent")) == 3
+    assert len(api.turns("subagent")) == 2
     (state,) = (stage.home / ".hostbridge").rglob("events.jsonl")
     lines = [json.loads(line) for line in state.read_text().splitlines()]
     # A busy machine may be so late that an offer is made again.
@@ -239,7 +235,7 @@ def test_plugin_and_settings_do_everything_once(tmp_path, plugin):
         assert shown.count(f'"bridge:{number}"') == 1 + again.count(number)
     kinds = ("claimed", "launched")
     events = [line["event"] for line in lines if line["event"] in kinds]
-    assert events == ["claimed", "launched"] * 3
+    assert events == ["claimed", "launched"] * 2
     assert complaints(stage) == ""
 
 
@@ -268,23 +264,11 @@ def test_a_plugin_without_environment_says_how_to_make_one(tmp_path, plugin):
     assert not (stage.home / ".hostbridge").exists()
 
 
-def test_error_odd_paths_are_not_quoted_into_json(tmp_path, plugin):
+def test_error_odd_paths_are_not_quoted_into_json(plugin):
     """A quote in a path must break neither the JSON nor the user's shell."""
-    done = subprocess.run(
-        ["/bin/sh", plugin / "hooks" / "always", "SessionStart", "plugin"],
-        env={
-            "PATH": BARE_PATH,
-            "HOME": str(tmp_path),
-            "CLAUDE_PLUGIN_ROOT": str(plugin),
-            "CLAUDE_PROJECT_DIR": str(tmp_path),
-        },
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    said, _ = fires(plugin, "SessionStart")
 
-    assert json.loads(done.stdout) == {
+    assert json.loads(said) == {
         "systemMessage": "hostbridge: this plugin has no Python environment yet. Make "
         "one: sh scripts/plugin-setup, in its folder"
     }
@@ -293,27 +277,14 @@ def test_error_odd_paths_are_not_quoted_into_json(tmp_path, plugin):
 def test_an_environment_that_is_broken_says_so_once(tmp_path, plugin):
     """A Python without the libraries must not fail at each event."""
     venv.create(plugin / ".venv", with_pip=False)
-    env = {
-        "PATH": BARE_PATH,
-        "HOME": str(tmp_path),
-        "CLAUDE_PLUGIN_ROOT": str(plugin),
-        "CLAUDE_PROJECT_DIR": str(tmp_path),
-        "CLAUDE_CODE_SESSION_ID": "one",
-    }
 
-    said = []
-    for event in ("SessionStart", "SessionEnd"):
-        done = subprocess.run(
-            ["/bin/sh", plugin / "hooks" / "always", event, "plugin"],
-            env=env,
-            input=b"{}",
-            capture_output=True,
-            check=True,
-        )
-        said.append((done.stdout, done.stderr))
+    first, second = (
+        fires(plugin, event, CLAUDE_CODE_SESSION_ID="one")
+        for event in ("SessionStart", "SessionEnd")
+    )
 
-    line = json.loads(said[0][0])["systemMessage"]
+    line = json.loads(first[0])["systemMessage"]
     assert line.startswith(f"hostbridge: {plugin}/.venv/bin/python cannot start it (")
     assert line.endswith("run scripts/plugin-setup, in the plugin's folder")
-    assert said[1] == (b"", b"")
+    assert second == ("", "")
     assert os.listdir(tmp_path) == [plugin.name]

@@ -1,7 +1,5 @@
 """The page of some metrics, open in Chromium."""
 
-from __future__ import annotations
-
 import needs
 import pytest
 from browser import Browser

@@ -1,13 +1,13 @@
 """The page by the keyboard, on any screen, and to whoever does not see its charts."""
 
-from __future__ import annotations
-
 import json
 
 import npmpackages
 import pytest
 import reportworld
 from reportworld import ROWS, small
+
+pytestmark = pytest.mark.slow
 
 SCHEMES = pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 HERE = """(() => {

@@ -1,7 +1,5 @@
 """What the page draws with is what was built, and can be built again."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

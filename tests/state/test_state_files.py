@@ -1,7 +1,5 @@
 """What state/ says about the files is what the models and the store really write."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

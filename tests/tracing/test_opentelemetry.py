@@ -1,7 +1,5 @@
 """Spans reach an exporter of OpenTelemetry as they are."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The journal as spans: one for each end, below the right parent."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,18 +97,6 @@ def test_children_are_below_what_made_them():
     assert (run.parent, run.context.trace_id) == (None, trace_of("r1"))
     assert node.parent == run.context
     assert child.parent == node.context
-
-
-def test_children_of_a_traced_run_are_in_its_trace():
-    lines = [
-        line(1, "run begun", "r1", flow="review", traceparent=TRACED),
-        asked("r1-node-1-1"),
-        line(9, "completed", "r1-node-1-1"),
-    ]
-
-    (node,) = spans_of(lines)
-
-    assert node.parent == TraceContext(TRACE, span_of("r1"), "01")
 
 
 def test_parents_in_a_circle_end():
