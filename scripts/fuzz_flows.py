@@ -27,6 +27,7 @@ from flow_printer import print_flow
 
 from bridge.engine.begin import new_run
 from bridge.engine.rehearsal import Rehearsal
+from bridge.errors import UnclearAnswer
 from bridge.flow.checks import Surroundings, check_flow
 from bridge.flow.compiler import compile_flow
 from bridge.flow.drawing import drawing_of, mermaid_of
@@ -51,13 +52,19 @@ MAX_TIMES_USUAL = 20
 # So many have no usual time.
 FEW = 30
 LEAF = parse_flow('---\nname: leaf\nparams: {x: {default: "1"}}\n---\na:"{{x}}"')
-# What agents and people say.
+# What agents say.
 ANSWERS: tuple[Any, ...] = (
     "ok", "{x} {{y}} {v0} -> [a || b] \"'\\", "\0\x1b[31m\ud800", "", "no", "No.", 0,
     1e99, True, None, [], {}, [1, "2", {"x": None}], {"status": "failed"},
     {"status": "failed", "summary": "{v0}"}, {"status": "blocked", "summary": None},
     {"status": "error"}, {"status": [], "summary": {}}, {"issues": ["one"]},
     {"issues": 7}, {"found": {"0": [1]}, "status": "failed"}, "x" * 9999,
+)  # fmt: skip
+# What people say at a checkpoint: these are neither yes nor no.
+UNCLEAR: tuple[Any, ...] = ("", 0, [], "ok,\x1b[31m", "yes, x", "no way, {x}? [a || b]")
+SAID: tuple[Any, ...] = (
+    "yes", "Yes, but {x} {{y}} {v0} -> [a || b] \"'\\", "no", "No.", True, False, None,
+    {"status": "failed"}, "yes, and " + "x" * 9999, *UNCLEAR,
 )  # fmt: skip
 
 
@@ -131,13 +138,21 @@ def play(plan: Plan, dice: Random) -> int:
         {"agents": MAX_ASKED, "policy": dice.choice(("abort", "skip", "ask"))},
         now_ms=0,
     )
-    said = {name: dice.choices(ANSWERS, k=3) for name in plan["nodes"]}
+    said = {
+        name: dice.choices(SAID if node["kind"] == "approval" else ANSWERS, k=3)
+        for name, node in plan["nodes"].items()
+    }
     played = Rehearsal(plan, run, said)
     count = 0
-    for count, asked in enumerate(played.go()):
-        assert isinstance(asked.text, str)
-        if count == 3 * MAX_ASKED:
-            return count
+    try:
+        for count, asked in enumerate(played.go()):
+            assert isinstance(asked.text, str)
+            if count == 3 * MAX_ASKED:
+                return count
+    except UnclearAnswer:
+        assert plan["nodes"][asked.node]["kind"] == "approval"
+        assert asked.answer in UNCLEAR
+        return count
     assert played.run["status"] in ("completed", "failed", "paused")
     assert not (played.run["open"] and played.run["status"] == "completed")
     return count

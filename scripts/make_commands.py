@@ -34,7 +34,7 @@ def main() -> None:
 def shown(words: str) -> str:
     """A command with what it prints, in 80 columns."""
     printed = subprocess.run(
-        [sys.executable, "-m", "bridge", *words.split()],
+        [sys.executable, "-P", "-m", "bridge", *words.split()],
         env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1"},
         stdout=subprocess.PIPE,
         text=True,

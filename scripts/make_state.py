@@ -231,7 +231,7 @@ def example_tasks() -> bytes:
     usual = {"created_at": 1_795_300_080_000, "updated_at": 1_795_300_080_000}
     first, second = (f"01a20033-0780-7000-8000-00000000000{n}" for n in (1, 2))
     return b"".join(
-        TaskRecord(**usual, versions={"454e4108": 1}, **more).to_line()
+        TaskRecord(**usual, **more).exported().to_line()
         for more in (
             {"uuid": first, "title": "Uploads have a limit", "isExpanded": True},
             {
