@@ -204,7 +204,8 @@ def _import_everything(*rooms: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.pop(0)  # the tests' folder
+    # Not the tests' folder, but their project: another copy may be installed.
+    sys.path[0] = str(Path(__file__).parents[1])
     _import_everything(*sys.argv[3:])
     forkserver.starts_python = False
     listener, parent = (socket.socket(fileno=int(number)) for number in sys.argv[1:3])
