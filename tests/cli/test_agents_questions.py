@@ -10,7 +10,7 @@ import pytest
 from fakeclaude import fake_claude, result, trust_folder
 from polling import wait_until
 from scripted_server import say
-from trustworld import Terminal
+from trustworld import approve
 
 from bridge.engine.run_files import UnknownRun
 from bridge.engine.view import question, view
@@ -89,12 +89,6 @@ def asked_in(project) -> str:
             assert question(project.bridge.store, run, seen[0][1]) == QUESTION
             return run
     return ""
-
-
-def approve(project, *words, end=0) -> str:
-    terminal = Terminal(project, "approve", *words)
-    assert terminal.end() == end, terminal.seen
-    return terminal.seen
 
 
 TOLD = {"status": "success", "summary": "It was: TOLD"}

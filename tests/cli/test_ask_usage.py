@@ -114,8 +114,7 @@ def test_error_hint_names_the_command_that_was_typed(project, words, hint):
     """It is to be pasted."""
     ran = project.run("submit", *words.split())
 
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.endswith(f"{hint}\n")
+    ran.refuses(2, f"{hint}\n")
 
 
 @pytest.mark.usefixtures("host")

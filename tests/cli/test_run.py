@@ -6,15 +6,11 @@ import sys
 import pytest
 from fakeclaude import fake_claude, printing, result
 from sessionworld import in_a_session
-from trustworld import Terminal
+from trustworld import approve
 
 pytestmark = pytest.mark.slow
 
 G = "general-purpose"
-
-
-def flow(project, text, name="a.flow"):
-    return project.write(name, text).name
 
 
 def run_of(project):
@@ -25,7 +21,7 @@ def run_of(project):
 
 @pytest.mark.usefixtures("echo")
 def test_a_flow_runs_and_prints_what_came_of_it(project):
-    name = flow(project, f'{G}:"Look at {{{{what}}}}":x -> {G}:"Sum {{x}}"')
+    name = project.flow(f'{G}:"Look at {{{{what}}}}":x -> {G}:"Sum {{x}}"')
 
     ran = project.run("run", name, "--param", "what=src", "--route", "claude")
 
@@ -33,22 +29,22 @@ def test_a_flow_runs_and_prints_what_came_of_it(project):
 
 
 def test_a_run_says_which_of_its_files_have_changed(project, echo):
-    inner = flow(project, f'{G}:"in"', "inner.flow")
-    name = flow(project, f'\ufeff@call:inner ->\r\n{G}:"a"')
+    inner = project.flow(f'{G}:"in"', "inner.flow")
+    name = project.flow(f'\ufeff@call:inner ->\r\n{G}:"a"')
     good = echo.read_text()
     echo.write_text("#!/bin/sh\nexit 1\n")
     ran = project.run("run", name, "--route", "claude")
     run = ran.err.split("run --resume ")[1].split()[0]
     assert "has changed" not in project.run("runs", "show", run).out
 
-    flow(project, "Plan", name)
+    project.flow("Plan", name)
     (project.folder / inner).unlink()
 
     line = "{} has changed since; the run goes on with what it began with"
     assert line.format(project.folder / name) in project.run("runs", "show", run).out
     said = json.loads(project.run("runs", "show", run, "--json").out)
     assert said["changed"] == [str(project.folder / each) for each in (name, inner)]
-    flow(project, "Explore", "inner.flow")
+    project.flow("Explore", "inner.flow")
     echo.write_text(good)
     again = project.run("run", "--resume", run)
     assert (again.code, again.out) == (0, "<a>\n")
@@ -57,7 +53,7 @@ def test_a_run_says_which_of_its_files_have_changed(project, echo):
 
 
 def test_a_failed_run_says_why_and_goes_on_with_resume(project, echo):
-    name = flow(project, f'{G}:"a":x -> {G}:"b {{x}}"')
+    name = project.flow(f'{G}:"a":x -> {G}:"b {{x}}"')
     fake_claude(echo.parent, printing("no", code=3))
 
     ran = project.run("run", name, "--route", "claude")
@@ -80,7 +76,7 @@ def test_a_failed_run_says_why_and_goes_on_with_resume(project, echo):
 
 @pytest.mark.usefixtures("echo")
 def test_a_run_that_used_up_a_bound_says_what_it_needs_to_go_on(project):
-    name = flow(project, f'{G}:"a" -> {G}:"b"')
+    name = project.flow(f'{G}:"a" -> {G}:"b"')
 
     ran = project.run("run", name, "--route", "claude", "--max-agents", "1")
 
@@ -92,8 +88,8 @@ def test_a_run_that_used_up_a_bound_says_what_it_needs_to_go_on(project):
 
 
 def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project, echo):
-    flow(project, f'{G}:"inner"', "other.flow")
-    name = flow(project, f'{G}:"a":x -> @call:other -> {G}:"b {{x}}"')
+    project.flow(f'{G}:"inner"', "other.flow")
+    name = project.flow(f'{G}:"a":x -> @call:other -> {G}:"b {{x}}"')
 
     ran = project.run("run", name, "--route", "claude")
 
@@ -123,8 +119,8 @@ WRONG = {
 
 @pytest.mark.parametrize("words", WRONG)
 def test_wrong_words_say_what_is_right(project, words):
-    flow(project, f'{G}:"{{{{what}}}}"', "asks.flow")
-    flow(project, f'{G}:"a"')
+    project.flow(f'{G}:"{{{{what}}}}"', "asks.flow")
+    project.flow(f'{G}:"a"')
 
     ran = project.run(*words.split())
 
@@ -139,7 +135,7 @@ def begun(project, echo):
     processes = []
 
     def begin(text):
-        words = ("run", flow(project, text), "--route", "claude")
+        words = ("run", project.flow(text), "--route", "claude")
         processes.append(project.start(*words))
         while not (runs := list(project.state.glob("live/*.run"))):
             pass
@@ -168,12 +164,6 @@ def test_status_lists_the_runs_that_live(project, waiting):
         "\n\nRUN\tSTEPS\tNAME\tWAITS FOR\n"
         f"{run}\t0 of 2\ta\tyou\nwaits for you: hostbridge approve {run}\n\n"
     ) in said
-
-
-def approve(project, *words, end=0):
-    terminal = Terminal(project, "approve", *words)
-    assert terminal.end() == end
-    return terminal.seen
 
 
 def test_another_terminal_answers_a_checkpoint(project, waiting):
@@ -246,7 +236,7 @@ def test_a_session_may_not_answer_nor_go_on(project, waiting):
 
 
 def test_a_session_may_resume_what_failed_but_not_raise_its_bounds(project, echo):
-    name = flow(project, f'{G}:"a"')
+    name = project.flow(f'{G}:"a"')
     fake_claude(echo.parent, printing("no", code=3))
     project.run("run", name, "--route", "claude", "--max-agents", "3")
     run = run_of(project)

@@ -4,7 +4,7 @@ import pytest
 from fakeclaude import OBEDIENT, fake_claude
 from gitworld import git
 from polling import wait_until
-from trustworld import Terminal
+from trustworld import Terminal, approve
 
 from bridge.api.run_flow import Runner
 from bridge.engine.view import view
@@ -104,8 +104,7 @@ steps: [{id: ship, approval: "Ship it?", exec: ["false"], retries: 1}]
 
 def test_who_has_agreed_is_not_asked_again_when_it_is_tried_again(project):
     run = begun(project, SHIPPING)
-    terminal = Terminal(project, "approve", run, "yes")
-    assert terminal.end() == 0
+    approve(project, run, "yes")
     # By a process of its own: nobody follows the run.
     wait_until(lambda: ended(project, run)[0] == "failed", what="its end")
 
