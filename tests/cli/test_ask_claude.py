@@ -18,7 +18,6 @@ from fakeclaude import (
 
 from bridge.api.bridge import Bridge
 from bridge.config import Settings
-from bridge.protocol.failure_codes import CURES
 
 pytestmark = pytest.mark.slow
 
@@ -90,26 +89,6 @@ def test_off_stops_this_route_too(project, claude):
 
     assert (off.code, here.code) == (4, 4)
     assert not (claude / "stdin").exists()
-
-
-def test_agents_that_ask_agents_end_at_the_depth_limit(project, claude):
-    """An agent of `claude -p` may ask, and its agent again, as deep as the limit."""
-    again = f"{sys.executable} -m bridge ask --route claude again"
-    fake_claude(claude, f'{again} >>"$here/said" 2>&1\n{OBEDIENT}')
-
-    ran = project.run("ask", "--route", "claude", "Ask again.")
-
-    said = (claude / "said").read_text()
-    assert ran == (0, SERVED, BY_CLAUDE)
-    assert said == (
-        "hostbridge: 3 agents stand above this request; 2 is the limit "
-        f"(max_depth)\n  what to do: {CURES['depth']}\n"
-        f"{SERVED}{BY_CLAUDE}{SERVED}{BY_CLAUDE}"
-    )
-    asked = [json.loads(file.read_text()) for file in project.state.glob("done/*")]
-    asked.sort(key=lambda request: request["depth"])
-    parents = [request["parentRequestId"] for request in asked]
-    assert parents == [None, *(request["requestId"] for request in asked[:2])]
 
 
 def test_the_client_gets_its_depth_and_no_variables_of_the_outer_one(project, claude):

@@ -46,18 +46,15 @@ def test_error_no_server(project):
 
 
 WORDS = (
-    ("config",),
-    ("config", "--json"),
-    ("config", "get", "openai_base_url"),
-    ("config", "set", "openai_base_url", "http://u:sk-secret@127.0.0.1:9/v1"),
-    ("models", "--route", "endpoint"),
-    ("models", "--route", "endpoint", "--json"),
-    ("ask", "--route", "endpoint", "x"),
-    ("ask", "--route", "endpoint", "--model", "openai:m", "--json", "x"),
-    ("show",),
-    ("show", "--json"),
-    ("doctor",),
-    ("doctor", "--json"),
+    "config",
+    "config --json",
+    "config get openai_base_url",
+    "config set openai_base_url http://u:sk-secret@127.0.0.1:9/v1",
+    "models --route endpoint",
+    "models --route endpoint --json",
+    "ask --route endpoint x",
+    "ask --route endpoint --model openai:m --json x",
+    *("show", "show --json", "doctor", "doctor --json"),
 )
 
 
@@ -67,7 +64,7 @@ def test_no_screen_and_no_record_has_it(project, is_there):
         server.served = []
         url = server.url if is_there else "http://127.0.0.1:9/v1"
         project.env["BRIDGE_OPENAI_BASE_URL"] = url.replace("//", "//u:sk-secret@")
-        shown = {words: project.run(*words) for words in WORDS}
+        shown = {words: project.run(*words.split()) for words in WORDS}
 
     home = project.bridge.settings.home
     states = (home, project.bridge.store.place.state)
@@ -80,7 +77,7 @@ def test_no_screen_and_no_record_has_it(project, is_there):
     leaks = [words for words, ran in shown.items() if "secret" in ran.out + ran.err]
     assert leaks == []
     assert set(kept) <= {str(home / "config.toml")}
-    assert "//…@127.0.0.1" in shown["config",].out
+    assert "//…@127.0.0.1" in shown["config"].out
 
 
 @pytest.mark.parametrize(

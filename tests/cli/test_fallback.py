@@ -6,7 +6,7 @@ import os
 import time
 
 import pytest
-from fakeclaude import BY_CLAUDE, OBEDIENT, SERVED, WAITING, fake_claude
+from fakeclaude import BY_CLAUDE, SERVED
 
 pytestmark = pytest.mark.slow
 
@@ -51,19 +51,3 @@ def test_inside_the_only_session_the_fallback_may_wait(project):
     ran = project.run("ask", "?", "--fallback-after", "1000", env=inside)
 
     assert ran == (0, SERVED, BY_CLAUDE)
-
-
-def test_a_key_finds_the_request_of_an_asker_that_was_killed(project, claude, until):
-    """The next one who asks the same serves it."""
-    fake_claude(claude, WAITING)
-    words = ("ask", "--route", "claude", "Which?", "--dedup-key", "k")
-    with project.start(*words) as process:
-        until((claude / "pid").exists)
-        process.kill()
-        process.communicate()
-    fake_claude(claude, OBEDIENT)
-
-    ran = project.run(*words, "--json")
-
-    assert (ran.code, ran.json["success"]) == (0, True)
-    assert len(list(project.state.glob("done/*.json"))) == 1

@@ -81,29 +81,41 @@ def test_error_another_file_of_that_name(pull, pulled):
     assert (pulled / "small-q4.gguf").read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize(
-    ("refusal", "problem"),
-    [
-        ((404, "RepoNotFound"), "the hub has no public repository owner/small-GGUF"),
-        ((403, "GatedRepo"), "only to those who sign in"),
-        ((500, ""), "could not be fetched"),
-    ],
-)
-def test_error_the_hub_refuses(pull, hub, refusal, problem):
-    hub.refusal = refusal
+ODD_HUBS = {
+    "no repository": (
+        {"refusal": (404, "RepoNotFound")},
+        "the hub has no public repository owner/small-GGUF",
+    ),
+    "gated": ({"refusal": (403, "GatedRepo")}, "only to those who sign in"),
+    "broken": ({"refusal": (500, "")}, "could not be fetched"),
+    # A small file in git has another kind of digest.
+    "no digest": ({"digest": "0" * 40}, "the hub states no SHA-256"),
+    # It was shown as -0 MB, and anything that came was too much.
+    "a size below nothing": (
+        {"elsewhere": "http://localhost:9", "stated_size": -1},
+        "the hub states no SHA-256 and size",
+    ),
+    "no room": (
+        {"stated_size": 10**17},
+        "small-q4.gguf takes 100000000.00 GB more, and ",
+    ),
+    "bytes that cannot be had": ({"elsewhere": "http://u:sk-secret@127.0.0.1:9"}, ""),
+}
+
+
+@pytest.mark.parametrize(("state", "problem"), ODD_HUBS.values(), ids=ODD_HUBS)
+def test_error_an_odd_hub(pull, hub, pulled, state, problem):
+    """Nothing arrived, so nothing is left; no password is shown."""
+    for name, value in state.items():
+        setattr(hub, name, value)
 
     ran = pull(FILE)
 
     ran.refuses(1, problem)
     assert "Traceback" not in ran.err
-
-
-def test_error_the_hub_states_no_digest(pull, hub, pulled):
-    """A small file in git has another kind of digest."""
-    hub.digest = "0" * 40
-
-    pull(FILE).refuses(1, "the hub states no SHA-256")
-    assert not pulled.exists()
+    assert "sk-secret" not in ran.err
+    assert not pulled.exists() or list(pulled.iterdir()) == []
+    assert hub.elsewhere or {how for how, _, _ in hub.seen} <= {"HEAD"}
 
 
 @pytest.mark.parametrize(

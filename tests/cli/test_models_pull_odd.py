@@ -51,34 +51,6 @@ def test_a_proxy_is_used(pull, hub):
     assert {path.split("/owner")[0] for path in hub.asked} == {"http://hub.invalid"}
 
 
-def test_error_no_room(pull, hub, pulled):
-    """It is seen before anything is fetched."""
-    hub.stated_size = 10**17
-
-    pull(FILE).refuses(1, "small-q4.gguf takes 100000000.00 GB more, and ")
-    assert [how for how, _, _ in hub.seen] == ["HEAD"]
-    assert list(pulled.iterdir()) == []
-
-
-def test_error_a_size_below_nothing(pull, hub, pulled):
-    """It was shown as -0 MB, and anything that came was too much."""
-    hub.elsewhere, hub.stated_size = "http://localhost:9", -1
-
-    pull(FILE).refuses(1, "the hub states no SHA-256 and size")
-    assert not pulled.exists()
-
-
-def test_error_bytes_that_cannot_be_had(pull, hub, pulled):
-    """Nothing arrived, so nothing is left; no password is shown."""
-    hub.elsewhere = "http://u:sk-secret@127.0.0.1:9"
-
-    ran = pull(FILE)
-
-    assert ran.code == 1
-    assert "sk-secret" not in ran.out + ran.err
-    assert list(pulled.iterdir()) == []
-
-
 def test_error_a_hub_that_never_ends(pull, hub, pulled):
     """No more is written than was stated."""
     hub.endless = True

@@ -193,32 +193,6 @@ def test_a_prompt_ends_with_the_deadline(project, asking, tmp_path):
     assert said in terminal.seen
 
 
-def test_an_asker_that_is_killed_leaves_its_question_to_others(project, asking):
-    """Whoever serves next begins anew, with question and reply."""
-    fake = asking(question())
-    process = project.start("ask", "--route", "claude", "--may-ask", "Paint.")
-    asked = waiting(project)
-    process.kill()
-    process.communicate()
-
-    project.bridge.store.sweep()
-    assert project.run("reply", asked.request_id, "blue").code == 0
-    # Asked anew, the fake asks as often as it may.
-    program = fake / "claude"
-    program.write_text(
-        program.read_text()
-        .replace('"$here/argv"; then', '"$here/stdin"; then')
-        .replace("-e --resume", "-e 'Paint.'")
-    )
-    served = project.run("serve", "--once", "--route", "claude")
-
-    assert served.code == 0, served
-    told = (fake / "told").read_text()
-    assert told.startswith("Paint.")
-    assert '"blue"' in told
-    assert project.response(asked.request_id).success
-
-
 def test_no_process_waits_for_a_reply_once_its_asker_is_gone(project, asking):
     """The question lies in a file, and whoever serves next goes on."""
     marked = Marked()

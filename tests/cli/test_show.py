@@ -195,17 +195,10 @@ def test_full_shows_the_lines_of_a_run_uncut(project):
 
 def test_shows_what_else_was_asked_for(project):
     """Whoever wonders why it still waits finds for whom, and with what."""
-    request_id = project.submit(
-        "a",
-        agent="researcher",
-        route="host",
-        priority="high",
-        session="another",
-        dedup_key="k",
-        arguments={"package": "billing"},
-        variables={"depth": None},
-        timeout_s=30 * 86_400,
-    )
+    who = {"agent": "researcher", "route": "host", "session": "another"}
+    how = {"priority": "high", "dedup_key": "k", "timeout_s": 30 * 86_400}
+    values = {"arguments": {"package": "billing"}, "variables": {"depth": None}}
+    request_id = project.submit("a", **who, **how, **values)
 
     shown = project.run("show", request_id).out
 

@@ -214,21 +214,6 @@ def test_a_validator_of_the_project_counts_only_once_it_is_trusted(changed, host
     assert agents.asked == []
 
 
-def test_a_run_that_was_paused_ends_as_the_command_does(changed, host, until):
-    ran = changed.start("validate", *ONE)
-    (request,) = until(host.claim)
-    run = request.request_id.partition("-")[0]
-    changed.run("runs", "pause", run)
-    out, err = ran.communicate(timeout=300)
-
-    assert ran.returncode == 8, err
-    assert b"is paused" in out + err
-    host.answer(request, json.dumps(REJECTED))
-    again = changed.run("run", "--resume", run)
-    again.tells(1, "shop.py:1: error: a price of 1 [validator-logic]")
-    assert APPROVED["summary"] not in again.out
-
-
 def test_validators_that_wait_for_one_another_are_named_with_the_way_out(changed, host):
     changed.env["BRIDGE_SLOTS"] = "1"
 
