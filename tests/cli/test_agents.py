@@ -66,12 +66,10 @@ def test_list_has_the_agents_of_claude_code(project):
 
     lines = project.run("agents").out.splitlines()
 
+    part = "part of Claude Code"
     for line in (
-        "Explore\tClaude Code\thost, claude\tpart of Claude Code",
-        (
-            "general-purpose\tClaude Code\tall\tpart of Claude Code; asked if no agent "
-            "is named"
-        ),
+        f"Explore\tClaude Code\thost, claude\t{part}",
+        f"general-purpose\tClaude Code\tall\t{part}; asked if no agent is named",
         "Plan\t~/.hostbridge\tall\tWorks",
         "Plan\tClaude Code\t\thidden: the one from ~/.hostbridge is used",
         "jester\t~/.claude\tall\tJokes",

@@ -12,10 +12,8 @@ from scripted_server import say
 pytestmark = pytest.mark.slow
 
 JOKER = "---\nname: joker\ndescription: Jokes\ntools: Read\n---\nYou joke, always.\n"
-DONE = {
-    "tool": "submit_result",
-    "arguments": {"status": "success", "summary": "ha", "evidence": []},
-}
+REPORT = {"status": "success", "summary": "ha", "evidence": []}
+DONE = {"tool": "submit_result", "arguments": REPORT}
 
 
 @pytest.fixture
