@@ -2,6 +2,7 @@
 
 import os
 import select
+import termios
 import time
 from codecs import getincrementaldecoder
 
@@ -24,15 +25,17 @@ ASKED = "Your answer (yes, `yes, but …`, or no): "
 class Terminal:
     """The command with a controlling terminal of its own."""
 
-    def __init__(self, project, *words, early=b"", ahead=None):
+    def __init__(self, project, *words, early=b"", ahead=None, size=None, **env):
         self.fd, theirs = os.openpty()
+        if size:
+            termios.tcsetwinsize(theirs, size)
         argv = module_ahead("bridge", ahead)[1:] if ahead else ["-m", "bridge"]
         self._process = Forked(
             [*argv, *words],
             terminal=True,
             cwd=project.folder,
             # Nothing is folded, nothing is coloured.
-            env={**project.env, "COLUMNS": "9999", "NO_COLOR": "1"},
+            env={**project.env, "COLUMNS": "9999", "NO_COLOR": "1", **env},
             **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
         )
         os.close(theirs)
@@ -76,6 +79,13 @@ def is_trusted(project):
         return found.find("worker") is not None
     except NotTrusted:
         return False
+
+
+def approve(project, *words, end=0):
+    """What `hostbridge approve` shows a person."""
+    terminal = Terminal(project, "approve", *words)
+    assert terminal.end() == end, terminal.seen
+    return terminal.seen
 
 
 def agree(project):

@@ -92,16 +92,6 @@ def test_it_has_the_methods_of_the_blocking_one():
     assert ours == blocking
 
 
-def test_overview_and_story(bridge):
-    async def looked():
-        request = await bridge.submit("Which?")
-        (listed,) = (await bridge.overview()).requests
-        story = await bridge.story(request)
-        assert listed.request_id == story.request_id == request
-
-    asyncio.run(looked())
-
-
 def test_a_wait_for_many_begins_in_its_thread(bridge, monkeypatch):
     """It reads a file for each request: four hundred would hold up the loop."""
     wait = bridge.bridge.wait

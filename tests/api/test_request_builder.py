@@ -14,19 +14,10 @@ from bridge.change.scope import Scope
 from bridge.config import Settings
 from bridge.errors import BridgeError, InvalidRequest
 
-ASKED = {
-    "model": "haiku",
-    "priority": "high",
-    "arguments": {"a": 1},
-    "variables": {"b": "2"},
-    "task_id": "task",
-    "dedup_key": "key",
-    "session": "session-1",
-    "answer_to_host": True,
-    "max_attempts": 7,
-    "wait_quota": False,
-    "may_ask": True,
-}
+ASKED = {"model": "haiku", "priority": "high", "task_id": "task", "dedup_key": "key"}
+ASKED |= {"arguments": {"a": 1}, "variables": {"b": "2"}, "session": "session-1"}
+ASKED |= {"answer_to_host": True, "max_attempts": 7, "wait_quota": False}
+ASKED |= {"may_ask": True}
 ELSEWHERE = "timeout_s node route mode workflow change continues context"
 
 

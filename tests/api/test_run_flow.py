@@ -11,7 +11,7 @@ from polling import wait_until
 from servingworld import bridge_in, open_session
 from storeworld import answer, claim_all, dead_process
 
-from bridge import AsyncBridge, InvalidRequest, NoHost, NotTrusted
+from bridge import AsyncBridge, InvalidRequest, NoHost
 from bridge.api import follow_run, upkeep
 from bridge.api.follow_run import Follower
 from bridge.api.run_flow import Runner
@@ -122,15 +122,6 @@ def test_nothing_is_begun_of_a_flow_that_cannot_run(here, source, kind, why):
         here.run(source, **route)
 
     assert not (here.store.place.state / "runs").exists()
-
-
-def test_a_flow_of_the_project_wants_trust(here):
-    folder = here.store.place.project / ".bridge" / "flows"
-    folder.mkdir(parents=True)
-    (folder / "mine.flow").write_text(f'{G}:"x"')
-
-    with pytest.raises(NotTrusted, match="flow 'mine' is defined by this project in"):
-        here.run("mine", route="claude")
 
 
 def test_a_flow_of_the_user_is_found_by_its_name(here):

@@ -104,6 +104,10 @@ class Project:
         file.write_text(text)
         return file
 
+    def flow(self, text: str, name: str = "a.flow") -> str:
+        """Write a flow; its name."""
+        return self.write(name, text).name
+
     def ids(self) -> list[str]:
         """The ids of all requests that have ended."""
         return [file.stem for file in (self.state / "responses").iterdir()]
@@ -290,6 +294,12 @@ def pull(project: Project, hub: Hub) -> Callable[..., Ran]:
         return project.run("models", "pull", *words, env=where)
 
     return run
+
+
+@pytest.fixture
+def pulled(project: Project) -> Path:
+    """Where `models pull` puts what it fetches."""
+    return project.bridge.settings.home / "models"
 
 
 @pytest.fixture

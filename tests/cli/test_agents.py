@@ -66,12 +66,10 @@ def test_list_has_the_agents_of_claude_code(project):
 
     lines = project.run("agents").out.splitlines()
 
+    part = "part of Claude Code"
     for line in (
-        "Explore\tClaude Code\thost, claude\tpart of Claude Code",
-        (
-            "general-purpose\tClaude Code\tall\tpart of Claude Code; asked if no agent "
-            "is named"
-        ),
+        f"Explore\tClaude Code\thost, claude\t{part}",
+        f"general-purpose\tClaude Code\tall\t{part}; asked if no agent is named",
         "Plan\t~/.hostbridge\tall\tWorks",
         "Plan\tClaude Code\t\thidden: the one from ~/.hostbridge is used",
         "jester\t~/.claude\tall\tJokes",
@@ -137,23 +135,16 @@ def test_list_json(project):
 
 
 def test_show(project):
+    """screens/agents-show.txt has all that it may say."""
     more = "tools: [Bash]\nallow: ['Bash(ls *)']\ntimeout: 5\n"
     file = define(project, "worker.yaml", GOOD + more, layer="user")
 
-    project.run("agents", "show", "worker").prints(
-        0,
-        f"""\
-worker: Works
-    file     {file}
-    routes   host, claude, local, endpoint
-    tools    Bash
-    timeout  5 s
-    granted  Bash(ls *): ls with any option, which can read any file
+    ran = project.run("agents", "show", "worker")
 
-prompt:
-    As told: {{{{ task }}}}
-""",
-    )
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"worker: Works\n    file     {file}\n    routes   host")
+    granted = "    granted  Bash(ls *): ls with any option, which can read any file\n"
+    assert f"    timeout  5 s\n{granted}\nprompt:\n    As told: {{{{ task" in ran.out
 
 
 def test_show_marks_a_model_that_is_not_there(project):
@@ -244,31 +235,8 @@ def test_ask_a_defined_agent(project, host):
     assert request.spoken == "1.10 2: Hi"
 
 
-@pytest.mark.parametrize("agent", ["worker", "Explore"])
-def test_error_an_argument_that_nothing_reads(project, agent):
+def test_error_an_argument_that_nothing_reads(project):
     """Mistyped, it would be as if not said."""
-    define(project, "worker.yaml", GOOD, layer="user")
+    ran = project.run("ask", "Explore", "Hi", "--set", "pakage=billing")
 
-    ran = project.run("ask", agent, "Hi", "--set", "pakage=billing")
-
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.endswith("say it in the prompt\n")
-
-
-@pytest.mark.parametrize("command", ["ask", "submit"])
-def test_variables_win_over_the_definition_and_null_is_off(project, host, command):
-    """As text and as JSON; what is off survives in the record."""
-    more = "default_variables: {style: long, check: true, kept: 1}\n"
-    prompt = "prompt: '{{ style }} {% if check %}check{% endif %} {{ task }}'\n"
-    define(project, "worker.yaml", f"name: worker\n{prompt}{more}", layer="user")
-    words = ("worker", "Hi", "--var", "style=short", "--var", "check:=null")
-
-    with host.serving('{"status": "success", "summary": "ok"}') as seen:
-        ran = project.run(command, *words)
-        if command == "submit":
-            project.run("wait", ran.out.strip())
-
-    assert ran.code == 0
-    [request] = seen
-    assert request.variables == {"style": "short", "check": None, "kept": 1}
-    assert request.spoken == "short  Hi"
+    ran.refuses(2, "say it in the prompt\n")

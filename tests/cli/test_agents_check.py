@@ -78,10 +78,8 @@ def test_check_names_the_line_of_a_tools_parameters(project, tool):
     """Once, also where it is the form of the answer."""
     needs.local_model()
     forms = ["{type: object, additionalProperties: false}"] * 2
-    forms[tool] = (
-        "{type: object, additionalProperties: false, "
-        "properties: {a: {type: array, uniqueItems: true}}}"
-    )
+    odd = "properties: {a: {type: array, uniqueItems: true}}"
+    forms[tool] = f"{{type: object, additionalProperties: false, {odd}}}"
     file = define(
         project,
         "counter.yaml",

@@ -61,8 +61,7 @@ def test_error_what_is_there_stays(project):
 def test_error_no_name(project, name):
     ran = project.run("agents", "new", name)
 
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(f"hostbridge: agent name {name!r}: expected letters, ")
+    ran.refuses(2, f"hostbridge: agent name {name!r}: expected letters, ")
 
 
 def test_error_a_name_with_blanks(project):

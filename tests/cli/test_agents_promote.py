@@ -295,15 +295,6 @@ def test_what_it_has_from_its_base_is_shown(project):
         assert "As told: {{ task }}" in out
 
 
-def test_error_no_such_base(project):
-    text = "---\nname: own\ndescription: d\nbase: wrker\n---\nGo.\n"
-    file = define(project, "own.md", text, layer="user")
-
-    for words in ("agents", "check"), ("agents", "check", str(file)):
-        ran = project.run(*words)
-        ran.tells(1, f"{file}:4: base: no agent is named 'wrker'; known")
-
-
 def test_the_list_has_those_of_living_runs(project, flow):
     run = flow("Explore")
     line = f"$own\tflow\thost, claude\tA temporary agent of a flow, run {run}"

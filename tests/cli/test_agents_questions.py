@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 
-import needs
 import pytest
 from fakeclaude import fake_claude, result, trust_folder
 from polling import wait_until
 from scripted_server import say
-from trustworld import Terminal
+from trustworld import approve
 
 from bridge.engine.run_files import UnknownRun
 from bridge.engine.view import question, view
@@ -20,17 +19,6 @@ pytestmark = pytest.mark.slow
 QUESTION = "Which one? (1) the first, (2) the second"
 ASKING = {"status": "blocked", "summary": "Not clear.", "question": QUESTION}
 BEFORE = "You were asked this before, and answered with a question"
-# What a model of any size answers: it always asks.
-ASKS_ONLY = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["status", "summary", "question"],
-    "properties": {
-        "status": {"const": "blocked"},
-        "summary": {"const": "Not clear."},
-        "question": {"const": QUESTION},
-    },
-}
 ODD = "no: {{ task }} ${{ inputs.x }} {asked} $(touch ran) `touch ran` @ok"
 
 
@@ -52,10 +40,8 @@ def pipeline(project):
     return "./ask.yaml"
 
 
-def define(project, schema=None, more="") -> None:
+def define(project, more="") -> None:
     text = f"name: asker\nprompt: '{{{{ task }}}}'\n{more}"
-    if schema:
-        text += f"output_schema: {json.dumps(schema)}\n"
     project.write("agents/asker.yaml", text, own=True)
 
 
@@ -89,12 +75,6 @@ def asked_in(project) -> str:
             assert question(project.bridge.store, run, seen[0][1]) == QUESTION
             return run
     return ""
-
-
-def approve(project, *words, end=0) -> str:
-    terminal = Terminal(project, "approve", *words)
-    assert terminal.end() == end, terminal.seen
-    return terminal.seen
 
 
 TOLD = {"status": "success", "summary": "It was: TOLD"}
@@ -134,7 +114,7 @@ def test_an_agent_that_may_ask_asks_the_person_of_its_run(
     project, pipeline, tmp_path, started
 ):
     """By the form of any agent that may: the same checkpoint, and it is asked anew."""
-    define(project, more="allow_questions: true\n")
+    define(project, "allow_questions: true\n")
     asks = {"words": QUESTION, "form": {"type": "string"}}
     asking = result(result=json.dumps({"hostbridge_question": asks}), session_id="s")
     fake(project, tmp_path, asking, result(result=json.dumps(TOLD)))
@@ -175,32 +155,6 @@ def test_by_a_model_server(endpoint, server, pipeline, started):
 
     out, err = process.communicate(timeout=300)
     assert json.loads(out)["answers"] == [{"said": "It was: the second"}], err
-
-
-LOCAL = pytest.param("local", marks=[pytest.mark.slow, pytest.mark.full])
-
-
-@pytest.mark.parametrize("route", ["endpoint", LOCAL])
-def test_a_model_that_always_asks_is_blocked_in_the_end(
-    endpoint, server, pipeline, started, route
-):
-    """It asks as often as it may, and is told each answer."""
-    if route == "local":
-        needs.local_model()
-    define(endpoint, ASKS_ONLY)
-    server.acts = [say(json.dumps({"tool": "submit_result", "arguments": ASKING}))]
-    process, run = started(pipeline, route)
-    for number in range(3):
-        wait_until(lambda: asked_in(endpoint), timeout_s=300)
-        approve(endpoint, run, f"answer {number}")
-
-    out, _ = process.communicate(timeout=300)
-    assert process.returncode == 1
-    assert "agent_blocked" in json.loads(out)["why"]
-    told = [asked["messages"][-1]["content"] for asked in server.asked]
-    assert ["answer 0" in each for each in told[:2]] == (
-        [False, True] if route == "endpoint" else []
-    )
 
 
 def test_nothing_is_no_answer(project, pipeline, tmp_path, started):

@@ -1,11 +1,9 @@
 """`wait --all` and `cancel --all`, and what Ctrl-C says of requests."""
 
-import os
-import pty
 import signal
-import sys
 
 import pytest
+from trustworld import Terminal
 
 
 def test_wait_for_all(project, host):
@@ -16,8 +14,7 @@ def test_wait_for_all(project, host):
 
     ran = project.run("wait", "--all", "-t", "0.1")
 
-    assert (ran.code, ran.out) == (5, "")
-    assert ran.err.startswith(f"hostbridge: request {first} (and 2 more): no answer")
+    ran.refuses(5, f"hostbridge: request {first} (and 2 more): no answer")
 
 
 @pytest.mark.parametrize("command", ["wait", "cancel"])
@@ -51,23 +48,14 @@ def test_error_cancel_all_with_nobody_to_ask(project):
 def test_cancel_all_asks_on_the_terminal(project, answer, left):
     """Which they are, and how many, is said before."""
     ids = sorted(project.submit(f"question {n}") for n in range(2))
-    pid, terminal = pty.fork()
-    if not pid:
-        os.chdir(project.folder)
-        python = (sys.executable, "-m", "bridge", "cancel", "--all")
-        os.execve(  # noqa: S606 - the command, on a terminal
-            sys.executable, python, project.env
-        )
-    shown = b""
-    while b"agree: " not in shown:
-        shown += os.read(terminal, 1000)
-    os.write(terminal, f"{answer}\n".encode())
-    _, status = os.waitpid(pid, 0)
-    os.close(terminal)
-
+    terminal = Terminal(project, "cancel", "--all")
+    terminal.read_until("agree: ")
     question = f"Cancel 2 requests of {project.folder}? Type yes to agree: "
-    assert shown.decode().splitlines() == [*ids, "", question]
-    assert os.waitstatus_to_exitcode(status) == (2 if left else 0)
+    assert terminal.seen.splitlines() == [*ids, "", question]
+
+    terminal.type(f"{answer}\n")
+
+    assert terminal.end() == (2 if left else 0)
     assert project.bridge.overview().waiting == left
 
 

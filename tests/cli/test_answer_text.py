@@ -70,10 +70,8 @@ def test_no_line_of_an_agent_poses_as_ours(project, host, command, columns):
     shown = [line[indent:] for line in out.partition("success: ")[2].splitlines()]
     assert shown.count("evidence:") == 1
     ours = shown[shown.index("evidence:") :]
-    assert [line for line in ours if line[:4].strip()][:2] == [
-        "evidence:",
-        "  [not verified]",
-    ]
+    begin = [line for line in ours if line[:4].strip()][:2]
+    assert begin == ["evidence:", "  [not verified]"]
     assert not [line for line in shown if line.startswith(("  [verified", "    $"))]
 
 

@@ -96,10 +96,7 @@ def test_what_is_held_ends_by_its_deadline(project):
 
     project.run("wait", late)
 
-    response = project.response(late)
-    assert response is not None
-    assert response.error is not None
-    assert response.error.code == "timeout"
+    assert project.response(late).error.code == "timeout"
 
 
 @pytest.mark.usefixtures("claude", "asked", "host")

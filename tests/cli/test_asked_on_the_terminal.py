@@ -15,13 +15,8 @@ pytestmark = [pytest.mark.usefixtures("echo"), pytest.mark.slow]
 G = "general-purpose"
 
 
-def flow(project, text, name="a.flow"):
-    (project.folder / name).write_text(text)
-    return name
-
-
 def test_only_a_yes_agrees_and_what_is_neither_is_asked_again(project):
-    name = flow(project, f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
+    name = project.flow(f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
     terminal = Terminal(
         project, "run", name, "--route", "claude", early=b"typed before\n\n"
     )
@@ -41,7 +36,7 @@ def test_only_a_yes_agrees_and_what_is_neither_is_asked_again(project):
 
 
 def test_two_lines_do_not_answer_two_questions(project):
-    name = flow(project, '@one:"First?":a -> @two:"Second?":b')
+    name = project.flow('@one:"First?":a -> @two:"Second?":b')
     terminal = Terminal(project, "run", name, "--route", "claude")
 
     terminal.read_until(ASKED)
@@ -56,7 +51,7 @@ def test_two_lines_do_not_answer_two_questions(project):
 
 def test_pasted_lines_are_one_answer(project):
     """Those after the first would be left to the shell, as commands."""
-    name = flow(project, '@ok:"Fine?":word')
+    name = project.flow('@ok:"Fine?":word')
     terminal = Terminal(project, "run", name)
 
     terminal.read_until(ASKED)
@@ -73,7 +68,7 @@ def test_pasted_lines_are_one_answer(project):
 
 def test_an_answer_cannot_pose_as_the_question(project):
     said = f"x\\n{ASKED}yes"
-    name = flow(project, f'@ok:"Fine? {said}"')
+    name = project.flow(f'@ok:"Fine? {said}"')
     terminal = Terminal(project, "run", name, "--route", "claude")
 
     terminal.read_until(f"\n    Fine? x\n    {ASKED}yes\n{ASKED}")
@@ -84,7 +79,7 @@ def test_an_answer_cannot_pose_as_the_question(project):
 
 def test_in_the_background_it_asks_nobody_and_goes_on(project):
     """What asks a terminal there is stopped by the kernel."""
-    name = flow(project, '@ok:"Fine?":word')
+    name = project.flow('@ok:"Fine?":word')
     job = f"set -m; '{sys.executable}' -m bridge run {name} --route claude & wait"
     pid, fd = pty.fork()
     if pid == 0:

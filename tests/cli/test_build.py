@@ -27,10 +27,6 @@ def build(project, host, *words, **said):
         return project.run("build", TASK, *ONE, *words), agents
 
 
-def run_of(ran):
-    return ran.err.split("hostbridge approve ")[1].split()[0]
-
-
 def test_what_is_approved_at_once_is_built_once(shop, host):
     ran, agents = build(shop, host)
 
@@ -77,17 +73,6 @@ def test_its_time_is_over_and_its_run_says_how_it_goes_on(shop):
 
     assert (late.code, "(--timeout)" in late.err) == (5, True), late
     assert f"go on where it stopped: hostbridge run --resume {run}" in ran.err
-
-
-def test_what_is_rejected_is_mended_with_the_validators_words(shop, host):
-    ran, agents = build(shop, host, "--json", validator_logic=[REJECTED, APPROVED])
-
-    done = ran.json
-    assert (ran.code, done["isApproved"], done["approvedBy"]) == (0, True, "validators")
-    assert [each["verdict"] for each in done["rounds"]] == ["REJECTED", "APPROVED"]
-    first, second = agents.prompts_of("developer")
-    assert first == TASK
-    assert "shop.py:1: error: a price of 1 [validator-logic]" in second
 
 
 def test_escalated_to_nobody_it_ends_rejected(shop, host):
@@ -170,15 +155,6 @@ def test_its_time_is_over_while_claude_builds(shop, tmp_path):
     assert ran.code == 5, ran
     assert "its time is over (--timeout)" in ran.err
     assert "--timeout MORE" in ran.err
-
-
-def test_in_a_worktree_the_project_stays_as_it_is(shop, host):
-    ran, _ = build(shop, host, "--worktree", "--json")
-
-    branch = ran.json["branch"]
-    assert (ran.code, ran.json["isApproved"]) == (0, True)
-    assert git(shop.folder, "status", "--porcelain") == ""
-    assert git(shop.folder, "show", f"{branch}:shop.py") == "def price(): return 2\n"
 
 
 def test_on_a_terminal_one_sees_what_runs(shop, host):

@@ -12,10 +12,8 @@ from scripted_server import say
 pytestmark = pytest.mark.slow
 
 JOKER = "---\nname: joker\ndescription: Jokes\ntools: Read\n---\nYou joke, always.\n"
-DONE = {
-    "tool": "submit_result",
-    "arguments": {"status": "success", "summary": "ha", "evidence": []},
-}
+REPORT = {"status": "success", "summary": "ha", "evidence": []}
+DONE = {"tool": "submit_result", "arguments": REPORT}
 
 
 @pytest.fixture
@@ -116,16 +114,6 @@ def test_error_a_fallback_without_the_prompt(endpoint, server):
     assert "agent 'Plan' is Claude Code's own" in ran.err
 
 
-def test_a_field_that_is_null_asks_for_nothing(endpoint):
-    """As seed definitions write it: `workflow: null` is no workflow."""
-    text = "name: step\nprompt: '{{ task }}'\nworkflow: null\nlifecycle_workflow: ~\n"
-    define(endpoint, "step.yaml", text, layer="user")
-
-    ran = endpoint.run("ask", "step", "Go on.", "--route", "endpoint")
-
-    assert ran.code == 0, ran
-
-
 def test_an_agent_that_may_run_nothing_says_so_when_asked(project, claude):
     """A headless agent without a grant is denied each command, by nobody in sight."""
     text = "name: runner\nprompt: '{{ task }}'\nmode: headless\n"
@@ -138,17 +126,3 @@ def test_an_agent_that_may_run_nothing_says_so_when_asked(project, claude):
     assert "agent 'runner': no rule in `allow` grants a command" in ran.err
     file.write_text(f"{text}allow: ['Bash(pytest *)']\n")
     assert "no rule in" not in project.run("ask", "runner", "Run pytest.").err
-
-
-def test_error_of_many_agents_only_some_are_named(project):
-    """One word too few of 5,000 names was an error of 35,000 characters."""
-    folder = project.folder / ".claude" / "agents"
-    folder.mkdir(parents=True)
-    for number in range(50):
-        file = folder / f"n{number}.md"
-        file.write_text(JOKER.replace("joker", f"n{number}"))
-
-    ran = project.run("submit", "zzz-zzz", "Go on.")
-
-    ran.refuses(2, " more (hostbridge agents list)")
-    assert len(ran.err) < 1_000

@@ -12,13 +12,9 @@ YES = "hostbridge config set --project share_conversation true"
 @pytest.fixture
 def waiting(project) -> str:
     """A request for a fork, as it lies on disk."""
-    asked = Request(
-        request_id="forked",
-        prompt="What did we decide?",
-        context_from="session",
-        created_at=project.bridge.store.now_ms(),
-    )
-    project.bridge.store.submit(asked)
+    store = project.bridge.store
+    facts = {"context_from": "session", "created_at": store.now_ms()}
+    store.submit(Request(request_id="forked", prompt="What did we decide?", **facts))
     return "forked"
 
 

@@ -6,19 +6,12 @@ import os
 import time
 
 import pytest
-from fakeclaude import BY_CLAUDE, OBEDIENT, SERVED, WAITING, fake_claude
+from fakeclaude import BY_CLAUDE, SERVED
 
 pytestmark = pytest.mark.slow
 
 FLAG = {"BRIDGE_CLI_FALLBACK": "claude"}
 ANSWER = '{"status": "success", "summary": "three modules lack tests"}'
-
-
-@pytest.mark.usefixtures("claude")
-def test_fallback_at_once_where_no_session_is_open(project):
-    ran = project.run("ask", "Which?", "--fallback-after", "1000", env=FLAG)
-
-    assert ran == (0, SERVED, BY_CLAUDE)
 
 
 @pytest.mark.usefixtures("host", "claude")
@@ -30,29 +23,6 @@ def test_fallback_when_no_session_took_it(project):
     assert (ran.code, record["route"]) == (0, "claude")
     assert record["duration"] > 500
     assert project.bridge.status(record["requestId"]).request.route == "host"
-
-
-@pytest.mark.parametrize(
-    "words", ["--fallback-after 5", "--fallback claude", "--fallback x"]
-)
-@pytest.mark.usefixtures("host")
-def test_error_half_a_fallback_asks_nothing(project, words):
-    ran = project.run("ask", "?", *words.split())
-
-    assert (ran.code, ran.out) == (2, "")
-    assert "--fallback" in ran.err or "fallback 'x': expected one of" in ran.err
-    assert project.bridge.overview().waiting == 0
-
-
-@pytest.mark.usefixtures("claude")
-def test_route_host_with_a_fallback_gives_a_session_its_time(project):
-    ran = project.run(
-        "ask", "?", "--route", "host", "--fallback-after", "0.5", "--json", env=FLAG
-    )
-
-    record = ran.json
-    assert (ran.code, record["route"]) == (0, "claude")
-    assert record["duration"] > 500
 
 
 def test_no_fallback_when_a_session_works_on_it(project, claude, host):
@@ -81,26 +51,3 @@ def test_inside_the_only_session_the_fallback_may_wait(project):
     ran = project.run("ask", "?", "--fallback-after", "1000", env=inside)
 
     assert ran == (0, SERVED, BY_CLAUDE)
-
-
-@pytest.mark.usefixtures("host")
-def test_error_a_fallback_that_is_missing_asks_nothing(project):
-    flag = {"BRIDGE_CLI_FALLBACK": "endpoint"}
-    assert project.run("ask", "?", "--fallback-after", "5", env=flag).code == 4
-    assert project.bridge.overview().waiting == 0
-
-
-def test_a_key_finds_the_request_of_an_asker_that_was_killed(project, claude, until):
-    """The next one who asks the same serves it."""
-    fake_claude(claude, WAITING)
-    words = ("ask", "--route", "claude", "Which?", "--dedup-key", "k")
-    with project.start(*words) as process:
-        until((claude / "pid").exists)
-        process.kill()
-        process.communicate()
-    fake_claude(claude, OBEDIENT)
-
-    ran = project.run(*words, "--json")
-
-    assert (ran.code, ran.json["success"]) == (0, True)
-    assert len(list(project.state.glob("done/*.json"))) == 1

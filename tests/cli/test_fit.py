@@ -10,21 +10,14 @@ LONG = Block(["LONG"], [f"row {n}" for n in range(6)], rank=1)
 SHORT = Block(["SHORT"], ["one", "two"], ["the end"], rank=2)
 FIRM = Block(["firm"])
 
+LIST = ["LONG", *LONG.rows]
+REST = ["SHORT", "one", "two", "the end"]
 SCREENS = {
-    14: [
-        *["firm", "", "LONG", *(f"row {n}" for n in range(6)), "", "SHORT", "one"],
-        *["two", "the end"],
-    ],
-    12: [
-        *["firm", "LONG", *(f"row {n}" for n in range(6)), "SHORT", "one", "two"],
-        "the end",
-    ],
-    10: [
-        *["firm", "LONG", "row 0", "row 1", "row 2", "and 3 more", "SHORT", "one"],
-        *["two", "the end"],
-    ],
-    8: ["firm", "LONG", "row 0", "and 5 more", "SHORT", "one", "and 1 more", "the end"],
-    6: ["firm", "", "LONG", "row 0", "and 5 more"],
+    14: ["firm", "", *LIST, "", *REST],
+    12: ["firm", *LIST, *REST],
+    10: ["firm", *LIST[:4], "and 3 more", *REST],
+    8: ["firm", *LIST[:2], "and 5 more", *REST[:2], "and 1 more", "the end"],
+    6: ["firm", "", *LIST[:2], "and 5 more"],
     2: ["firm"],
     0: [],
 }

@@ -98,14 +98,9 @@ def test_the_graph_is_json(project):
 
     graph = json.loads(ran.out)
     assert [*graph] == ["nodes", "edges", "variables"]
-    assert graph["nodes"][0] == {
-        "id": "node-0",
-        "type": "agent",
-        "agent": "Explore",
-        "instruction": "You look for faults.\n\nScan {{target:src}}",
-        "outputVar": "faults",
-        "model": "haiku",
-    }
+    told = "You look for faults.\n\nScan {{target:src}}"
+    who = {"id": "node-0", "type": "agent", "agent": "Explore", "model": "haiku"}
+    assert graph["nodes"][0] == {**who, "instruction": told, "outputVar": "faults"}
     assert graph["edges"][-1] == {"from": "node-6", "to": "node-3", "max": 3}
 
 

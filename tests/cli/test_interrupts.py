@@ -20,6 +20,14 @@ from bridge.config import Settings
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(autouse=True)
+def _signals_as_before():
+    handlers = {n: signal.getsignal(n) for n in (signal.SIGUSR1, signal.SIGINT)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
 class InterruptedWhenGone:
     """Its destructor is where a signal comes in: Python drops what that raises."""
 
@@ -33,17 +41,14 @@ class InterruptedWhenGone:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_lost_interrupt_is_remembered():
     interrupts = Interrupts()
-    before = signal.getsignal(signal.SIGUSR1)
     interrupts.on(signal.SIGUSR1)
-    try:
-        interrupts()
-        del (gone := [InterruptedWhenGone(signal.SIGUSR1)])[:]
-        assert gone == []
 
-        with pytest.raises(KeyboardInterrupt):
-            interrupts()
-    finally:
-        signal.signal(signal.SIGUSR1, before)
+    interrupts()
+    del (gone := [InterruptedWhenGone(signal.SIGUSR1)])[:]
+    assert gone == []
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupts()
 
 
 class Interrupted(Bridge):
@@ -57,36 +62,27 @@ class Interrupted(Bridge):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_lost_interrupt_ends_a_watch(project, capsys):
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        watch_json(Interrupted(Settings.from_environment(project.env), project.folder))
-    finally:
-        signal.signal(signal.SIGINT, before)
+    watch_json(Interrupted(Settings.from_environment(project.env), project.folder))
 
     assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 def test_a_second_interrupt_does_not_disturb_the_first():
     """But once that is over, the next one counts."""
-    interrupts = Interrupts()
-    before = signal.getsignal(signal.SIGUSR1)
-    interrupts.on(signal.SIGUSR1)
-    try:
-        for _ in range(2):
-            try:
-                os.kill(os.getpid(), signal.SIGUSR1)
-                pytest.fail("it was ignored")
-            except KeyboardInterrupt:
-                # Also while something else is handled on the way.
-                with suppress(OSError):
-                    try:
-                        os.stat("/nowhere")
-                    except OSError:
-                        os.kill(os.getpid(), signal.SIGUSR1)
-                        raise
-                os.kill(os.getpid(), signal.SIGUSR1)
-    finally:
-        signal.signal(signal.SIGUSR1, before)
+    Interrupts().on(signal.SIGUSR1)
+    for _ in range(2):
+        try:
+            os.kill(os.getpid(), signal.SIGUSR1)
+            pytest.fail("it was ignored")
+        except KeyboardInterrupt:
+            # Also while something else is handled on the way.
+            with suppress(OSError):
+                try:
+                    os.stat("/nowhere")
+                except OSError:
+                    os.kill(os.getpid(), signal.SIGUSR1)
+                    raise
+            os.kill(os.getpid(), signal.SIGUSR1)
 
 
 def test_signals_without_end_lose_no_cancel(project, server):
@@ -106,13 +102,3 @@ def test_signals_without_end_lose_no_cancel(project, server):
     said = f"hostbridge: interrupted; cancelled {request_id}\n"
     assert (process.returncode, out, err.decode()) == (130, b"", said)
     assert project.response(request_id).status == "cancelled"
-
-
-def test_ignored_signals_stay_ignored():
-    before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-    try:
-        Interrupts().on(signal.SIGUSR1)
-
-        assert signal.getsignal(signal.SIGUSR1) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGUSR1, before)

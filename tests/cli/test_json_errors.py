@@ -84,12 +84,6 @@ def test_error_interrupted(project, until):
     assert json.loads(out)["requestId"] == request_id
 
 
-def test_after_two_dashes_json_is_a_word(capsys):
-    assert run(["show", "--no-such-option", "--", "--json"]) == 2
-
-    assert capsys.readouterr().out == ""
-
-
 def test_every_kind_of_error_has_a_code():
     """A program need not read prose."""
     kinds = [BridgeError]

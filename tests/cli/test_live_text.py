@@ -15,52 +15,44 @@ from bridge.protocol.status import Stage
 
 NAME = "0c5e2a9e-6b0f-4c55-8a53-0f3f1d6b7c11"
 CURE = "hostbridge config set tokens_per_hour 40M"
-LIMIT = HeldBack(
-    limit="tokens_per_hour",
-    session=NAME,
-    used=20_000_000,
-    most=20_000_000,
-    frees_in_s=1_500.0,
-    why="all are used",
-    cure=CURE,
-)
+USED = {"used": 20_000_000, "most": 20_000_000}
+WHEN = {"frees_in_s": 1_500.0, "why": "all are used", "cure": CURE}
+LIMIT = HeldBack(limit="tokens_per_hour", session=NAME, **USED, **WHEN)
 BUDGETS = (
     Use(key="agents_per_session", used=163, most=5_000),
     Use(key="tokens_per_session", used=83, most=1_000),
     Use(key="minutes_per_session", used=12, most=12_000),
     Use(key="agents_per_hour", used=163, most=200),
-    Use(key="tokens_per_hour", used=20_000_000, most=20_000_000),
+    Use(key="tokens_per_hour", **USED),
     Use(key="minutes_per_hour", used=0, most=480),
 )
 HELD = {"session": NAME, "pid": 4711}
-BUSY = seen(
-    exists=True,
-    sessions=(
-        session(NAME, budgets=BUDGETS),
-        session("9f1b", is_off=True, off_s=4_000.0, running=0),
-    ),
-    requests=(
-        live(
-            1, Stage.RUNNING, held_s=42.0, calls=4, tool="Bash", model="haiku", **HELD
-        ),
-        live(2, Stage.RUNNING, route="local", pid=4712, held_s=3.0, turn=3),
-        live(3, Stage.OFFERED, held_s=1.0, agent="Explore", **HELD),
-        live(4, Stage.WAITING, waits=Waits("budget", "w", CURE, 1_500.0, LIMIT)),
-        live(5, Stage.WAITING, waits=Waits("slots", "a slot: 4 of 4 busy", "more")),
-        live(6, Stage.WAITING, waits=Waits("person", "your yes", "hostbridge approve")),
-        live(7, Stage.WAITING, waits=Waits("process", "a process of route claude")),
-        live(8, Stage.WAITING, waits=Waits("turn", "a session's next step")),
-    ),
-    claimed=3,
-    waiting=1_005,
-    ended=1_234,
-    last=(
-        ended(1, tokens=12_345, model="claude-haiku-4-5", route="host"),
-        ended(2, "failed", code="agent_failed"),
-        ended(3, "timeout", code="timeout", duration_s=120.0, ago_s=7_300.0),
-    ),
-    runs=RUNS,
+WORKS = {"calls": 4, "tool": "Bash", "model": "haiku"}
+SESSIONS = (
+    session(NAME, budgets=BUDGETS),
+    session("9f1b", is_off=True, off_s=4_000.0, running=0),
 )
+WAITS = (
+    Waits("budget", "w", CURE, 1_500.0, LIMIT),
+    Waits("slots", "a slot: 4 of 4 busy", "more"),
+    Waits("person", "your yes", "hostbridge approve"),
+    Waits("process", "a process of route claude"),
+    Waits("turn", "a session's next step"),
+)
+REQUESTS = (
+    live(1, Stage.RUNNING, held_s=42.0, **WORKS, **HELD),
+    live(2, Stage.RUNNING, route="local", pid=4712, held_s=3.0, turn=3),
+    live(3, Stage.OFFERED, held_s=1.0, agent="Explore", **HELD),
+    *(live(n, Stage.WAITING, waits=waits) for n, waits in enumerate(WAITS, 4)),
+)
+LAST = (
+    ended(1, tokens=12_345, model="claude-haiku-4-5", route="host"),
+    ended(2, "failed", code="agent_failed"),
+    ended(3, "timeout", code="timeout", duration_s=120.0, ago_s=7_300.0),
+)
+COUNTS = {"claimed": 3, "waiting": 1_005, "ended": 1_234}
+LISTS = {"sessions": SESSIONS, "requests": REQUESTS, "last": LAST, "runs": RUNS}
+BUSY = seen(exists=True, **COUNTS, **LISTS)
 
 
 def text_of(overview, width: int, height: int) -> str:

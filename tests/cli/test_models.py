@@ -129,15 +129,11 @@ def test_error_none_is_in_use(project, folder, capsys, monkeypatch):
     monkeypatch.setattr(models, "require_extra", lambda: None)
     monkeypatch.setattr("bridge.llama.model_files.find_spec", lambda _name: None)
 
-    code = models.command(parse("hostbridge models", models.OPTIONS, []))
+    assert models.command(parse("hostbridge models", models.OPTIONS, [])) == 1
 
     said = capsys.readouterr().out
-    assert code == 1
-    assert said == (
-        "  own\n    128 parameters, Q4_1, 0 MB, context 0\n"
-        "    does not answer unless it is named: a base model, which continues text\n"
-        "    small (below 3 billion parameters): its answers are marked degraded\n"
-        f"    {folder}/own.gguf\n"
+    assert "\n    does not answer unless it is named: a base model, which" in said
+    assert said.endswith(
         f"\nno model is in use (none in {folder}); fetch one: hostbridge models pull "
         "smollm2-1.7b; or name a file of yours: BRIDGE_LOCAL_MODEL=path.gguf\n"
     )

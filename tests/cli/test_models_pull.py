@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-from pathlib import Path
 
 import pytest
 from hubserver import CHUNK, DIGEST, FILE, MODEL, REVISION
@@ -11,29 +10,20 @@ from hubserver import CHUNK, DIGEST, FILE, MODEL, REVISION
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def folder(project):
-    return Path(project.env["HOME"]) / ".hostbridge" / "models"
-
-
-def test_a_model_is_fetched_and_checked(pull, hub, folder):
-    kept = folder.parents[1] / ".cache" / "huggingface" / "token"
+def test_a_model_is_fetched_and_checked(pull, hub, pulled):
+    kept = pulled.parents[1] / ".cache" / "huggingface" / "token"
     kept.parent.mkdir(parents=True)
     kept.write_text("hf_y")
 
     ran = pull(FILE, "--json", HF_TOKEN="hf_x")  # noqa: S106
 
-    path = folder / "small-q4.gguf"
-    note = {
-        "repository": "owner/small-GGUF",
-        "path": "small-q4.gguf",
-        "revision": REVISION,
-        "sha256": DIGEST,
-    }
+    path = pulled / "small-q4.gguf"
+    place = {"repository": "owner/small-GGUF", "path": "small-q4.gguf"}
+    note = {**place, "revision": REVISION, "sha256": DIGEST}
     assert (ran.code, json.loads(ran.out)) == (0, {"model": str(path), **note})
     assert path.read_bytes() == MODEL
-    assert json.loads((folder / "small-q4.gguf.source.json").read_bytes()) == note
-    assert len(os.listdir(folder)) == 2
+    assert json.loads((pulled / "small-q4.gguf.source.json").read_bytes()) == note
+    assert len(os.listdir(pulled)) == 2
     # Whoever is signed in to the hub does not ask as that person.
     assert {credential for _, _, credential in hub.seen} == {None}
 
@@ -45,21 +35,21 @@ def test_what_is_here_is_not_fetched_again(pull, hub):
     assert [method for method, _, _ in hub.seen] == ["HEAD", "GET", "HEAD"]
 
 
-def test_a_transfer_goes_on_where_it_stopped(pull, hub, folder):
+def test_a_transfer_goes_on_where_it_stopped(pull, hub, pulled):
     hub.cut_at = CHUNK + 1000
 
     first = pull(FILE)
 
     assert first.code == 1
     assert first.err.endswith("; run it again: it goes on where it stopped\n")
-    [partial] = os.listdir(folder)
+    [partial] = os.listdir(pulled)
     assert partial == f"small-q4.gguf.{DIGEST[:12]}.partial"
-    assert (folder / partial).read_bytes() == MODEL[:CHUNK]
+    assert (pulled / partial).read_bytes() == MODEL[:CHUNK]
 
     hub.cut_at = hub.refusal = None
     assert pull(FILE).code == 0
     assert hub.seen[-1][:2] == ("GET", f"bytes={CHUNK}-")
-    assert (folder / "small-q4.gguf").read_bytes() == MODEL
+    assert (pulled / "small-q4.gguf").read_bytes() == MODEL
 
 
 @pytest.mark.parametrize(
@@ -67,7 +57,7 @@ def test_a_transfer_goes_on_where_it_stopped(pull, hub, folder):
     [(MODEL[:-1] + b"x", "the hub states"), (b"<html>" + MODEL[6:], "it is no model")],
     ids=["other bytes", "no model"],
 )
-def test_error_what_arrives_is_not_the_model(pull, hub, folder, content, problem):
+def test_error_what_arrives_is_not_the_model(pull, hub, pulled, content, problem):
     hub.content = content
     if problem != "the hub states":
         hub.digest = hashlib.sha256(content).hexdigest()
@@ -76,40 +66,46 @@ def test_error_what_arrives_is_not_the_model(pull, hub, folder, content, problem
 
     ran.refuses(1, problem)
     assert ran.err.endswith("it was removed\n")
-    assert os.listdir(folder) == []
+    assert os.listdir(pulled) == []
 
 
-def test_error_another_file_of_that_name(pull, folder):
-    folder.mkdir(parents=True)
-    (folder / "small-q4.gguf").write_bytes(b"mine")
+def test_error_another_file_of_that_name(pull, pulled):
+    pulled.mkdir(parents=True)
+    (pulled / "small-q4.gguf").write_bytes(b"mine")
 
     pull(FILE).refuses(1, "is there already and differs")
-    assert (folder / "small-q4.gguf").read_bytes() == b"mine"
+    assert (pulled / "small-q4.gguf").read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize(
-    ("refusal", "problem"),
-    [
-        ((404, "RepoNotFound"), "the hub has no public repository owner/small-GGUF"),
-        ((403, "GatedRepo"), "only to those who sign in"),
-        ((500, ""), "could not be fetched"),
-    ],
-)
-def test_error_the_hub_refuses(pull, hub, refusal, problem):
-    hub.refusal = refusal
+NO_SIZE = {"elsewhere": "http://localhost:9", "stated_size": -1}
+ODD_HUBS = [
+    ({"refusal": (404, "RepoNotFound")}, "has no public repository owner/small-GGUF"),
+    ({"refusal": (403, "GatedRepo")}, "only to those who sign in"),
+    ({"refusal": (500, "")}, "could not be fetched"),
+    # A small file in git has another kind of digest.
+    ({"digest": "0" * 40}, "the hub states no SHA-256"),
+    # It was shown as -0 MB, and anything that came was too much.
+    (NO_SIZE, "the hub states no SHA-256 and size"),
+    ({"stated_size": 10**17}, "small-q4.gguf takes 100000000.00 GB more, and "),
+    ({"elsewhere": "http://u:sk-secret@127.0.0.1:9"}, ""),
+]
+
+
+@pytest.mark.parametrize(("state", "problem"), ODD_HUBS, ids=str)
+def test_error_an_odd_hub(pull, hub, pulled, state, problem):
+    """Nothing arrived, so nothing is left; no password is shown."""
+    for name, value in state.items():
+        setattr(hub, name, value)
 
     ran = pull(FILE)
 
     ran.refuses(1, problem)
     assert "Traceback" not in ran.err
-
-
-def test_error_the_hub_states_no_digest(pull, hub, folder):
-    """A small file in git has another kind of digest."""
-    hub.digest = "0" * 40
-
-    pull(FILE).refuses(1, "the hub states no SHA-256")
-    assert not folder.exists()
+    assert "sk-secret" not in ran.err
+    assert not pulled.exists() or list(pulled.iterdir()) == []
+    if hub.stated_size:
+        # It is seen before anything is fetched.
+        assert [how for how, _, _ in hub.seen] == ["HEAD"]
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ def test_the_error_names_the_outer_session_and_what_to_do(project, inner):
     """It said that none was open, which is not what its user saw."""
     ran = project.run("ask", "x", "--timeout", "1", cwd=inner)
 
-    assert (ran.code, ran.out) == (4, "")
-    assert ran.err.startswith(
+    ran.refuses(
+        4,
         "hostbridge: no Claude Code session with hostbridge is open in "
         f"{inner}; one is open in {project.folder}\n  what to do:\n    - ask that "
         f"one: `hostbridge -C {project.folder} ask`\n    - `hostbridge install` "
-        f"first (it was never run here), then start `claude` in {inner}\n"
+        f"first (it was never run here), then start `claude` in {inner}\n",
     )
 
 
@@ -57,8 +57,7 @@ NO_FOLDERS = {
 def test_error_there_is_no_such_folder(project, words, said):
     ran = project.run(*words)
 
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(f"hostbridge: {said}")
+    ran.refuses(2, f"hostbridge: {said}")
 
 
 def test_a_folder_mounted_twice_has_two_names(tmp_path, monkeypatch):

@@ -55,16 +55,11 @@ def test_words_with_white_space_are_a_prompt(prompt):
     assert (found.words, found.as_json) == (["Plan", prompt], True)
 
 
-def test_after_two_dashes_everything_is_a_prompt():
-    found = parse("hostbridge ask", ask.OPTIONS, ["-j", "--", "--json"])
-
-    assert found.words == ["--json"]
-
-
-def test_a_negative_number_is_no_option():
-    found = parse("hostbridge ask", ask.OPTIONS, ["set", "-1"])
-
-    assert found.words == ["set", "-1"]
+@pytest.mark.parametrize(
+    ("words", "found"), [("-j -- --json", ["--json"]), ("set -1", ["set", "-1"])]
+)
+def test_after_two_dashes_everything_is_a_prompt_and_a_number_always(words, found):
+    assert parse("hostbridge ask", ask.OPTIONS, words.split()).words == found
 
 
 @pytest.mark.parametrize(

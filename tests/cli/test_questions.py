@@ -91,16 +91,14 @@ def test_the_form_says_what_is_typed(project, asking, form, typed, prompt, reply
     assert [each.reply for each in done.exchanges] == [reply]
 
 
+CHOICE = {"enum": [1, "two"], "type": "integer"}
+
+
 @pytest.mark.parametrize(
     ("form", "wrong", "right", "why"),
     [
         ({"type": "boolean", "const": True}, "no", "yes", "true was expected"),
-        (
-            {"enum": [1, "two"], "type": "integer"},
-            "2",
-            "1",
-            '"two" is not of type "integer"',
-        ),
+        (CHOICE, "2", "1", '"two" is not of type "integer"'),
     ],
     ids=["yes or no", "a choice"],
 )
@@ -115,24 +113,6 @@ def test_what_the_form_refuses_is_asked_again(project, asking, form, wrong, righ
     terminal.type(f"{right}\n")
 
     assert terminal.end() == 0
-
-
-def test_a_line_that_the_terminal_has_cut_is_asked_again(project, asking):
-    """It shows all of it, and gives only a part; pasted lines are one reply."""
-    asking(question(form={"type": "string"}))
-    terminal = ask(project)
-    terminal.read_until("Your reply (text): ")
-    asked = waiting(project)
-
-    terminal.seen = ""
-    terminal.type("x" * 4_500 + "\n")
-    terminal.read_until("not a reply: the terminal cuts a line after 4,095 bytes")
-    terminal.read_until("Your reply")
-    terminal.type(f"{'x' * 2_000}\n{'y' * 2_500}\n")
-
-    assert terminal.end() == 0
-    done = project.bridge.status(asked.request_id).request
-    assert [len(each.reply) for each in done.exchanges] == [4_501]
 
 
 def test_words_of_an_agent_cannot_control_the_terminal(project, asking):
@@ -155,10 +135,7 @@ def test_who_replies_elsewhere_first_has_replied(project, asking):
     asked = waiting(project)
     ran = project.run("reply", asked.request_id, "red")
 
-    assert (ran.code, ran.out) == (
-        0,
-        f"replied to {asked.request_id}: its agent goes on\n",
-    )
+    ran.prints(0, f"replied to {asked.request_id}: its agent goes on\n")
     assert terminal.end() == 0
     assert "replied to elsewhere" in terminal.seen
     assert '"red"' in (fake / "told").read_text()
@@ -214,32 +191,6 @@ def test_a_prompt_ends_with_the_deadline(project, asking, tmp_path):
     assert terminal.end() == 5
     said = "nobody had replied (timeout)\n  | question 1: Which colour?\n"
     assert said in terminal.seen
-
-
-def test_an_asker_that_is_killed_leaves_its_question_to_others(project, asking):
-    """Whoever serves next begins anew, with question and reply."""
-    fake = asking(question())
-    process = project.start("ask", "--route", "claude", "--may-ask", "Paint.")
-    asked = waiting(project)
-    process.kill()
-    process.communicate()
-
-    project.bridge.store.sweep()
-    assert project.run("reply", asked.request_id, "blue").code == 0
-    # Asked anew, the fake asks as often as it may.
-    program = fake / "claude"
-    program.write_text(
-        program.read_text()
-        .replace('"$here/argv"; then', '"$here/stdin"; then')
-        .replace("-e --resume", "-e 'Paint.'")
-    )
-    served = project.run("serve", "--once", "--route", "claude")
-
-    assert served.code == 0, served
-    told = (fake / "told").read_text()
-    assert told.startswith("Paint.")
-    assert '"blue"' in told
-    assert project.response(asked.request_id).success
 
 
 def test_no_process_waits_for_a_reply_once_its_asker_is_gone(project, asking):

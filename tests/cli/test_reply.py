@@ -14,27 +14,20 @@ def test_a_reply_of_another_form_is_refused_with_its_place(project):
 
     ran = project.run("reply", request, "green")
 
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(
+    ran.refuses(
+        2,
         f"hostbridge: request {request} asks for another form: "
-        '$: "green" is not one of "red" or "blue"'
+        '$: "green" is not one of "red" or "blue"',
     )
     assert len(project.bridge.questions()) == 1
 
 
-def test_a_reply_may_be_the_number_of_a_choice(project):
+@pytest.mark.parametrize(("value", "stdin"), [("2", b""), ("-", b"2\n")], ids=str)
+def test_a_reply_may_be_the_number_of_a_choice(project, value, stdin):
     """`questions` shows the list with its numbers, on a terminal or not."""
     request = submitted(project)
 
-    ran = project.run("reply", request, "2", "--json")
-
-    assert (ran.code, ran.json["reply"]) == (0, "blue")
-
-
-def test_a_number_from_a_pipe_ends_with_its_line(project):
-    request = submitted(project)
-
-    ran = project.run("reply", request, "-", "--json", stdin=b"2\n")
+    ran = project.run("reply", request, value, "--json", stdin=stdin)
 
     assert (ran.code, ran.json["reply"]) == (0, "blue")
 

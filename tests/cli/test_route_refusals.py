@@ -87,24 +87,25 @@ def test_a_model_file_is_looked_for_where_one_is(project, model, asked):
     assert project.bridge.status(ran.out.strip()).request.model == path
 
 
-def test_ask_takes_a_model_file_of_the_working_folder(project):
-    """It is found, and then found to be none."""
-    file = project.folder / "m.gguf"
-    file.write_bytes(b"PK\3\4")
-
-    ran = project.run("ask", "--route", "local", "--model", "./m.gguf", "x")
-
-    ran.refuses(2, f"{file}: not a GGUF file but a zip archive")
-
-
-def test_error_a_model_file_that_is_not_there_is_not_asked(project):
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("./m.gguf", "{here}/m.gguf: not a GGUF file but a zip archive"),
+        (
+            "{here}/gone.gguf",
+            "model '{here}/gone.gguf': {here}/gone.gguf: ",
+        ),
+    ],
+    ids=["no model", "not there"],
+)
+def test_error_a_model_file_that_is_none(project, model, said):
     """Which files there are is known before anything is written."""
-    gone = project.folder / "gone.gguf"
+    here = project.write("m.gguf", "PK\3\4").parent
+    named = model.format(here=here)
 
-    ran = project.run("ask", "--route", "local", "--model", str(gone), "x")
+    ran = project.run("ask", "--route", "local", "--model", named, "x")
 
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(f"hostbridge: model '{gone}': {gone}: ")
+    ran.refuses(2, said.format(here=here))
     assert not list(project.state.glob("*/*.json"))
 
 
@@ -119,9 +120,7 @@ def test_error_a_schema_that_no_local_model_can_be_held_to(project, command):
     ran = project.run(command, "--route", "local", "--schema", str(schema), "x")
 
     said = "hostbridge: schema.properties.name: a local model cannot be held to it: "
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(said)
-    assert "look-behind, is not supported" in ran.err
+    ran.refuses(2, said, "look-behind, is not supported")
     assert not list(project.state.glob("*/*.json"))
 
 

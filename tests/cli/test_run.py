@@ -6,21 +6,22 @@ import sys
 import pytest
 from fakeclaude import fake_claude, printing, result
 from sessionworld import in_a_session
-from trustworld import Terminal
+from trustworld import approve
 
 pytestmark = pytest.mark.slow
 
 G = "general-purpose"
 
 
-def flow(project, text, name="a.flow"):
-    (project.folder / name).write_text(text)
-    return name
+def run_of(project):
+    """The id of the only run."""
+    (run,) = (file.name for file in project.state.glob("runs/r*"))
+    return run
 
 
 @pytest.mark.usefixtures("echo")
 def test_a_flow_runs_and_prints_what_came_of_it(project):
-    name = flow(project, f'{G}:"Look at {{{{what}}}}":x -> {G}:"Sum {{x}}"')
+    name = project.flow(f'{G}:"Look at {{{{what}}}}":x -> {G}:"Sum {{x}}"')
 
     ran = project.run("run", name, "--param", "what=src", "--route", "claude")
 
@@ -28,22 +29,22 @@ def test_a_flow_runs_and_prints_what_came_of_it(project):
 
 
 def test_a_run_says_which_of_its_files_have_changed(project, echo):
-    inner = flow(project, f'{G}:"in"', "inner.flow")
-    name = flow(project, f'\ufeff@call:inner ->\r\n{G}:"a"')
+    inner = project.flow(f'{G}:"in"', "inner.flow")
+    name = project.flow(f'\ufeff@call:inner ->\r\n{G}:"a"')
     good = echo.read_text()
     echo.write_text("#!/bin/sh\nexit 1\n")
     ran = project.run("run", name, "--route", "claude")
     run = ran.err.split("run --resume ")[1].split()[0]
     assert "has changed" not in project.run("runs", "show", run).out
 
-    flow(project, "Plan", name)
+    project.flow("Plan", name)
     (project.folder / inner).unlink()
 
     line = "{} has changed since; the run goes on with what it began with"
     assert line.format(project.folder / name) in project.run("runs", "show", run).out
     said = json.loads(project.run("runs", "show", run, "--json").out)
     assert said["changed"] == [str(project.folder / each) for each in (name, inner)]
-    flow(project, "Explore", "inner.flow")
+    project.flow("Explore", "inner.flow")
     echo.write_text(good)
     again = project.run("run", "--resume", run)
     assert (again.code, again.out) == (0, "<a>\n")
@@ -52,7 +53,7 @@ def test_a_run_says_which_of_its_files_have_changed(project, echo):
 
 
 def test_a_failed_run_says_why_and_goes_on_with_resume(project, echo):
-    name = flow(project, f'{G}:"a":x -> {G}:"b {{x}}"')
+    name = project.flow(f'{G}:"a":x -> {G}:"b {{x}}"')
     fake_claude(echo.parent, printing("no", code=3))
 
     ran = project.run("run", name, "--route", "claude")
@@ -75,7 +76,7 @@ def test_a_failed_run_says_why_and_goes_on_with_resume(project, echo):
 
 @pytest.mark.usefixtures("echo")
 def test_a_run_that_used_up_a_bound_says_what_it_needs_to_go_on(project):
-    name = flow(project, f'{G}:"a" -> {G}:"b"')
+    name = project.flow(f'{G}:"a" -> {G}:"b"')
 
     ran = project.run("run", name, "--route", "claude", "--max-agents", "1")
 
@@ -87,8 +88,8 @@ def test_a_run_that_used_up_a_bound_says_what_it_needs_to_go_on(project):
 
 
 def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project, echo):
-    flow(project, f'{G}:"inner"', "other.flow")
-    name = flow(project, f'{G}:"a":x -> @call:other -> {G}:"b {{x}}"')
+    project.flow(f'{G}:"inner"', "other.flow")
+    name = project.flow(f'{G}:"a":x -> @call:other -> {G}:"b {{x}}"')
 
     ran = project.run("run", name, "--route", "claude")
 
@@ -104,34 +105,52 @@ def test_without_a_terminal_each_step_is_a_line_when_it_has_ended(project, echo)
     assert failed.startswith("hostbridge: node-0 failed after ")
 
 
-def test_wrong_words_say_what_is_right(project):
-    assert "the parameter 'what' is missing; give it with --param NAME=VALUE" in (
-        project.run("run", flow(project, f'{G}:"{{{{what}}}}"')).err
-    )
-    assert "no flow is named 'nothing'; give" in project.run("run", "nothing").err
-    assert "no flow is named 'a'; did you mean ./a.flow?" in project.run("run", "a").err
-    assert "expected a flow, or --resume RUN" in project.run("run").err
-    nobody = project.run("run", flow(project, f'{G}:"a"')).err
-    assert "`hostbridge install` first" in nobody
-    assert "hostbridge submit" not in nobody
-    assert "there is no run 'r1'" in project.run("runs", "show", "r1").err
-    assert "nothing was run here" in project.run("runs", "show").err
-    assert (
-        project.run("runs").out == "nothing was run here; see `hostbridge run --help`\n"
-    )
+WRONG = {
+    "run ./asks.flow": "parameter 'what' is missing; give it with --param NAME=VALUE",
+    "run nothing": "no flow is named 'nothing'; give",
+    "run asks": "no flow is named 'asks'; did you mean ./asks.flow?",
+    "run": "expected a flow, or --resume RUN",
+    "run ./a.flow": "`hostbridge install` first",
+    "runs show r1": "there is no run 'r1'",
+    "runs show": "nothing was run here",
+    "runs": "nothing was run here; see `hostbridge run --help`\n",
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_wrong_words_say_what_is_right(project, words):
+    project.flow(f'{G}:"{{{{what}}}}"', "asks.flow")
+    project.flow(f'{G}:"a"')
+
+    ran = project.run(*words.split())
+
+    assert WRONG[words] in ran.out + ran.err
+    assert "hostbridge submit" not in ran.err
 
 
 @pytest.fixture
-def waiting(project, echo):
-    """A run that waits at its checkpoint."""
+def begun(project, echo):
+    """Begins a run, which waits at its checkpoint."""
     assert echo
-    name = flow(project, f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
-    process = project.start("run", name, "--route", "claude")
-    while not (runs := list(project.state.glob("live/*.run"))):
-        pass
-    yield runs[0].stem, process
-    process.kill()
-    process.communicate()
+    processes = []
+
+    def begin(text):
+        words = ("run", project.flow(text), "--route", "claude")
+        processes.append(project.start(*words))
+        while not (runs := list(project.state.glob("live/*.run"))):
+            pass
+        return runs[0].stem, processes[0]
+
+    yield begin
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def waiting(begun):
+    """A run that waits at its checkpoint."""
+    return begun(f'@ok:"Fine?":word -> {G}:"They said {{word}}"')
 
 
 def test_status_lists_the_runs_that_live(project, waiting):
@@ -145,12 +164,6 @@ def test_status_lists_the_runs_that_live(project, waiting):
         "\n\nRUN\tSTEPS\tNAME\tWAITS FOR\n"
         f"{run}\t0 of 2\ta\tyou\nwaits for you: hostbridge approve {run}\n\n"
     ) in said
-
-
-def approve(project, *words, end=0):
-    terminal = Terminal(project, "approve", *words)
-    assert terminal.end() == end
-    return terminal.seen
 
 
 def test_another_terminal_answers_a_checkpoint(project, waiting):
@@ -180,25 +193,6 @@ def test_what_is_neither_yes_nor_no_changes_nothing(project, waiting):
     assert f"run {run} goes on with: yes" in approve(project, run)
 
 
-def test_a_used_up_loop_ends_with_1_and_says_after_how_many_rounds(project):
-    (project.folder / "p.yaml").write_text("""
-allow: ["Bash(false)", "Bash(true)"]
-steps:
-  - {id: tests, exec: ["false"], on_failure: skip}
-  - id: mend
-    exec: ["true"]
-    repeat: {from: tests, while: steps.tests.status == "failed", max: 1}
-""")
-
-    ran = project.run("run", "p.yaml")
-
-    assert ran.code == 1
-    why = "mend: used up after 2 rounds: tests: "
-    assert f"failed: {why}" in ran.err
-    (run,) = (file.name for file in project.state.glob("runs/r*"))
-    assert f"    {why}" in project.run("runs", "show", run).out
-
-
 def test_whoever_refuses_reads_what_that_did(project, waiting):
     run, _ = waiting
 
@@ -209,32 +203,23 @@ def test_whoever_refuses_reads_what_that_did(project, waiting):
     assert f"hostbridge run --resume {run}" in told
 
 
-def test_the_question_is_shown_whole_with_its_run(project, echo):
-    assert echo
+def test_the_question_is_shown_whole_with_its_run(project, begun):
     asks = "A long question. " * 200
-    name = flow(project, f'@ok:"{asks}"')
-    process = project.start("run", name, "--route", "claude")
-    while not (runs := list(project.state.glob("live/*.run"))):
-        pass
+    run, _ = begun(f'@ok:"{asks}"')
 
-    shown = project.run("runs", "show", runs[0].stem).err
-    process.kill()
-    process.communicate()
+    shown = project.run("runs", "show", run).err
 
-    assert f"hostbridge approve {runs[0].stem} [ANSWER]\n    {asks.strip()}" in shown
+    assert f"hostbridge approve {run} [ANSWER]\n    {asks.strip()}" in shown
 
 
 def test_whoever_answers_later_is_told_so(project, waiting):
-    run, process = waiting
+    run, _ = waiting
     project.run("runs", "pause", run)
     approve(project, run, "go ahead")
 
-    late = approve(project, run, "no", end=2)
+    late = approve(project, run, "no", end=2).replace("\r\n  ", " ")
 
-    assert "was answered before, by `hostbridge approve`: go ahead" in late.replace(
-        "\r\n  ", " "
-    )
-    process.kill()
+    assert "was answered before, by `hostbridge approve`: go ahead" in late
 
 
 def test_a_session_may_not_answer_nor_go_on(project, waiting):
@@ -251,10 +236,10 @@ def test_a_session_may_not_answer_nor_go_on(project, waiting):
 
 
 def test_a_session_may_resume_what_failed_but_not_raise_its_bounds(project, echo):
-    name = flow(project, f'{G}:"a"')
+    name = project.flow(f'{G}:"a"')
     fake_claude(echo.parent, printing("no", code=3))
     project.run("run", name, "--route", "claude", "--max-agents", "3")
-    (run,) = (file.name for file in project.state.glob("runs/r*"))
+    run = run_of(project)
 
     in_a_session(project)
 
@@ -263,21 +248,6 @@ def test_a_session_may_resume_what_failed_but_not_raise_its_bounds(project, echo
         refused = project.run(*resume, *more).err
         assert "inside a Claude Code session" in refused
     assert f"run {run} failed" in project.run(*resume).err
-
-
-def test_what_a_killed_command_was_serving_is_served_by_the_next(project, echo):
-    name = flow(project, f'{G}:"a":x -> {G}:"b {{x}}"')
-    words = echo.read_text()
-    fake_claude(echo.parent, "sleep 5\n")
-    process = project.start("run", name, "--route", "claude")
-    while not list(project.state.glob("processing/*.json")):
-        pass
-    process.kill()
-    process.communicate()
-    echo.write_text(words)
-    (run,) = (file.name for file in project.state.glob("runs/r*"))
-
-    assert project.run("run", "--resume", run).out == "<b <a>>\n"
 
 
 def test_without_an_agent_no_session_is_needed(project, tmp_path):

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from screens import on_terminal
 from scripted_server import say
 
 from bridge.shipped import agents_folder, workflows_folder
@@ -108,16 +107,6 @@ def test_a_task_is_divided_on_a_model_server(endpoint, server, task):
     assert "work ok after" in ran.err
     assert ": task-ops: #1\n" in ran.err
     assert "${{" not in ran.err
-
-
-def test_each_step_is_shown_on_a_terminal(endpoint, server, task):
-    server.acts = expansion(task.ref)
-
-    shown = on_terminal(endpoint, *EXPANDS, columns=80)
-
-    assert "task-ops: #1" in shown
-    assert "3 of 3 steps" in shown
-    assert "It says who" in shown
 
 
 def validation(talk, asked):

@@ -1,10 +1,10 @@
 """Runs of pipelines that nobody follows, and what a person says to them."""
 
 import pytest
-from fakeclaude import OBEDIENT, fake_claude, printing, result
+from fakeclaude import OBEDIENT, fake_claude
 from gitworld import git
 from polling import wait_until
-from trustworld import Terminal
+from trustworld import Terminal, approve
 
 from bridge.api.run_flow import Runner
 from bridge.engine.view import view
@@ -104,8 +104,7 @@ steps: [{id: ship, approval: "Ship it?", exec: ["false"], retries: 1}]
 
 def test_who_has_agreed_is_not_asked_again_when_it_is_tried_again(project):
     run = begun(project, SHIPPING)
-    terminal = Terminal(project, "approve", run, "yes")
-    assert terminal.end() == 0
+    approve(project, run, "yes")
     # By a process of its own: nobody follows the run.
     wait_until(lambda: ended(project, run)[0] == "failed", what="its end")
 
@@ -115,42 +114,6 @@ def test_who_has_agreed_is_not_asked_again_when_it_is_tried_again(project):
     assert (now["status"], now["why"]) == ("failed", "ship: exit code 1")
     assert now["nodes"]["ship"]["attempt"] == 3
     assert [each["text"] for each in now["said"].values()] == ["yes"]
-
-
-ASKING = printing(
-    result(
-        structured_output={
-            "status": "blocked", "summary": "x", "question": ["Which file?"]
-        }
-    )
-)  # fmt: skip
-
-
-def test_who_approves_answers_what_an_agent_asks(project, echo):
-    """Standalone, from another terminal; it is asked again with that."""
-    done = echo.read_text().partition("prompt=")[2]
-    fake_claude(
-        echo.parent,
-        f'if grep -q "the second" "$here/stdin"; then\nprompt={done}exit\nfi\n{ASKING}',
-    )
-    (project.folder / "p.yaml").write_text("steps: [{id: work, prompt: Mend it.}]")
-    with project.start("run", "p.yaml", "--route", "claude") as process:
-        bridge = project.bridge
-
-        def asks():
-            # A run is marked before it is there.
-            runs = [file.parent.name for file in project.state.glob("runs/*/run.json")]
-            return runs and [*view(bridge.store, runs[0]).checkpoints()]
-
-        ((run, _node, _asked),) = wait_until(asks, what="the question")
-        shown = project.run("runs", "show", run).err
-        terminal = Terminal(project, "approve", run, "the second")
-        assert terminal.end() == 0
-        out, _ = process.communicate()
-
-    assert "Which file?" in shown
-    assert out.decode() == "<Mend it.>\n"
-    assert "the second" in (echo.parent / "stdin").read_text()
 
 
 def test_a_headless_agent_works_in_its_worktree_beside_an_open_session(
@@ -176,38 +139,3 @@ steps:
     (folder,) = project.state.glob("worktrees/*/apart")
     assert (echo.parent / "pwd").read_text() == f"{folder}\n"
     assert host.claim() == []
-
-
-FAILING = printing(result(structured_output={"status": "failed", "summary": "no luck"}))
-BEHIND = """
-steps:
-  - {id: before, prompt: Look first.}
-  - {id: spawn, prompt: Work., background: true}
-  - {id: meanwhile, set: {x: 1}}
-  - {id: got, wait: spawn}
-"""
-
-
-def test_an_agent_in_the_background_that_failed_is_asked_again(project, echo):
-    """`--resume` asks it once more, and nobody else; the display names its step."""
-    done = "prompt=" + echo.read_text().partition("prompt=")[2]
-    (project.folder / "p.yaml").write_text(BEHIND)
-    counting = 'head -n 1 "$here/stdin" >>"$here/asked"\n'
-    failing = f'if grep -q "^Work." "$here/stdin"; then\n{FAILING}fi\n'
-    fake_claude(echo.parent, counting + failing + done)
-    first = project.run("run", "p.yaml", "--route", "claude")
-    (file,) = project.state.glob("runs/*/run.json")
-    run = file.parent.name
-    shown = project.run("runs", "show", run)
-    fake_claude(echo.parent, counting + done)
-
-    again = project.run("run", "--resume", run)
-
-    asked = (echo.parent / "asked").read_text().splitlines()
-    assert (first.code, again.code, again.out) == (1, 0, "<Work.>\n")
-    assert f"hostbridge: run {run} failed: spawn: agent_failed: no luck\n" in first.err
-    states = [line.split("\t")[:2] for line in shown.out.splitlines() if "\t" in line]
-    assert states[1:] == [
-        ["before", "ok"], ["spawn", "failed"], ["meanwhile", "ok"], ["got", "cancelled"]
-    ]  # fmt: skip
-    assert asked == ["Look first.", "Work.", "Work."]

@@ -7,17 +7,12 @@ import pytest
 G = "general-purpose"
 
 
-def flow(project, text, name="a.flow"):
-    (project.folder / name).write_text(text)
-    return name
-
-
 def test_a_dry_run_asks_nobody(project, tmp_path):
     source = f'{G}:"a":x -> @ok:"Fine? {{x}}" (if failed)~> Explore:"b {{x}}"'
     answers = tmp_path / "answers.json"
     answers.write_text(json.dumps({"general-purpose": "one", "ok": "no"}))
 
-    ran = project.run("run", flow(project, source), "--dry-run", str(answers))
+    ran = project.run("run", project.flow(source), "--dry-run", str(answers))
 
     assert ran.out == (
         "node-0  general-purpose\n    a\n  says: one\n"
@@ -29,8 +24,8 @@ def test_a_dry_run_asks_nobody(project, tmp_path):
 
 
 def test_a_dry_run_shows_what_a_called_flow_is_given_and_why_it_would_fail(project):
-    flow(project, f'{G}:"Look at {{{{what}}}}"', "other.flow")
-    name = flow(project, f'@call:other(what="src"):x -> {G}:"b {{x}}"')
+    project.flow(f'{G}:"Look at {{{{what}}}}"', "other.flow")
+    name = project.flow(f'@call:other(what="src"):x -> {G}:"b {{x}}"')
     answers = 'other: seen\ngeneral-purpose: {status: failed, summary: "too late"}'
     (project.folder / "answers.yaml").write_text(answers)
 
@@ -59,7 +54,7 @@ def test_a_dry_run_shows_what_a_called_flow_is_given_and_why_it_would_fail(proje
 def test_the_answers_of_a_dry_run_mean_what_they_say(project, answers, said):
     (project.folder / "answers.yaml").write_text(answers)
 
-    ran = project.run("run", flow(project, '@ok:"Fine?"'), "--dry-run", "answers.yaml")
+    ran = project.run("run", project.flow('@ok:"Fine?"'), "--dry-run", "answers.yaml")
 
     assert said in ran.err
 
@@ -68,7 +63,7 @@ def test_the_answers_of_a_dry_run_mean_what_they_say(project, answers, said):
 def test_a_no_at_a_bare_label_is_obeyed(project, source):
     """It loads, and asks: the flow does not go past it."""
     (project.folder / "answers.yaml").write_text('review: "no, later"')
-    name = flow(project, source.format('general-purpose:"Mend"'))
+    name = project.flow(source.format('general-purpose:"Mend"'))
 
     ran = project.run("run", name, "--dry-run", "answers.yaml")
 

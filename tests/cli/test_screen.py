@@ -18,11 +18,9 @@ def drawn(rows, width):
 
 
 def test_a_table_as_wide_as_its_words():
-    assert drawn([("a-1", "open", "yes and no"), ("b", "", "no")], 80) == [
-        "ID   STATE  WORDS",
-        "a-1  open   yes and no",
-        "b           no",
-    ]
+    wide = ["ID   STATE  WORDS", "a-1  open   yes and no", "b           no"]
+
+    assert drawn([("a-1", "open", "yes and no"), ("b", "", "no")], 80) == wide
 
 
 def test_the_widest_column_is_cut_first():
@@ -97,19 +95,13 @@ def test_paths_are_not_divided():
 
 def test_what_goes_on_is_further_in():
     """But not a long path that begins a line."""
-    lines = ["/home/u/app/folder", "one two /home/u/app/folder three"]
+    path = "/home/u/app/folder"
 
-    assert list(folded(lines, 12, whole_words=True)) == [
-        "/home/u/app/folder",
-        "one two",
-        "    /home/u/app/folder",
-        "    three",
-    ]
-    assert list(folded(["abcdefghijklmn"], 10, whole_words=False)) == [
-        "abcdef",
-        "    ghijkl",
-        "    mn",
-    ]
+    lines = list(folded([path, f"one two {path} three"], 12, whole_words=True))
+    word = list(folded(["abcdefghijklmn"], 10, whole_words=False))
+
+    assert lines == [path, "one two", f"    {path}", "    three"]
+    assert word == ["abcdef", "    ghijkl", "    mn"]
 
 
 def test_escape_sequences_come_from_styles_alone():

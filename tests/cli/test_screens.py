@@ -26,71 +26,50 @@ def test_status_of_nothing():
 
 
 def test_status_of_every_stage():
-    busy = seen(
-        exists=True,
-        is_off_here=True,
-        sessions=(
-            session("0c5e2a9e-6b0f-4c55-8a53-0f3f1d6b7c11"),
-            session("9f1b", is_off=True, off_s=4_000.0, wakes=False, running=0),
-            session("7d2c", seen="unseen", running=0),
-        ),
-        requests=(
-            live(1, Stage.RUNNING, age_s=0.2, left_s=119.0),
-            live(2, Stage.OFFERED, agent="Explore", requester="a hook"),
-            live(3, Stage.INVALID_ANSWER, left_s=-3.0),
-            live(4, Stage.RUNNING, route="local", is_abandoned=True),
-            live(
-                5, Stage.WAITING, priority="high", excerpt="テストのないモジュールは?"
-            ),
-            live(6, Stage.NO_HOST, age_s=90_000.0, left_s=9_000.0, excerpt="Why?"),
-        ),
-        unreadable=("cut", "a b; touch c"),
-        claimed=4,
-        waiting=1_004,
-        ended=1_234,
-        last=(
-            ended(1),
-            ended(2, "failed", code="agent_failed"),
-            ended(3, "timeout", code="timeout", duration_s=120.0, ago_s=7_300.0),
-            ended(4, "cancelled", code="cancelled", excerpt=""),
-        ),
-        runs=RUNS,
+    sessions = (
+        session("0c5e2a9e-6b0f-4c55-8a53-0f3f1d6b7c11"),
+        session("9f1b", is_off=True, off_s=4_000.0, wakes=False, running=0),
+        session("7d2c", seen="unseen", running=0),
     )
+    words = "テストのないモジュールは?"
+    requests = (
+        live(1, Stage.RUNNING, age_s=0.2, left_s=119.0),
+        live(2, Stage.OFFERED, agent="Explore", requester="a hook"),
+        live(3, Stage.INVALID_ANSWER, left_s=-3.0),
+        live(4, Stage.RUNNING, route="local", is_abandoned=True),
+        live(5, Stage.WAITING, priority="high", excerpt=words),
+        live(6, Stage.NO_HOST, age_s=90_000.0, left_s=9_000.0, excerpt="Why?"),
+    )
+    last = (
+        ended(1),
+        ended(2, "failed", code="agent_failed"),
+        ended(3, "timeout", code="timeout", duration_s=120.0, ago_s=7_300.0),
+        ended(4, "cancelled", code="cancelled", excerpt=""),
+    )
+    facts = {"exists": True, "is_off_here": True, "unreadable": ("cut", "a b; touch c")}
+    counts = {"claimed": 4, "waiting": 1_004, "ended": 1_234}
+    lists = {"sessions": sessions, "requests": requests, "last": last, "runs": RUNS}
+    busy = seen(**facts, **counts, **lists)
     same_as_file("status-busy", lambda w: overview_lines(busy, w))
 
 
 def test_status_where_a_budget_holds_requests_back():
-    limit = HeldBack(
-        limit="agents_per_hour",
-        session="0c5e",
-        used=50,
-        most=50,
-        frees_in_s=1_500.0,
-        why="session 0c5e has started 50 of 50 agents within an hour; the next may "
-        "start in 25 min",
-        cure="hostbridge config set agents_per_hour 100",
+    why = (
+        "session 0c5e has started 50 of 50 agents within an hour; the next may start "
+        "in 25 min"
     )
-    held = seen(
-        exists=True,
-        is_off=True,
-        off_s=30.0,
-        sessions=(
-            session(
-                "0c5e",
-                running=0,
-                started=50,
-                budgets=(
-                    Use(key="agents_per_hour", used=50, most=50),
-                    Use(key="tokens_per_session", used=83, most=100),
-                ),
-            ),
-        ),
-        requests=(
-            live(1, Stage.WAITING, held_back=limit),
-            live(2, Stage.WAITING, held_back=limit),
-        ),
-        waiting=2,
+    cure = "hostbridge config set agents_per_hour 100"
+    key = "agents_per_hour"
+    used = {"limit": key, "session": "0c5e", "used": 50, "most": 50}
+    limit = HeldBack(**used, frees_in_s=1_500.0, why=why, cure=cure)
+    budgets = (
+        Use(key=key, used=50, most=50),
+        Use(key="tokens_per_session", used=83, most=100),
     )
+    sessions = (session("0c5e", running=0, started=50, budgets=budgets),)
+    requests = tuple(live(n, Stage.WAITING, held_back=limit) for n in (1, 2))
+    off = {"exists": True, "is_off": True, "off_s": 30.0}
+    held = seen(**off, sessions=sessions, requests=requests, waiting=2)
     same_as_file("status-held-back", lambda w: overview_lines(held, w))
 
 
@@ -117,14 +96,8 @@ def test_models():
         ),
         model("cut", problem="the file ends in the middle of its header"),
     ]  # fmt: skip
-    same_as_file(
-        "models",
-        lambda w: [
-            line
-            for each in models
-            for line in folded(model_lines(each), w, whole_words=True)
-        ],
-    )
+    lines = [line for each in models for line in model_lines(each)]
+    same_as_file("models", lambda w: folded(lines, w, whole_words=True))
 
 
 def setting(key, value, source="default", usual="", meaning="how many"):
@@ -149,42 +122,31 @@ def test_config_list():
 
 
 def test_where():
-    place = Place(
-        project=Path("/home/u/app"),
-        state=Path(STATE),
-        guard=Path("/home/u/.hostbridge"),
-        reason="the state lies under ~/.hostbridge/state, at the same path as the "
-        "project",
-    )
+    why = "the state lies under ~/.hostbridge/state, at the same path as the project"
+    home = Path("/home/u")
+    place = Place(home / "app", Path(STATE), home / ".hostbridge", why)
     same_as_file("where", lambda w: where_lines(place, w, exists=False))
 
 
 TAKES = "5f3c0a (pid 4711) takes requests and wakes from idle"
 
 
+def named(name, finding):
+    return replace(finding, name=name)
+
+
 def test_doctor():
-    findings = (
-        replace(ok("/usr/bin/python3 (3.11.7); hostbridge 0.1.0"), name="python"),
-        replace(
-            warning(
-                "no session is open",
-                "a request waits until its deadline",
-                "start `claude` in /home/u/app",
-            ),
-            name="sessions",
-        ),
-        replace(
-            problem(
-                "PostToolUse has another hook; see "
-                "/home/u/app/.claude/settings.local.json",
-                "hooks of another version of hostbridge are registered beside ours",
-                "hostbridge uninstall && hostbridge install --local, in this project",
-            ),
-            name="registered",
-        ),
+    python = named("python", ok("/usr/bin/python3 (3.11.7); hostbridge 0.1.0"))
+    why, cure = "a request waits until its deadline", "start `claude` in /home/u/app"
+    sessions = named("sessions", warning("no session is open", why, cure))
+    registered = problem(
+        "PostToolUse has another hook; see /home/u/app/.claude/settings.local.json",
+        "hooks of another version of hostbridge are registered beside ours",
+        "hostbridge uninstall && hostbridge install --local, in this project",
     )
     project = Path("/home/u/app")
-    sick, well = [*findings], [findings[0], replace(ok(TAKES), name="session")]
+    sick = [python, sessions, named("registered", registered)]
+    well = [python, named("session", ok(TAKES))]
     same_as_file("doctor", lambda w: screen(sick, project, w, everything=False))
     same_as_file("doctor-all", lambda w: screen(sick, project, w, everything=True))
     same_as_file("doctor-well", lambda w: screen(well, project, w, everything=False))
@@ -192,18 +154,15 @@ def test_doctor():
 
 def test_doctor_where_only_past_requests_failed():
     """They need no step first."""
-    failed = warning(
-        "1 of the last 3 ended with timeout: 1k0t: the deadline passed: no agent",
-        "",
-        "ask with a longer deadline (--timeout)",
-    )
-    findings = [replace(ok(TAKES), name="session"), replace(failed, name="answers")]
+    what = "1 of the last 3 ended with timeout: 1k0t: the deadline passed: no agent"
+    failed = warning(what, "", "ask with a longer deadline (--timeout)")
+    findings = [named("session", ok(TAKES)), named("answers", failed)]
     project = Path("/home/u/app")
     same_as_file(
         "doctor-past", lambda w: screen(findings, project, w, everything=False)
     )
-    broken = replace(warning("no session is open", "x", "open one"), name="session")
-    repeated = replace(problem("3 of the last 3", "", "wait"), name="answers")
+    broken = named("session", warning("no session is open", "x", "open one"))
+    repeated = named("answers", problem("3 of the last 3", "", "wait"))
     (first, *_) = screen([repeated, broken], project, 80, everything=False)
     assert first == "Do this first: open one"
 
@@ -215,18 +174,14 @@ def listed(name, place, routes, words, **more):
 def test_agents_list():
     everywhere = ("host", "claude", "local", "endpoint")
     file = "/home/u/app/.bridge/agents/broken.yaml"
+    default = "part of Claude Code; asked if no agent is named"
     agents = [
         listed("Explore", "Claude Code", ("host", "claude"), "part of Claude Code"),
         listed(
             "broken", ".bridge", (), "cannot be used: 1 error", style="red",
             problems=(f"{file}:3: tols: unknown field; did you mean 'tools'?",),
         ),
-        listed(
-            "general-purpose",
-            "Claude Code",
-            everywhere,
-            "part of Claude Code; asked if no agent is named",
-        ),
+        listed("general-purpose", "Claude Code", everywhere, default),
         listed("tidy:sweeper", "plugin tidy", ("host", "claude"), "/home/u/.claude/x"),
         listed("joker", ".claude", ("host",), "not trusted", style="yellow"),
         listed("researcher", "~/.hostbridge", ("host",), "Finds things in our wiki"),

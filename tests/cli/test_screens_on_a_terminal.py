@@ -1,11 +1,9 @@
 """What a terminal shows: its width holds every line, and colours can be off."""
 
-import os
-import signal
-
 import pytest
 from screens import on_terminal, too_wide
 from thoroughness import crossed
+from trustworld import Terminal
 
 pytestmark = pytest.mark.slow
 
@@ -48,21 +46,16 @@ def test_no_colour(project, command, how):
     assert "\x1b" not in project.run(command, *words, env=env).out
 
 
-@pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}], ids=["colour", "none"])
-def test_the_live_table_follows(project, env):
+@pytest.mark.parametrize("no_color", ["", "1"], ids=["colour", "none"])
+def test_the_live_table_follows(project, no_color):
     """The escapes that draw stay; those that colour go."""
-    ours, theirs = os.openpty()
-    env = {"TERM": "xterm", "COLUMNS": "80"} | env
-    process = project.start("status", "--watch", stdout=theirs, stderr=theirs, env=env)
-    os.close(theirs)
-    shown = b""
-    while b"nothing was ever asked" not in shown:
-        shown += os.read(ours, 65_536)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=300)
-    os.close(ours)
+    env = {"TERM": "xterm", "COLUMNS": "80", "NO_COLOR": no_color}
+    terminal = Terminal(project, "status", "--watch", **env)
+    terminal.read_until("nothing was ever asked")
+    terminal.type("\x03")
+    terminal.end()
 
-    assert (b"\x1b[1m" in shown) is ("NO_COLOR" not in env)
+    assert ("\x1b[1m" in terminal.seen) is not bool(no_color)
 
 
 def test_error_a_live_table_on_a_dumb_terminal(project):

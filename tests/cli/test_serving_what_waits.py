@@ -3,7 +3,6 @@
 import signal
 
 import pytest
-from agentworld import trust_project
 from fakeclaude import WAITING, fake_claude
 
 from bridge.api.project_status import SHOWN_WAITING
@@ -126,30 +125,3 @@ def test_error_serve_with_nothing_to_serve_with(project):
     ran = project.run("serve", "--route", "claude", "--route", "endpoint", env=none)
 
     assert (ran.code, ran.out) == (4, "")
-
-
-def test_error_a_dropped_file_names_an_unknown_agent(project, claude):
-    """As `ask` refuses it: an agent never runs without its definition."""
-    project.drop("unk", agentType="Explorer", route="claude")
-
-    ran = project.run("serve", "--once", "--route", "claude")
-
-    response = project.response("unk")
-    assert ran.out.startswith("unk  agent_missing  ")
-    assert response.error.code == "agent_missing"
-    assert "no agent is named 'Explorer'; did you mean Explore?" in (
-        response.error.message
-    )
-    assert not (claude / "stdin").exists()
-
-
-@pytest.mark.parametrize("agent", ["general-purpose", "Explore", "plugin:agent", "own"])
-def test_a_file_names_an_agent_that_the_client_knows(project, agent):
-    own = "---\nname: own\ndescription: Looks\n---\nYou look.\n"
-    project.write(".claude/agents/own.md", own)
-    trust_project(project.bridge)
-    project.drop("known", agentType=agent, route="claude")
-
-    ran = project.run("serve", "--once", "--route", "claude")
-
-    assert ran.out.startswith("known  success  ")

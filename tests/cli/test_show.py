@@ -18,12 +18,8 @@ def test_prints_the_history_from_every_file(project, host):
     """Who asked what, what happened, what it came to, and where to read it."""
     request_id = project.submit("Which modules\nlack tests?", model="haiku")
     (request,) = host.claim()
-    host.store.keep_evidence(
-        request_id,
-        reason="prose where JSON was due",
-        source="SubagentStop",
-        words="Hm.",
-    )
+    why = "prose where JSON was due"
+    host.store.keep_evidence(request_id, reason=why, source="SubagentStop", words="Hm.")
     host.answer(request, '{"status": "success", "summary": "billing"}')
 
     ran = project.run("show", request_id)
@@ -53,14 +49,9 @@ def test_shows_the_tool_calls_of_a_running_agent(project, host):
     """What it has done so far, while it runs."""
     request_id = project.submit()
     host.claim()
-    run = subagent_runs.AgentRun(
-        request_id=request_id,
-        tool_use_id="toolu_1",
-        session="session-1",
-        host=host.claimant.host,
-        launched_at=1,
-        answer_by=2,
-    )
+    who = {"session": "session-1", "host": host.claimant.host}
+    call = {"request_id": request_id, "tool_use_id": "toolu_1"}
+    run = subagent_runs.AgentRun(**call, **who, launched_at=1, answer_by=2)
     subagent_runs.note_call(host.store, run)
     subagent_runs.bind(host.store, run, "agent-1")
     (project.state / "agents" / "agent-1.calls").write_text(
@@ -120,10 +111,8 @@ def test_a_prompt_cannot_pose_as_our_own_lines(project):
     lines = project.run("show", request_id).out.splitlines()
 
     assert "    status    completed" in lines
-    assert [line for line in lines if line.startswith(("status", "route"))] == [
-        "status    waiting",
-        "route     an open session (host)",
-    ]
+    ours = ["status    waiting", "route     an open session (host)"]
+    assert [each for each in lines if each.startswith(("status", "route"))] == ours
 
 
 def test_traces_of_a_pruned_request(project):
@@ -146,9 +135,8 @@ def test_what_is_overdue_is_ended(project):
     ran = project.run("show", request_id)
 
     assert "\nstatus    timeout after 0.0 s\n" in ran.out
-    assert (
-        "\nfailed: timeout\n    no answer within 0.001 s: nobody had taken it\n"
-    ) in ran.out
+    why = "no answer within 0.001 s: nobody had taken it"
+    assert f"\nfailed: timeout\n    {why}\n" in ran.out
     assert "\nwhat helps\n    see why: hostbridge doctor; " in ran.out
 
 
@@ -184,11 +172,8 @@ def test_a_run_of_our_own_is_shown_turn_by_turn(project):
     assert not set("\x1b\x9b\u202e\x7f\r\x08") & set(shown)
     assert f"    {project.state}/runs/{request_id}.jsonl" in lines
     turns = json.loads(as_json.out)["turns"]
-    assert [turn["event"] for turn in turns] == [
-        "model_request",
-        "tool_call",
-        "submit_result",
-    ]
+    events = ["model_request", "tool_call", "submit_result"]
+    assert [turn["event"] for turn in turns] == events
 
 
 def test_full_shows_the_lines_of_a_run_uncut(project):
@@ -210,17 +195,10 @@ def test_full_shows_the_lines_of_a_run_uncut(project):
 
 def test_shows_what_else_was_asked_for(project):
     """Whoever wonders why it still waits finds for whom, and with what."""
-    request_id = project.submit(
-        "a",
-        agent="researcher",
-        route="host",
-        priority="high",
-        session="another",
-        dedup_key="k",
-        arguments={"package": "billing"},
-        variables={"depth": None},
-        timeout_s=30 * 86_400,
-    )
+    who = {"agent": "researcher", "route": "host", "session": "another"}
+    how = {"priority": "high", "dedup_key": "k", "timeout_s": 30 * 86_400}
+    values = {"arguments": {"package": "billing"}, "variables": {"depth": None}}
+    request_id = project.submit("a", **who, **how, **values)
 
     shown = project.run("show", request_id).out
 

@@ -104,25 +104,15 @@ def test_show_waiting():
 
 def test_show_answered():
     asked = request(claim=claim(), status=Status.COMPLETED)
-    response = answered(
-        asked,
-        raw=json.dumps(SAID),
-        parsed=SAID,
-        now_ms=ASKED_MS + 4_200,
-        route="host",
-        failure=None,
-    )
+    facts = {"now_ms": ASKED_MS + 4_200, "route": "host", "failure": None}
+    response = answered(asked, raw=json.dumps(SAID), parsed=SAID, **facts)
     usage = Usage(input_tokens=2150, output_tokens=660, requests=3)
     response = response.with_(usage=usage, model="claude-haiku-4-5")
     in_the_end = usage + Usage(cache_read_tokens=81_900, output_tokens=7, requests=1)
-    told = story(
-        status=Status.COMPLETED,
-        request=asked,
-        response=response,
-        usage=in_the_end,
-        history=(*TAKEN, event(4_200, "completed", source="SubagentStop")),
-        files=(STATE / "done" / f"{ID}.json", STATE / "responses" / f"{ID}.json"),
-    )
+    ended = {"status": Status.COMPLETED, "response": response, "usage": in_the_end}
+    history = (*TAKEN, event(4_200, "completed", source="SubagentStop"))
+    files = (STATE / "done" / f"{ID}.json", STATE / "responses" / f"{ID}.json")
+    told = story(request=asked, **ended, history=history, files=files)
     drawn("show-answered", told, after_s=7_500)
 
 
@@ -132,19 +122,16 @@ def test_show_failed():
     response = failed(
         asked, "no_json", "text instead of JSON", now_ms=ASKED_MS + 61_000, raw=words
     )
-    told = story(
-        status=Status.FAILED,
-        request=asked,
-        response=response,
-        history=(
-            *TAKEN,
-            event(30_000, "evidence", source="SubagentStop", reason="no_json: text"),
-            event(30_001, "corrected"),
-            event(61_000, "failed", source="SubagentStop", code="no_json"),
-        ),
-        calls=(),
-        evidence=({"source": "SubagentStop", "reason": "no_json", "rawOutput": words},),
+    by = {"source": "SubagentStop"}
+    history = (
+        *TAKEN,
+        event(30_000, "evidence", **by, reason="no_json: text"),
+        event(30_001, "corrected"),
+        event(61_000, "failed", **by, code="no_json"),
     )
+    ended = {"status": Status.FAILED, "response": response, "history": history}
+    rejected = {**by, "reason": "no_json", "rawOutput": words}
+    told = story(request=asked, **ended, calls=(), evidence=(rejected,))
     drawn("show-failed", told, after_s=90)
 
 

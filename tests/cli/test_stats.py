@@ -71,12 +71,6 @@ def ended_at_a_server(endpoint, server) -> str:
     return str(ran.json["requestId"])
 
 
-def response(project, request: str) -> Response:
-    found = project.response(request)
-    assert found is not None
-    return found
-
-
 def waited_ms(project, request: str) -> int:
     asked = project.bridge.status(request).request
     return int(asked.claim.launched_at - asked.created_at)
@@ -104,7 +98,7 @@ def test_every_figure_of_real_requests(endpoint, host, server):
     """Each is what the records say; nothing but the journal is read for it."""
     good, bad, gone = ended_in_a_session(endpoint, host)
     seen = ended_at_a_server(endpoint, server)
-    ends = {each: response(endpoint, each) for each in (good, bad, gone, seen)}
+    ends = {each: endpoint.response(each) for each in (good, bad, gone, seen)}
     waits = {each: waited_ms(endpoint, each) for each in (good, bad, seen)}
     for folder in ("done", "responses"):
         for file in (endpoint.state / folder).iterdir():

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import signal
-import struct
-import termios
 import time
 
 import pytest
+from trustworld import Terminal
 
 from bridge.config import DEFAULTS
 from bridge.protocol.ids import new_request_id
@@ -154,33 +152,16 @@ def test_overdue_is_shown_if_it_cannot_be_ended(project):
 @pytest.mark.usefixtures("host")
 def test_watch_cuts_no_id(project):
     """A narrow terminal loses what is said of a request, not which one it is."""
-    ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 30, 0, 0))
-    short = project.submit("a")
-    long = project.submit("b", request_id="x" * 50)
+    ids = [project.submit("a"), project.submit("b", request_id="x" * 50)]
     env = {"TERM": "xterm", "COLUMNS": "30"}
-    process = project.start("status", "--watch", stdout=theirs, stderr=theirs, env=env)
-    os.close(theirs)
+    terminal = Terminal(project, "status", "--watch", size=(40, 30), **env)
+    terminal.read_until("ended in all")
+    terminal.type("\x03")
+    terminal.end()
 
-    shown = read_until(ours, "ended in all")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=300)
-
-    os.close(ours)
-    whole = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\s", "", shown)
-    assert short in whole
-    assert long in whole
+    whole = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\s", "", terminal.seen)
+    assert all(each in whole for each in ids)
     assert "general-purpose" not in whole
-
-
-def read_until(terminal: int, wanted: str) -> str:
-    """What the terminal showed until it showed `wanted`."""
-    shown = b""
-    deadline = time.monotonic() + 180
-    while wanted.encode() not in shown:
-        assert time.monotonic() < deadline, shown.decode()
-        shown += os.read(terminal, 65_536)
-    return shown.decode()
 
 
 def test_watch_json_prints_lines(project):

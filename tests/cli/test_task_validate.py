@@ -60,15 +60,3 @@ def test_error_nobody_could_look_at_it(judged):
     assert project.run("task", "close", "1").err.startswith(
         "hostbridge: task #1 cannot be closed: it has not been validated"
     )
-
-
-def test_the_task_is_the_prompt(judged, tmp_path):
-    project = judged(status="success", summary="done")
-
-    ran = project.run("ask", "--task-id", "#1", "--route", "claude", "--text")
-
-    assert ran.code == 0
-    assert (
-        "Task #1: One\n\nIt is done when:\nit runs"
-        in (tmp_path / "fake" / "stdin").read_text()
-    )

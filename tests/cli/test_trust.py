@@ -10,23 +10,17 @@ REFUSED = "hostbridge: there is no terminal to ask on; run this in one, yourself
 
 
 def test_it_shows_what_a_definition_would_do_and_asks(project):
+    """All of it is in screens/trust.txt."""
     file = define(project, "worker.yaml", GOOD)
 
-    terminal = agree(project)
+    seen = agree(project).seen
 
-    can = (
-        "pytest with any option, which can run other programs, write any file and read "
-        "any file, and runs the project's own programs"
-    )
-    shown = terminal.seen.replace("Type yes to agree: yes", "Type yes to agree: ")
-    assert shown == (
-        f"{project.folder} brings definitions of agents:\n\nworker: Works  (new)\n"
-        f"    file     {file}\n    routes   host, claude, local, endpoint\n"
-        f"    tools    Read, Bash\n    granted  Bash(pytest *): {can}\n"
-        f"    {file}:5: warning: allow[0]: lets it run {can}; to allow only some "
-        "options, list them: Bash(pytest [-q --tb=*] *)\n\nprompt:\n"
-        "    As told: {{ task }}\n\nTrust this one? Type yes to agree: \n"
-        f"{project.folder}: 1 trusted\n"
+    head = f"{project.folder} brings definitions of agents:\n\nworker: Works  (new)\n"
+    assert seen.startswith(f"{head}    file     {file}\n")
+    _, _, end = seen.partition("\n\nprompt:\n    As told: {{ task }}\n\n")
+    asked = "Trust this one? Type yes to agree: "
+    assert end.replace("agree: yes", "agree: ") == (
+        f"{asked}\n{project.folder}: 1 trusted\n"
     )
     assert is_trusted(project)
 
@@ -124,10 +118,9 @@ def test_list_and_revoke(project):
     again = project.run("trust")
     revoked = project.run("trust", "--revoke")
 
-    assert listed == (0, f"{project.folder}\n  .bridge/agents/worker.yaml\n", "")
-    all_of = f"{project.folder}: 1 definition, trusted already\n"
-    assert again == (0, all_of, "")
-    assert revoked == (0, f"{project.folder}: no longer trusted\n", "")
+    listed.prints(0, f"{project.folder}\n  .bridge/agents/worker.yaml\n")
+    again.prints(0, f"{project.folder}: 1 definition, trusted already\n")
+    revoked.prints(0, f"{project.folder}: no longer trusted\n")
     assert not is_trusted(project)
     assert project.run("trust", "--list") == (0, "no project is trusted\n", "")
 
@@ -171,8 +164,5 @@ def test_it_says_what_a_definition_hides(project, name, mark):
 
 
 def test_nothing_to_trust(project):
-    assert project.run("trust") == (
-        0,
-        f"{project.folder} defines no agents, and no rules\n",
-        "",
-    )
+    nothing = f"{project.folder} defines no agents, and no rules\n"
+    project.run("trust").prints(0, nothing)

@@ -16,14 +16,6 @@ MARKDOWN = "---\nname: worker\ndescription: Works\n---\nSay pytest.\n"
 KEPT = "the rest is as you trusted it: hostbridge agents show worker\n"
 
 
-def changed(project, old, new):
-    """What is shown after one change to the trusted `GOOD`."""
-    file = define(project, "worker.yaml", GOOD)
-    agree(project)
-    file.write_bytes(GOOD.replace(old, new).encode("utf-8", "surrogateescape"))
-    return agree(project).seen
-
-
 def define_lint(project, script="'fine'\n"):
     """A definition with three scripts; returns its folder."""
     folder = define(project, "lint.yaml", LINT.replace("models/", "")).parent
@@ -38,18 +30,15 @@ def kept(project):
 
 
 def test_it_shows_the_lines_that_differ(project):
-    shown = changed(project, "pytest *", "make *")
+    """In place of the whole; screens/trust-again.txt has all of it."""
+    file = define(project, "worker.yaml", GOOD)
+    agree(project)
+    file.write_text(GOOD.replace("pytest *", "make *"))
 
-    mark = "changed since you trusted it: .bridge/agents/worker.yaml"
-    assert f"worker: Works  ({mark})\n" in shown
-    assert shown.partition("\nwhat has changed:\n")[2].startswith(
-        "    --- .bridge/agents/worker.yaml (as you trusted it)\n"
-        "    +++ .bridge/agents/worker.yaml (now)\n    @@ -2,5 +2,5 @@\n"
-        "     description: Works\n     prompt: 'As told: {{ task }}'\n"
-        "     tools: [Read, Bash]\n    -allow: ['Bash(pytest *)']\n"
-        "    +allow: ['Bash(make *)']\n"
-        f"     \n{KEPT}\nTrust this one? Type yes to agree: "
-    )
+    shown = agree(project).seen
+
+    lines = "    -allow: ['Bash(pytest *)']\n    +allow: ['Bash(make *)']\n     \n"
+    assert f"{lines}{KEPT}\nTrust this one? Type yes to agree: " in shown
     assert "granted  Bash(make *)" in shown
     assert "\nprompt:\n" not in shown
 

@@ -142,18 +142,6 @@ def test_issues_are_at_files_of_the_project(shop, host):
     ran.tells(1, "\nshop.py:1: error: a price of 1 [runs-tests]\n")
 
 
-def test_only_the_paths_that_are_named_are_shown(shop, host):
-    partly_staged(shop)
-    (shop.folder / "more.py").write_text("more\n")
-    git(shop.folder, "add", "more.py")
-
-    ran, agents = validated(shop, host, "--", "shop.py")
-
-    assert ran.code == 0, ran
-    assert ran.out.startswith("approved: what is staged, in shop.py, 1 file")
-    assert "more.py" not in agents.changes[0]
-
-
 def stages_more(project, _folder):
     (project.folder / "late.py").write_text("late\n")
     git(project.folder, "add", "late.py")

@@ -144,18 +144,6 @@ def test_a_person_gives_an_agent_anything(project):
     assert request.variables == {"switch": None, "reminded": "9"}
 
 
-def test_what_a_model_had_set_does_not_count_once_a_person_declares_it(
-    project, client, home
-):
-    """The rules come later than the model's own value."""
-    inside = {"CLAUDE_PID": str(client.pid)}
-    project.run("vars", "set", "later:=null", "mine=1", env=inside)
-    (home / "rules.yaml").write_text("variables: {later: true}\n")
-    known = project.bridge.variables().all()
-
-    assert (known["later"], known["mine"]) == (True, "1")
-
-
 @pytest.mark.usefixtures("home")
 def test_error_also_by_the_first_request_of_a_project(project):
     """No hook has compiled the rules yet."""

@@ -74,10 +74,7 @@ def test_error_no_id_begins_so(project, two):
     """As before: where it was looked for."""
     assert two
     ran = project.run("show", "x")
-    assert (ran.code, ran.err.splitlines()[0]) == (
-        1,
-        f"hostbridge: no request x in {project.state}",
-    )
+    ran.refuses(1, f"hostbridge: no request x in {project.state}\n")
     project.run("show", "").fails(
         2, "request id '': expected 1 to 128 of A-Z a-z 0-9 _ -"
     )

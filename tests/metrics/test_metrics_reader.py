@@ -66,20 +66,12 @@ def test_an_end_counts_in_its_cell(store):
 
     (cell,) = found.cells
     assert cell[:4] == (DAY, "Explore", "host", "sonnet")
-    assert cell.tally == Tally(
-        ended=4,
-        succeeded=2,
-        failures={"no_json": 1, "agent_failed": 1},
-        retries=1,
-        corrections=2,
-        verifiable=2,
-        verified=1,
-        degraded=1,
-        usage=Tokens(100, 5000, 40, 60, 2),
-        without_usage=3,
-        durations=histogram_of([1000] * 4),
-        waits=histogram_of([20]),
-    )
+    ends = {"ended": 4, "succeeded": 2, "failures": {"no_json": 1, "agent_failed": 1}}
+    tries = {"retries": 1, "corrections": 2}
+    worth = {"verifiable": 2, "verified": 1, "degraded": 1}
+    usage = {"usage": Tokens(100, 5000, 40, 60, 2), "without_usage": 3}
+    times = {"durations": histogram_of([1000] * 4), "waits": histogram_of([20])}
+    assert cell.tally == Tally(**ends, **tries, **worth, **usage, **times)
     assert (found.events, found.begins_ms, found.until_ms) == (4, NOW_MS, NOW_MS)
 
 
