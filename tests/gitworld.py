@@ -67,6 +67,13 @@ class Repository:
         self.git("commit", "-qm", message, cwd=cwd)
         return self.tip("HEAD", cwd=cwd)
 
+    def add_submodule(self, folder: Path, *, cwd: Path | None = None) -> str:
+        """Commit another repository, made in a folder, as `sub`; the id."""
+        other = Repository(folder)
+        words = ("submodule", "add", "-q", str(other.folder), "sub")
+        self.git("-c", "protocol.file.allow=always", *words, cwd=cwd)
+        return self.commit("sub", cwd=cwd)
+
     def tip(self, name: str, *, cwd: Path | None = None) -> str:
         """The commit that a name stands for; empty if there is none."""
         words = ("rev-parse", "-q", "--verify", f"{name}^{{commit}}")

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from bridge.worktrees import Merged, Worktree
 
 BRANCH = "hostbridge/run1/dev"
+# Lines between two signs of an id: git keeps them, libgit2 puts an id in their place.
+IDENT = "# $Id\nimport os\n# $\n"
 
 
 def done(repository: Repository, worktree: Worktree, **files: str | None) -> str | None:
@@ -27,3 +29,13 @@ def done(repository: Repository, worktree: Worktree, **files: str | None) -> str
 def merge(repository: Repository, into: str = "main") -> Merged:
     """Merge the worktree's branch."""
     return worktrees.merge(repository.folder, BRANCH, into)
+
+
+def part(repository: Repository) -> None:
+    """Two branches, `main` and `side`, that cannot be merged by themselves."""
+    repository.git("switch", "-qc", "side")
+    repository.write("a", "side\n")
+    repository.commit("side")
+    repository.git("switch", "-q", "main")
+    repository.write("a", "main\n")
+    repository.commit("main")

@@ -36,6 +36,15 @@ def answered(world: HookWorld, *calls: tuple[str, dict[str, Any]], **more: Any):
     return request
 
 
+def working(world: HookWorld, *calls: tuple[str, dict[str, Any]], **more: Any):
+    """Ask; the agent makes these calls and goes on. The request, and the agent."""
+    time.sleep(TICK_S)
+    request, _call, agent = world.begin(prompt="Look.", **more)
+    for tool, tool_input in calls:
+        world.use(agent, tool, tool_input=tool_input)
+    return request, agent
+
+
 def define(world: HookWorld, more: str) -> None:
     """The definition of the agent `terse`, with a line more."""
     file = world.home / ".hostbridge/agents/terse.yaml"

@@ -6,6 +6,7 @@ import fcntl
 import itertools
 import json
 import os
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -145,6 +146,34 @@ def drop(store: Store, room: str, name: str, content: bytes | str) -> Path:
     path.write_bytes(data)
     os.utime(path, (START_US / 1e6 - 3600, START_US / 1e6 - 3600))
     return path
+
+
+def put_odd(path: Path, kind: str, target: Path) -> None:
+    """Put something there that is no plain file; a link leads to the target."""
+    match kind:
+        case "link":
+            path.symlink_to(target)
+        case "dangling":
+            path.symlink_to(target.with_name("nowhere"))
+        case "loop":
+            path.symlink_to(path.name)
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "socket":
+            make_socket(path)
+
+
+def make_socket(path: Path) -> None:
+    """Put a socket there; its whole path may be too long for one."""
+    here = Path.cwd()
+    with socket.socket(socket.AF_UNIX) as end:
+        os.chdir(path.parent)
+        try:
+            end.bind(path.name)
+        finally:
+            os.chdir(here)
 
 
 def is_free(path: Path) -> bool:

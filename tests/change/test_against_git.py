@@ -137,10 +137,7 @@ def test_a_merge_that_is_not_finished(repo):
 
 
 def test_a_submodule_is_named(repo, tmp_path):
-    other = gitworld.Repository(tmp_path / "other")
-    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q",
-             str(other.folder), "sub")  # fmt: skip
-    repo.commit("sub")
+    repo.add_submodule(tmp_path / "other")
 
     change = read(repo, "HEAD^..HEAD")
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import asdict
@@ -12,6 +11,7 @@ import forgedindex
 import needs
 import pytest
 from gitworld import Repository, git
+from trapworld import Traps
 
 from bridge.change import reader
 from bridge.change.collect import read_change
@@ -19,43 +19,35 @@ from bridge.change.scope import Scope
 
 pytestmark = pytest.mark.slow
 
-
-def trap(project: Path, marker: Path) -> None:
-    """Whatever of a repository starts a program: each leaves a mark."""
-    script = project.parent / "trap"
-    script.write_text(f"#!/bin/sh\necho ran >> {marker}\ncat\n")
-    script.chmod(0o755)
-    for name in (
-        "core.fsmonitor", "core.sshCommand", "core.pager", "core.editor",
-        "diff.external", "diff.t.textconv", "diff.t.command", "filter.f.clean",
-        "filter.f.smudge", "filter.f.process", "credential.helper", "gpg.program",
-    ):  # fmt: skip
-        git(project, "config", name, str(script))
-    git(project, "config", "core.hooksPath", str(project.parent))
-    (project / ".gitattributes").write_text("* diff=t filter=f\n")
-    for hook in ("post-index-change", "pre-commit", "fsmonitor-watchman"):
-        shutil.copy(script, project / ".git" / "hooks" / hook)
+# To git, each file is one that a program diffs and filters.
+ALL_X = "* diff=x filter=x\n"
 
 
-def test_nothing_of_the_repository_runs(project, tmp_path):
+@pytest.fixture
+def traps(tmp_path):
+    return Traps(tmp_path)
+
+
+def test_nothing_of_the_repository_runs(project, traps):
     """The same traps catch git: they are set."""
-    marker = tmp_path / "ran"
     (project / "b.txt").write_text("c\n")
-    trap(project, marker)
+    (project / ".gitattributes").write_text(ALL_X)
+    traps.arm(project)
 
     (note,) = read_change(project).notes
     assert note == (
-        "Left out, git would store what the filter f makes of it, which is not run "
+        "Left out, git would store what the filter x makes of it, which is not run "
         "here: b.txt, .gitattributes"
     )
-    assert not marker.exists()
-    subprocess.run(["git", "diff"], cwd=project, check=False, capture_output=True)
-    assert marker.exists()
+    assert traps.ran() == []
+    git(project, "diff", ok=False)
+    assert traps.ran() != []
 
 
-def test_no_program_starts_and_nothing_is_written(project, tmp_path):
+def test_no_program_starts_and_nothing_is_written(project, traps, tmp_path):
     """What a C library does is seen by the system alone."""
-    trap(project, tmp_path / "ran")
+    traps.arm(project)
+    (project / ".gitattributes").write_text(ALL_X)
     (project / "b.txt").write_text("c\n")
     (project / "new.py").write_text("x = 1\n")
     git(project, "-c", "core.fsmonitor=false", "update-index", "--split-index")
@@ -84,22 +76,21 @@ def test_no_program_starts_and_nothing_is_written(project, tmp_path):
     assert [call for call in calls if re.match(f"{changed}|{written}", call)] == []
 
 
-def test_a_partial_clone_fetches_nothing(project, tmp_path):
+def test_a_partial_clone_fetches_nothing(project, traps, tmp_path):
     (project / "b.txt").write_text("second\n")
     git(project, "commit", "-qam", "second")
     git(project, "config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout",
         f"file://{project}", str(clone))  # fmt: skip
-    marker = tmp_path / "ran"
-    trap(clone, marker)
+    traps.arm(clone)
     git(clone, "config", "remote.origin.url", "ssh://x.invalid/x")
     (clone / "b.txt").write_text("mine\n")
 
     change = read_change(clone)
 
     assert "Left out, changed, and this clone lacks its text" in str(change)
-    assert not marker.exists()
+    assert traps.ran() == []
 
 
 # The folder of a project that is elsewhere, and knows only that.

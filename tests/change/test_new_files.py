@@ -212,15 +212,6 @@ def test_a_worktree_of_another_repository_is_named(repo, tmp_path):
     assert read(repo).notes == ("Left out, another repository: forged/, theirs/",)
 
 
-def test_a_submodule_is_not_named_again(repo, tmp_path):
-    other = gitworld.Repository(tmp_path / "other")
-    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q",
-             str(other.folder), "sub")  # fmt: skip
-    repo.commit("sub")
-
-    assert read(repo).is_empty
-
-
 def test_new_files_beside_tracked_ones_count_whatever_git_lies_there(repo):
     gitworld.Repository(repo.folder / "folder", is_empty=True)
     repo.write("folder/evil.py", "evil\n")

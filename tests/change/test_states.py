@@ -131,15 +131,6 @@ def test_a_git_folder_elsewhere(repo, tmp_path, has_commits):
     assert seen_by_us(repo.folder) == seen_by_git(repo) != set()
 
 
-def test_linked_worktrees_inside_the_project(repo):
-    tree = repo.folder / ".claude/worktrees/w"
-    repo.git("worktree", "add", "-q", str(tree))
-    edited(repo, cwd=tree)
-
-    assert seen_by_us(repo.folder) == set()
-    assert seen_by_us(tree) == seen_by_git(repo, cwd=tree)
-
-
 def test_pipes_and_sockets_are_no_files(repo):
     os.mkfifo(repo.folder / "pipe")
     os.mkfifo(repo.folder / "d1/pipe")
@@ -290,12 +281,9 @@ def test_a_file_that_only_a_monitor_takes_for_unchanged_is_shown(repo):
 
 
 def test_conflicts_and_submodules(repo, tmp_path):
-    other = gitworld.Repository(tmp_path / "other")
-    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q",
-             str(other.folder), "sub")  # fmt: skip
-    repo.commit("sub")
-    other.write("a", "two\n", cwd=repo.folder / "sub")
-    other.commit("second", cwd=repo.folder / "sub")
+    repo.add_submodule(tmp_path / "other")
+    repo.write("a", "two\n", cwd=repo.folder / "sub")
+    repo.commit("second", cwd=repo.folder / "sub")
     repo.git("checkout", "-qb", "topic", "HEAD~1")
     repo.write("d1/f1", "theirs\n")
     repo.commit("theirs")

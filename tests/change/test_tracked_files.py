@@ -20,9 +20,7 @@ def repo(tmp_path):
     return gitworld.Repository(tmp_path / "app")
 
 
-def read(
-    repo: gitworld.Repository, *words: str, staged: bool = False, **options: int
-) -> Change:
+def read(repo, *words: str, staged: bool = False, **options: int) -> Change:
     scope = parse_scope(words, staged=staged, project=str(repo.folder))
     return read_change(repo.folder, scope, **options)
 
@@ -146,10 +144,7 @@ def test_bytes_that_are_not_utf_8_are_told_apart(repo):
 
 @pytest.fixture
 def with_submodule(repo, tmp_path):
-    other = gitworld.Repository(tmp_path / "other")
-    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q",
-             str(other.folder), "sub")  # fmt: skip
-    repo.commit("sub")
+    repo.add_submodule(tmp_path / "other")
     return repo
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import multiprocessing
 import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,6 +134,13 @@ class Prepared:
             if self._is_new(outcome):
                 yield fault, store, outcome
 
+    def faults(
+        self, errors: Mapping[str, Sequence[str]], most: int
+    ) -> Iterator[tuple[str, Store, Outcome]]:
+        """Kill it at each change, then have each of its calls fail."""
+        yield from self.killed()
+        yield from self.failing(errors, most)
+
     def calls(self) -> dict[str, int]:
         """The system calls that the operation makes."""
         store = self.fresh()
@@ -176,27 +185,43 @@ def prepared(operation: Operation) -> Iterator[Prepared]:
         shutil.rmtree(made.home, ignore_errors=True)
 
 
-def same_after_kills(operation: Operation, end: Callable[[Store], object]) -> None:
-    """Killed at any change, it comes to the `end` that it has with nothing broken."""
-    with prepared(operation) as state:
-        expected = end(state.whole())
-        for kill, store, _outcome in state.killed():
-            assert end(store) == expected, kill
-    tell(f"{operation.name}: {state.cases} kill points")
-
-
-def same_after_errors(
+def same_after_faults(
     operation: Operation,
     end: Callable[[Store], object],
     errors: Mapping[str, Sequence[str]],
     most: int,
 ) -> None:
-    """So it does after any of its calls has failed."""
+    """Killed at any change, or after any of its calls has failed, it comes to its end.
+
+    `end` is what it comes to.
+    """
     with prepared(operation) as state:
         expected = end(state.whole())
-        for fault, store, _outcome in state.failing(errors, most):
+        for fault, store, _outcome in state.faults(errors, most):
             assert end(store) == expected, fault
-    tell(f"{operation.name}: {state.cases} failing calls")
+    tell(f"{operation.name}: {state.cases} faults")
+
+
+def two_at_once(act: Callable[[], object], *, kill_after_s: float) -> None:
+    """Have two processes do it again and again; one is killed, the other lets off."""
+    fork = multiprocessing.get_context("fork")
+    # Without a lock, which the killed one could hold.
+    is_over = fork.RawValue("b", 0)
+
+    def repeat():
+        act()
+        while not is_over.value:
+            time.sleep(0.02)
+            act()
+
+    pair = [fork.Process(target=repeat) for _ in range(2)]
+    for each in pair:
+        each.start()
+    time.sleep(kill_after_s)
+    pair[0].kill()
+    is_over.value = 1
+    for each in pair:
+        each.join()
 
 
 def tell(what: str) -> None:

@@ -60,7 +60,7 @@ def ended(loop: Loop) -> list[RequestId]:
     return [RequestId(file.stem) for file in folder.glob("[!.]*.json")]
 
 
-def test_an_asker_that_is_killed_anywhere_leaves_one_question_and_one_answer(
+def test_a_kill_anywhere_leaves_one_question_and_one_answer(
     monkeypatch,
 ):
     """Its agent is gone with it; whoever serves next goes on with the reply."""

@@ -1,25 +1,23 @@
 """A `claude` that misbehaves, and two who want the same request."""
 
 import json
-import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import forkserver
 import pytest
-from aheadclock import module_ahead
+from cli.conftest import SUCCESS, Host, Project
 from fakeclaude import OBEDIENT, fake_claude, printing, result
 from faultlab import tell
 from polling import wait_until
+from sessionworld import started_as_a_client
 from storeworld import finish_everything, folders_of
 from thoroughness import is_full
 
-from bridge.api.bridge import Bridge
-from bridge.config import Settings
 from bridge.protocol.ids import RequestId
+from bridge.store.host_process import identify
 from bridge.testing.stage.processes import is_alive
 
 pytestmark = pytest.mark.faults
@@ -28,43 +26,23 @@ pytestmark = pytest.mark.faults
 OF_REQUESTS = "*/1*-*.json"
 
 
-class World:
+class World(Project):
     """A project, and a program that stands where `claude` should."""
 
     def __init__(self, root: Path, lines: str) -> None:
-        self.folder = root / "project"
-        (self.folder / ".git").mkdir(parents=True)
+        super().__init__(root)
         self.claude = fake_claude(root / "fake", lines)
-        self.env = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(root / "home"),
+        self.env |= {
             "BRIDGE_CLAUDE": str(self.claude),
             "BRIDGE_CLI_FALLBACK": "claude",
         }
-        self.bridge = Bridge(Settings.from_environment(self.env), self.folder)
         self.store = self.bridge.store
 
-    def ask(self, *words: str, has_time: bool = False) -> subprocess.Popen[str]:
-        """If it `has_time`, that goes by when `ahead` is written beside the program."""
-        words = ("ask", "Which?", "--json", *words)
-        command = forkserver.command(*words, room="")
-        if has_time or forkserver.starts_python:
-            ahead = self.claude.with_name("ahead")
-            command = [*module_ahead("bridge", ahead), *words]
-        return subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=self.env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def ask(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
+        return self.start("ask", "Which?", "--json", *words, **options)
 
-    def answer(self, *words: str, **how: Any) -> dict[str, Any]:
-        with self.ask(*words, **how) as asker:
-            out, err = asker.communicate(timeout=300)
-        assert out.count("\n") == 1, err
-        return json.loads(out)
+    def answer(self, *words: str, **options: Any) -> dict[str, Any]:
+        return self.run("ask", "Which?", "--json", *words, **options).json
 
     def pids(self) -> list[int]:
         file = self.claude.parent / "pids"
@@ -126,7 +104,8 @@ def test_error_a_claude_that_ignores_sigterm(tmp_path):
     lines = f'trap "" TERM\n{NOTE}echo 595 >"$here/ahead"\nwhile :; do sleep 0.1; done'
     world = World(tmp_path, lines)
 
-    reply = world.answer("--route", "claude", "--timeout", "600", has_time=True)
+    words = ("--route", "claude", "--timeout", "600")
+    reply = world.answer(*words, ahead=world.claude.with_name("ahead"))
 
     assert reply["error"]["code"] == "timeout"
     assert len(world.pids()) == 1
@@ -155,8 +134,7 @@ def test_an_asker_killed_at_any_moment_leaves_no_orphan(tmp_path, round_):
     with world.ask("--route", "claude", "--timeout", "30") as asker:
         time.sleep(pause_s)
         asker.kill()
-        # Its fork holds this open to its end.
-        asker.stdout.read()
+        asker.communicate()
 
     wait_until(lambda: not any(map(is_alive, world.pids())))
     left = [path.stem for path in world.store.place.state.glob(OF_REQUESTS)]
@@ -168,47 +146,6 @@ def test_an_asker_killed_at_any_moment_leaves_no_orphan(tmp_path, round_):
 
 # Two who want the same request
 
-HOST = """
-import os, sys, time
-from pathlib import Path
-from bridge.config import Settings
-from bridge.store.sessions import Session
-from bridge.protocol.judge import judge
-from bridge.protocol.response import answered
-from bridge.api.bridge import Bridge
-from bridge.store import Claimant
-from bridge.store.host_process import identify
-
-store = Bridge(Settings.from_environment(), Path(sys.argv[1])).store
-me = identify(os.getpid())
-session = Session(
-    session_id="s1", host=me, cwd=sys.argv[1], registered_at=store.now_ms(), wakes=True
-)
-with store.state() as state, state["sessions"] as folder:
-    folder.replace("s1.json", session.to_json())
-print("open", flush=True)
-while True:
-    line = sys.stdin.readline()
-    if not line:
-        break
-    time.sleep(float(line))
-    taken = []
-    until = time.monotonic() + 0.5
-    while not taken and time.monotonic() < until:
-        taken = store.claim(Claimant("s1", me), 4, lambda _: "take")
-    for request in taken:
-        words = '{"status": "success", "summary": "by the host"}'
-        verdict = judge(request, words, calls=(), now_ms=store.now_ms())
-        store.publish(
-            answered(
-                request, raw=words, parsed=verdict.parsed, now_ms=store.now_ms(),
-                route="host",
-            ),
-            source="host",
-        )
-    print(len(taken), flush=True)
-"""
-
 
 def test_bridge_and_fallback_race_for_one_request(tmp_path):
     """Whoever claims it serves it, alone; the other has done nothing."""
@@ -216,25 +153,22 @@ def test_bridge_and_fallback_race_for_one_request(tmp_path):
     won = {"host": 0, "claude": 0}
     delay_s = 0.05
 
-    with subprocess.Popen(
-        [sys.executable, "-c", HOST, str(world.folder)],
-        env=world.env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as host:
-        assert host.stdin is not None
-        assert host.stdout.readline() == "open\n"
+    host = Host(world)
+    with started_as_a_client(tmp_path) as client:
+        host.change(host=identify(client.pid))
         for _ in range(40):
             served_before = len(world.pids())
             known = world.records()
             with world.ask("--fallback-after", "0.05", "--timeout", "30") as asker:
                 # On a busy machine it may have left `requests/` before we look.
                 wait_until(lambda known=known: world.records() - known)
-                host.stdin.write(f"{delay_s}\n")
-                host.stdin.flush()
+                time.sleep(delay_s)
+                until = time.monotonic() + 0.5
+                while not (taken := host.claim()) and time.monotonic() < until:
+                    pass
+                for request in taken:
+                    host.answer(request, SUCCESS)
                 out, err = asker.communicate(timeout=300)
-            taken = int(host.stdout.readline())
             reply = json.loads(out or "{}")
             assert reply.get("success"), err
             won[reply["route"]] += 1
@@ -242,11 +176,11 @@ def test_bridge_and_fallback_race_for_one_request(tmp_path):
             delay_s *= 1.3 if reply["route"] == "host" else 1 / 1.3
             served = len(world.pids()) - served_before
             expected = (1, 0) if reply["route"] == "host" else (0, 1)
-            assert (taken, served) == expected
+            assert (len(taken), served) == expected
             assert world.store.evidence(RequestId(reply["requestId"])) == []
             if min(won.values()) >= (20 if is_full() else 4):
                 break
-        host.stdin.close()
+        client.kill()
 
     tell(f"rounds: {won}")
     assert min(won.values()) > 0, "a race that only one can win shows nothing"

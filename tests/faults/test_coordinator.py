@@ -7,11 +7,9 @@ subtask is merged once or a person's, with the reason, and no change is lost.
 import random
 import shutil
 import signal
-import subprocess
 import time
 from collections import Counter
 
-import forkserver
 import pytest
 from cli.conftest import Host, Project
 from coordinatorworld import ROUND, Agents, make_epic, statuses, worktrees
@@ -32,21 +30,6 @@ KILLS = 12
 @pytest.fixture
 def project(tmp_path):
     return Project(tmp_path)
-
-
-def start(project, *words):
-    """Start the command, forked; whoever reads its output waits for its end."""
-    if forkserver.starts_python:
-        return project.start(*words)
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        forkserver.command(*words, room=""),
-        cwd=project.folder,
-        env=project.env,
-        stdin=pipe,
-        stdout=pipe,
-        stderr=pipe,
-    )
 
 
 @pytest.fixture
@@ -81,6 +64,16 @@ def is_whole(project):
     return True
 
 
+def each_was_merged_once(project, agents, subtasks):
+    assert statuses(project) == dict.fromkeys(["#1", *subtasks], "closed")
+    for task in subtasks:
+        assert agents.asked_for(task) == ROUND
+    assert merged(project) == Counter(subtasks)
+    assert parts(project) == subtasks
+    assert is_whole(project)
+    return True
+
+
 def test_two_coordinators_share_an_epic(project, host):
     """Whoever comes second to a task takes the next; one may end before the other."""
     make_epic(project, *"abcd")
@@ -88,18 +81,13 @@ def test_two_coordinators_share_an_epic(project, host):
     agents = Agents(project, host)
 
     with host.serving(agents):
-        both = [start(project, *COORDINATE) for _ in range(2)]
+        both = [project.start(*COORDINATE) for _ in range(2)]
         said = [each.communicate(timeout=300) for each in both]
 
     assert 0 in {each.returncode for each in both}, said
     for each, (out, err) in zip(both, said, strict=True):
         assert each.returncode == 0 or b"unfinished: " in out, (out, err)
-    assert statuses(project) == dict.fromkeys(["#1", *subtasks], "closed")
-    for task in subtasks:
-        assert agents.asked_for(task) == ROUND
-    assert merged(project) == Counter(subtasks)
-    assert parts(project) == subtasks
-    assert is_whole(project)
+    assert each_was_merged_once(project, agents, subtasks)
 
 
 def test_who_is_killed_at_any_time_goes_on(project, host):
@@ -115,7 +103,7 @@ def test_who_is_killed_at_any_time_goes_on(project, host):
 
     def started():
         again = ("run", "--resume", begun()[0], "--json") if begun() else COORDINATE
-        return start(project, *again)
+        return project.start(*again)
 
     def answered():
         return len([*responses.glob("*.json")])
@@ -140,12 +128,7 @@ def test_who_is_killed_at_any_time_goes_on(project, host):
     for out, _ in said:
         assert b'"success":true' in out or b"is completed" in out, said
     assert len(begun()) == 1
-    assert statuses(project) == dict.fromkeys(["#1", *subtasks], "closed")
-    for task in subtasks:
-        assert agents.asked_for(task) == ROUND
-    assert merged(project) == Counter(subtasks)
-    assert parts(project) == subtasks
-    assert is_whole(project)
+    assert each_was_merged_once(project, agents, subtasks)
     tell(f"coordinator: {kills} kills")
 
 

@@ -6,7 +6,6 @@ import json
 import multiprocessing
 import os
 import shutil
-import socket
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.synchronize import Event
@@ -21,6 +20,7 @@ from storeworld import (
     claim_all,
     dead_process,
     finish_everything,
+    make_socket,
     request,
     store_in,
 )
@@ -58,16 +58,6 @@ FOLDERS = (
 )  # fmt: skip
 
 
-def a_socket(path: Path) -> None:
-    here = Path.cwd()
-    with socket.socket(socket.AF_UNIX) as end:
-        os.chdir(path.parent)
-        try:
-            end.bind(path.name)
-        finally:
-            os.chdir(here)
-
-
 def a_folder(path: Path) -> None:
     path.mkdir()
     (path / "inner").write_text("x")
@@ -80,7 +70,7 @@ KINDS: dict[str, Callable[[Path, Path], object]] = {
     "link to itself": lambda path, _: path.symlink_to(path.name),
     "hard link": lambda path, outside: os.link(outside / "precious", path),
     "pipe": lambda path, _: os.mkfifo(path),
-    "socket": lambda path, _: a_socket(path),
+    "socket": lambda path, _: make_socket(path),
     "folder": lambda path, _: a_folder(path),
     "empty file": lambda path, _: path.write_text(""),
     "device": lambda path, _: os.mknod(path, 0o20600, os.makedev(1, 5)),

@@ -8,6 +8,7 @@ from hashlib import sha1
 import gitworld
 import needs
 import pytest
+from trapworld import Traps
 
 from bridge.change.collect import read_change
 from bridge.change.scope import parse_scope
@@ -118,20 +119,15 @@ def test_a_name_that_leads_to_another_repository_is_refused(repo, tmp_path, harm
 
 def test_nothing_runs_when_commits_are_compared(repo, tmp_path):
     """No filter, text conversion, external diff or fetch, whatever is configured."""
-    marker = tmp_path / "ran"
-    script = tmp_path / "trap"
-    script.write_text(f"#!/bin/sh\necho ran >> {marker}\ncat\n")
-    script.chmod(0o755)
-    for name in ("diff.external", "diff.t.textconv", "diff.t.command", "core.fsmonitor",
-                 "filter.f.clean", "filter.f.smudge", "core.sshCommand"):  # fmt: skip
-        repo.git("config", name, str(script))
-    repo.write(".gitattributes", "* diff=t filter=f\n")
+    traps = Traps(tmp_path)
+    traps.arm(repo.folder)
+    repo.write(".gitattributes", "* diff=x filter=x\n")
 
     for words in (["HEAD~1..HEAD"], ["HEAD~1...HEAD"], ["HEAD~1"]):
         assert read_change(repo.folder, parse_scope([*words, "--"])).files
     read_change(repo.folder, parse_scope([], staged=True))
 
-    assert not marker.exists()
+    assert traps.ran() == []
 
 
 def test_a_forged_commit_graph_hides_nothing(repo):

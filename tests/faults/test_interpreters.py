@@ -41,6 +41,7 @@ BROKEN = {
 }
 
 TOOLS = ("Agent", "Bash", "Write", "mcp__a__b", "SubagentHandback")
+LS = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
 SILENT = [how for how in BROKEN if not how.startswith("says")]
 # The hooks that may refuse a command.
 ASKED = {
@@ -120,12 +121,11 @@ def test_no_hook_blocks(world, tmp_path, how):
 def test_an_agent_of_ours_is_denied(world, tmp_path, how, event):
     """Seen before or not, and whatever is left of its record."""
     _, _, agent = world.begin()
-    call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
-    asked = world.event(event, agent_id=agent, **call)
+    asked = world.event(event, agent_id=agent, **LS)
     form = with_python(stand_in(tmp_path, BROKEN[how]))
 
     unseen = run_hook(ASKED[event], asked, form)
-    world.fire("PreToolUse", agent_id=agent, **call)
+    world.fire("PreToolUse", agent_id=agent, **LS)
     seen = run_hook(ASKED[event], asked, form)
 
     assert (denied(unseen), denied(seen)) == (True, True)
@@ -198,17 +198,14 @@ def test_a_call_that_a_rule_may_block_waits_for_no_dead_library(
     world, ruled, tmp_path, text, is_denied
 ):
     """One that a signal has ended, as for want of memory, cannot be asked."""
-    call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
     form = with_python(stand_in(tmp_path, text))
 
-    ended = run_hook(ruled, world.event("PreToolUse", **call), form)
+    ended = run_hook(ruled, world.event("PreToolUse", **LS), form)
 
     assert denied(ended) is is_denied
 
 
-def test_a_call_that_a_rule_may_block_is_refused_when_its_hook_is_ended(
-    ruled, tmp_path
-):
+def test_a_call_that_a_rule_may_block_is_refused_with_its_hook(ruled, tmp_path):
     """By somebody else than the client, which would not read what it says."""
     form = with_python(stand_in(tmp_path, f"touch '{tmp_path}/begun'; exec sleep 600"))
     command, pipe = ["/bin/sh", *form.arguments(ruled)], subprocess.PIPE
@@ -264,11 +261,10 @@ def test_a_package_that_is_not_whole_denies_what_is_ours(world, tmp_path, fault,
     somebodys = world.start("toolu_somebodys")
     form = copy_plugin(tmp_path / "plugin", world)
     PACKAGE_FAULTS[fault](tmp_path / "plugin" / "bridge")
-    call = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
 
     ended = [
-        run_hook(ASKED[event], world.event(event, **call, **who), form, env=env)
+        run_hook(ASKED[event], world.event(event, **LS, **who), form, env=env)
         for who in ({"agent_id": agent}, {"agent_id": somebodys}, {})
     ]
 
@@ -288,7 +284,6 @@ def test_a_package_that_hangs_denies_what_is_ours(world, tmp_path, module):
         file = copy / "hooks" / script
         file.write_text(file.read_text().replace("alarm(25)", "alarm(2)"))
     hook = ASKED["PermissionRequest"]
-    call = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
 
-    event = world.event(hook.event, agent_id=agent, **call)
+    event = world.event(hook.event, agent_id=agent, **LS)
     assert denied(run_hook(hook, event, form))

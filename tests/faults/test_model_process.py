@@ -73,7 +73,6 @@ def test_killed_at_a_random_moment(tmp_path):
     for _ in range(KILLS):
         llama = start(tmp_path)
         pid = llama.pid
-        assert pid is not None
         identity = identify(pid)
         killer = threading.Timer(chance.uniform(0, 1.5), os.kill, (pid, signal.SIGKILL))
         killer.start()
@@ -94,7 +93,6 @@ def test_hung(tmp_path):
     with start(tmp_path) as llama:
         ask(llama, HI, YES)
         pid = llama.pid
-        assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         began_s = time.monotonic()
 
@@ -110,7 +108,6 @@ def test_hung(tmp_path):
 def test_hung_before_it_listens(tmp_path):
     """The order does not fit into a pipe, so sending must not wait either."""
     llama = start(tmp_path)
-    assert llama.pid is not None
     os.kill(llama.pid, signal.SIGSTOP)
 
     code, _ = failure(llama, shape={"enum": ["x" * 2_000_000]}, within_s=1)
@@ -229,9 +226,7 @@ def test_an_abort_is_reported_with_its_assertion(tmp_path, replace_worker, flush
     assert message.endswith(f" MiB; it stopped itself over a fault: {ASSERTION}")
 
 
-def test_a_build_that_the_processor_refuses_is_named_with_the_cure(
-    tmp_path, monkeypatch
-):
+def test_a_build_that_the_processor_refuses_has_a_cure(tmp_path, monkeypatch):
     """It loads and fails at the first token: a wheel that was made elsewhere."""
     broken = built_for_another_processor(tmp_path / "broken")
     monkeypatch.setenv("LLAMA_CPP_LIB_PATH", str(broken))
@@ -270,7 +265,6 @@ def test_killed_for_lack_of_memory(tmp_path, monkeypatch, before, after, end):
     counter.write_text(f"nr_free_pages 7\noom_kill {before}\nx 1\n")
     monkeypatch.setattr("bridge.llama.out_of_memory._VMSTAT", counter)
     with start(tmp_path) as llama:
-        assert llama.pid is not None
         counter.write_text(f"nr_free_pages 7\noom_kill {after}\nx 1\n")
         os.kill(llama.pid, signal.SIGKILL)
 

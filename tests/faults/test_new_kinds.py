@@ -9,13 +9,11 @@ import os
 from pathlib import Path
 
 import pytest
-from coordinatorworld import make_repository
 from engine.pipeworld import PipeWorld, pipeline, program, tool
 from hookworld import hook_world
 from stepworld import activate, after, call, record, step, variables
+from storeworld import put_odd
 
-from bridge.agents.workflow_choice import workflow_settings
-from bridge.api.compiled_runs import compiled
 from bridge.errors import InvalidRequest, StateRefused
 from bridge.tasks.task import Holder, NewTask
 from bridge.tasks.tasks import Tasks
@@ -36,17 +34,13 @@ def plant(file: Path, how: str) -> None:
             file.write_text("")
         case "another's":
             file.write_text('{"how":"ok","why":"","output":{"exit_code":7}}')
-        case "a link":
-            file.symlink_to("/etc/passwd")
-        case "a pipe":
-            os.mkfifo(file)
-        case "a folder":
+        case "folder":
             (file / "in it").mkdir(parents=True)
+        case _:
+            put_odd(file, how, Path("/etc/passwd"))
 
 
-@pytest.mark.parametrize(
-    "how", ["nothing", "another's", "a link", "a pipe", "a folder"]
-)
+@pytest.mark.parametrize("how", ["nothing", "another's", "link", "pipe", "folder"])
 def test_a_planted_result_is_none_and_the_program_runs(tmp_path, how):
     """It ran for ever: a result by its name, and none by its seal."""
     world = PipeWorld(tmp_path)
@@ -65,7 +59,7 @@ def test_a_planted_result_is_none_and_the_program_runs(tmp_path, how):
     assert [task.title for task in Tasks(world.store).list()] == ["code 0"]
 
 
-@pytest.mark.parametrize("how", ["nothing", "a link", "a pipe"])
+@pytest.mark.parametrize("how", ["nothing", "link", "pipe"])
 def test_what_lies_in_place_of_the_results_is_named(tmp_path, how):
     """The whole state was said to be no directory."""
     world = PipeWorld(tmp_path)
@@ -80,7 +74,7 @@ def test_what_lies_in_place_of_the_results_is_named(tmp_path, how):
     assert world.do_all(run)["status"] == "completed"
 
 
-@pytest.mark.parametrize("how", ["a link", "another name", "a pipe", "a folder"])
+@pytest.mark.parametrize("how", ["link", "another name", "pipe", "folder"])
 def test_what_lies_in_place_of_a_log_is_put_away(tmp_path, how):
     """A pipe held the program up for ever; a file of another name was emptied."""
     world = PipeWorld(tmp_path)
@@ -91,7 +85,7 @@ def test_what_lies_in_place_of_a_log_is_put_away(tmp_path, how):
     mine.write_text("mine")
     log = folder / f"{run}-only-1-1.log"
     match how:
-        case "a link":
+        case "link":
             log.symlink_to(mine)
         case "another name":
             log.hardlink_to(mine)
@@ -104,9 +98,7 @@ def test_what_lies_in_place_of_a_log_is_put_away(tmp_path, how):
     assert mine.read_text() == "mine"
 
 
-def test_a_program_that_is_done_waits_for_room_and_is_not_run_again(
-    tmp_path, monkeypatch
-):
+def test_a_program_that_is_done_waits_for_room_to_say_so(tmp_path, monkeypatch):
     """A full disk: the result could not be written, and it was run again and again."""
     world = PipeWorld(tmp_path)
     run = world.begin(pipeline(only=program("sh", "-c", "echo x >> ran")))
@@ -182,34 +174,6 @@ def test_a_parameter_too_long_begins_nothing(world):
 
     assert record(world) is None
     assert call(world, "Read")[0] is True
-
-
-def test_two_coordinators_on_one_epic_take_one_task_each(tmp_path):
-    """Between looking for work and claiming it, another may claim it."""
-    world = PipeWorld(tmp_path)
-    make_repository(world.store.place.project)
-    tasks = Tasks(world.store)
-    tasks.create_all([
-        NewTask("epic"), *[NewTask(f"part {n}", parent=1) for n in (1, 2)]
-    ])  # fmt: skip
-    with tasks.database.write() as connection:
-        connection.execute("UPDATE tasks SET is_expanded = 1 WHERE number = 1")
-    options = {
-        "params": {"session_task": "#1"},
-        "settings": workflow_settings(world.settings),
-    }
-    plan, _file = compiled(
-        world.settings, world.store.place.project, "coordinator", options["params"]
-    )
-
-    first, second = (world.begin(plan, **options) for _ in range(2))
-    for run in (first, second):
-        world.do_all(run)
-
-    # As far as their developers.
-    assert [task.assignee for task in tasks.list()] == [
-        None, f"run {first}", f"run {second}"
-    ]  # fmt: skip
 
 
 def test_who_comes_second_to_a_task_goes_on_without_it(tmp_path):

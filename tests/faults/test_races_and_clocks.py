@@ -59,14 +59,6 @@ def test_a_live_pid_that_is_another_process_holds_nothing(tmp_path, other):
     assert mine.attempt == 1
 
 
-def test_the_very_process_keeps_its_claim(tmp_path):
-    store = store_in(tmp_path)
-    store.submit(request("a"))
-    claim_all(store)
-
-    assert store.sweep(everything=True) == 0
-
-
 # Wall clocks that differ
 
 

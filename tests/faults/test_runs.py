@@ -4,16 +4,13 @@ Each time: the same end, the same requests, each answer used once, nothing left 
 """
 
 import json
-import multiprocessing
 import random
 import re
-import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
-from faultlab import Operation, same_after_errors, same_after_kills
+from faultlab import Operation, same_after_faults, two_at_once
 from flow.simulation import plan_of
 from storeworld import answer, claim_all, store_in
 from systemcalls import ERRORS
@@ -203,23 +200,10 @@ def left(store: Store) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_kill_at_any_change_changes_nothing(operation):
-    same_after_kills(operation, partial(ended, operation=operation))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_call_that_fails_changes_nothing(operation):
+def test_a_kill_or_an_error_at_any_call_changes_nothing(operation):
     """A full disk, and others: whoever looks when it works again goes on."""
     end = partial(ended, operation=operation)
-    same_after_errors(operation, end, ERRORS, MOST)
-
-
-def _advance_and_die(folder: Path, seconds: float) -> None:
-    store = store_in(folder)
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        go_on(store)
+    same_after_faults(operation, end, ERRORS, MOST)
 
 
 @pytest.mark.parametrize(
@@ -233,18 +217,7 @@ def test_two_who_advance_at_once_and_are_killed_come_to_the_same_end(tmp_path, s
         run = begun(store)
         for _ in range(60):
             if store is crowd:
-                pair = [
-                    multiprocessing.get_context("fork").Process(
-                        target=_advance_and_die, args=(tmp_path / "crowd", 0.2)
-                    )
-                    for _ in range(2)
-                ]
-                for each in pair:
-                    each.start()
-                time.sleep(dice.random() * 0.1)
-                pair[0].kill()
-                for each in pair:
-                    each.join()
+                two_at_once(partial(go_on, store), kill_after_s=dice.random() * 0.1)
             else:
                 go_on(store)
             if not answer_all(store):

@@ -4,17 +4,14 @@ Whatever is broken, the same events, given again to a fresh process, come to the
 steps, variables and deeds, and nothing that the model has to be told is lost.
 """
 
-import json
 from functools import partial
 from typing import Any
 
 import pytest
-from faultlab import Operation, same_after_errors, same_after_kills
+from faultlab import Operation, same_after_faults
 from stepflows import HOLDER, acting, after, compiled, conversation
-from storeworld import store_in
 from systemcalls import ERRORS
 
-from bridge.errors import BridgeError
 from bridge.policy.step_workflow import step_of
 from bridge.store import step_states
 from bridge.store.step_states import WorkflowActive
@@ -132,27 +129,7 @@ def left(store: Store, operation: Operation) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_kill_at_any_change_changes_nothing(operation):
-    same_after_kills(operation, partial(left, operation=operation))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_call_that_fails_changes_nothing(operation):
+def test_a_kill_or_an_error_at_any_call_changes_nothing(operation):
     """A full disk, and others: the event that comes again finishes what was begun."""
     end = partial(left, operation=operation)
-    same_after_errors(operation, end, ERRORS, MOST)
-
-
-def test_a_cut_record_is_named(tmp_path):
-    store = store_in(tmp_path)
-    begun(store)
-    file = store.place.state / "sessions" / "s-1.steps.json"
-    whole = file.read_bytes()
-    for size in (0, 1, len(whole) // 2, len(whole) - 3):
-        file.write_bytes(whole[:size])
-        with pytest.raises(BridgeError, match=r"s-1\.steps\.json"):
-            go_on(store)
-    file.write_bytes(whole)
-    go_on(store)
-    assert json.loads(file.read_text())["step"] == "two"
+    same_after_faults(operation, end, ERRORS, MOST)

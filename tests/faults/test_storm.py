@@ -166,9 +166,7 @@ def check_all_are_there(store: Store, ids: list[RequestId]) -> None:
         assert folders_of(store, one) == ["done"]
 
 
-def test_whatever_is_killed_every_accepted_request_is_answered_once(  # noqa: C901
-    store,
-):
+def test_every_accepted_request_is_answered_once(store):  # noqa: C901
     """Submitters say what was accepted; an answer says whose it is."""
     folder = store.place.guard.parent
 

@@ -79,7 +79,8 @@ def test_the_traps_are_armed(tmp_path):
 
     found = archive.set_off(environment(tmp_path))
 
-    assert {"sshCommand", "fsmonitor", "diffcommand", "clean"} <= set(found)
+    assert {"core.sshCommand", "core.fsmonitor", "diff.x.command"} <= set(found)
+    assert {"filter.x.clean", "filter.x.process"} & set(found)
 
 
 def test_no_command_runs_anything_of_it(tmp_path):
@@ -91,11 +92,8 @@ def test_no_command_runs_anything_of_it(tmp_path):
     """
     archive = Archive(tmp_path)
     env = environment(tmp_path)
-    spy = tmp_path / "path" / "git"
-    spy.parent.mkdir()
-    spy.write_text(f"#!/bin/sh\n{archive.trap('git was started')}\n")
-    spy.chmod(0o755)
-    env["PATH"] = f"{spy.parent}:{env['PATH']}"
+    archive.program(tmp_path / "path" / "git", "git was started")
+    env["PATH"] = f"{tmp_path}/path:{env['PATH']}"
 
     went_off = {}
     for number, words in enumerate(COMMANDS):

@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from gitworld import Repository
+from storeworld import put_odd
 from strangers import Archive
+from trapworld import Traps
 
 from bridge import worktrees
 from bridge.worktrees import WorktreeRefused
 
 pytestmark = pytest.mark.faults
-
-HOOKS = (
-    "applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-checkout",
-    "post-commit", "post-index-change", "post-merge", "post-rewrite", "pre-auto-gc",
-    "pre-commit", "pre-merge-commit", "prepare-commit-msg", "reference-transaction",
-    "sendemail-validate", "update",
-)  # fmt: skip
-SETTINGS = (
-    "alias.status", "core.alternateRefsCommand", "core.askPass", "core.editor",
-    "core.fsmonitor", "core.gitProxy", "core.pager", "core.sshCommand",
-    "credential.helper", "diff.external", "diff.x.command", "diff.x.textconv",
-    "filter.x.clean", "filter.x.process", "filter.x.smudge", "gpg.program",
-    "gpg.ssh.defaultKeyCommand", "gpg.ssh.program", "gpg.x509.program",
-    "interactive.diffFilter", "merge.x.driver", "mergetool.x.cmd",
-    "remote.origin.receivepack", "remote.origin.uploadpack", "sequence.editor",
-    "submodule.sub.update", "trailer.x.cmd", "trailer.x.command",
-    "uploadpack.packObjectsHook",
-)  # fmt: skip
 
 # One whole life of a worktree, in a process of its own, with traps on its path.
 LIFE = """
@@ -73,13 +56,11 @@ print("done")
 """
 
 
-class Stranger:
+class Stranger(Traps):
     """A repository in which all that can name a program names one."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
-        self.marks = root / "ran"
-        self.marks.mkdir()
+        super().__init__(root)
         self.repository = Repository(root / "app")
         repository = self.repository
         repository.write(
@@ -92,14 +73,7 @@ class Stranger:
         repository.commit("theirs")
         repository.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
         repository.git("commit", "-qm", "sub")
-        for name in HOOKS:
-            hook = repository.folder / ".git/hooks" / name
-            hook.parent.mkdir(exist_ok=True)
-            hook.write_text(f"#!/bin/sh\n{self.trap(f'hook {name}')}\n")
-            hook.chmod(0o755)
-        for name in SETTINGS:
-            sign = "!" if name.startswith(("submodule", "credential", "alias")) else ""
-            repository.git("config", name, f"{sign}{self.trap(name)}; cat")
+        self.arm(repository.folder)
         for name, value in {
             "commit.gpgSign": "true",
             "tag.gpgSign": "true",
@@ -114,12 +88,6 @@ class Stranger:
         more = repository.folder / ".git/more"
         more.write_text(f"[core]\n\tfsmonitor = {self.trap('included')}\n")
         repository.git("config", "include.path", "more")
-
-    def trap(self, name: str) -> str:
-        return f"touch '{self.marks}/{name}'"
-
-    def ran(self) -> list[str]:
-        return sorted(os.listdir(self.marks))
 
 
 @pytest.fixture
@@ -148,12 +116,9 @@ def test_the_traps_are_armed(stranger):
 def test_a_whole_life_runs_nothing_of_it(stranger, tmp_path):
     """Nor git itself, nor a program that lies in the folder."""
     folder, spies = stranger.repository.folder, tmp_path / "path"
-    spies.mkdir()
     for name in ("git", "ssh", "gpg", "sh", "git-lfs", "less", "vi"):
-        spy = spies / name
-        spy.write_text(f"#!/bin/bash\n{stranger.trap(f'started {name}')}\n")
-        spy.chmod(0o755)
-        shutil.copy(spy, folder / name)
+        for place in (spies, folder):
+            stranger.program(place / name, f"started {name}")
     for name in ("pygit2.py", "sitecustomize.py", "json.py"):
         code = f"open({str(stranger.marks / name)!r}, 'w')\n"
         (folder / name).write_text(code)
@@ -192,7 +157,7 @@ def test_a_partial_clone_fetches_nothing(tmp_path):
         ".git/logs/refs", ".git/refs/heads/main",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("kind", ["link", "link to nowhere", "pipe"])
+@pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
 # The alarm may ring in a destructor, which Python tells; it rings again.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_planted_files_lead_nowhere(tmp_path, monkeypatch, place, kind):
@@ -209,10 +174,7 @@ def test_planted_files_lead_nowhere(tmp_path, monkeypatch, place, kind):
         (target / "was").write_bytes(path.read_bytes())
         path.unlink()
     path.parent.mkdir(parents=True, exist_ok=True)
-    if kind == "pipe":
-        os.mkfifo(path)
-    else:
-        path.symlink_to(target / ("was" if kind == "link" else "nowhere"))
+    put_odd(path, kind, target / "was")
     before = contents(target)
 
     try:

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import sqlite3
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -127,32 +127,18 @@ def check(state: Any, store: Store, outcome: Any, ends: list[Any], place: Any) -
     assert not list(store.place.state.glob("tasks.db-*")), place
 
 
-@contextmanager
-def broken(operation: Operation):
-    with prepared(operation) as state:
-        yield state, [facts(state.fresh()), facts(state.whole())]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_kill_at_any_system_call_leaves_all_or_nothing(operation):
-    with broken(operation) as (state, ends):
-        for kill, store, outcome in state.killed():
-            check(state, store, outcome, ends, kill)
-    tell(f"{operation.name}: {state.cases} kill points")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
-def test_a_call_that_fails_leaves_all_or_nothing(operation):
+def test_a_kill_or_an_error_at_any_call_leaves_all_or_nothing(operation):
     """A full disk, too many files, a bad disk: an error of ours that names the file."""
-    with broken(operation) as (state, ends):
-        for fault, store, outcome in state.failing(ERRORS, MOST):
+    with prepared(operation) as state:
+        ends = [facts(state.fresh()), facts(state.whole())]
+        for fault, store, outcome in state.faults(ERRORS, MOST):
             if outcome.status == "raised":
                 message = outcome.message
                 assert "/srv/app/@" in message or "/home" in message, fault
             check(state, store, outcome, ends, fault)
-    tell(f"{operation.name}: {state.cases} failing calls")
+    tell(f"{operation.name}: {state.cases} faults")
 
 
 def test_a_killed_transaction_is_undone_by_the_next_reader(tmp_path):

@@ -4,14 +4,12 @@ What was read of a change is kept, so that who goes on sees the same.
 """
 
 import json
-import multiprocessing
 import random
-import time
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
-from faultlab import Operation, prepared, tell
+from faultlab import Operation, prepared, tell, two_at_once
 from faults.test_pipelines import go_on
 from faults.test_runs import only_run, plain, settings
 from gitworld import Repository
@@ -119,14 +117,6 @@ def test_the_quiet_run_is_what_these_tests_think(tmp_path):
     assert done.rounds[0].reports[0].issues[0].message == ISSUE["message"]
 
 
-def _go_on_until(enough: Path, folder: Path) -> None:
-    store = store_in(folder)
-    go_on(store)
-    while not enough.exists():
-        time.sleep(0.02)
-        go_on(store)
-
-
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_killed_again_and_again_a_build_comes_to_the_same_end(tmp_path, seed):
     dice = random.Random(seed)  # noqa: S311 - no secret
@@ -135,21 +125,9 @@ def test_killed_again_and_again_a_build_comes_to_the_same_end(tmp_path, seed):
     expected = ended(quiet)
 
     begun(crowd)
-    forks = multiprocessing.get_context("fork")
-    for number in range(100):
-        enough = tmp_path / f"enough {number}"
-        pair = [
-            forks.Process(target=_go_on_until, args=(enough, tmp_path / "crowd"))
-            for _ in range(2)
-        ]
-        for each in pair:
-            each.start()
+    for _ in range(100):
         # Reading a change takes a while: some die in it, some behind it.
-        time.sleep(dice.random() * 0.6)
-        pair[0].kill()
-        enough.touch()
-        for each in pair:
-            each.join()
+        two_at_once(partial(go_on, crowd), kill_after_s=dice.random() * 0.6)
         if not answer_all(crowd) and view_of(crowd).status != "running":
             break
 

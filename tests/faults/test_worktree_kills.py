@@ -6,19 +6,15 @@ two of those nothing differs.
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
-import tempfile
-import textwrap
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from faultlab import in_turn, scratch, tell
 from gitworld import Repository
-from systemcalls import changes, run_broken, system_calls
+from systemcalls import changes, run_broken, system_calls, together
 from thoroughness import sampled
 
 from bridge import worktrees
@@ -47,9 +43,7 @@ class World:
         return worktrees.create(self.app, BRANCH, self.tree)
 
     def found(self) -> worktrees.Worktree:
-        made = worktrees.find(self.tree)
-        assert made is not None
-        return made
+        return worktrees.find(self.tree)
 
     def commit(self) -> str | None:
         return worktrees.commit(self.found(), "work")
@@ -149,9 +143,7 @@ def copies():
     shutil.rmtree(home)
 
 
-def unbroken(
-    fresh: Callable[[], World], act: Callable[[World], object]
-) -> dict[str, object]:
+def unbroken(fresh: Callable[[], World], act: Callable) -> dict[str, object]:
     """What it comes to with nothing broken."""
     world = fresh()
     act(world)
@@ -198,36 +190,26 @@ def test_an_error_of_the_disk_is_named_and_the_same_again_works(name, copies):
         assert whole(world) == wanted, (fault, outcome)
 
 
-BESIDE = """
-import sys
-from pathlib import Path
-from bridge import worktrees
-
-app, state, name, rounds = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], 4
-for number in range(rounds):
-    one = worktrees.create(
-        app, f"b/{name}{number}", worktrees.folder_of(state, "run", f"{name}{number}")
-    )
-    (one.folder / f"{name}{number}").write_text(name)
-    worktrees.commit(one, "work")
-    merged = worktrees.merge(app, one.branch, "main")
-    assert isinstance(merged, worktrees.Merged), merged
-    worktrees.remove(one)
-"""
+def live(app: Path, state: Path, name: str) -> None:
+    for number in range(4):
+        branch, folder = f"b/{name}{number}", f"{name}{number}"
+        one = worktrees.create(app, branch, worktrees.folder_of(state, "run", folder))
+        (one.folder / f"{name}{number}").write_text(name)
+        worktrees.commit(one, "work")
+        assert isinstance(worktrees.merge(app, one.branch, "main"), Merged)
+        worktrees.remove(one)
 
 
 def test_processes_side_by_side(tmp_path):
     """Each makes, commits, merges and removes its own; git commits in between."""
     repository = Repository(tmp_path / "app")
-    words = [sys.executable, "-c", BESIDE, str(repository.folder), str(tmp_path / "s")]
-    beside = [
-        subprocess.Popen([*words, name], stderr=subprocess.PIPE, text=True)
-        for name in "xyz"
-    ]
 
-    ended = [(one.communicate(timeout=300)[1], one.returncode) for one in beside]
+    ended = together(
+        partial(live, repository.folder, tmp_path / "s", name) for name in "xyz"
+    )
 
-    assert [code for _, code in ended] == [0, 0, 0], ended
+    assert [each.message for each in ended] == ["", "", ""]
+    assert [each.status for each in ended] == ["returned"] * 3
     assert sorted(repository.files("main")) == sorted(
         [".gitignore", "a", "folder/b", "link"]
         + [f"{name}{number}" for name in "xyz" for number in range(4)]
@@ -240,42 +222,26 @@ def test_processes_side_by_side(tmp_path):
 def test_two_make_the_same_worktree_at_once(tmp_path):
     """Two lookers at one run: both get it."""
     repository = Repository(tmp_path / "app")
-    code = textwrap.dedent(
-        """
-        import sys
-        from pathlib import Path
-        from bridge import worktrees
-        print(worktrees.create(Path(sys.argv[1]), "b", Path(sys.argv[2])))
-        """
-    )
-    words = [sys.executable, "-c", code, str(repository.folder), str(tmp_path / "s/w")]
-    beside = [
-        subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(4)
-    ]
 
-    said = {one.communicate(timeout=300)[0] for one in beside}
+    make = partial(worktrees.create, repository.folder, "b", tmp_path / "s/w")
+    first, *others = (each.value for each in together([make] * 4))
 
-    assert len(said) == 1
-    assert "stage='made'" in said.pop()
+    assert others == [first] * 3
+    assert first.stage == "made"
     assert repository.git("worktree", "list").count("\n") == 2
 
 
 def test_error_a_small_disk_is_full(tmp_path):
     """Named, and done once there is room."""
-    small = Path("/dev/shm") if os.path.isdir("/dev/shm") else tmp_path
-    folder = Path(tempfile.mkdtemp(dir=small))
-    try:
-        world = World(folder)
-        begun(world)
-        outcome = run_broken(
-            world.create, "-e", "inject=write,pwrite64:error=ENOSPC:when=3+"
-        )
-        assert outcome.status == "raised"
-        assert outcome.is_ours
-        assert "No space left on device" in outcome.message
-        assert world.create().stage == "made"
-    finally:
-        shutil.rmtree(folder)
+    world = World(tmp_path)
+    begun(world)
+
+    full = "inject=write,pwrite64:error=ENOSPC:when=3+"
+    outcome = run_broken(world.create, "-e", full)
+
+    assert (outcome.status, outcome.is_ours) == ("raised", True)
+    assert "No space left on device" in outcome.message
+    assert world.create().stage == "made"
 
 
 def test_error_a_newer_record_is_not_touched(tmp_path):

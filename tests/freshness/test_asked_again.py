@@ -9,12 +9,13 @@ from cachedworld import GLOBS, GREPS, READS, RUNS, TICK_S, CachedWorld
 
 pytestmark = pytest.mark.slow
 
+A = "src/a.py"
 LOOKS = {"Read": READS, "Glob": GLOBS, "Grep": GREPS, "Bash": RUNS}
 
 
 def change_quietly(world: CachedWorld) -> None:
     """Another byte, of the same size, and the time of the last change put back."""
-    file = world.project / "src/a.py"
+    file = world.project / A
     before = file.stat()
     file.write_text("two\n")
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -22,66 +23,42 @@ def change_quietly(world: CachedWorld) -> None:
 
 def replace_quietly(world: CachedWorld) -> None:
     """Another file of the same size and time has its name."""
-    file = world.project / "src/a.py"
+    file = world.project / A
     before = file.stat()
     other = world.write("src/.other", "two\n")
     os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
     other.rename(file)
 
 
-def truncate(world: CachedWorld) -> None:
-    os.truncate(world.project / "src/a.py", 0)
-
-
 def remove(world: CachedWorld) -> None:
-    (world.project / "src/a.py").unlink()
-
-
-def rename(world: CachedWorld) -> None:
-    (world.project / "src/a.py").rename(world.project / "src/b.py")
-
-
-def touch(world: CachedWorld) -> None:
-    os.utime(world.project / "src/a.py")
+    (world.project / A).unlink()
 
 
 def write_again(world: CachedWorld) -> None:
     """The same bytes, in another file of that name."""
     other = world.write("src/.other")
-    other.rename(world.project / "src/a.py")
-
-
-def change_mode(world: CachedWorld) -> None:
-    (world.project / "src/a.py").chmod(0o600)
-
-
-def make_program(world: CachedWorld) -> None:
-    (world.project / "src/a.py").chmod(0o755)
+    other.rename(world.project / A)
 
 
 def link_to_same(world: CachedWorld) -> None:
     """A link to the same bytes: whoever reads it reads the same; a search skips it."""
     remove(world)
-    (world.project / "src/a.py").symlink_to(world.write("copy.txt"))
+    (world.project / A).symlink_to(world.write("copy.txt"))
 
 
 def link_to_other(world: CachedWorld) -> None:
     remove(world)
-    (world.project / "src/a.py").symlink_to(world.write("copy.txt", "two\n"))
+    (world.project / A).symlink_to(world.write("copy.txt", "two\n"))
 
 
 def make_pipe(world: CachedWorld) -> None:
     remove(world)
-    os.mkfifo(world.project / "src/a.py")
+    os.mkfifo(world.project / A)
 
 
 def make_folder(world: CachedWorld) -> None:
     remove(world)
-    (world.project / "src/a.py").mkdir()
-
-
-def add_empty_folder(world: CachedWorld) -> None:
-    (world.project / "src/empty").mkdir()
+    (world.project / A).mkdir()
 
 
 def writing(path):
@@ -95,13 +72,16 @@ CASES = {
     "change": (writing("src/a.py"), "Read Grep Bash"),
     "change quietly": (change_quietly, "Read Grep Bash"),
     "replace quietly": (replace_quietly, "Read Grep Bash"),
-    "truncate": (truncate, "Read Grep Bash"),
+    "truncate": (lambda w: os.truncate(w.project / A, 0), "Read Grep Bash"),
     "remove": (remove, "Read Glob Grep Bash"),
-    "rename": (rename, "Read Glob Grep Bash"),
-    "touch": (touch, ""),
+    "rename": (
+        lambda w: (w.project / A).rename(w.project / "src/b.py"),
+        "Read Glob Grep Bash",
+    ),
+    "touch": (lambda w: os.utime(w.project / A), ""),
     "write again": (write_again, ""),
-    "change mode": (change_mode, ""),
-    "make program": (make_program, "Bash"),
+    "change mode": (lambda w: (w.project / A).chmod(0o600), ""),
+    "make program": (lambda w: (w.project / A).chmod(0o755), "Bash"),
     "link to same": (link_to_same, "Grep Bash"),
     "link to other": (link_to_other, "Read Grep Bash"),
     "make pipe": (make_pipe, "Read Grep Bash"),
@@ -114,7 +94,7 @@ CASES = {
     "change ignored": (writing("local.env"), "Bash"),
     # What tools make from other files.
     "change made": (writing("src/__pycache__/a.pyc"), ""),
-    "add empty folder": (add_empty_folder, "Bash"),
+    "add empty folder": (lambda w: (w.project / "src/empty").mkdir(), "Bash"),
 }
 KNOWN = ("src/a.py", "src/notes.txt", "README", "local.env", "src/__pycache__/a.pyc")
 

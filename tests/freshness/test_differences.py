@@ -213,35 +213,34 @@ def test_a_file_system_of_whole_seconds_is_not_believed_so_soon():
     assert as_late(5_000_000_001) == 5_000_000_001
 
 
+def doubt_of_all(folder: Path, disk: Disk) -> tuple[str, str]:
+    """Why it cannot be said what all files of a folder hold."""
+    look = Look("contents", str(folder), "", int(time.time() * 1000) + 1000)
+    found = complete([look], disk)
+    return found.doubt, found.detail
+
+
 def test_too_many_files_are_no_read_set(tmp_path, monkeypatch):
     monkeypatch.setattr("bridge.freshness.disk.MAX_FILES", 10)
     for number in range(11):
         (tmp_path / f"{number}.py").write_text("")
-    look = Look("names", str(tmp_path), "*.py", int(time.time() * 1000) + 1000)
 
-    found = complete([look], Disk())
-
-    assert (found.doubt, found.detail) == (
-        "unknowable",
-        f"{tmp_path}: more than 10 files",
-    )
+    why = f"{tmp_path}: more than 10 files"
+    assert doubt_of_all(tmp_path, Disk()) == ("unknowable", why)
 
 
 def test_no_time_left_is_no_read_set(tmp_path):
     """A hook ends in bounded time, however large the project is."""
     (tmp_path / "a.py").write_text("one")
-    look = Look("contents", str(tmp_path), "", int(time.time() * 1000) + 1000)
 
-    found = complete([look], Disk(until_s=time.monotonic() - 1))
-
-    assert (found.doubt, found.detail) == ("unknowable", "it took too long to read")
+    disk = Disk(until_s=time.monotonic() - 1)
+    assert doubt_of_all(tmp_path, disk) == ("unknowable", "it took too long to read")
 
 
 def test_a_name_that_is_no_text_is_no_read_set(tmp_path):
     (tmp_path / os.fsdecode(b"\xff.py")).write_text("")
-    look = Look("contents", str(tmp_path), "", int(time.time() * 1000) + 1000)
 
-    found = complete([look], Disk())
+    doubt, detail = doubt_of_all(tmp_path, Disk())
 
-    assert found.doubt == "unknowable"
-    assert found.detail.endswith("its name is no text")
+    assert doubt == "unknowable"
+    assert detail.endswith("its name is no text")

@@ -20,6 +20,7 @@ from sessionlooks import (
     is_reused,
     reads,
     reasons,
+    working,
     write,
 )
 
@@ -34,8 +35,7 @@ NO_MOUNTS = 9
 
 def test_a_call_of_which_there_is_no_note_is_never_relied_on(session):
     """The disk was full, or the client stopped the hook: who knows what it read."""
-    time.sleep(TICK_S)
-    request, _call, agent = session.begin(prompt="Look.")
+    request, agent = working(session)
     tool, arguments = reads(session, "src/a.py")
     use = {"type": "tool_use", "id": "toolu_lost", "name": tool, "input": arguments}
     session.writes(agent, use)
@@ -48,8 +48,7 @@ def test_a_call_of_which_there_is_no_note_is_never_relied_on(session):
 
 def test_calls_that_were_noted_or_refused_are_known_by_their_ids(session):
     define(session, "tools: [Read]")
-    time.sleep(TICK_S)
-    _request, _call, agent = session.begin(prompt="Look.", agent="terse")
+    _request, agent = working(session, agent="terse")
     for number, tool in enumerate(["Read", "WebFetch", "SubagentHandback"]):
         # As models behind a gateway name them.
         call = f"functions.{tool}:{number}"
@@ -64,8 +63,7 @@ def test_calls_that_were_noted_or_refused_are_known_by_their_ids(session):
 
 def test_a_call_that_was_refused_hides_no_other_of_its_id(session):
     """Models behind a gateway may give several calls one id."""
-    time.sleep(TICK_S)
-    _request, _call, agent = session.begin(prompt="Look.")
+    _request, agent = working(session)
     tool, arguments = reads(session, "src/a.py")
     for _ in range(2):
         session.use(agent, tool, tool_input=arguments, tool_use_id="call_0")
@@ -77,16 +75,14 @@ def test_a_call_that_was_refused_hides_no_other_of_its_id(session):
     assert reasons(session) == ["changed: src/a.py"]
 
 
-def test_a_folder_that_was_replaced_by_a_link_while_the_agent_worked_is_noticed(
+def test_a_folder_that_became_a_link_while_the_agent_worked_is_noticed(
     session,
 ):
     """What the link leads to now is older than the agent's look."""
     write(session, "v1/a.py")
     write(session, "v2/a.py", "two\n")
     (session.project / "now").symlink_to("v1")
-    time.sleep(TICK_S)
-    _request, _call, agent = session.begin(prompt="Look.")
-    session.use(agent, "Grep", tool_input={"pattern": "one", "path": "now"})
+    _request, agent = working(session, ("Grep", {"pattern": "one", "path": "now"}))
     (session.project / "now").unlink()
     (session.project / "now").symlink_to("v2")
     session.stop(agent)
@@ -108,18 +104,10 @@ def test_what_is_no_plain_file_is_never_relied_on(session):
     assert reason.startswith(UNREAD)
 
 
-def test_a_search_whose_place_is_too_long_to_note_is_never_relied_on(session):
-    answered(session, ("Glob", {"pattern": "/" + "x" * 5000}))
-
-    assert reasons(session) == [f"{UNCHECKED}Glob"]
-
-
 def test_a_call_that_could_not_be_noted_is_never_relied_on(session):
     """On a full disk the client has written down nothing of it, either."""
-    time.sleep(TICK_S)
-    request, _call, agent = session.begin(prompt="Look.")
+    request, agent = working(session, ("Glob", {"pattern": "*.py"}))
     tool, arguments = reads(session, "src/a.py")
-    session.use(agent, "Glob", tool_input={"pattern": "*.py"})
     file = session.store.place.state / f"agents/{agent}.calls"
     with no_file_larger_than(file.stat().st_size + 20):
         session.use(agent, tool, tool_input=arguments)
@@ -136,9 +124,8 @@ def test_a_call_of_which_nobody_could_know_later_is_denied(session):
     unshare = needs.tool("unshare")
     freeze = 'mount --bind "$1" "$1" && mount -o remount,bind,ro,nosuid,nodev "$1"'
     script = f'{freeze} || exit 9; shift; exec "$@"'
-    _request, _call, agent = session.begin(prompt="Look.")
     tool, arguments = reads(session, "src/a.py")
-    session.use(agent, tool, tool_input=arguments)
+    _request, agent = working(session, (tool, arguments))
     call = {"agent_id": agent, "tool_name": tool, "tool_input": arguments}
     event = session.event("PreToolUse", **call, tool_use_id="toolu_later")
     state = str(session.store.place.state)
@@ -187,8 +174,7 @@ def test_a_search_after_a_change_of_folder_rests_on_that_folder(session):
 
 def test_what_a_command_in_the_background_writes_later_is_noticed(session):
     """It has begun before the answer, and goes on behind it."""
-    time.sleep(TICK_S)
-    _request, _call, agent = session.begin(prompt="Look.")
+    _request, agent = working(session)
     given = {"command": "make", "run_in_background": True}
     call = {"tool_name": "Bash", "tool_use_id": "toolu_b", "tool_input": given}
     session.say("PreToolUse", agent_id=agent, **call)

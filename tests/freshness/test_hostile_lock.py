@@ -70,9 +70,7 @@ class Walks:
         return self._scandir(*args)
 
 
-def test_however_many_lists_a_lock_asks_for_each_folder_is_listed_once(
-    tmp_path, monkeypatch
-):
+def test_each_folder_is_listed_once_for_all_of_a_lock(tmp_path, monkeypatch):
     """It comes with anybody's change, and CI checks it."""
     for number in range(50):
         (tmp_path / f"f{number}").mkdir()

@@ -153,7 +153,7 @@ def test_in_a_repository_only_what_git_knows_counts(world, repository, tmp_path)
 
 
 @pytest.mark.parametrize("has_commit", [True, False], ids=["git", "no commit"])
-def test_what_install_writes_here_is_no_part_of_any_answer(
+def test_what_install_writes_is_no_part_of_any_answer(
     world, request, tmp_path, has_commit
 ):
     """A clone has no settings of one machine, and the client changes them by itself."""
@@ -229,9 +229,7 @@ SEARCHES = {"Glob": ("list_files", {}), "Grep": ("search_text", {"text": "one"})
 
 
 @pytest.mark.parametrize("tool", SEARCHES)
-def test_a_file_that_was_found_and_is_not_added_is_not_left_out(
-    world, repository, tool
-):
+def test_a_file_that_was_found_and_not_added_is_not_left_out(world, repository, tool):
     """Without a word, CI would check another list than the agent saw."""
     world.write("src/new.py")
     world.write("src/local.env")

@@ -1,23 +1,22 @@
 """What an agent of a session is told that it did not ask for."""
 
 import re
-import time
 
 import pytest
-from cachedworld import TICK_S
-from sessionlooks import answered, define, is_reused, reads, reasons, write
+from sessionlooks import answered, define, is_reused, reads, reasons, working, write
 
 pytestmark = pytest.mark.slow
 
 MEMORY = [
     "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".claude/rules/x/y.md",
-    ".claude/skills/s/SKILL.md", ".claude/agent-memory/a/MEMORY.md",
+    ".claude/skills/s/SKILL.md", ".claude/agent-memory/a/MEMORY.md", "src/CLAUDE.md",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("file", MEMORY)
-def test_what_the_client_puts_into_every_prompt_counts(session, file):
-    answered(session)
+def test_what_the_client_puts_into_a_prompt_counts(session, file):
+    """Also beside a file that was read."""
+    answered(session, reads(session, "src/a.py"))
     assert is_reused(session)
 
     write(session, file)
@@ -49,22 +48,8 @@ def test_what_the_client_is_told_outside_of_the_project_counts(session, name):
     assert not is_reused(session)
 
 
-def test_what_memory_imports_counts(session):
-    """As the client reads it, without a call of the agent's."""
-    write(session, "CLAUDE.md", "See @docs/style.md, and @me in the chat.\n")
-    write(session, "docs/style.md", "@deep.md\n")
-    write(session, "docs/deep.md")
-    session.start_again()
-    answered(session)
-    assert is_reused(session)
-
-    write(session, "docs/deep.md", "two\n")
-
-    assert reasons(session) == ["changed: docs/deep.md"]
-    assert not is_reused(session)
-
-
 IMPORTS = {
+    "one of another": ("See @docs/first.md, and @me in the chat.", "docs/deep.md"),
     "one of its sections": ("@docs/style.md#names", "docs/style.md"),
     "spaces": ("See @docs/the\\ style.md", "docs/the style.md"),
     "an odd end": ("@docs/style!", "docs/style!"),
@@ -73,8 +58,10 @@ IMPORTS = {
 
 @pytest.mark.parametrize("name", IMPORTS)
 def test_an_import_is_read_as_the_client_reads_it(session, name):
+    """Without a call of the agent's."""
     text, file = IMPORTS[name]
     write(session, "CLAUDE.md", f"{text}\n")
+    write(session, "docs/first.md", "@deep.md\n")
     write(session, file)
     session.start_again()
     answered(session)
@@ -83,6 +70,7 @@ def test_an_import_is_read_as_the_client_reads_it(session, name):
     write(session, file, "two\n")
 
     assert reasons(session) == [f"changed: {file}"]
+    assert not is_reused(session)
 
 
 @pytest.mark.parametrize("kind", ["rules/one.md", "rules/all", "skills/s"])
@@ -158,15 +146,6 @@ def test_an_agent_that_reads_in_many_folders_is_no_doubt(session):
     assert is_reused(session)
 
 
-def test_memory_beside_a_file_that_was_read_counts(session):
-    answered(session, reads(session, "src/a.py"))
-    assert is_reused(session)
-
-    write(session, "src/CLAUDE.md")
-
-    assert reasons(session) == ["added: src/CLAUDE.md"]
-
-
 def test_a_projects_rules_count_and_whether_they_are_trusted(session):
     write(session, ".bridge/rules.yaml", "PreToolUse: []\n")
     answered(session)
@@ -183,8 +162,7 @@ def test_a_projects_rules_count_and_whether_they_are_trusted(session):
 def test_the_clients_agent_that_a_definition_runs_as_counts(session):
     """The project may define it, and hostbridge's definition says only its name."""
     define(session, "subagent_type: keen")
-    time.sleep(TICK_S)
-    _request, _call, agent = session.begin(prompt="Look.", agent="terse")
+    _request, agent = working(session, agent="terse")
     session.stop(agent)
     assert reasons(session) == []
 

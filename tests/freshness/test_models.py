@@ -3,7 +3,6 @@
 import json
 import os
 import socket
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,7 @@ def asked(**fields: Any) -> Request:
     return Request(**made, created_at=1, **fields)
 
 
-def key(
-    settings: Settings, project: Path, route: OwnRoute = "endpoint", **fields: Any
-) -> str:
+def key(settings: Settings, project: Path, route: OwnRoute, **fields: Any) -> str:
     place = Place(project, project, project, "")
     return key_now(route, asked(**fields), None, settings, place)
 
@@ -97,46 +94,30 @@ def test_a_model_file_is_told_by_its_path_its_size_and_its_time(tmp_path):
     assert key(settings, tmp_path, "local") != first
 
 
-def user_settings(home: Path) -> None:
-    (home / "settings.json").write_text(json.dumps({"model": "haiku"}))
+def write_json(file: Path, **fields: Any) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(fields))
 
 
-def project_settings(home: Path) -> None:
-    file = home.parent / "project/.claude/settings.json"
-    file.parent.mkdir()
-    file.write_text(json.dumps({"env": {"ANTHROPIC_MODEL": "claude-x"}}))
-
-
-CHOICES: dict[str, Callable[[Path], None]] = {
-    "user": user_settings,
-    "project": project_settings,
-}
-
-
-@pytest.mark.parametrize("name", CHOICES)
-def test_what_chooses_the_model_of_a_client_is_its_key(tmp_path, name):
+@pytest.mark.parametrize("where", ["user", "project", "variable"])
+def test_what_chooses_the_model_of_a_client_is_its_key(tmp_path, monkeypatch, where):
     """As `/model` writes it down for sessions to come."""
     home, project = tmp_path / "claude", tmp_path / "project"
-    home.mkdir()
-    project.mkdir()
     settings = Settings(home=tmp_path, claude_dir=home)
+    monkeypatch.delenv("ANTHROPIC_MODEL", raising=False)
     first = key(settings, project, "claude")
-    (home / "settings.json").write_text(json.dumps({"theme": "dark"}))
+    write_json(home / "settings.json", theme="dark")
     assert key(settings, project, "claude") == first
 
-    CHOICES[name](home)
+    match where:
+        case "user":
+            write_json(home / "settings.json", model="haiku")
+        case "project":
+            write_json(project / ".claude/settings.json", env={"ANTHROPIC_MODEL": "x"})
+        case "variable":
+            monkeypatch.setenv("ANTHROPIC_MODEL", "claude-x")
 
     assert key(settings, project, "claude") != first
-
-
-def test_a_variable_chooses_the_model_of_a_client(tmp_path, monkeypatch):
-    settings = Settings(home=tmp_path, claude_dir=tmp_path)
-    monkeypatch.delenv("ANTHROPIC_MODEL", raising=False)
-    first = key(settings, tmp_path, "claude")
-
-    monkeypatch.setenv("ANTHROPIC_MODEL", "claude-x")
-
-    assert key(settings, tmp_path, "claude") != first
 
 
 @pytest.mark.parametrize("text", ["[", "[]", '{"env": []}', "[" * 10_000, "\ud800"])

@@ -1,10 +1,7 @@
 """Which model a session has now, and which one gave the answer."""
 
-import time
-
 import pytest
-from cachedworld import TICK_S
-from sessionlooks import answered, is_reused, reasons
+from sessionlooks import answered, is_reused, reasons, working
 
 pytestmark = pytest.mark.slow
 
@@ -36,8 +33,7 @@ def test_an_answer_of_the_model_that_the_session_had_is_not_reused(session):
 
 
 def test_an_answer_of_a_model_that_was_named_holds_whatever_the_session_has(session):
-    time.sleep(TICK_S)
-    _request, _call, agent = session.begin(prompt="Look.", model="haiku")
+    _request, agent = working(session, model="haiku")
     session.stop(agent)
 
     switch(session, "claude-m-1", "claude-m-2")
@@ -47,8 +43,7 @@ def test_an_answer_of_a_model_that_was_named_holds_whatever_the_session_has(sess
 
 def test_a_model_that_was_switched_while_the_agent_worked_gave_no_answer_yet(session):
     """The agent began with the other one."""
-    time.sleep(TICK_S)
-    _request, _call, agent = session.begin(prompt="Look.")
+    _request, agent = working(session)
     switch(session, "claude-m-1", "claude-m-2")
     session.stop(agent)
 

@@ -42,6 +42,10 @@ def found_by_glob(pattern, **given):
 
 # Calls of the client's tools, and a file that each would find.
 FOUND = {
+    "names": (found_by_glob("src/**/*.py"), "src/new.py"),
+    "absolute": (found_by_glob("PROJECT/src/*.{py,pyi}"), "src/new.py"),
+    "text": (grep(path="src", glob="*.{py,pyi}"), "src/new.py"),
+    "a command": (("Bash", {"command": "ls"}), "src/new.py"),
     "a glob from its folder": (grep(glob="/src/*.py"), "src/new.py"),
     "none of some": (found_by_glob("[^_]*.py"), "new.py"),
     "several": (grep(glob="*.txt\t*.py"), "new.py"),
@@ -69,6 +73,15 @@ def test_what_the_client_would_find_now_counts(session, name):
     (reason,) = reasons(session)
     assert reason.startswith("added: ")
     assert not is_reused(session)
+
+
+def test_what_is_found_in_one_file_is_reused_whatever_comes_beside_it(session):
+    answered(session, grep(path=f"{session.project}/src/a.py"))
+
+    write(session, "src/new.py")
+
+    assert reasons(session) == []
+    assert is_reused(session)
 
 
 SAYS = [".gitignore", "src/.ignore", "src/deep/.rgignore", ".git/info/exclude"]

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,25 +24,18 @@ FOREVER = "exec sleep 1000"
 
 
 def run(
-    folder: Path,
-    *command: str,
-    stdin: bytes = b"",
-    seconds: float = 300,
-    should_stop: Callable[[], bool] = lambda: False,
-    max_stdout: int = 1 << 20,
-    grace_s: float = 0.2,
+    folder: Path, *command: str, seconds: float = 300, max_stdout: int = 1 << 20, **how
 ) -> tuple[str, int, bytes, str]:
     """Run a program, or a script: how it ended, exit code, stdout, stderr."""
     output = WholeOutput(max_stdout)
+    usual = {"stdin": b"", "should_stop": lambda: False, "grace_s": 0.2}
     ended = run_program(
         command if len(command) > 1 else ["sh", "-c", *command],
         output,
-        stdin=stdin,
         env={"PATH": os.environ["PATH"]},
         folder=folder,
         deadline_s=time.monotonic() + seconds,
-        should_stop=should_stop,
-        grace_s=grace_s,
+        **usual | how,
     )
     return ended.how, ended.exit_code, bytes(output.data), ended.stderr
 

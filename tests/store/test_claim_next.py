@@ -44,8 +44,9 @@ def mine_only(asked: Request) -> str:
     return "take" if asked.session in (None, "session-1") else "pass"
 
 
-def claimed(store: Store, judge: object = mine_only, **how: object) -> list[str]:
-    taken = store.claim(claimant(), 10_000, judge, **how)
+def claimed(store, judge=mine_only, most=10_000, **how: object) -> list[str]:
+    session = how.pop("session", "session-1")
+    taken = store.claim(claimant(session=session), most, judge, **how)
     return [one.request_id for one in taken]
 
 
@@ -56,13 +57,6 @@ def test_a_crowd_for_another_session_keeps_nothing_from_mine(store):
 
     assert claimed(store) == [MINE]
     assert store.waiting() == ids
-
-
-def test_a_request_that_is_named_is_found_behind_a_crowd(store):
-    crowd(store)
-    store.submit(request(MINE))
-
-    assert store.claim_one(MINE, claimant())
 
 
 def test_what_was_passed_over_is_not_read_each_time(store):
@@ -86,9 +80,7 @@ def test_what_was_passed_over_by_one_session_is_there_for_another(store):
     ids = crowd(store, session="session-2")
     claimed(store)
 
-    taken = store.claim(claimant(session="session-2"), 3, take)
-
-    assert [one.request_id for one in taken] == ids[:3]
+    assert claimed(store, take, 3, session="session-2") == ids[:3]
 
 
 def test_a_crowd_of_one_session_hides_no_hand_dropped_file_of_another(store):
@@ -101,8 +93,7 @@ def test_a_crowd_of_one_session_hides_no_hand_dropped_file_of_another(store):
 
     drop(store, "requests", "a.json", request("a", priority="high").to_json())
 
-    taken = store.claim(claimant(session="session-2"), 1, take)
-    assert [one.request_id for one in taken] == ["a"]
+    assert claimed(store, take, 1, session="session-2") == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -168,9 +159,7 @@ def test_a_request_of_an_agent_is_found_behind_a_crowd_of_urgent_ones(store):
     child = new_request_id(START_US + MANY, "high")
     store.submit(request(child, priority="high", depth=1))
 
-    taken = store.claim(claimant(), 1, take)
-
-    assert [one.request_id for one in taken] == [child]
+    assert claimed(store, take, 1) == [child]
 
 
 @pytest.fixture
@@ -216,10 +205,11 @@ def test_a_spoilt_memory_costs_time_only(store, content):
 
 
 def test_one_request_is_taken_by_name_behind_a_crowd(store):
-    crowd(store)
+    ids = crowd(store)
     store.submit(request(MINE))
 
     assert claimed(store, only=MINE) == [MINE]
+    assert store.claim_one(ids[-1], claimant())
     assert claimed(store, only=MINE) == []
     assert claimed(store, lambda _: "pass", only="none") == []
 

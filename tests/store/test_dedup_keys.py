@@ -12,22 +12,24 @@ from bridge.store import Submitted
 from bridge.store.store import Store
 
 
-def test_the_same_key_finds_the_running_request(store):
+def answered(store: Store, **fields: Any) -> None:
+    """`a`, asked with the key `k`, has an answer."""
+    store.submit(request("a", dedup_key="k"))
+    (mine,) = claim_all(store)
+    store.publish(answer(mine).with_(**fields), source="test")
+
+
+def test_the_same_key_finds_the_same_request(store):
+    """Waiting, claimed or answered."""
     store.submit(request("a", dedup_key="k"))
 
     assert store.submit(request("b", dedup_key="k")) == Submitted("a", is_new=False)
-    claim_all(store)
+    (mine,) = claim_all(store)
+    assert store.submit(request("c", dedup_key="k")) == Submitted("a", is_new=False)
+    store.publish(answer(mine), source="test")
     assert store.submit(request("c", dedup_key="k")) == Submitted("a", is_new=False)
     assert store.submit(request("d", dedup_key="other")).is_new
     assert store.submit(request("e")).is_new
-
-
-def test_the_same_key_finds_the_answered_request(store):
-    store.submit(request("a", dedup_key="k"))
-    (mine,) = claim_all(store)
-    store.publish(answer(mine), source="test")
-
-    assert store.submit(request("b", dedup_key="k")) == Submitted("a", is_new=False)
 
 
 def test_a_failed_request_may_be_asked_again_with_its_key(store):
@@ -75,14 +77,19 @@ def refused(store: Store, **fields: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("state", ["waiting", "claimed", "answered"])
-def test_error_a_key_of_another_question(store, state):
-    """Its answer would be the wrong one, and against the asker's own schema."""
+def waiting(store: Store) -> None:
     store.submit(request("a", dedup_key="k"))
-    if state != "waiting":
-        (mine,) = claim_all(store)
-        if state == "answered":
-            store.publish(answer(mine), source="test")
+
+
+def claimed(store: Store) -> None:
+    waiting(store)
+    claim_all(store)
+
+
+@pytest.mark.parametrize("make", [waiting, claimed, answered])
+def test_error_a_key_of_another_question(store, make):
+    """Its answer would be the wrong one, and against the asker's own schema."""
+    make(store)
 
     message = refused(store, prompt="Another?", answer_schema={"type": "integer"})
 
@@ -95,9 +102,7 @@ def test_error_a_key_of_another_question(store, state):
 
 def test_error_a_key_of_what_another_route_answered(store):
     """The record is the host's, and the answer that of whoever it fell back to."""
-    store.submit(request("a", dedup_key="k"))
-    (mine,) = claim_all(store)
-    store.publish(answer(mine).with_(route="local"), source="test")
+    answered(store, route="local")
 
     assert "route ('local' there, 'host' here)" in refused(store)
     again = request("b", dedup_key="k")
@@ -105,9 +110,7 @@ def test_error_a_key_of_what_another_route_answered(store):
 
 
 def test_an_answer_by_hand_is_one_on_any_route(store):
-    store.submit(request("a", dedup_key="k"))
-    (mine,) = claim_all(store)
-    store.publish(answer(mine).with_(route="manual"), source="test")
+    answered(store, route="manual")
 
     assert not store.submit(request("b", dedup_key="k", route="claude")).is_new
 

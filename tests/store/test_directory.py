@@ -1,16 +1,18 @@
 """One directory: whole files, no links followed, nothing that is not a plain file."""
 
 import os
-import socket
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from storeworld import put_odd
 
 from bridge.errors import StateRefused
 from bridge.store.directory import Folder, NotAPlainFile
 from bridge.store.rotating_log import append
+
+OTHERS = ["link", "dangling", "loop", "pipe", "folder", "socket"]
+HOSTNAME = Path("/etc/hostname")
 
 
 @pytest.fixture
@@ -20,29 +22,9 @@ def folder(tmp_path):
         yield opened
 
 
-def make_socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as end:
-        here = os.getcwd()
-        os.chdir(path.parent)
-        try:
-            end.bind(path.name)
-        finally:
-            os.chdir(here)
-
-
-OTHERS: dict[str, Callable[[Path], object]] = {
-    "link": lambda path: path.symlink_to("/etc/hostname"),
-    "dangling": lambda path: path.symlink_to("nowhere"),
-    "loop": lambda path: path.symlink_to(path.name),
-    "fifo": os.mkfifo,
-    "folder": lambda path: path.mkdir(),
-    "socket": make_socket,
-}
-
-
-@pytest.mark.parametrize("make", list(OTHERS.values()), ids=list(OTHERS))
-def test_error_what_is_no_plain_file_is_not_read(folder, tmp_path, make):
-    make(tmp_path / "f" / "x")
+@pytest.mark.parametrize("kind", OTHERS)
+def test_error_what_is_no_plain_file_is_not_read(folder, tmp_path, kind):
+    put_odd(tmp_path / "f" / "x", kind, HOSTNAME)
 
     with pytest.raises(NotAPlainFile) as caught:
         folder.read("x")
@@ -50,9 +32,9 @@ def test_error_what_is_no_plain_file_is_not_read(folder, tmp_path, make):
     assert str(caught.value) == f"{tmp_path}/f/x: not a plain file"
 
 
-@pytest.mark.parametrize("make", list(OTHERS.values()), ids=list(OTHERS))
-def test_nothing_is_written_through_what_has_the_name(folder, tmp_path, make):
-    make(tmp_path / "f" / "x")
+@pytest.mark.parametrize("kind", OTHERS)
+def test_nothing_is_written_through_what_has_the_name(folder, tmp_path, kind):
+    put_odd(tmp_path / "f" / "x", kind, HOSTNAME)
     before = os.lstat(tmp_path / "f" / "x")
 
     with pytest.raises(FileExistsError):
@@ -63,9 +45,9 @@ def test_nothing_is_written_through_what_has_the_name(folder, tmp_path, make):
     assert os.listdir(tmp_path / "f") == ["x"]
 
 
-@pytest.mark.parametrize("make", list(OTHERS.values()), ids=list(OTHERS))
-def test_a_log_with_something_else_in_its_place_goes_on(folder, tmp_path, make):
-    make(tmp_path / "f" / "log")
+@pytest.mark.parametrize("kind", OTHERS)
+def test_a_log_with_something_else_in_its_place_goes_on(folder, tmp_path, kind):
+    put_odd(tmp_path / "f" / "log", kind, HOSTNAME)
 
     append(folder, "log", b"line\n", max_bytes=100, older="old")
 
@@ -114,15 +96,13 @@ def test_a_swapped_path_redirects_nothing(folder, tmp_path):
     assert (tmp_path / "moved" / "x").read_bytes() == b"data"
 
 
-@pytest.mark.parametrize("make", ["link", "dangling", "fifo", "file"])
-def test_error_a_folder_that_is_something_else(folder, tmp_path, make):
+@pytest.mark.parametrize("kind", ["link", "dangling", "pipe", "file"])
+def test_error_a_folder_that_is_something_else(folder, tmp_path, kind):
     path = tmp_path / "f" / "sub"
-    if make == "file":
-        path.write_text("")
-    elif make == "link":
-        path.symlink_to("/tmp")
+    if kind == "file":
+        path.touch()
     else:
-        OTHERS[make](path)
+        put_odd(path, kind, tmp_path)
 
     with pytest.raises(StateRefused) as caught:
         folder.folder("sub")
@@ -176,17 +156,14 @@ def test_a_file_is_read_whole_however_little_the_kernel_gives(folder, monkeypatc
     assert folder.read("x") == b"0123456789"
 
 
-def test_a_file_that_changed_is_read_again(tmp_path):
+def test_a_file_that_changed_is_read_again(folder, tmp_path):
     """What is kept from a first look must never stand for another file."""
-    with Folder.open(str(tmp_path)) as folder:
-        folder.keeps = 2
-        (tmp_path / "a").write_bytes(b"one")
-        seen = [folder.read("a"), folder.read("a")]
-        folder.replace("a", b"two")
-        seen.append(folder.read("a"))
-        (tmp_path / "a").write_bytes(b"six")
-        seen.append(folder.read("a"))
-        folder.remove("a")
-        seen.append(folder.read("a"))
-
-    assert seen == [b"one", b"one", b"two", b"six", None]
+    folder.keeps = 2
+    folder.create("a", b"one")
+    assert [folder.read("a"), folder.read("a")] == [b"one", b"one"]
+    folder.replace("a", b"two")
+    assert folder.read("a") == b"two"
+    (tmp_path / "f" / "a").write_bytes(b"six")
+    assert folder.read("a") == b"six"
+    folder.remove("a")
+    assert folder.read("a") is None

@@ -27,33 +27,26 @@ def test_a_zombie_is_gone():
     child.wait()
 
 
-def test_a_stopped_process_is_alive():
-    child = subprocess.Popen(["sleep", "600"])
+@pytest.fixture
+def child(tmp_path):
+    """A process whose program has an odd name: the kernel puts it in parentheses."""
+    program = tmp_path / "a ) S (b"
+    program.symlink_to(sys.executable)
+    with subprocess.Popen([program, "-S", "-c", "import time; time.sleep(600)"]) as one:
+        yield one
+        one.kill()
+
+
+def test_a_stopped_process_is_alive(child):
     host = identify(child.pid)
     child.send_signal(signal.SIGSTOP)
     os.waitpid(child.pid, os.WUNTRACED)
 
     assert liveness(host) is Liveness.ALIVE
-    child.kill()
-    child.wait()
 
 
-def test_a_name_with_parentheses_is_no_trouble(tmp_path):
-    program = tmp_path / "a ) S (b"
-    program.symlink_to(sys.executable)
-    child = subprocess.Popen([program, "-S", "-c", "import time; time.sleep(600)"])
-
-    host = identify(child.pid)
-
-    assert liveness(host) is Liveness.ALIVE
-    child.kill()
-    child.wait()
-
-
-def test_a_process_has_the_name_of_its_program():
-    child = subprocess.Popen(["sleep", "600"])
-
-    wait_until(lambda: name_of(child.pid) == "sleep")
+def test_a_process_has_the_name_of_its_program(child):
+    wait_until(lambda: name_of(child.pid) == "a ) S (b")
     child.kill()
     child.wait()
     assert name_of(child.pid) == ""

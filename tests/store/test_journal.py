@@ -104,9 +104,7 @@ def test_a_log_with_one_older_name_keeps_two_full_files_of_lines(state):
     assert len({*kept}) == 4 * lines
 
 
-def test_a_log_that_others_fill_again_at_once_is_not_moved_over_the_last(
-    state, monkeypatch
-):
+def test_a_log_that_others_fill_at_once_is_not_moved_over_the_last(state, monkeypatch):
     """Of the log that has just become full nothing is lost, however slow its mover."""
     moves = Folder.move
 

@@ -9,13 +9,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
-from storeworld import is_free, place_in, request, store_in
+from storeworld import is_free, request, store_in
 
 from bridge import own_files
 from bridge.engine import long_steps
@@ -23,7 +24,6 @@ from bridge.errors import StateUnavailable
 from bridge.process.supervised import Supervised
 from bridge.store import live_runs, lock, rotating_log
 from bridge.store.directory import Folder
-from bridge.store.location import open_state
 from bridge.store.lock import lock_in, locked
 
 # Python 3.12 warns of what is tried here: forks of a process that has threads.
@@ -134,9 +134,7 @@ def test_a_child_forked_while_a_thread_waits_keeps_no_lock(
 
 
 @pytest.mark.parametrize(("take", "name"), LOCKS.values(), ids=LOCKS)
-def test_a_child_forked_while_a_thread_holds_it_keeps_no_lock(
-    state, fork_child, take, name
-):
+def test_a_child_forked_under_a_lock_keeps_none(state, fork_child, take, name):
     """Also when its parent is killed in the block: only the child is left."""
     path = Path(state.path) / name
     is_held, may_go = threading.Event(), threading.Event()
@@ -157,36 +155,35 @@ def test_a_child_forked_while_a_thread_holds_it_keeps_no_lock(
     assert is_free(path)
 
 
-def test_a_look_at_a_claim_is_none_in_a_child(state, fork_child, monkeypatch):
+def look_at_a_claim(state: Folder) -> None:
     """A shared lock that lived on would keep everybody from the step."""
+    assert not long_steps.is_claimed(state, "asked")
+
+
+def move_a_full_log(state: Folder) -> None:
+    """A lock on it that lived on would keep everybody from moving it aside."""
+    rotating_log.append(state, "a.log", b"more", max_bytes=1, older="b.log")
+
+
+@pytest.mark.parametrize(
+    ("act", "name"), [(look_at_a_claim, "asked.claim"), (move_a_full_log, "b.log")]
+)
+def test_a_child_forked_as_one_is_taken_keeps_none(
+    state, fork_child, monkeypatch, act, name
+):
     of_step(state).close()
+    (Path(state.path) / "a.log").write_bytes(b"full")
     real = fcntl.flock
 
     def flock_and_fork(file, how):
         real(file, how)
         fork_child()
 
-    monkeypatch.setattr(fcntl, "flock", flock_and_fork)
-    assert not long_steps.is_claimed(state, "asked")
-    monkeypatch.undo()
+    with monkeypatch.context() as forking:
+        forking.setattr(fcntl, "flock", flock_and_fork)
+        act(state)
 
-    assert is_free(Path(state.path) / "asked.claim")
-
-
-def test_a_full_log_is_nobodys_in_a_child(state, fork_child, monkeypatch):
-    """A lock on it that lived on would keep everybody from moving it aside."""
-    (Path(state.path) / "a.log").write_bytes(b"full")
-    real = fcntl.flock
-
-    def flock_and_fork(fd, how):
-        real(fd, how)
-        fork_child()
-
-    monkeypatch.setattr(fcntl, "flock", flock_and_fork)
-    rotating_log.append(state, "a.log", b"more", max_bytes=1, older="b.log")
-    monkeypatch.undo()
-
-    assert is_free(Path(state.path) / "b.log")
+    assert is_free(Path(state.path) / name)
 
 
 def test_a_child_keeps_no_program_running(fork_child):
@@ -289,6 +286,9 @@ def test_a_child_that_a_handler_forks_shares_no_lock_with_its_parent(state):
     assert after > 50
 
 
+FORKED = repr(StateUnavailable(own_files.FORKED))
+
+
 def in_child(do: Callable[[], object]) -> bytes:
     """What a child of ours has to say when it has done that."""
     said, mine = os.pipe()
@@ -307,23 +307,28 @@ def in_child(do: Callable[[], object]) -> bytes:
     return words
 
 
-def test_error_a_child_goes_on_with_what_its_parent_does(tmp_path):
-    """It has no lock; what it would do now its parent does, or somebody else."""
+@pytest.mark.parametrize("generations", [1, 2])
+def test_error_a_child_goes_on_with_what_its_parent_does(tmp_path, generations):
+    """It has no lock: it is its parent's, or that of the parent of its parent."""
     store = store_in(tmp_path)
     store.submit(request("before"))
+    act, told = partial(store.submit, request("in-child")), FORKED
+    for _ in range(generations - 1):
+        act, told = partial(in_child, act), repr(told.encode())
 
     with store.exclusive():
-        said = in_child(lambda: store.submit(request("in-child")))
+        said = in_child(act)
 
-    assert said == repr(StateUnavailable(own_files.FORKED)).encode()
+    assert said == told.encode()
     assert set(store.waiting()) == {"before"}
 
 
-def test_a_child_that_has_left_the_block_asks_as_anybody(tmp_path):
-    """By an exception or not: it is a process as any other."""
+def test_a_child_that_has_left_the_block_asks_as_anybody(state, tmp_path):
+    """A lock let go before counts for nothing, though somebody has its file."""
     store = store_in(tmp_path, lock_wait_s=NO_ONE_ELSE_S)
+    let_go = of_run(state)
+    let_go.close()
     pid = 0
-
     with suppress(KeyError), store.exclusive():
         pid = os.fork()
         if not pid:
@@ -334,79 +339,5 @@ def test_a_child_that_has_left_the_block_asks_as_anybody(tmp_path):
         os._exit(0)
     os.waitpid(pid, 0)
 
-    assert set(store.waiting()) == {"of-child"}
-
-
-def test_a_lock_that_was_let_go_is_no_part_of_what_a_child_goes_on_with(tmp_path):
-    """Somebody may still refer to its file, as a traceback does."""
-    store = store_in(tmp_path, lock_wait_s=NO_ONE_ELSE_S)
-    with open_state(place_in(tmp_path)) as state:
-        let_go = of_run(state)
-        let_go.close()
-        pid = 0
-        with suppress(KeyError), lock_in(state, "x.lock", wait_s=NO_ONE_ELSE_S):
-            pid = os.fork()
-            if not pid:
-                raise KeyError
-    if not pid:
-        with suppress(BaseException):
-            store.submit(request("of-child"))
-        os._exit(0)
-    os.waitpid(pid, 0)
-
     assert let_go.closed
     assert set(store.waiting()) == {"of-child"}
-
-
-def test_error_a_child_of_a_child_goes_on_with_what_its_parent_does(tmp_path):
-    """It is in the same block, though its parent has no file open there."""
-    store = store_in(tmp_path)
-
-    with store.exclusive():
-        said = in_child(lambda: in_child(lambda: store.submit(request("in-child"))))
-
-    told = repr(StateUnavailable(own_files.FORKED)).encode()
-    assert said == repr(told).encode()
-    assert set(store.waiting()) == set()
-
-
-SUBMIT = """
-import sys
-from pathlib import Path
-sys.path[:0] = sys.argv[1:2]
-from storeworld import request, store_in
-store_in(Path(sys.argv[2]), lock_wait_s=0).submit(request("fresh"))
-"""
-
-
-@pytest.mark.slow
-def test_many_forks_among_many_threads_lose_nothing_and_keep_nothing(
-    tmp_path, fork_child
-):
-    """As in a web server that forks its workers while its threads ask."""
-    names = [f"t{thread}-{n}" for thread in range(6) for n in range(20)]
-    store = store_in(tmp_path, lock_wait_s=NO_ONE_ELSE_S)
-    store.submit(request("first"))
-    path = store.place.state / "locks" / "store.lock"
-
-    def ask(thread):
-        for name in names[thread * 20 : thread * 20 + 20]:
-            store.submit(request(name))
-
-    threads = [threading.Thread(target=ask, args=(n,)) for n in range(6)]
-    with held_elsewhere(path):
-        for thread in threads:
-            thread.start()
-        until(lambda: open_here(path) == len(threads))
-        for _ in range(10):
-            fork_child()
-    for _ in range(10):
-        fork_child()
-    for thread in threads:
-        thread.join()
-
-    subprocess.run(
-        [sys.executable, "-c", SUBMIT, str(Path(__file__).parents[1]), str(tmp_path)],
-        check=True,
-    )
-    assert set(store.waiting()) == {"first", "fresh", *names}

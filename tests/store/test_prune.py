@@ -12,7 +12,6 @@ from storeworld import (
     drop,
     folders_of,
     path_of,
-    place_in,
     request,
     this_process,
     tree,
@@ -28,6 +27,7 @@ from bridge.store.store import Store
 from bridge.store.variables import Holder, read_variables, set_variables
 
 DAY = 86_400
+HOUR = 3_700
 
 
 def files(store: Store) -> dict[str, bytes]:
@@ -44,11 +44,32 @@ def finished(store: Store, *ids: str) -> Request:
     return mine
 
 
+def after(store: Store, seconds: float) -> Store:
+    """The same store so much later, as the real clock has it."""
+    clock = FakeClock(time.time_ns() // 1000 + int(seconds * 1_000_000))
+    return Store(store.place, clock=clock)
+
+
 @pytest.fixture
-def later(tmp_path):
-    """The same store ten days from now, as the real clock has it."""
-    clock = FakeClock(time.time_ns() // 1000 + 10 * DAY * 1_000_000)
-    return Store(place_in(tmp_path), clock=clock)
+def later(store):
+    return after(store, 10 * DAY)
+
+
+@pytest.fixture
+def before_each_hold(monkeypatch):
+    """Has something done before the lock is taken, each time."""
+    hold = State.hold
+
+    def have_done(act):
+        @contextmanager
+        def act_and_hold(state):
+            act()
+            with hold(state):
+                yield
+
+        monkeypatch.setattr(State, "hold", act_and_hold)
+
+    return have_done
 
 
 def test_where_nothing_was_asked_nothing_is_removed(store):
@@ -124,15 +145,17 @@ def test_the_oldest_go_until_the_rest_fits(store):
     assert folders_of(store, "b") == ["done"]
 
 
-def test_left_over_temporaries_go_after_an_hour(store, tmp_path):
+def test_left_over_temporaries_go_after_an_hour(store):
+    """A folder that has the name of one is none."""
     with store.state() as state, state["requests"] as queue:
         queue.prepare("a.json", b"half a request")
         state.directory.prepare("key", b"half a key")
-    now = FakeClock(time.time_ns() // 1000)
-    hour = FakeClock(time.time_ns() // 1000 + 3_700_000_000)
+    folder = path_of(store, "requests") / ".mine.tmp"
+    folder.mkdir()
 
-    assert Store(place_in(tmp_path), clock=now).prune().temporaries == 0
-    assert Store(place_in(tmp_path), clock=hour).prune().temporaries == 2
+    assert after(store, 0).prune().temporaries == 0
+    assert after(store, HOUR).prune().temporaries == 2
+    assert folder.is_dir()
 
 
 def test_folders_and_links_in_place_of_files_go_too(store, later, tmp_path):
@@ -151,7 +174,7 @@ def test_folders_and_links_in_place_of_files_go_too(store, later, tmp_path):
     assert (tmp_path / "precious" / "file").read_text() == "mine"
 
 
-def test_hooks_get_the_lock_between(store, tmp_path, monkeypatch):
+def test_hooks_get_the_lock_between(store, before_each_hold, monkeypatch):
     """Ten thousand keys in one go took all the time that a hook waits for the lock."""
     with store.state() as state:
         for number in range(25):
@@ -159,41 +182,26 @@ def test_hooks_get_the_lock_between(store, tmp_path, monkeypatch):
         for _ in range(25):
             state.directory.prepare("x", b"left over")
     removed: list[int] = []
-    hold, remove = State.hold, Folder.remove
-
-    @contextmanager
-    def counted_hold(state):
-        removed.append(0)
-        with hold(state):
-            yield
+    remove = Folder.remove
 
     def counted_remove(folder, name):
         removed[-1] += 1
         return remove(folder, name)
 
     monkeypatch.setattr(prune, "BATCH", 10)
-    monkeypatch.setattr(State, "hold", counted_hold)
     monkeypatch.setattr(Folder, "remove", counted_remove)
-    hour = FakeClock(time.time_ns() // 1000 + 3_700_000_000)
+    before_each_hold(lambda: removed.append(0))
 
-    pruned = Store(place_in(tmp_path), clock=hour).prune()
+    pruned = after(store, HOUR).prune()
 
     assert (pruned.dedup_keys, pruned.temporaries) == (25, 25)
     assert max(removed) == 10
 
 
-def test_a_request_that_lives_again_meanwhile_stays(store, later, monkeypatch):
+def test_a_request_that_lives_again_meanwhile_stays(store, later, before_each_hold):
     """What was looked up without the lock is looked at again with it."""
     finished(store, "a", "b")
-    hold = State.hold
-
-    @contextmanager
-    def come_back_first(state):
-        drop(store, "requests", "a.json", "{}")
-        with hold(state):
-            yield
-
-    monkeypatch.setattr(State, "hold", come_back_first)
+    before_each_hold(lambda: drop(store, "requests", "a.json", "{}"))
 
     assert later.prune(older_than_days=9).requests == 1
 
@@ -201,32 +209,24 @@ def test_a_request_that_lives_again_meanwhile_stays(store, later, monkeypatch):
     assert folders_of(store, "b") == []
 
 
-def test_a_key_that_is_given_to_a_new_request_meanwhile_stays(
-    store, later, monkeypatch
-):
+def test_a_key_that_a_new_request_has_meanwhile_stays(store, later, before_each_hold):
     finished(store, "a")
-    hold = State.hold
-    is_asked = False
+    asked = []
 
-    @contextmanager
-    def ask_first(state):
-        nonlocal is_asked
-        is_gone = not path_of(store, "done", "a").exists()
-        if is_gone and not is_asked:
-            is_asked = True
+    def ask_first():
+        if not asked and not path_of(store, "done", "a").exists():
+            asked.append("b")
             store.submit(request("b", dedup_key="key of a"))
-        with hold(state):
-            yield
 
-    monkeypatch.setattr(State, "hold", ask_first)
+    before_each_hold(ask_first)
 
     assert later.prune(older_than_days=1).dedup_keys == 0
 
-    assert is_asked
+    assert asked
     assert not store.submit(request("c", dedup_key="key of a")).is_new
 
 
-def test_variables_and_what_was_used_stay_for_a_month_without_change(store, tmp_path):
+def test_variables_and_what_was_used_stay_for_a_month_without_change(store):
     """A session may be resumed, and goes on counting."""
     set_variables(store, Holder.session("s-1"), {"a": 1}, "rule")
     session = Session(
@@ -235,26 +235,14 @@ def test_variables_and_what_was_used_stay_for_a_month_without_change(store, tmp_
     sessions.save(store, session)
     sessions.remove(store, session)
 
-    def after(days):
-        clock = FakeClock(time.time_ns() // 1000 + days * DAY * 1_000_000)
-        Store(place_in(tmp_path), clock=clock).prune(older_than_days=1)
+    def left_after(days):
+        after(store, days * DAY).prune(older_than_days=1)
         variables = read_variables(store, Holder.session("s-1"))
         return bool(variables), sessions.same_id(store, "s-1")
 
-    has_variables, kept = after(29)
+    has_variables, kept = left_after(29)
     assert (has_variables, kept.spending.agents) == (True, 3)
-    assert after(31) == (False, None)
-
-
-def test_prune_leaves_a_folder_with_the_name_of_a_temporary(store, tmp_path):
-    store.submit(request("a"))
-    folder = store.place.state / "requests" / ".mine.tmp"
-    folder.mkdir()
-    hour = FakeClock(time.time_ns() // 1000 + 3_700_000_000)
-
-    assert Store(place_in(tmp_path), clock=hour).prune().temporaries == 0
-
-    assert folder.is_dir()
+    assert left_after(31) == (False, None)
 
 
 def test_prune_by_size_counts_only_what_it_may_remove(store):

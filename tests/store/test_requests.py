@@ -49,12 +49,6 @@ def test_a_claim_names_its_holder(store):
     assert store.find("a") == Found(Status.PROCESSING, mine, None)
     assert store.claimed() == [mine]
     assert not store.has_waiting()
-
-
-def test_nobody_else_gets_what_is_claimed(store):
-    store.submit(request("a"))
-    claim_all(store)
-
     assert claim_all(store, dead_process()) == []
 
 
@@ -123,15 +117,18 @@ def test_a_claimer_may_leave_or_end_a_request(store):
     )
 
 
-def test_a_claim_ends_what_is_overdue(store, clock):
+@pytest.mark.parametrize("late_s", [0, 3_600])
+def test_a_claim_ends_what_is_overdue(store, clock, late_s):
+    """At its deadline, whenever somebody noticed: nobody waited longer."""
     store.submit(request("a", timeout=5000))
-    clock.go_on(5)
+    clock.go_on(5 + late_s)
 
     assert claim_all(store) == []
 
-    found = store.find("a")
-    assert found.response.error.message == "no answer within 5 s: nobody had taken it"
-    assert (found.status, found.response.duration) == (Status.TIMEOUT, 5000)
+    response = store.find("a").response
+    assert (response.status, response.duration) == (Status.TIMEOUT, 5000)
+    assert response.completed_at == START_US // 1000 + 5000
+    assert response.error.message == "no answer within 5 s: nobody had taken it"
 
 
 def test_only_the_holder_changes_its_claim(store):

@@ -185,9 +185,11 @@ def test_settings_are_first_values(store):
     assert done.messages[0].endswith("5 5")
 
 
-def test_a_broken_record_is_named_and_can_be_ended(store, there):
+@pytest.mark.parametrize("size", [0, 1, 200, -3])
+def test_a_record_that_was_cut_is_named_and_can_be_ended(store, there, size):
     begun(store)
-    (store.place.state / FILE).write_text("{")
+    file = store.place.state / FILE
+    file.write_bytes(file.read_bytes()[:size])
 
     with pytest.raises(BrokenState, match=r"s-1\.steps\.json.*hostbridge workflow end"):
         progress.advance(store, there, prompt())

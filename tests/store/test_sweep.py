@@ -71,17 +71,6 @@ def test_a_sweep_looks_into_those_it_is_told_of(store, clock):
     assert quarantined(store) == {}
 
 
-def test_an_overdue_request_ended_at_its_deadline(store, clock):
-    """Whenever somebody noticed: nobody waited that long."""
-    store.submit(request("a", timeout=1000))
-    clock.go_on(3_600)
-
-    store.sweep(everything=True)
-
-    response = store.find("a").response
-    assert (response.duration, response.completed_at) == (1000, START_US // 1000 + 1000)
-
-
 def test_what_was_taken_without_a_name_waits_again(store):
     """The claimer was killed between the rename and the record."""
     store.submit(request("a"))

@@ -27,9 +27,7 @@ NOW_MS = START_US // 1000
 LIMIT = "limit reached; resets in 1 hour"
 
 
-def fail(
-    store: Store, asked: Request, code: str = "agent_error", **how: Any
-) -> Request | None:
+def fail(store, asked, code: str = "agent_error", **how: Any) -> Request | None:
     """End the try that holds a request."""
     words = how.pop("message", "it broke")
     response = failed(asked, code, words, now_ms=store.now_ms(), **how)

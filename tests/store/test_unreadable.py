@@ -82,9 +82,7 @@ def test_error_a_file_that_one_may_not_read(somewhere):
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["1k0t3fvvgkr-h-hj92wn", "foreign", "not an id"], ids=str
-)
+@pytest.mark.parametrize("name", ["1k0t3fvvgkr-h-hj92wn", "foreign", "not an id"])
 def test_what_one_may_not_read_stops_no_queue(somewhere, name):
     """A program under sudo dropped it; a rename needs no right on the file."""
 
@@ -139,9 +137,7 @@ def test_error_a_key_that_one_may_not_read_voids_no_answer(somewhere):
     )
 
 
-def fail_on(
-    monkeypatch: pytest.MonkeyPatch, name: str, number: int = errno.EIO
-) -> None:
+def fail_on(monkeypatch, name: str, number: int = errno.EIO) -> None:
     """The disk fails to give this file; every other is as it was."""
     system_open = os.open
 
@@ -185,9 +181,7 @@ def test_error_what_is_claimed_is_not_taken_as_absent(store, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM])
-def test_error_a_machine_without_means_is_no_fault_of_a_file(
-    store, monkeypatch, number
-):
+def test_error_a_machine_without_means_spoils_no_file(store, monkeypatch, number):
     store.submit(request("a"))
     with monkeypatch.context() as failing:
         fail_on(failing, "a.json", number)

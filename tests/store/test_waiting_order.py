@@ -7,7 +7,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from storeworld import START_US, claimant, drop, path_of, request, take, this_process
+from storeworld import START_US, claimant, drop, path_of, request, this_process
 
 from bridge.protocol.ids import PRIORITIES, new_request_id
 from bridge.store.store import Store
@@ -54,16 +54,6 @@ def fill(store: Store, count: int) -> list[str]:
     return [one.request_id for one in asked]
 
 
-def test_a_long_queue_is_taken_in_order_across_claims(store):
-    ids = fill(store, 60)
-
-    taken = [
-        r.request_id for _ in range(3) for r in store.claim(claimant(), 100, first(20))
-    ]
-
-    assert taken == ids
-
-
 def first(count: int):
     """Judge: take the first `count`, leave the rest."""
     taken: list[str] = []
@@ -75,16 +65,6 @@ def first(count: int):
         return "take"
 
     return judge
-
-
-def test_an_urgent_newcomer_is_the_next(store):
-    fill(store, 60)
-    store.claim(claimant(), 2, take)
-
-    urgent = new_request_id(START_US + 99, "high")
-    store.submit(request(urgent))
-
-    assert store.claim(claimant(), 3, take)[0].request_id == urgent
 
 
 HAND = {"requestId": "hand", "agentType": "a", "prompt": "?", "priority": "high"}
@@ -153,12 +133,3 @@ def test_a_look_that_takes_nothing_leaves_the_folder_as_it_was(store):
     assert store.claim(claimant(), 9, first(0)) == []
 
     assert path_of(store, "requests").stat().st_mtime == 1
-
-
-def test_what_is_given_back_is_next_again(store):
-    ids = fill(store, 60)
-    store.claim(claimant(), 2, take)
-
-    store.give_back(ids[0], this_process(), lambda r: r)
-
-    assert store.claim(claimant(), 2, take)[0].request_id == ids[0]

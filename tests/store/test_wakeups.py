@@ -61,12 +61,15 @@ def test_the_folder_of_a_process_that_is_gone_is_removed(store):
     assert wakeups.remove_gone(store) == 0
 
 
-def test_the_folder_of_a_process_that_runs_stays(store):
+@pytest.mark.parametrize(
+    ("process", "age_s"), [(this_process, 10 * LEASE_S), (dead_process, 0)]
+)
+def test_a_folder_stays_while_its_session_may_begin(store, process, age_s):
     """Also without a session: made again, it would be dead to its watcher."""
-    mine = signalled(store, this_process(), age_s=10 * LEASE_S)
+    name = signalled(store, process(), age_s=age_s)
 
     assert wakeups.remove_gone(store) == 0
-    assert left(store) == [mine]
+    assert left(store) == [name]
 
 
 def test_an_unseen_process_lives_by_its_lease(store):
@@ -82,14 +85,6 @@ def test_an_unseen_process_lives_by_its_lease(store):
 
     assert on_record == (0, [name])
     assert wakeups.remove_gone(store) == 1
-
-
-def test_a_folder_that_changed_just_now_stays(store):
-    """Its session may be about to be written down."""
-    name = signalled(store, dead_process())
-
-    assert wakeups.remove_gone(store) == 0
-    assert left(store) == [name]
 
 
 @pytest.mark.parametrize("name", ["mine", "7-xyz", "99999999999-0123456789ab"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import forgedindex
 import pytest
 from gitworld import Repository, git
+from mergeworld import IDENT, part
 
 from bridge.change.collect import read_change
 from bridge.change.scope import Scope
@@ -171,14 +172,11 @@ def test_of_a_linked_worktree_it_has_what_is_staged_there(repository, folder, tm
 
 
 def test_a_submodule_is_an_empty_folder(repository, folder, tmp_path):
-    other = Repository(tmp_path / "other")
-    words = ("submodule", "--quiet", "add", str(other.folder), "below")
-    repository.git("-c", "protocol.file.allow=always", *words)
+    repository.add_submodule(tmp_path / "other")
 
     checked_out(repository, folder)
 
-    assert (folder / "below").is_dir()
-    assert not list((folder / "below").iterdir())
+    assert list((folder / "sub").iterdir()) == []
     assert read_change(folder, Scope("staged")).is_in_files
 
 
@@ -265,13 +263,8 @@ def test_one_whose_project_is_gone_is_removed(repository, folder):
 
 
 def conflict(repository):
-    repository.git("switch", "-qc", "other")
-    repository.write("a", "other\n")
-    repository.commit("other")
-    repository.git("switch", "-q", "main")
-    repository.write("a", "main\n")
-    repository.commit("main")
-    repository.git("merge", "-q", "other", ok=False)
+    part(repository)
+    repository.git("merge", "-q", "side", ok=False)
 
 
 def split(repository):
@@ -358,9 +351,6 @@ def test_error_an_index_that_has_git_commit_another_tree(repository, folder):
         )
 
 
-IDENT = "# $Id\nimport os\n# $\n"
-
-
 def test_no_line_is_lost_between_two_signs_of_an_id(repository, folder):
     """libgit2 would put an id in the place of the lines."""
     repository.write(".gitattributes", "a ident\nfolder/b ident\n")
@@ -376,9 +366,7 @@ def test_no_line_is_lost_between_two_signs_of_an_id(repository, folder):
 
 
 @pytest.mark.parametrize("what", ["entry", "index"])
-def test_nothing_is_written_through_a_link_among_gits_files(
-    repository, folder, tmp_path, what
-):
+def test_nothing_is_written_through_a_link_of_gits(repository, folder, tmp_path, what):
     """Somebody has foreseen the name, and where the checkout will be."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -6,6 +6,7 @@ import shutil
 import forgedindex
 import pytest
 from gitworld import Repository
+from mergeworld import IDENT
 
 from bridge import worktrees
 from bridge.worktrees import WorktreeGone, WorktreeRefused
@@ -190,9 +191,7 @@ def test_error_a_filtered_file(repository, worktree, line):
     assert repository.tip(worktree.branch) == worktree.start
 
 
-def test_error_a_lock_of_others_is_waited_for_and_left(
-    repository, worktree, monkeypatch
-):
+def test_error_a_lock_of_others_is_waited_for(repository, worktree, monkeypatch):
     monkeypatch.setattr("bridge.worktrees.git_locks.WAIT_S", 0.1)
     repository.write("new", "x", cwd=worktree.folder)
     [entry] = (repository.folder / ".git/worktrees").iterdir()
@@ -238,9 +237,6 @@ def test_a_commit_has_the_entries_of_a_forged_index(repository, worktree):
     assert repository.git("show", f"{worktree.branch}:folder/b") == "b\n"
     repository.git("commit", "-q", "--allow-empty", "-m", "git", cwd=worktree.folder)
     assert repository.git("show", f"{worktree.branch}:folder/b") == "b\n"
-
-
-IDENT = "# $Id\nimport os\n# $\n"
 
 
 def with_ident(repository, worktree):

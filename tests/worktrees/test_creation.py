@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from gitworld import Repository
@@ -75,9 +76,7 @@ def test_a_folder_that_has_gone_is_made_again_from_its_branch(repository, worktr
 
 
 @pytest.mark.parametrize("lost", ["entry", "file"])
-def test_what_git_keeps_of_it_is_made_again_around_its_files(
-    repository, worktree, lost
-):
+def test_what_git_keeps_of_it_is_made_around_its_files(repository, worktree, lost):
     """`git worktree prune`, say; the files may hold work that nobody has committed."""
     repository.write("a", "mine\n", cwd=worktree.folder)
     (worktree.folder / "folder/b").unlink()
@@ -150,31 +149,37 @@ def test_error_a_folder_that_is_there(repository, state):
     assert not repository.tip("b")
 
 
-def test_error_a_folder_in_the_project(repository):
-    with pytest.raises(WorktreeRefused, match="where `git clean` removes it"):
-        worktrees.create(repository.folder, "b", repository.folder / "w")
+def another_repository(repository: Repository, folder: Path) -> None:
+    (folder / ".git").unlink()
+    repository.git("init", "-q", cwd=folder)
 
 
-def test_error_a_folder_of_another_branch(repository, worktree):
-    with pytest.raises(WorktreeRefused, match="for the branch 'hostbridge/run1/dev'"):
-        worktrees.create(repository.folder, "other", worktree.folder)
-
-
-def test_error_a_folder_that_has_become_something_else(repository, worktree):
-    (worktree.folder / ".git").unlink()
-    repository.git("init", "-q", cwd=worktree.folder)
-
-    with pytest.raises(WorktreeGone, match="is no longer the worktree of"):
-        worktrees.create(repository.folder, BRANCH, worktree.folder)
-
-
-def test_error_its_branch_was_deleted(repository, worktree):
-    shutil.rmtree(worktree.folder)
+def branch_deleted(repository: Repository, folder: Path) -> None:
+    shutil.rmtree(folder)
     repository.git("worktree", "prune")
     repository.git("branch", "-D", BRANCH)
 
-    with pytest.raises(WorktreeGone, match="its branch 'hostbridge/run1/dev' is gone"):
+
+GONE = {
+    another_repository: "is no longer the worktree of",
+    branch_deleted: "its branch 'hostbridge/run1/dev' is gone",
+}
+
+
+@pytest.mark.parametrize(("change", "why"), GONE.items())
+def test_error_what_is_no_longer_there(repository, worktree, change, why):
+    change(repository, worktree.folder)
+
+    with pytest.raises(WorktreeGone, match=why):
         worktrees.create(repository.folder, BRANCH, worktree.folder)
+
+
+def test_error_a_folder_for_something_else(repository, worktree):
+    inside = repository.folder / "w"
+    with pytest.raises(WorktreeRefused, match="where `git clean` removes it"):
+        worktrees.create(repository.folder, "b", inside)
+    with pytest.raises(WorktreeRefused, match="for the branch 'hostbridge/run1/dev'"):
+        worktrees.create(repository.folder, "other", worktree.folder)
 
 
 @pytest.mark.parametrize("base", ["nowhere", "-x", "HEAD~9", "main:a", ":/x", "\0"])
@@ -254,9 +259,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("change", "why"), OTHERS, ids=[why for _, why in OTHERS])
-def test_error_repositories_that_have_no_worktrees_of_ours(
-    repository, state, change, why
-):
+def test_error_repositories_without_worktrees_of_ours(repository, state, change, why):
     """Each is named, with the way out; nothing is made."""
     change(repository)
 
@@ -311,12 +314,7 @@ def test_a_sparse_checkout_is_made_whole(repository, state):
 
 
 def test_a_submodule_is_an_empty_folder(repository, state, tmp_path):
-    other = Repository(tmp_path / "other")
-    repository.git(
-        "-c", "protocol.file.allow=always", "submodule", "add", "-q",
-        str(other.folder), "sub",
-    )  # fmt: skip
-    repository.commit("sub")
+    repository.add_submodule(tmp_path / "other")
 
     made = worktrees.create(repository.folder, "b", state / "w" / "x")
 

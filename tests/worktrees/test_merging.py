@@ -4,8 +4,7 @@ import os
 import shutil
 
 import pytest
-from gitworld import Repository
-from mergeworld import BRANCH, done, merge
+from mergeworld import BRANCH, IDENT, done, merge
 
 from bridge import worktrees
 from bridge.worktrees import Conflict, DirtyFiles, Merged
@@ -57,20 +56,19 @@ def test_both_sides_changed(repository, worktree):
 
 def test_no_line_is_lost_between_two_signs_of_an_id(repository, worktree):
     """Neither those that are merged, nor those that are not committed."""
-    text = "# $Id\nimport os\n# $\n"
     repository.write(".gitattributes", "a ident\n")
     repository.write("a", "# $Id$\n")
     repository.commit("ident")
     repository.git("merge", "-q", "main", cwd=worktree.folder)
-    done(repository, worktree, a=text)
+    done(repository, worktree, a=IDENT)
 
-    repository.write("a", text.replace("os", "mine"))
+    repository.write("a", IDENT.replace("os", "mine"))
     with pytest.raises(DirtyFiles):
         merge(repository)
     repository.git("checkout", "-q", "a")
     assert isinstance(merge(repository), Merged)
 
-    assert (repository.folder / "a").read_text() == text
+    assert (repository.folder / "a").read_text() == IDENT
     assert repository.status() == []
 
 
@@ -125,9 +123,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize(("spoil", "named"), SPOILT.values(), ids=SPOILT)
-def test_error_what_is_not_committed_is_never_overwritten(
-    repository, worktree, spoil, named
-):
+def test_error_what_is_not_committed_is_kept(repository, worktree, spoil, named):
     """It is refused by name; nothing has changed, and it works once that is gone."""
     (worktree.folder / "link").unlink()
     (worktree.folder / "link").symlink_to("new")
@@ -167,9 +163,7 @@ def test_error_what_is_not_committed_is_never_overwritten(
     ],
     ids=["text", "removed", "added", "binary"],
 )
-def test_a_conflict_is_named_and_changes_nothing(
-    repository, worktree, theirs, ours, file
-):
+def test_a_conflict_changes_nothing(repository, worktree, theirs, ours, file):
     """The branch and its worktree are kept, for a person or an agent to resolve."""
     made = done(repository, worktree, **theirs)
     for name, text in ours.items():
@@ -232,9 +226,7 @@ def test_a_branch_that_is_not_checked_out_moves_alone(repository, worktree):
 
 
 @pytest.mark.parametrize("attribute", ["merge=ours", "filter=git-crypt"])
-def test_a_file_with_its_own_merge_driver_is_a_conflict(
-    repository, worktree, attribute
-):
+def test_a_file_with_a_merge_driver_is_a_conflict(repository, worktree, attribute):
     """No program is run, and nothing is merged in another way than the project's."""
     done(repository, worktree, a="one\ntwo\nTHREE\n")
     repository.write("a", "ONE\ntwo\nthree\n")
@@ -295,12 +287,7 @@ def test_modes_line_ends_and_odd_names(repository, worktree):
 
 def test_a_submodule_is_merged_as_a_pointer(repository, worktree, tmp_path):
     """Its own files are its own affair, as with git."""
-    other = Repository(tmp_path / "other")
-    repository.git(
-        "-c", "protocol.file.allow=always", "submodule", "add", "-q",
-        str(other.folder), "sub", cwd=worktree.folder,
-    )  # fmt: skip
-    made = repository.commit("sub", cwd=worktree.folder)
+    made = repository.add_submodule(tmp_path / "other", cwd=worktree.folder)
 
     assert merge(repository) == Merged(made, "fast-forward")
     assert (repository.folder / "sub").is_dir()

@@ -1,47 +1,51 @@
 """Merges that are refused by name, and change nothing."""
 
 import pytest
-from mergeworld import done, merge
+from mergeworld import done, merge, part
 
 from bridge import worktrees
 from bridge.worktrees import Merged, WorktreeRefused
 
 
-def test_error_a_branch_that_is_checked_out_elsewhere(repository, worktree, tmp_path):
-    done(repository, worktree, a="theirs\n")
+def checked_out_elsewhere(repository):
     repository.git("switch", "-qc", "mine")
-    repository.git("worktree", "add", "-q", str(tmp_path / "other"), "main")
-
-    with pytest.raises(WorktreeRefused, match=r"is checked out in .*/other"):
-        merge(repository)
+    repository.git("worktree", "add", "-q", "../other", "main")
 
 
-def part(repository):
-    """Two branches, `main` and `side`, that cannot be merged by themselves."""
-    repository.git("switch", "-qc", "side")
-    repository.write("a", "side\n")
-    repository.commit("side")
-    repository.git("switch", "-q", "main")
-    repository.write("a", "main\n")
-    repository.commit("main")
-
-
-def test_error_a_branch_in_the_middle_of_a_rebase(repository, worktree):
+def rebased(repository):
     """Git would overwrite what was merged when the rebase ends."""
     part(repository)
     repository.git("rebase", "-q", "side", ok=False)
-    done(repository, worktree, new="x")
-
-    with pytest.raises(WorktreeRefused, match="'main' is being rebased in"):
-        merge(repository)
 
 
-def test_error_in_the_middle_of_a_merge(repository, worktree):
-    done(repository, worktree, new="x")
+def being_merged(repository):
     part(repository)
     repository.git("merge", "side", ok=False)
 
-    with pytest.raises(WorktreeRefused, match="is in the middle of a merge"):
+
+def sparse(repository):
+    repository.git("sparse-checkout", "set", "folder")
+
+
+def split(repository):
+    repository.git("update-index", "--split-index")
+
+
+STATES = {
+    checked_out_elsewhere: r"is checked out in .*/other",
+    rebased: "'main' is being rebased in",
+    being_merged: "is in the middle of a merge",
+    sparse: "is a sparse checkout",
+    split: "--no-split-index",
+}
+
+
+@pytest.mark.parametrize(("change", "why"), STATES.items())
+def test_error_a_state_in_which_nothing_is_merged(repository, worktree, change, why):
+    done(repository, worktree, new="x")
+    change(repository)
+
+    with pytest.raises(WorktreeRefused, match=why):
         merge(repository)
 
 
@@ -63,21 +67,6 @@ def test_error_nothing_in_common(repository):
         merge(repository, "other")
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (("sparse-checkout", "set", "folder"), "is a sparse checkout"),
-        (("update-index", "--split-index"), "--no-split-index"),
-    ],
-)
-def test_error_a_sparse_checkout_or_index_in_parts(repository, worktree, words, why):
-    done(repository, worktree, a="theirs\n")
-    repository.git(*words)
-
-    with pytest.raises(WorktreeRefused, match=why):
-        merge(repository)
-
-
 def test_error_a_filtered_file_in_the_work_tree(repository, worktree):
     """It would be written as the pointer that it is in the repository."""
     repository.write(".gitattributes", "*.bin filter=lfs\n")
@@ -95,9 +84,7 @@ def test_error_a_filtered_file_in_the_work_tree(repository, worktree):
 
 
 @pytest.mark.parametrize("name", [".git", ".GIT", ".g\u200cit", "git~1"], ids=ascii)
-def test_error_a_commit_that_would_write_into_the_git_folder(
-    repository, worktree, name
-):
+def test_error_a_commit_that_would_write_into_gits_folder(repository, worktree, name):
     """Git makes no such tree, but anybody can, and push it."""
     blob = repository.git("hash-object", "-w", "a").strip()
     inner = mktree(repository, "100644", blob, "config")
