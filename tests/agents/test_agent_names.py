@@ -1,7 +1,5 @@
 """Names of agents: which are valid, and which file may define one."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.agents.agent_names import (

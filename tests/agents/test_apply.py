@@ -1,7 +1,5 @@
 """Applying a definition to a request: its prompt, its limits, its variables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gitworld

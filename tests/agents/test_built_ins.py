@@ -1,7 +1,5 @@
 """The built-in agents: valid, good examples, and granted only what they need."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Agents in Claude Code's own folders: ours win, and a project's need trust."""
 
-from __future__ import annotations
-
 import os
 from contextlib import nullcontext
 

@@ -1,7 +1,5 @@
 """Which agents a project may ask: the same for callers and for workers."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Which agents and models a route knows, and the similar names that an error lists."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.agents.known_agents import (

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - whole messages, one a line
 
-from __future__ import annotations
-
 import pytest
 
 IDLE = 'no rule in `allow` grants a command, and nobody can approve one: only commands that just look, or that your own settings allow, will run. Grant what it needs, such as allow: ["Bash(pytest *)"]'

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - whole messages, one a line
 
-from __future__ import annotations
-
 import pytest
 from agentworld import fields_of
 from counted import at_most

@@ -1,7 +1,5 @@
 """Finding a definition by its name in three layers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

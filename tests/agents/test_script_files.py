@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - whole messages, one a line
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`.pym` scripts: what the sandbox will refuse is found before a run."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.agents.scripts import check_scripts

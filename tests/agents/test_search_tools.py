@@ -1,7 +1,5 @@
 """How an agent with a definition searches files inside Claude Code."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.agents.search_tools import only_reads, search_note

@@ -1,7 +1,5 @@
 """Templates: what they can do, and what they cannot reach."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

@@ -1,7 +1,5 @@
 """The record of trust: what is written, what is refused, and who may write it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

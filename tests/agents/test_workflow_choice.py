@@ -1,7 +1,5 @@
 """Which workflow an agent works through: the call's, its default, its only one."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.agents.workflow_choice import (

@@ -1,7 +1,5 @@
 """The YAML of a definition: plain values with their lines, or a problem."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

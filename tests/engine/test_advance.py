@@ -1,7 +1,5 @@
 """A run in a real store: what is asked, what comes of it, and what lies on disk."""
 
-from __future__ import annotations
-
 import pytest
 from engine.flowworld import lives
 from flow.simulation import plan_of

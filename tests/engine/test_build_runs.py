@@ -1,7 +1,5 @@
 """Built, looked at, sent back with what was found, and escalated: in a real store."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

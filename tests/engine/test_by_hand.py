@@ -1,7 +1,5 @@
 """What a person does with a run: answer, pause, go on, cancel, jump."""
 
-from __future__ import annotations
-
 import pytest
 from flow.simulation import plan_of
 from servingworld import bridge_in

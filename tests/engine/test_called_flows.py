@@ -1,7 +1,5 @@
 """Called flows: runs of their own that go on, stop and pay with whoever called them."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """The complete example of the page on temporary agents, run from end to end."""
 
-from __future__ import annotations
-
 import pytest
 from engine.flowworld import World
 from flow.test_temporary_agents import EXAMPLE, FIXING, SCAN, SECURITY

@@ -1,7 +1,5 @@
 """Programs of a pipeline: granted, in their folder, limited, done once."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

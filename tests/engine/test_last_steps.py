@@ -1,7 +1,5 @@
 """Which steps a condition after a `pass` is about."""
 
-from __future__ import annotations
-
 from bridge.engine.last_steps import last_steps
 
 # A retry around `b`, inside one that begins with `a`; the end is after both.

@@ -1,7 +1,5 @@
 """Pipelines: typed values, conditions about steps, failures and loops."""
 
-from __future__ import annotations
-
 import pytest
 from engine.pipeworld import agent, approval, code, condition, pipeline, tool
 

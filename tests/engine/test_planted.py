@@ -1,7 +1,5 @@
 """Files of a run that are not as they were written: named, and nothing is run."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """An agent that cannot ask a person asks through its run, and goes on after that."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A step leads on from what has ended, whatever the order in which it is heard of."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Agents of a flow as Markdown agents: in the folder of their run, as long as it."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

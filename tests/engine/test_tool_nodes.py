@@ -1,7 +1,5 @@
 """Tools of a pipeline: what was done once is not done again."""
 
-from __future__ import annotations
-
 import pytest
 from engine.pipeworld import agent, pipeline, program, tool
 

@@ -1,7 +1,5 @@
 """A used-up loop has failed, with its last reason, unless its author says otherwise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A change is looked at by validators side by side; their verdict is the run's."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from itertools import permutations
 

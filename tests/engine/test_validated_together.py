@@ -1,7 +1,5 @@
 """One agent judges for several validators; each has a report of its own."""
 
-from __future__ import annotations
-
 import pytest
 from engine.buildworld import APPROVED, ISSUE, REJECTED, TWO, BuildWorld
 

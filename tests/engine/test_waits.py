@@ -1,7 +1,5 @@
 """Waits: for agents in the background, for a time; their deadlines hold."""
 
-from __future__ import annotations
-
 import pytest
 from engine.flowworld import child_of
 from engine.pipeworld import agent, pipeline, tool, wait

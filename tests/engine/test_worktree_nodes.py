@@ -1,7 +1,5 @@
 """Worktrees of a pipeline: made, committed, merged and removed, each once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A label that says nothing: a checkpoint, unless something jumps to it."""
 
-from __future__ import annotations
-
 import pytest
 from engine.flowworld import World
 from flow.simulation import plan_of

@@ -1,7 +1,5 @@
 """The flow language, row by row: what is read, and as what."""
 
-from __future__ import annotations
-
 import pytest
 from flow_printer import print_flow
 

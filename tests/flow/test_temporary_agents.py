@@ -1,7 +1,5 @@
 """Agents that a flow defines, variables, and the graph: exactly what is shown."""
 
-from __future__ import annotations
-
 import pytest
 from flow.simulation import plan_of
 

@@ -1,7 +1,5 @@
 """How much a change asks for: more of it is never less, and nothing in it lowers it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import built_in_agents

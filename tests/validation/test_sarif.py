@@ -1,7 +1,5 @@
 """SARIF as GitHub and editors take it: valid, and inside the project."""
 
-from __future__ import annotations
-
 from urllib.parse import unquote
 
 import pytest

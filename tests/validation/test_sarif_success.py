@@ -1,7 +1,5 @@
 """Whether a log in SARIF says that its run was a success: never a false clean."""
 
-from __future__ import annotations
-
 import pytest
 from sariflogs import issue, logged, rejected, told
 from validatorworld import APPROVED

@@ -1,7 +1,5 @@
 """Several validators in one request: with the same rights, each by its own form."""
 
-from __future__ import annotations
-
 import built_in_agents
 import pytest
 from validatorworld import APPROVED, response

@@ -1,7 +1,5 @@
 """What validators say, and what follows from it: a doubt is never an approval."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

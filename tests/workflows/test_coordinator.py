@@ -1,7 +1,5 @@
 """The shipped coordinator: which steps it has, in which order, and who does them."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

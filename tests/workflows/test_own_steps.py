@@ -1,7 +1,5 @@
 """Steps in an agent's own file: read, checked and begun as those of a file are."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Files of step workflows: what they mean, and each mistake at its place."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

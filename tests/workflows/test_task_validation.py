@@ -1,7 +1,5 @@
 """The shipped workflow task-validation: each way through it, over real tasks."""
 
-from __future__ import annotations
-
 import pytest
 from shippedworld import Shipped
 
