@@ -190,8 +190,7 @@ def test_without_a_repository_nothing_is_built(world, tmp_path):
 
     run = world.build()
 
-    assert world.waiting() == {}
-    assert world.run(run)["status"] == "failed"
+    assert (world.waiting(), world.run(run)["status"]) == ({}, "failed")
     assert "no git repository" in world.run(run)["why"]
 
 

@@ -49,7 +49,6 @@ def test_each_step_waits_before_it_runs(world):
     run = world.begin(EXAMPLE)
 
     states = [entry.get("state") for *_, entry in view(world.store, run).steps()]
-
     assert states == ["open", None, None]
 
 

@@ -61,7 +61,6 @@ def test_a_plan_that_has_changed_is_not_run(world, run, file):
         refused = world.advance(run)["why"]
     except BadRun as error:
         refused = str(error)
-
     assert refused is None or "it has changed since the run began" in refused
     assert world.waiting() == {}
 
