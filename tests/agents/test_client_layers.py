@@ -93,8 +93,7 @@ def test_other_files_are_skipped(world):
     world.write("notes.md", "---\ntitle: x\n---\nHi\n", "claude-user")
     world.write("a.yaml", "name: a\n", "claude-user")
 
-    assert world.registry.entries() == []
-    assert world.registry.names() == []
+    assert (world.registry.entries(), world.registry.names()) == ([], [])
 
 
 def test_hidden_files_and_linked_folders_are_read(world, tmp_path):

@@ -10,6 +10,9 @@ IN_BASH = (
 )
 
 
+RULES = "Besides commands that only look, these forms are granted: `rg *`, `ls`."
+
+
 @pytest.mark.parametrize(
     ("fields", "reads"),
     [
@@ -34,10 +37,7 @@ def test_which_definitions_only_read(world, fields, *, reads):
         ("tools: [Read]", None),
         ("tools: [Grep, Bash]", "Only commands that just look are granted."),
         ("tools: [Grep, Bash]\nallow: [Bash]", "Every other command is granted, too."),
-        (
-            "tools: [Grep, Bash]\nallow: ['Bash(rg *)', 'Bash(ls)']",
-            "Besides commands that only look, these forms are granted: `rg *`, `ls`.",
-        ),
+        ("tools: [Grep, Bash]\nallow: ['Bash(rg *)', 'Bash(ls)']", RULES),
     ],
 )
 @pytest.mark.parametrize("has_search", [True, False])
