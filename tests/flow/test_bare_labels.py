@@ -64,5 +64,4 @@ def test_a_bare_label_of_a_called_flow_asks(tmp_path):
     caller = parse_flow('@call:leaf -> a:"1"')
     run = world.begin(compile_flow(caller, lambda _: leaf))
 
-    assert world.advance(run)["status"] == "running"
-    assert world.waiting() == {}
+    assert (world.advance(run)["status"], world.waiting()) == ("running", {})

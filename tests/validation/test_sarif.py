@@ -27,10 +27,8 @@ def rule(name):
 def result(rule, index, level, text, uri, **region):
     place = {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}, **region}
     found = {"ruleId": rule, "ruleIndex": index, "level": level}
-    return found | {
-        "message": {"text": text},
-        "locations": [{"physicalLocation": place}],
-    }
+    where = [{"physicalLocation": place}]
+    return found | {"message": {"text": text}, "locations": where}
 
 
 def test_a_whole_log():
