@@ -1,7 +1,5 @@
 """Three layers of definitions for every test here."""
 
-from __future__ import annotations
-
 import pytest
 from agentworld import LINT, World
 

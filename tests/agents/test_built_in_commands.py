@@ -1,7 +1,5 @@
 """Which commands the built-in agents may run."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

@@ -1,7 +1,5 @@
 """The built-in agents: valid, good examples, and granted only what they need."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
@@ -81,12 +79,8 @@ def test_it_changes_nothing(name, tmp_path):
     assert tools - OF_READING <= {"Read", "Grep", "Glob", "Bash"}
     assert set(definition.allow) & tools <= OF_READING
     assert "Bash" not in definition.allow
-    assert set(tools_of(definition, tmp_path)) <= {
-        "read_file",
-        "list_files",
-        "search_text",
-        "run_command",
-    }
+    small = {"read_file", "list_files", "search_text", "run_command"}
+    assert set(tools_of(definition, tmp_path)) <= small
 
 
 def test_agents_that_run_checks_need_verified_evidence():
@@ -142,13 +136,10 @@ def test_the_researcher_is_a_process_of_its_own():
 
 def test_the_settings_limit_the_research_agent(tmp_path):
     """Whichever it is; another agent keeps what its definition says."""
-    env = {
-        "HOME": str(tmp_path),
-        "BRIDGE_RESEARCH_AGENT": "merge",
-        "BRIDGE_RESEARCH_TIMEOUT": "90",
-        "BRIDGE_RESEARCH_MAX_TURNS": "12",
-    }
-    registry = Registry.open(Settings.from_environment(env), tmp_path)
+    said = {"AGENT": "merge", "TIMEOUT": "90", "MAX_TURNS": "12"}
+    env = {f"BRIDGE_RESEARCH_{name}": each for name, each in said.items()}
+    settings = Settings.from_environment(env | {"HOME": str(tmp_path)})
+    registry = Registry.open(settings, tmp_path)
 
     merge, researcher = registry.find("merge"), registry.find("researcher")
 

@@ -1,7 +1,5 @@
 """Agents in Claude Code's own folders: ours win, and a project's need trust."""
 
-from __future__ import annotations
-
 import os
 from contextlib import nullcontext
 
@@ -95,8 +93,7 @@ def test_other_files_are_skipped(world):
     world.write("notes.md", "---\ntitle: x\n---\nHi\n", "claude-user")
     world.write("a.yaml", "name: a\n", "claude-user")
 
-    assert world.registry.entries() == []
-    assert world.registry.names() == []
+    assert (world.registry.entries(), world.registry.names()) == ([], [])
 
 
 def test_hidden_files_and_linked_folders_are_read(world, tmp_path):

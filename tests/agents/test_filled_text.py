@@ -1,7 +1,5 @@
 """Texts of rules say what jinja2 would say, whether it is asked or not."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - whole messages, one a line
 
-from __future__ import annotations
-
 import pytest
 
 FOREIGN = """\
@@ -52,8 +50,9 @@ def test_an_agent_in_another_programs_form(world):
         "18: warning: workflows.rule_selectors: rules have no tags here: all of rules.yaml bind it; what others block goes there",
     ]
     agent = found.definition
-    words = "## Role\nYou mend.\n\n## Instructions\nMend {{ it }}."
-    assert agent.system_prompt == words
+    assert (
+        agent.system_prompt == "## Role\nYou mend.\n\n## Instructions\nMend {{ it }}."
+    )
     assert agent.blocked_tools == ("mcp__hostbridge__cancel_agent", "mcp__github__*")
     assert (agent.provider, agent.model, agent.workflows) == (None, None, {})
 

@@ -1,7 +1,5 @@
 """Any file gives a definition or problems, never an exception."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,16 +1,8 @@
 """Which agents and models a route knows, and the similar names that an error lists."""
 
-from __future__ import annotations
-
 import pytest
 
-from bridge.agents.known_agents import (
-    MAX_NAMED,
-    check_agent,
-    check_model,
-    is_clients_own,
-    nearest,
-)
+from bridge.agents import known_agents
 from bridge.errors import InvalidRequest, UnknownAgent
 
 NO_PROMPT = (
@@ -20,21 +12,20 @@ NO_PROMPT = (
 CLIENTS = "---\nname: joker\ndescription: d\n---\nYou joke.\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "route"),
-    [
-        ("general-purpose", "host"),
-        ("general-purpose", "local"),
-        ("Explore", "host"),
-        ("Explore", "claude"),
-        ("plugin:name", "claude"),
-        ("joker", "host"),
-    ],
-)
-def test_agents_that_a_route_knows(world, name, route):
+KNOWN = {
+    "general-purpose": "host local",
+    "Explore": "host claude",
+    "plugin:name": "claude",
+    "joker": "host",
+}
+
+
+@pytest.mark.parametrize(("name", "routes"), KNOWN.items())
+def test_agents_that_a_route_knows(world, name, routes):
     world.write("joker.md", CLIENTS, "claude-user")
 
-    check_agent(name, world.registry, route)
+    for route in routes.split():
+        known_agents.check_agent(name, world.registry, route)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +42,7 @@ def test_error_an_agent_that_a_route_does_not_know(world, name, route, message):
     world.write("joker.md", CLIENTS, "claude-user")
 
     with pytest.raises(UnknownAgent) as failed:
-        check_agent(name, world.registry, route)
+        known_agents.check_agent(name, world.registry, route)
 
     assert str(failed.value) == message.replace("ROUTE", route)
 
@@ -61,17 +52,19 @@ def test_error_an_agent_that_a_route_does_not_know(world, name, route, message):
     [("general-purpose", False), ("Plan", True), ("x:y", True), ("reviewer", False)],
 )
 def test_which_agents_are_the_clients_own(name, *, is_own):
-    assert is_clients_own(name) is is_own
+    assert known_agents.is_clients_own(name) is is_own
 
 
 @pytest.mark.parametrize("extra", [0, 2])
 def test_a_long_list_of_names_is_cut(extra):
-    known = [f"n{number:02}" for number in range(MAX_NAMED + extra)]
+    known = [f"n{number:02}" for number in range(known_agents.MAX_NAMED + extra)]
 
     end = " and 2 more (hostbridge agents list)" if extra else ""
-    listed = nearest("x", known)
+    listed = known_agents.nearest("x", known)
 
-    assert listed == f"known agents are: {', '.join(known[:MAX_NAMED])}{end}"
+    assert (
+        listed == f"known agents are: {', '.join(known[: known_agents.MAX_NAMED])}{end}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,8 +76,8 @@ def test_a_long_list_of_names_is_cut(extra):
     ],
 )
 def test_error_an_unknown_model(model, hint):
-    check_model("haiku")
+    known_agents.check_model("haiku")
     with pytest.raises(InvalidRequest) as failed:
-        check_model(model)
+        known_agents.check_model(model)
 
     assert str(failed.value) == f"an open session knows no model {model!r}; {hint}"

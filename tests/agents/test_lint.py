@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - whole messages, one a line
 
-from __future__ import annotations
-
 import pytest
 
 IDLE = 'no rule in `allow` grants a command, and nobody can approve one: only commands that just look, or that your own settings allow, will run. Grant what it needs, such as allow: ["Bash(pytest *)"]'
@@ -59,32 +57,12 @@ WARNINGS = {
 }
 
 
-HEADLESS = """\
-name: validation-runner
-description: Runs validation commands (pytest, ruff, mypy) and reports results
-model: haiku
-mode: headless
-lifecycle_variables: {validation_model: null, require_task_before_edit: false}
-workflow: null
-timeout: 1800
-max_turns: 10
-"""
-
-
-def test_a_headless_agent_without_granted_commands(world):
-    """Its only route would deny every command."""
-    assert world.problems("validation-runner.yaml", HEADLESS) == [
-        f"validation-runner.yaml:4: warning: mode: {IDLE}"
-    ]
-
-
 @pytest.mark.parametrize("field", WARNINGS)
 def test_a_definition_with_warnings_can_be_used(world, field):
     found = world.load("a.yaml", f"name: a\n{field}\n")
 
     folder = str(found.file.parent)
     problems = [str(p).replace(f"{folder}/a", "a") for p in found.problems]
-    assert sorted(problems) == sorted(
-        w.replace("FOLDER", folder) for w in WARNINGS[field]
-    )
+    warnings = [each.replace("FOLDER", folder) for each in WARNINGS[field]]
+    assert sorted(problems) == sorted(warnings)
     assert found.definition is not None

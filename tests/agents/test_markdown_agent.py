@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - whole messages, one a line
 
-from __future__ import annotations
-
 import pytest
 from agentworld import fields_of
 from counted import at_most
@@ -34,15 +32,9 @@ NOT_YAML = "3: description: not valid YAML, so read as plain text; put it in quo
 NO_TOOL = "4: tools: lists no tool, so the agent has none"
 # What the client loads: below the head, or the whole file; and what is read.
 LOADS = {
-    "unknown fields": (
-        "category: quality\nversion: 1.2\nauthor: {name: x}\nmodle: opus",
-        {},
-    ),
+    "unknown fields": ("category: a\nversion: 1.2\nauthor: {b: c}\nmodle: opus", {}),
     "a field of the client's": ("permissionMode: plan\ncolor: red", {}),
-    "unknown tools": (
-        "tools: Read, LS, WriteFile",
-        {"tools": ("Read", "LS", "WriteFile")},
-    ),
+    "unknown tools": ("tools: LS, WriteFile", {"tools": ("LS", "WriteFile")}),
     "agents": ("tools: Agent(spec, developer), Read", {"tools": ("Agent", "Read")}),
     "a part of a tool": (
         "tools: Bash(git diff *), Read\ndisallowedTools: Bash(git push *)",
@@ -57,10 +49,7 @@ LOADS = {
     "the field for tools left empty": ("tools:", {"tools": ()}),
     "a list of no tools": ("tools: []", {"tools": ()}),
     "tools that are no list": ("tools: {Read: true}\ndisallowedTools:", {"tools": ()}),
-    "words behind the second fence": (
-        f"{HEAD}--- # end\nHi",
-        {"system_prompt": "# end\nHi"},
-    ),
+    "words behind the fence": (f"{HEAD}--- # x\nHi", {"system_prompt": "# x\nHi"}),
     "an indented fence": (f"{HEAD}  ---\nHi", {}),
     "a line within a field": (
         "---\nname: a\ndescription: >\n  d\n\n  ---\n\n  more\ntools: Read\n---\nHi",
@@ -75,10 +64,7 @@ LOADS = {
         "---\nname: a\ndescription: First: this\n  then: that\n---\nHi",
         {"description": "First: this\n  then: that"},
     ),
-    "a marked word": (
-        "---\nname: a\ndescription: @you, `look`\n---\nHi",
-        {"description": "@you, `look`"},
-    ),
+    "a marked word": ("---\nname: a\ndescription: @x\n---\nHi", {"description": "@x"}),
     "doubled keys": ("model: opus\nmodel: haiku", {"model": "haiku"}),
     "doubled keys beside an unquoted colon": (
         "---\nname: a\ndescription: x: y\nmodel: opus\nmodel: haiku\n---\nHi",
@@ -91,10 +77,7 @@ LOADS = {
     "no turns": ("maxTurns: 0", {}),
     "a word of YAML 1.1": ("enabled: yes", {}),
     "a byte order mark": (f"\ufeff{HEAD}---\nHi", {}),
-    "lines of Windows": (
-        f"{HEAD}tools: Read\n---\nHi".replace("\n", "\r\n"),
-        {"tools": ("Read",)},
-    ),
+    "lines of Windows": (f"{HEAD}---\nHi".replace("\n", "\r\n"), {}),
 }
 # What it warns of, by the same names.
 WARNINGS = {

@@ -1,7 +1,5 @@
 """Finding a definition by its name in three layers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -37,10 +35,7 @@ def test_the_highest_layer_wins(world):
 
 
 def test_which_definition_is_hidden(world):
-    files = {
-        layer: world.write("a.yaml", agent("a", f"{layer} {{{{ task }}}}"), layer)
-        for layer in LAYERS
-    }
+    files = {layer: world.write("a.yaml", agent("a"), layer) for layer in LAYERS}
     world.write("b.md", "---\nname: b\ndescription: d\n---\nHi\n", "built-in")
 
     found = [
@@ -135,8 +130,7 @@ def test_a_linked_folder_of_the_project_is_not_followed(world, tmp_path):
     (elsewhere / "a.yaml").write_text(agent("a"))
     world.folders["project"].symlink_to(elsewhere)
 
-    assert world.registry.entries() == []
-    assert world.registry.find("a") is None
+    assert (world.registry.entries(), world.registry.find("a")) == ([], None)
 
 
 def test_error_a_linked_definition_of_the_project(world, tmp_path):

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - whole messages, one a line
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -37,22 +35,14 @@ def test_error_an_impossible_path(world, field, written):
     assert problems == [f"lint.yaml:{line}: {place}: {BAD_PATHS[written]}"]
 
 
-@pytest.mark.parametrize(
-    ("relative", "absolute"),
-    [
-        ("a.pym", "/x/y/a.pym"),
-        ("../a.pym", "/x/a.pym"),
-        ("./b/../a.pym", "/x/y/a.pym"),
-        ("/z/a.pym", "/z/a.pym"),
-        ("~/a.pym", "/home/u/a.pym"),
-    ],
-)
-def test_paths_are_relative_to_the_folder(monkeypatch, relative, absolute):
+def test_paths_are_relative_to_the_folder(monkeypatch):
     monkeypatch.setenv("HOME", "/home/u")
+    written = ("a.pym", "../a.pym", "./b/../a.pym", "/z/a.pym", "~/a.pym")
 
-    reader = Reader(Path("/x/y"), is_confined=False)
+    found = map(Reader(Path("/x/y"), is_confined=False).resolve, written)
 
-    assert reader.resolve(relative) == Path(absolute)
+    meant = "/x/y/a.pym /x/a.pym /x/y/a.pym /z/a.pym /home/u/a.pym"
+    assert [*map(str, found)] == meant.split()
 
 
 @pytest.mark.parametrize("how", ["dots", "absolute", "link", "linked folder"])

@@ -1,7 +1,5 @@
 """`.pym` scripts: what the sandbox will refuse is found before a run."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.agents.scripts import check_scripts
@@ -48,7 +46,6 @@ def test_error_a_script_that_the_sandbox_will_refuse(code, tmp_path):
 
 FINE = [
     "",
-    "# nothing yet\n",
     "x = run_command('a')\nx['output']\n",
     "def f(z):\n    return z + later\nlater = 3\nf(1)\n",
     "import os\nos.path.join('a', file)\n",

@@ -1,7 +1,5 @@
 """How an agent with a definition searches files inside Claude Code."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.agents.search_tools import only_reads, search_note
@@ -10,6 +8,9 @@ IN_BASH = (
     "Grep and Glob are not among your tools here: search with `grep` and `find` in "
     "Bash, one plain command per call. "
 )
+
+
+RULES = "Besides commands that only look, these forms are granted: `rg *`, `ls`."
 
 
 @pytest.mark.parametrize(
@@ -36,10 +37,7 @@ def test_which_definitions_only_read(world, fields, *, reads):
         ("tools: [Read]", None),
         ("tools: [Grep, Bash]", "Only commands that just look are granted."),
         ("tools: [Grep, Bash]\nallow: [Bash]", "Every other command is granted, too."),
-        (
-            "tools: [Grep, Bash]\nallow: ['Bash(rg *)', 'Bash(ls)']",
-            "Besides commands that only look, these forms are granted: `rg *`, `ls`.",
-        ),
+        ("tools: [Grep, Bash]\nallow: ['Bash(rg *)', 'Bash(ls)']", RULES),
     ],
 )
 @pytest.mark.parametrize("has_search", [True, False])

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - whole messages, one a line
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -81,10 +79,8 @@ def test_the_definition_in_the_registry(world, lint):
     definition = world.registry.find("lint")
 
     run, submit = definition.script_tools
-    assert (run.code, run.provider_codes) == (
-        "# tools/run.pym\n",
-        ("# tools/config.pym\n",),
-    )
+    assert run.code == "# tools/run.pym\n"
+    assert run.provider_codes == ("# tools/config.pym\n",)
     assert (submit.code, definition.output_schema) == ("'noted'\n", submit.parameters)
     assert definition.routes == ("local", "endpoint")
     assert definition.model == str(lint.parent / "models" / "lint.gguf")
@@ -116,11 +112,8 @@ def test_scripts_can_run_granted_commands(world, lint, tool):
     assert (outcome.verdict.code, outcome.verdict.parsed) == (None, {"summary": "done"})
     called = "call-1" if is_linter else "submit-1"
     ran = [(e.command, e.passed, e.tool_use_id) for e in outcome.run.evidence]
-    expected = [
-        ("test -e fixed", False),
-        ("touch fixed", True),
-        ("test -e fixed", True),
-    ]
+    looks, mends = "test -e fixed", "touch fixed"
+    expected = [(looks, False), (mends, True), (looks, True)]
     assert [each for each in ran if each[0]] == [(*each, called) for each in expected]
 
 
@@ -149,7 +142,6 @@ def test_a_run_has_only_the_tools_of_the_definition(world):
 
 # What is written in place of what, and the problems.
 MISTAKES = {
-    "name: submit_result => name: submit": "8: tools: expected exactly one tool named submit_result, got 0",
     "name: run_linter => name: submit_result": "8: tools: expected exactly one tool named submit_result, got 2",
     "tools/run.pym => tools/runn.pym": "10: tools[0].pym: DIR/tools/runn.pym: no such file or directory",
     "[tools/config.pym] => [tools/config.pym, gone.pym]": "13: tools[0].context_providers[1]: DIR/gone.pym: no such file or directory",
@@ -202,12 +194,9 @@ def test_an_unforeseen_error_is_a_problem_of_its_file(world, lint, monkeypatch):
 
     assert found.keys() == {"b", "lint"}
     (problem,), none = found["lint"], found["b"]
-    assert (problem.file, problem.line, problem.message, none) == (
-        lint,
-        1,
-        f"cannot be read as a definition: no place for {lint.parent}/models/lint.gguf",
-        (),
-    )
+    why = f"no place for {lint.parent}/models/lint.gguf"
+    assert str(problem) == f"{lint}:1: cannot be read as a definition: {why}"
+    assert none == ()
 
 
 def test_error_without_submit_result(lint):
@@ -216,11 +205,9 @@ def test_error_without_submit_result(lint):
     with pytest.raises(BadDefinition) as failed:
         load_subagent_definition(lint, lint.parent)
 
+    why = "tools: expected exactly one tool named submit_result, got 0"
     assert failed.value.code == "bad_definition"
-    assert (
-        str(failed.value)
-        == f"agent 'lint' cannot be used:\n  {lint}:8: tools: expected exactly one tool named submit_result, got 0"
-    )
+    assert str(failed.value) == f"agent 'lint' cannot be used:\n  {lint}:8: {why}"
 
 
 def test_error_two_tools_with_one_name(world, lint):

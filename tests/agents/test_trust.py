@@ -1,7 +1,5 @@
 """A project's definition counts only as its user has trusted it, to the byte."""
 
-from __future__ import annotations
-
 import os
 import threading
 from hashlib import sha256

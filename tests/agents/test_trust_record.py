@@ -1,7 +1,5 @@
 """The record of trust: what is written, what is refused, and who may write it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -43,24 +41,22 @@ def test_revoke(world):
     assert not trust.revoke(world.home, world.project)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b'{"projects": []}',
-        b'{"projects": {"P": 3}}',
-        b'{"projects": {"P": {"agents": {".bridge/agents/a.yaml": true}}}}',
-        b'{"projects": {"P": {"agents": {".bridge/agents/a.yaml": {}}}}}',
-        b'{"projects": {"P": {"agents": [1]}}}',
-        b'{"schemaVersion": 2}',
-    ],
-)
-def test_a_record_that_cannot_be_read_trusts_nothing(world, data):
+RECORDS = """
+
+{
+[]
+{"projects": []}
+{"projects": {"P": 3}}
+{"projects": {"P": {"agents": {".bridge/agents/a.yaml": true}}}}
+{"projects": {"P": {"agents": {".bridge/agents/a.yaml": {}}}}}
+{"projects": {"P": {"agents": [1]}}}
+{"schemaVersion": 2}"""
+
+
+@pytest.mark.parametrize("text", RECORDS.split("\n")[1:])
+def test_a_record_that_cannot_be_read_trusts_nothing(world, text):
     world.write("a.yaml", GOOD, "project")
-    data = data.replace(b"P", str(world.project).encode())
-    (world.home / "trust.json").write_bytes(data)
+    (world.home / "trust.json").write_text(text.replace("P", str(world.project)))
 
     assert not is_found(world)
 

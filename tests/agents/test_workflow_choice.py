@@ -1,17 +1,9 @@
 """Which workflow an agent works through: the call's, its default, its only one."""
 
-from __future__ import annotations
-
 import pytest
 
-from bridge.agents.workflow_choice import (
-    Choice,
-    choose,
-    mode_of,
-    workflow_of,
-    workflow_settings,
-    workflow_variables,
-)
+from bridge.agents import workflow_choice
+from bridge.agents.workflow_choice import Choice, choose
 from bridge.config import Settings
 from bridge.errors import InvalidRequest
 from bridge.protocol.request import Request
@@ -90,17 +82,18 @@ def test_the_mode_is_the_calls_then_the_workflows_then_the_agents(
 ):
     definition = world.defined(SEED)
 
-    assert mode_of(definition, choose(definition, asked), call) == mode
+    chosen = choose(definition, asked)
+    assert workflow_choice.mode_of(definition, chosen, call) == mode
 
 
 def test_an_agent_of_the_clients_takes_any_workflow_of_the_library():
     request = Request(request_id="a", prompt="x", workflow="deploy.yaml")
 
-    workflow = workflow_of(request)
+    workflow = workflow_choice.workflow_of(request)
 
     expected = {"name": "deploy", "layer": "project", "inAgent": False}
     assert workflow.to_data() == expected
-    assert workflow_of(request.with_(workflow=None)) is None
+    assert workflow_choice.workflow_of(request.with_(workflow=None)) is None
 
 
 def test_a_workflow_gets_what_it_declares_of_its_request():
@@ -109,11 +102,11 @@ def test_a_workflow_gets_what_it_declares_of_its_request():
     declared = ("target_task_id", "max_iterations", "depth", "escalated")
 
     expected = {"target_task_id": "#42", "depth": 2, "max_iterations": 5}
-    assert workflow_variables(request, declared) == expected
+    assert workflow_choice.workflow_variables(request, declared) == expected
 
 
 def test_workflows_read_the_settings_that_are_for_them(tmp_path):
-    assert workflow_settings(Settings(home=tmp_path)) == {
+    assert workflow_choice.workflow_settings(Settings(home=tmp_path)) == {
         "research_agent": "researcher",
         "research_timeout": 60,
         "research_max_turns": 10,

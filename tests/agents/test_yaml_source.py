@@ -1,7 +1,5 @@
 """The YAML of a definition: plain values with their lines, or a problem."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -47,11 +45,8 @@ BOOLEAN = "quote it if it is text, or else write true or false"
 ERRORS = {
     "a: 1\nb: 2\na: 3": ["3: a: duplicate key; the first is on line 1"],
     "a:\n  b: 1\n  b: 2": ["3: a.b: duplicate key; the first is on line 2"],
-    "x: !!python/object/apply:os.system ['touch pwned']": [
-        f"1: x: the tag '!!python/object/apply:os.system' {TAG}"
-    ],
+    "x: !!python/object:os.x []": [f"1: x: the tag '!!python/object:os.x' {TAG}"],
     "x: [a, !secret b]": [f"1: x[1]: the tag '!secret' {TAG}"],
-    "x: !!set {a, b}": [f"1: x: the tag '!!set' {TAG}"],
     "a: &b {c: 1}\nd:\n  <<: *b": [
         "3: d: merge keys are not supported; write the fields out"
     ],
@@ -64,8 +59,6 @@ ERRORS = {
     "? [a]\n: b": ["1: a key must be a plain word"],
     "a: 1\nb: !!int 4": [f"2: b: the tag '!!int' {TAG}"],
     "a: !!str 5": [f"1: a: the tag '!!str' {TAG}"],
-    "a: !!map {b: 1}": [f"1: a: the tag '!!map' {TAG}"],
-    "a: !!seq [1]": [f"1: a: the tag '!!seq' {TAG}"],
     "a: ! x": [f"1: a: the tag '!' {TAG}"],
     "!!str a: 1": [f"1: the tag '!!str' {TAG}"],
     "a: 1234567890123456789012": ["1: a: the number has more than 18 digits"],

@@ -1,25 +1,19 @@
 """Runs of `validate` and `build` in a real repository, answered by hand."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from engine.pipeworld import PipeWorld
 from gitworld import Repository
 
-from bridge.api.validation_result import build_of_run, validation_of_run
+from bridge.api.validation_result import BuildResult, build_of_run, validation_of_run
 from bridge.api.validators import find_validators
 from bridge.change.scope import Scope
+from bridge.engine.run import Run
 from bridge.validation.look import Look, Work
 from bridge.validation.plans import build_plan, validate_plan
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.api.validation_result import BuildResult
-    from bridge.engine.run import Run
-    from bridge.validation.report import Validation
+from bridge.validation.report import Validation
 
 CHECK = {"name": "intent", "passed": True}
 APPROVED = {"verdict": "APPROVED", "summary": "fine", "checks": [CHECK], "issues": []}

@@ -1,7 +1,5 @@
 """For the tests of runs: a store to run them in."""
 
-from __future__ import annotations
-
 import pytest
 from engine.pipeworld import PipeWorld
 

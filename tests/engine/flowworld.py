@@ -1,10 +1,9 @@
 """Runs in a real store, whose requests are claimed and answered by hand."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from flow.simulation import plan_of
 from storeworld import claimant, store_in, take
@@ -13,19 +12,14 @@ from bridge.config import Settings
 from bridge.engine import by_hand
 from bridge.engine.advance import advance
 from bridge.engine.begin import begin
+from bridge.engine.run import Run
+from bridge.flow.plan import Plan
 from bridge.protocol.ids import RequestId
 from bridge.protocol.judge import judge
-from bridge.protocol.response import answered, failed
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response, answered, failed
 from bridge.store.live_runs import live_runs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.engine.run import Run
-    from bridge.flow.plan import Plan
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.store.store import Store
+from bridge.store.store import Store
 
 
 class World:

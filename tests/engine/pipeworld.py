@@ -1,23 +1,18 @@
 """Pipelines in a real store: plans of a few steps in a line, written by hand."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from engine.flowworld import World
 from storeworld import FakeClock, store_in
 
 from bridge.engine.advance import advance
+from bridge.engine.run import Run
 from bridge.engine.view import view
+from bridge.flow.plan import Plan
 from bridge.policy.condition_compiler import compile_condition
 from bridge.policy.condition_text import compile_text
 from bridge.worker.long_work import LongWork
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bridge.engine.run import Run
-    from bridge.flow.plan import Plan
 
 
 def code(value: Any) -> Any:

@@ -1,8 +1,7 @@
 """A run played in memory: answers come when a test says, in any order."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from flow.simulation import holds
 
@@ -10,11 +9,7 @@ from bridge.engine.begin import new_run
 from bridge.engine.link import link
 from bridge.engine.run_ids import child_id, request_id
 from bridge.engine.step import step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bridge.flow.plan import Plan
+from bridge.flow.plan import Plan
 
 _FACTS = {"ok": "ok", "issues": "ok", "failed": "failed", "error": "error"}
 

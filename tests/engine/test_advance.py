@@ -1,7 +1,5 @@
 """A run in a real store: what is asked, what comes of it, and what lies on disk."""
 
-from __future__ import annotations
-
 import pytest
 from engine.flowworld import lives
 from flow.simulation import plan_of
@@ -18,8 +16,7 @@ def test_a_run_asks_one_after_the_other_and_puts_values_in(world):
     assert asked.request_id == f"{run}-node-1-1-1"
 
     ended = world.answered(run, "b", "mended")
-    assert ended["status"] == "completed"
-    assert ended["out"] == [f"{run}-node-1-1-1"]
+    assert (ended["status"], ended["out"]) == ("completed", [f"{run}-node-1-1-1"])
     assert lives(world) == []
 
 

@@ -1,7 +1,5 @@
 """Joins on the first that succeeds: for pipelines, which compile to the same plans."""
 
-from __future__ import annotations
-
 from engine.playing import Play
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Built, looked at, sent back with what was found, and escalated: in a real store."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
@@ -192,8 +190,7 @@ def test_without_a_repository_nothing_is_built(world, tmp_path):
 
     run = world.build()
 
-    assert world.waiting() == {}
-    assert world.run(run)["status"] == "failed"
+    assert (world.waiting(), world.run(run)["status"]) == ({}, "failed")
     assert "no git repository" in world.run(run)["why"]
 
 

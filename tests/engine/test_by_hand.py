@@ -1,7 +1,5 @@
 """What a person does with a run: answer, pause, go on, cancel, jump."""
 
-from __future__ import annotations
-
 import pytest
 from flow.simulation import plan_of
 from servingworld import bridge_in
@@ -18,8 +16,7 @@ from bridge.store.switch import switch_off, switch_on
 
 def test_a_checkpoint_waits_for_a_person(world):
     run = world.begin('@check:"Fine?":word -> a:"They said: {word}"')
-    assert world.advance(run)["open"] == ["node-0"]
-    assert world.waiting() == {}
+    assert (world.advance(run)["open"], world.waiting()) == (["node-0"], {})
 
     world.told(run, "Yes, go on")
 
@@ -50,8 +47,7 @@ def test_a_paused_run_asks_nobody_until_it_goes_on(world):
     run = world.begin('a:"1" -> b:"2"')
     world.advance(run, by_hand.pause)
 
-    assert world.answered(run, "a")["status"] == "paused"
-    assert world.waiting() == {}
+    assert (world.answered(run, "a")["status"], world.waiting()) == ("paused", {})
 
     world.advance(run, by_hand.resume)
     assert [*world.waiting()] == ["b"]
@@ -122,20 +118,13 @@ def test_a_clock_that_is_set_leaves_a_run_its_time(world, set_s):
 def test_nothing_is_asked_while_hostbridge_is_off(world):
     switch_off(world.store)
     run = world.begin('a:"1" -> b:"2"')
-    assert world.waiting() == {}
-
-    switch_on(world.store)
-    world.advance(run)
-    assert [*world.waiting()] == ["a"]
-
-    switch_off(world.store)
-    world.answered(run, "a")
-    world.advance(run)
-    assert world.waiting() == {}
-
-    switch_on(world.store)
-    world.advance(run)
-    assert [*world.waiting()] == ["b"]
+    for agent in "ab":
+        assert world.waiting() == {}
+        switch_on(world.store)
+        world.advance(run)
+        assert [*world.waiting()] == [agent]
+        switch_off(world.store)
+        world.answered(run, agent)
 
 
 def test_an_answer_by_hand_leads_on(tmp_path):

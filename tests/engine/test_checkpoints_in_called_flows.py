@@ -1,7 +1,5 @@
 """Checkpoints in called flows: answered, refused, and cut short by a kill."""
 
-from __future__ import annotations
-
 from functools import partialmethod
 
 import pytest

@@ -1,7 +1,5 @@
 """The complete example of the page on temporary agents, run from end to end."""
 
-from __future__ import annotations
-
 import pytest
 from engine.flowworld import World
 from flow.test_temporary_agents import EXAMPLE, FIXING, SCAN, SECURITY
@@ -51,7 +49,6 @@ def test_each_step_waits_before_it_runs(world):
     run = world.begin(EXAMPLE)
 
     states = [entry.get("state") for *_, entry in view(world.store, run).steps()]
-
     assert states == ["open", None, None]
 
 

@@ -1,7 +1,5 @@
 """Programs of a pipeline: granted, in their folder, limited, done once."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -30,14 +28,12 @@ def python(text: str, *more: str, **how):
 
 
 def test_a_program_gets_its_arguments_as_data_and_gives_its_output(world):
-    run = world.begin(
-        pipeline(
-            only=python(NOTE, "${{ inputs.x }}", "${{ inputs.n }}"),
-            after=tool("set", "${{ steps.only.output.stdout }}"),
-            _inputs={"x": {}, "n": {"default": 3}},
-        ),
-        params={"x": "$(touch bad); ${{ inputs.n }}"},
+    plan = pipeline(
+        only=python(NOTE, "${{ inputs.x }}", "${{ inputs.n }}"),
+        after=tool("set", "${{ steps.only.output.stdout }}"),
+        _inputs={"x": {}, "n": {"default": 3}},
     )
+    run = world.begin(plan, params={"x": "$(touch bad); ${{ inputs.n }}"})
     assert world.states(run) == {"only": "open"}
 
     assert world.do_all(run)["status"] == "completed"
@@ -53,12 +49,8 @@ def test_a_program_gets_its_arguments_as_data_and_gives_its_output(world):
 
 def test_a_program_that_fails_fails_its_step_and_its_output_is_kept(world):
     text = "import sys; print('out'); print('why', file=sys.stderr); sys.exit(3)"
-    run = world.begin(
-        pipeline(
-            only=python(text, on_failure="skip"),
-            after=tool("set", "${{ steps.only.output.exit_code }}"),
-        )
-    )
+    after = tool("set", "${{ steps.only.output.exit_code }}")
+    run = world.begin(pipeline(only=python(text, on_failure="skip"), after=after))
     ended = world.do_all(run)
 
     assert ended["nodes"]["only"]["why"] == "exit code 3: why"
@@ -72,12 +64,6 @@ def test_what_no_rule_grants_does_not_run(world):
 
     assert why.startswith("only: 'pytest -p x' is not granted; granted: `ls *`")
     assert "`allow`" in why
-
-
-def test_a_rule_that_names_options_says_which(world):
-    asked = program("pytest", "-p", "x", allow=["Bash(pytest [-q] *)"])
-    run = world.begin(pipeline(only=asked))
-    assert "-p" in world.do_all(run)["why"]
 
 
 @pytest.mark.parametrize("cwd", ["..", "/", "link", "gone"])
@@ -205,8 +191,7 @@ def test_a_result_that_somebody_else_wrote_is_none(world):
     folder.mkdir(exist_ok=True)
     (folder / f"{step.asked}.json").write_text('{"how":"ok","why":"","output":1}')
 
-    assert world.advance(run)["status"] == "running"
-    assert world.long == [step]
+    assert (world.advance(run)["status"], world.long) == ("running", [step])
 
 
 def test_in_a_session_a_process_of_its_own_does_it(world):
@@ -220,29 +205,26 @@ def test_in_a_session_a_process_of_its_own_does_it(world):
     assert (Path(world.store.place.project) / "ran").read_text() == "x"
 
 
-@pytest.mark.parametrize(
-    ("argv", "allow", "runs"),
-    [
-        (("${{ inputs.x }}",), "Bash(echo *)", False),
-        (("${{ inputs.x }}",), "Bash", False),
-        (("${{ inputs.x }}${{ inputs.x }}",), "Bash(echo *)", False),
-        (("-n", "${{ inputs.x }}"), "Bash(echo *)", False),
-        (("--", "${{ inputs.x }}"), "Bash(echo *)", True),
-        (("-n=${{ inputs.x }}",), "Bash(echo *)", True),
-        (("-x=y",), "Bash(echo *)", True),
-        (("${{ inputs.x }}",), "Bash(echo [-x=*])", True),
-        (("${{ inputs.x }}",), "Bash(echo [-y=*])", False),
-    ],
-    ids=str,
-)
+GIVEN = "${{ inputs.x }}"
+ANSWERS = [
+    ((GIVEN,), "Bash(echo *)", False),
+    ((GIVEN,), "Bash", False),
+    ((GIVEN + GIVEN,), "Bash(echo *)", False),
+    (("-n", GIVEN), "Bash(echo *)", False),
+    (("--", GIVEN), "Bash(echo *)", True),
+    ((f"-n={GIVEN}",), "Bash(echo *)", True),
+    (("-x=y",), "Bash(echo *)", True),
+    ((GIVEN,), "Bash(echo [-x=*])", True),
+    ((GIVEN,), "Bash(echo [-y=*])", False),
+]
+
+
+@pytest.mark.parametrize(("argv", "allow", "runs"), ANSWERS, ids=str)
 def test_an_answer_becomes_no_option_that_nobody_named(world, argv, allow, runs):
     """`git log *` would write any file, were an answer `--output=FILE`."""
-    run = world.begin(
-        pipeline(only=program("echo", *argv, allow=[allow]), _inputs={"x": {}}),
-        params={"x": "-x=y"},
-    )
+    plan = pipeline(only=program("echo", *argv, allow=[allow]), _inputs={"x": {}})
 
-    ended = world.do_all(run)
+    ended = world.do_all(world.begin(plan, params={"x": "-x=y"}))
 
     assert (ended["status"] == "completed") is runs, ended["why"]
     if allow in ("Bash", "Bash(echo *)") and not runs:

@@ -1,7 +1,5 @@
 """What agents, people and parameters say is data: put in once, never read again."""
 
-from __future__ import annotations
-
 import pytest
 from flow.simulation import plan_of
 

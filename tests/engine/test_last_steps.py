@@ -1,7 +1,5 @@
 """Which steps a condition after a `pass` is about."""
 
-from __future__ import annotations
-
 from bridge.engine.last_steps import last_steps
 
 # A retry around `b`, inside one that begins with `a`; the end is after both.
@@ -21,15 +19,9 @@ def last(name, dead=(), *, own=False):
     return last_steps(NODES, ["outer"], token, name, own=own)
 
 
-def test_those_before_its_beginning_do_not_count_where_there_are_others():
-    assert last("inner") == ["b"]
-    assert last("outer") == ["b"]
-    assert last("") == ["b"]
-
-
-def test_where_there_are_no_others_they_do():
-    assert last("inner", dead={"b"}) == ["a"]
-    assert last("", dead={"b"}) == ["a"]
+def test_those_before_its_beginning_count_only_where_there_are_no_others():
+    assert last("inner") == last("outer") == last("") == ["b"]
+    assert last("inner", dead={"b"}) == last("", dead={"b"}) == ["a"]
 
 
 def test_for_its_own_jumps_not_even_then_but_for_those_around_it():
@@ -38,5 +30,4 @@ def test_for_its_own_jumps_not_even_then_but_for_those_around_it():
 
 
 def test_nothing_is_behind_what_leads_nowhere():
-    assert last("inner", dead={"a", "b"}) == []
-    assert last("", dead={"outer"}) == []
+    assert last("inner", dead={"a", "b"}) == last("", dead={"outer"}) == []

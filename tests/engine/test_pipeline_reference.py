@@ -1,7 +1,5 @@
 """A pipeline's steps end as a reading of it from top to bottom says they do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from engine.pipeworld import condition, pipeline, tool

@@ -1,7 +1,5 @@
 """Files of a run that are not as they were written: named, and nothing is run."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -63,7 +61,6 @@ def test_a_plan_that_has_changed_is_not_run(world, run, file):
         refused = world.advance(run)["why"]
     except BadRun as error:
         refused = str(error)
-
     assert refused is None or "it has changed since the run began" in refused
     assert world.waiting() == {}
 

@@ -1,7 +1,5 @@
 """Requests and answers that a program puts under the ids that a run will use."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """An agent that cannot ask a person asks through its run, and goes on after that."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -184,13 +182,12 @@ def test_a_field_that_is_called_so_asks_nobody(reporter):
 
 
 def in_the_background(world, **of_wait):
-    return world.begin(
-        pipeline(
-            w=agent("a", "first", background=True),
-            for_w=wait(node="w", **of_wait),
-            last=agent("b", "then ${{ steps.for_w.output.summary }}"),
-        )
+    plan = pipeline(
+        w=agent("a", "first", background=True),
+        for_w=wait(node="w", **of_wait),
+        last=agent("b", "then ${{ steps.for_w.output.summary }}"),
     )
+    return world.begin(plan)
 
 
 def test_an_agent_in_the_background_asks_once_somebody_waits_for_it(world):

@@ -1,7 +1,5 @@
 """A pipeline that asks nobody and changes nothing, with answers from a file."""
 
-from __future__ import annotations
-
 import pytest
 from engine.pipeworld import agent, approval, pipeline, program, tool, wait, worktree
 

@@ -1,7 +1,5 @@
 """Tools of a pipeline: what was done once is not done again."""
 
-from __future__ import annotations
-
 import pytest
 from engine.pipeworld import agent, pipeline, program, tool
 
@@ -40,11 +38,8 @@ def test_a_result_that_is_lost_is_had_back_by_its_key(world):
     )
     run = world.begin(plan)
     (result,) = world.store.place.state.glob(f"runs/{run}/results/*make*.json")
-    for lost in (b"", None):
-        if lost is None:
-            result.unlink()
-        else:
-            result.write_bytes(lost)
+    for lose in (lambda: result.write_bytes(b""), result.unlink):
+        lose()
         world.advance(run)
 
     assert world.do_all(run)["status"] == "completed"
@@ -106,5 +101,4 @@ def test_an_agent_that_is_told_nothing_is_told_its_task(world):
     world.begin(pipeline(make=task, dev=asked))
 
     request = world.waiting()["a"]
-    assert request.prompt == "Task #1: One\n\nAll of it."
-    assert request.task_id == "#1"
+    assert (request.prompt, request.task_id) == ("Task #1: One\n\nAll of it.", "#1")

@@ -1,7 +1,5 @@
 """Flows for property tests: trees as a parser makes them, and texts close to flows."""
 
-from __future__ import annotations
-
 from flow_inputs import PIECES
 from hypothesis import strategies as st
 

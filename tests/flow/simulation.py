@@ -4,18 +4,14 @@
 `issues` or `error`; an agent with several gives one at each call, the last for ever.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bridge.flow.checks import check_flow
 from bridge.flow.compiler import compile_flow
 from bridge.flow.parser import parse_flow
+from bridge.flow.plan import Code, Plan
 from bridge.policy.condition import decide
-
-if TYPE_CHECKING:
-    from bridge.flow.plan import Code, Plan
 
 WORDS = ("passed", "success", "failed", "issues")
 

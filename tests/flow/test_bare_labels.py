@@ -1,7 +1,5 @@
 """A label that says nothing: a checkpoint, unless something jumps to it."""
 
-from __future__ import annotations
-
 import pytest
 from engine.flowworld import World
 from flow.simulation import plan_of
@@ -66,5 +64,4 @@ def test_a_bare_label_of_a_called_flow_asks(tmp_path):
     caller = parse_flow('@call:leaf -> a:"1"')
     run = world.begin(compile_flow(caller, lambda _: leaf))
 
-    assert world.advance(run)["status"] == "running"
-    assert world.waiting() == {}
+    assert (world.advance(run)["status"], world.waiting()) == ("running", {})

@@ -1,7 +1,5 @@
 """What is wrong with a flow that can be parsed."""
 
-from __future__ import annotations
-
 import re
 from difflib import get_close_matches
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The drawing of a flow, for terminals of every width and for Mermaid."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

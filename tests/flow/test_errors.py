@@ -1,7 +1,5 @@
 """What cannot be parsed: every problem at its place, in the language's own words."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from textwrap import dedent

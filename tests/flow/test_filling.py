@@ -1,7 +1,5 @@
 """What is put into a text: values, once."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.flow.compiler import compile_flow

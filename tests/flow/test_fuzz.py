@@ -4,8 +4,6 @@ The script tries any number of others. What it has found has a test of its own, 
 belongs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

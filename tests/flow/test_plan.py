@@ -1,7 +1,5 @@
 """What a flow means: which agents run, for which answers."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

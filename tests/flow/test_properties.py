@@ -1,7 +1,5 @@
 """What holds for every flow, and for every text that is not one."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,14 +1,10 @@
 """Agents that a flow defines, variables, and the graph: exactly what is shown."""
 
-from __future__ import annotations
-
 import pytest
 from flow.simulation import plan_of
 
-from bridge.flow.compiler import compile_flow
 from bridge.flow.drawing import drawing_of
 from bridge.flow.graph import graph_of
-from bridge.flow.parser import parse_flow
 
 SECURITY = "You are a security expert. Focus on OWASP top 10 vulnerabilities."
 SCAN = "Scan authentication and authorization code"
@@ -181,18 +177,4 @@ def test_a_flow_of_everything():
         "node-4  general-purpose: Verify",
         "node-5  if failed",
         "node-6  ├─ back to @review, 10 times at most",
-    ]
-
-
-def test_values_stand_apart_from_the_text():
-    """An engine puts a value where a reference is, and never parses it again."""
-    plan = compile_flow(parse_flow('a:"Fix {x.list} for {{who}}, {y}"'))
-
-    assert plan["details"]["node-0"]["text"] == [
-        "Fix ",
-        {"var": "x", "path": ["list"]},
-        " for ",
-        {"param": "who", "default": None},
-        ", ",
-        {"var": "y", "path": []},
     ]

@@ -1,7 +1,5 @@
 """What is wrong with a pipeline: every problem once, at its place, with a way out."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from textwrap import dedent

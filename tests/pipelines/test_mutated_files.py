@@ -1,7 +1,5 @@
 """Damaged pipelines: problems, each with a line, or a plan; never a crash."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

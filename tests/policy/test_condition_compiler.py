@@ -50,14 +50,13 @@ SPELLINGS = [
     ("a && b || c", "a and b or c"),
     ("!a", "not a"),
     ("!a.b && c", "not a.b and c"),
+    ("a!=b", "a != b"),
     ("!a == b", "(not a) == b"),
     ("!(a == b)", "not (a == b)"),
-    ("a!=b", "a != b"),
     ('a contains "x"', '"x" in a'),
     ('!a contains "x" && b', 'not ("x" in a) and b'),
     ("a == true || b == null", "a == True or b == None"),
     ("${{ a and b }}", "a and b"),
-    ("${{a}}", "a"),
     ("a and\n  b", "a and b"),
     ("a\tand\r\nb", "a and b"),
     ("steps.run-tests.ok", 'steps["run-tests"]["ok"]'),
@@ -107,10 +106,7 @@ PROBLEMS = [
     ("(task]", "1:6: expected ) to close ("),
     ('task or\n"abc', '2:1: this " is never closed'),
     ("tool_nam == 1", "1:1: unknown name 'tool_nam'; did you mean 'tool_name'?"),
-    (
-        "zzz",
-        "1:1: unknown name 'zzz'; a variable that nobody declares is variables.zzz",
-    ),
+    ("zz", "1:1: unknown name 'zz'; a variable that nobody declares is variables.zz"),
     (
         'task and command.startwith("a")',
         "1:10: unknown function 'startwith'; did you mean 'startswith'?",
@@ -125,16 +121,12 @@ PROBLEMS = [
     ("lambda: 1", "1:1: a condition has no 'lambda'"),
     ("f'a'", "1:1: a text has no 'f' before it"),
     ("task[0:1]", "1:6: one item only: value[0]"),
-    ("(task, 1)", "1:1: write a list: [a, b]"),
     ("task, 1", "1:1: write a list: [a, b]"),
     ("task and", "1:9: something is missing at the end"),
     ("task and and depth", "1:10: this is no condition from here on"),
     ("task\x00", "1:5: a condition has no '\\x00'"),
     ("1e999", "1:1: this number is too large"),
-    (
-        "${{ task }} and ${{ depth }}",
-        "1:17: a condition has one ${{ }}, around all of it",
-    ),
+    ("${{ a }} and ${{ b }}", "1:14: a condition has one ${{ }}, around all of it"),
 ]
 
 
@@ -180,11 +172,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(
-    "source",
-    HOSTILE,
-    ids=lambda source: source[:12].encode("utf-8", "replace").decode(),
-)
+@pytest.mark.parametrize("source", HOSTILE, ids=lambda source: ascii(source[:12]))
 def test_error_hostile_source_is_refused(source):
     with pytest.raises(InvalidCondition) as caught:
         compile_condition(source)

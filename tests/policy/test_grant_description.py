@@ -7,6 +7,8 @@ from bridge.policy.permissions import parse_rule
 
 ALL = "run other programs, write any file, read any file and reach the network"
 NAMED = "only the options named, inside the project"
+FILES = "write any file and read any file"
+CONFIGURED = "what the project's configuration says"
 RUNS = "runs the project's own programs"
 
 
@@ -37,11 +39,7 @@ LETS = [
     ("Bash", "every command: all that you can do yourself", False),
     ("Bash(git diff *)", f"git with any option, which can {ALL}", True),
     ("Bash(/usr/bin/git:*)", f"git with any option, which can {ALL}", True),
-    (
-        "Bash(ruff check *)",
-        "ruff with any option, which can write any file and read any file",
-        True,
-    ),
+    ("Bash(ruff check *)", f"ruff with any option, which can {FILES}", True),
     ("Bash(make *)", f"make with any option, which can {ALL}, and {RUNS}", True),
     ("Bash(cat *)", "cat with any option, which can read any file", False),
     ("Bash(echo *)", "echo with any option", False),
@@ -49,11 +47,7 @@ LETS = [
     ("Bash(g*)", "whatever a program whose name fits can do", False),
     ("Bash(make test)", f"this command alone, and {RUNS}", False),
     ("Bash(bash -n [] *)", NAMED, False),
-    (
-        "Bash(ruff check [--quiet] *)",
-        f"{NAMED}, and what the project's configuration says",
-        False,
-    ),
+    ("Bash(ruff check [--quiet] *)", f"{NAMED}, and {CONFIGURED}", False),
     ("Bash(ruff check --isolated [--quiet] *)", NAMED, False),
     ("Bash(python3 -m pytest [-q] *)", f"{NAMED}, and {RUNS}", False),
     ("Bash(python3 -I -m py_compile [] *)", NAMED, False),

@@ -55,18 +55,16 @@ def test_a_rule_hands_the_call_over_with_its_text_as_data():
     assert spawn.is_handover
 
 
-MISSING = [
-    call("ls"),
-    BASH | {"tool_name": "Edit", "tool_input": {"file_path": "pytest.py"}},
-    BASH | {"tool_input": None},
-    BASH | {"tool_input": {"command": None}},
-    {"hook_event_name": "PreToolUse"},
-]
+MISSING = {
+    "another command": call("ls"),
+    "no command": BASH | {"tool_name": "Edit", "tool_input": {"file_path": "pytest"}},
+    "no input": BASH | {"tool_input": None},
+    "null": BASH | {"tool_input": {"command": None}},
+    "nothing": {"hook_event_name": "PreToolUse"},
+}
 
 
-@pytest.mark.parametrize(
-    "raw", MISSING, ids=["another command", "no command", "no input", "null", "nothing"]
-)
+@pytest.mark.parametrize("raw", MISSING.values(), ids=MISSING)
 def test_what_is_missing_fires_nothing(raw):
     assert decided([rule(CHECK, spawn_agent=SPAWN)], raw).is_empty
 
@@ -96,8 +94,7 @@ def test_a_rule_never_delegates_inside_its_own_agent(above):
 
     decision = decided(rules, above=above, agent=above[0], depth=len(above))
 
-    assert decision.spawns == []
-    assert decision.block is None
+    assert (decision.spawns, decision.block) == ([], None)
     assert "did not start runner" in decision.notes[0]
     assert decision.contexts == ["after"]
 
@@ -147,12 +144,15 @@ SHELLS = [
 ]
 
 
+def fired(one, raw):
+    """How a rule fires, if it does."""
+    return next((each.how for each in decided([one], raw).fired), None)
+
+
 @pytest.mark.parametrize(("tool", "command", "how"), SHELLS)
 def test_every_tool_that_has_a_shell_run_a_command_is_asked(tool, command, how):
     """PowerShell's language is not bash: what stands in it may run."""
-    decision = decided([rule(PUSH, block="no")], call(command, tool_name=tool))
-
-    assert [one.how for one in decision.fired] == ([how] if how else [])
+    assert fired(rule(PUSH, block="no"), call(command, tool_name=tool)) == how
 
 
 POWERSHELL = [
@@ -168,9 +168,7 @@ POWERSHELL = [
 def test_a_command_of_powershell_is_a_text_as_any_other(when, how):
     raw = call("git push", tool_name="PowerShell")
 
-    decision = decided([rule(when, block="no")], raw)
-
-    assert [one.how for one in decision.fired] == ([how] if how else [])
+    assert fired(rule(when, block="no"), raw) == how
 
 
 @pytest.mark.parametrize("key", ["file_path", "notebook_path"])
@@ -200,9 +198,7 @@ UNCLEAR = [
 
 @pytest.mark.parametrize(("fields", "how"), UNCLEAR)
 def test_what_may_run_counts_where_a_rule_refuses(fields, how):
-    decision = decided([rule(MAY_RUN, **fields)], call('$TOOL pytest "$(x)"'))
-
-    assert [one.how for one in decision.fired] == ([how] if how else [])
+    assert fired(rule(MAY_RUN, **fields), call('$TOOL pytest "$(x)"')) == how
 
 
 def test_a_refusal_says_what_is_unclear_and_the_way_out():
@@ -274,9 +270,7 @@ def test_but_nothing_else_passes_a_broken_rule(raw):
 
 
 def test_a_sound_rule_binds_its_own_files_too():
-    decision = decided([rule(block="no")], BASH | MENDS["edit"])
-
-    assert decision.block is not None
+    assert decided([rule(block="no")], BASH | MENDS["edit"]).block is not None
 
 
 def test_tools_are_names_or_globs():

@@ -6,16 +6,9 @@ from typing import Any
 import pytest
 from stepflows import after, before, compiled, prompt
 
+from bridge.policy import step_workflow
 from bridge.policy.rule_set import Whose
 from bridge.policy.shell_functions import shell
-from bridge.policy.step_workflow import (
-    concerns,
-    mcp_name,
-    refusal,
-    step_of,
-    stop_refusal,
-    warnings,
-)
 
 OURS = "mcp__hostbridge__"
 PLUGINS = "mcp__plugin_hostbridge_hostbridge__"
@@ -43,9 +36,10 @@ def never() -> Whose:
 
 
 def refused(kept: dict[str, Any], tool: str, **tool_input: Any) -> str | None:
-    return refusal(kept, before(tool, **tool_input), never)
+    return step_workflow.refusal(kept, before(tool, **tool_input), never)
 
 
+X_Y = "allowed_mcp_tools: ['x:y']"
 LISTS = [
     ("allowed_tools: all", ["Edit", "mcp__x__y"], []),
     ("", ["Edit", "mcp__x__y"], []),
@@ -55,13 +49,9 @@ LISTS = [
     ("allowed_tools: ['*Edit']", ["Edit", "NotebookEdit"], ["Write"]),
     ("blocked_tools: [Edit, 'mcp__x__*']", ["Read"], ["Edit", "mcp__x__y"]),
     ("blocked_tools: all", [], ["Read", "mcp__x__y"]),
-    ("allowed_mcp_tools: ['x:y']", ["Read", "mcp__x__y"], ["mcp__x__z"]),
+    (X_Y, ["Read", "mcp__x__y"], ["mcp__x__z"]),
     ("allowed_mcp_tools: ['x:*']", ["mcp__x__z"], ["mcp__z__x"]),
-    (
-        "{allowed_tools: [Read], allowed_mcp_tools: ['x:y']}",
-        ["Read", "mcp__x__y"],
-        ["mcp__x__z", "Edit"],
-    ),
+    (f"{{allowed_tools: [Read], {X_Y}}}", ["Read", "mcp__x__y"], ["mcp__x__z", "Edit"]),
     ("blocked_mcp_tools: ['x:*']", ["mcp__z__y", "Read"], ["mcp__x__y"]),
     # Our own tools, however the server is installed.
     ("allowed_tools: [Read]", [f"{OURS}get_task", f"{PLUGINS}close_task"], []),
@@ -80,11 +70,7 @@ LISTS = [
     ("blocked_tools: [Task]", ["Read"], ["Agent", "Task"]),
     ("blocked_tools: [Agent]", [], [f"{OURS}start_agent", f"{PLUGINS}run_flow"]),
     ("blocked_tools: [Bash]", ["Edit"], ["Bash", "Monitor", "PowerShell", "Skill"]),
-    (
-        "{allowed_tools: [Monitor], blocked_tools: [Bash]}",
-        ["Monitor"],
-        ["Bash", "PowerShell"],
-    ),
+    ("{allowed_tools: [Monitor], blocked_tools: [Bash]}", ["Monitor"], ["PowerShell"]),
     (
         "blocked_mcp_tools: ['hostbridge:*']",
         [f"{OURS}set_variables", f"{PLUGINS}status"],
@@ -129,15 +115,15 @@ def test_the_command_that_sets_variables_passes(command, passes):
 def test_a_rule_refuses_by_its_condition():
     kept = record("rules: [{when: \"command == 'x'\", message: not x}]")
 
-    said = refusal(kept, before("Bash", command="x"), nobodys)
+    said = step_workflow.refusal(kept, before("Bash", command="x"), nobodys)
     assert "step one of the workflow one refuses this call: not x" in said
-    assert refusal(kept, before("Bash", command="y"), nobodys) is None
+    assert step_workflow.refusal(kept, before("Bash", command="y"), nobodys) is None
 
 
 def test_a_rule_that_cannot_be_asked_refuses():
     kept = record('rules: [{when: "len(tool_input.x) > 1", message: not}]')
 
-    said = refusal(kept, before("Edit", x=1), nobodys)
+    said = step_workflow.refusal(kept, before("Edit", x=1), nobodys)
 
     assert "'len(tool_input.x) > 1' (/w/one.yaml:4) cannot be asked" in said
 
@@ -146,9 +132,9 @@ def test_a_rule_that_warns_lets_the_call_pass():
     rule = "rules: [{when: true, action: warn, message: run the tests, tools: [Edit]}]"
     kept = record(rule)
 
-    assert refusal(kept, before("Edit"), nobodys) is None
-    assert warnings(kept, before("Edit"), nobodys) == ["run the tests"]
-    assert warnings(kept, before("Read"), nobodys) == []
+    assert step_workflow.refusal(kept, before("Edit"), nobodys) is None
+    assert step_workflow.warnings(kept, before("Edit"), nobodys) == ["run the tests"]
+    assert step_workflow.warnings(kept, before("Read"), nobodys) == []
 
 
 @pytest.mark.parametrize(
@@ -161,11 +147,10 @@ def test_blocked_commands_are_refused(pattern, blocked):
 
     def said(command):
         fields = before("Bash", command=command)
-        return refusal(kept, fields, nobodys, lambda: shell(lambda: 0.0))
+        return step_workflow.refusal(kept, fields, nobodys, lambda: shell(lambda: 0.0))
 
     assert "ask first" in said(blocked)
-    assert said("git status") is None
-    assert said("echo git push") is None
+    assert (said("git status"), said("echo git push")) == (None, None)
 
 
 MCP_NAMES = [
@@ -180,11 +165,11 @@ MCP_NAMES = [
 
 @pytest.mark.parametrize(("tool", "name"), MCP_NAMES)
 def test_a_tool_of_mcp_by_server(tool, name):
-    assert mcp_name(tool) == name
+    assert step_workflow.mcp_name(tool) == name
 
 
 def concerned(kept: dict[str, Any], fields: dict[str, Any], **variables: Any) -> bool:
-    return concerns(kept, fields, lambda: Whose(variables))
+    return step_workflow.concerns(kept, fields, lambda: Whose(variables))
 
 
 def test_only_what_does_something_concerns_a_step():
@@ -213,7 +198,7 @@ def test_what_has_ended_or_is_broken_binds_nobody():
     kept = record("blocked_tools: all")
 
     for other in ({**kept, "status": "ended"}, {**kept, "step": "x"}, {}, {"code": 1}):
-        assert step_of(other) is None
-        assert refusal(other, before("Edit"), never) is None
+        assert step_workflow.step_of(other) is None
+        assert step_workflow.refusal(other, before("Edit"), never) is None
         assert not concerned(other, after("Edit"))
-        assert stop_refusal(other) is None
+        assert step_workflow.stop_refusal(other) is None

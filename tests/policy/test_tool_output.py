@@ -56,8 +56,7 @@ def test_what_is_no_json_stays_what_it_is(response, found):
 def test_other_tools_answer_with_their_own_form():
     bash = {"stdout": '{"a": 1}', "stderr": "", "interrupted": False}
 
-    assert after(bash, "Bash") == bash
-    assert after('{"a": 1}', "Bash") == '{"a": 1}'
+    assert (after(bash, "Bash"), after('{"a": 1}', "Bash")) == (bash, '{"a": 1}')
 
 
 def test_a_failure_is_its_error():

@@ -34,11 +34,8 @@ def dependent(levels: int = 40) -> dict[str, Any]:
         str(n): {"dependentSchemas": {x: {"$ref": f"#/$defs/{n + 1}"} for x in "ab"}}
         for n in range(levels)
     }
-    return {
-        "unevaluatedProperties": False,
-        "$defs": {**parts, str(levels): {}},
-        "$ref": "#/$defs/0",
-    }
+    defs = parts | {str(levels): {}}
+    return {"unevaluatedProperties": False, "$defs": defs, "$ref": "#/$defs/0"}
 
 
 def twice_referred(levels: int = 40) -> dict[str, Any]:
@@ -46,11 +43,8 @@ def twice_referred(levels: int = 40) -> dict[str, Any]:
         str(n): dict.fromkeys(("$ref", "$dynamicRef"), f"#/$defs/{n + 1}")
         for n in range(levels)
     }
-    return {
-        "unevaluatedItems": False,
-        **parts["0"],
-        "$defs": {**parts, str(levels): {}},
-    }
+    end = {str(levels): {}}
+    return {"unevaluatedItems": False, **parts["0"], "$defs": parts | end}
 
 
 BOMBS: dict[str, tuple[dict[str, Any], Any, str]] = {
@@ -93,11 +87,7 @@ BOMBS: dict[str, tuple[dict[str, Any], Any, str]] = {
         ["a" * 11] * 200_000,
         "too many tries",
     ),
-    "looking around in a long text": (
-        {"pattern": "(?=.*x)b"},
-        "a" * 10_000,
-        "too many tries",
-    ),
+    "looking around once": ({"pattern": "(?=.*x)b"}, "a" * 10_000, "too many tries"),
     "oneOf": (doubling("oneOf"), {}, "too many steps"),
     "allOf": (doubling("allOf"), {}, "too many steps"),
     "dependent": (dependent(), {"a": 1, "b": 2}, "too many steps"),
@@ -135,7 +125,6 @@ def test_all_values_share_the_steps(monkeypatch):
     problems = problems_of(doubling("allOf", 6), [{"n": n} for n in range(200)])
 
     assert problems[0] is None
-    assert problems[-1] is not None
     assert "too many steps" in problems[-1]
 
 
@@ -167,11 +156,7 @@ def test_lookaround_in_many_texts_can_be_checked():
     assert problem_of(schema, [f"name.{n}" for n in range(50_000)]) is None
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [r"^\p{L}{200}%d$", r"(?=\p{L}{200}%d)" * 40],
-    ids=["large", "large and looking"],
-)
+@pytest.mark.parametrize("pattern", [r"^\p{L}{200}%d$", r"(?=\p{L}{200}%d)" * 40])
 def test_error_patterns_that_take_long_to_compile(pattern):
     """A short pattern can compile to ten MiB, and a schema can have many patterns."""
     patterns = {pattern.replace("%d", f"{n}"): {} for n in range(500)}

@@ -37,9 +37,7 @@ def which(**fields: Any) -> Request:
     return request(**{"prompt": "Which?", "agent_type": "Explore", **fields})
 
 
-@pytest.mark.parametrize(
-    ("fields", "difference"), CHANGES, ids=lambda row: str(row)[:20]
-)
+@pytest.mark.parametrize(("fields", "difference"), CHANGES, ids=str)
 def test_what_changes_the_answer_is_a_difference(fields, difference):
     assert differences(which(**fields), which()) == [difference]
 
@@ -75,9 +73,8 @@ def test_the_line_of_a_node_does_not_count():
 def test_the_route_that_answers_counts():
     claim = Claim(session="s", host=this_process(), at=1, route="claude")
 
-    assert differences(which(), which(claim=claim)) == [
-        "route ('claude' there, 'host' here)"
-    ]
+    other = ["route ('claude' there, 'host' here)"]
+    assert differences(which(), which(claim=claim)) == other
     by: Route = "claude"
     assert differences(which(), which(), by=by, routes=("host", "claude")) == []
 
@@ -89,6 +86,5 @@ def test_a_field_that_a_definition_filled_in_equals_one_left_open():
 
     assert differences(filled_in, which()) == []
     assert differences(which(), filled_in) == []
-    assert differences(filled_in, which(model="opus")) == [
-        "model ('opus' there, 'haiku' here)"
-    ]
+    other = ["model ('opus' there, 'haiku' here)"]
+    assert differences(filled_in, which(model="opus")) == other

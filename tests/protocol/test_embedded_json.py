@@ -60,10 +60,10 @@ def test_a_rejected_value_costs_the_rest_of_the_message(monkeypatch):
 def test_long_keys_and_numbers_are_quoted_in_part():
     key = "k" * 99
 
-    assert list(find_json(f'{{"{key}": 1, "{key}": 2}}')) == [
-        Invalid(f"the key '{key[:60]}…' stands twice in one JSON object")
-    ]
-    assert list(find_json("1" * 21)) == [Invalid(f"the number {'1' * 21} is too large")]
-    assert list(find_json("1" * 99)) == [
-        Invalid(f"the number {'1' * 60}… is too large")
+    texts = (f'{{"{key}": 1, "{key}": 2}}', "1" * 21, "1" * 99)
+
+    assert [list(find_json(text)) for text in texts] == [
+        [Invalid(f"the key '{key[:60]}…' stands twice in one JSON object")],
+        [Invalid(f"the number {'1' * 21} is too large")],
+        [Invalid(f"the number {'1' * 60}… is too large")],
     ]

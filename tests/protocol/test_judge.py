@@ -24,11 +24,10 @@ def test_an_agent_cannot_fill_in_the_fields_of_the_bridge():
 
     verdict = judge(asked(), said(GOOD | own | {"evidence": evidence}), now_ms=1)
 
-    assert verdict.code is None
-    assert verdict.parsed["agentId"] is None
+    (seen,) = verdict.parsed["evidence"]
+    assert (verdict.code, verdict.parsed["agentId"]) == (None, None)
     assert verdict.parsed["timestamp"] == 1
-    assert verdict.parsed["evidence"][0]["verified"] is False
-    assert verdict.parsed["evidence"][0]["toolUseId"] is None
+    assert (seen["verified"], seen["toolUseId"]) == (False, None)
 
 
 ANSWERS = {
@@ -57,28 +56,19 @@ def test_the_one_valid_value_is_the_answer(words, parsed):
     assert judge(asked(NUMBER), words) == Verdict(parsed=parsed)
 
 
-FALSY = [
-    ({"type": "array"}, []),
-    ({"type": "object"}, {}),
-    ({"type": "integer"}, 0),
-    ({"type": "boolean"}, False),
-    ({"type": "string"}, ""),
-    ({"type": "null"}, None),
-]
+KINDS = ["array", "object", "integer", "boolean", "string", "null"]
+FALSY = [[], {}, 0, False, "", None]
+FORMS = {
+    "bare": "{}",
+    "fenced": "So:\n```\n{}\n```\n",
+    "in an open fence": "So:\n```\n{}",
+}
 
 
-@pytest.mark.parametrize(
-    ("schema", "value"),
-    FALSY,
-    ids=["array", "object", "zero", "false", "empty string", "null"],
-)
-@pytest.mark.parametrize(
-    "form",
-    ["{}", "So:\n```\n{}\n```\n", "So:\n```\n{}"],
-    ids=["bare", "fenced", "in an open fence"],
-)
-def test_a_falsy_value_is_an_answer(schema, value, form):
-    verdict = judge(asked(schema), form.format(said(value)))
+@pytest.mark.parametrize(("kind", "value"), [*zip(KINDS, FALSY, strict=True)])
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_falsy_value_is_an_answer(kind, value, form):
+    verdict = judge(asked({"type": kind}), form.format(said(value)))
 
     assert (verdict.code, verdict.parsed) == (None, value)
 
@@ -88,8 +78,7 @@ def test_a_report_of_trouble_is_a_valid_answer(status):
     verdict = judge(asked(), said({"status": status, "summary": "no access"}))
 
     assert verdict.is_valid
-    assert verdict.code == f"agent_{status}"
-    assert verdict.complaint == "no access"
+    assert (verdict.code, verdict.complaint) == (f"agent_{status}", "no access")
     assert verdict.parsed["status"] == status
 
 
@@ -178,21 +167,17 @@ PROMPT = (
 )
 
 
-ECHOES = [
-    PROMPT,
-    f"  {PROMPT}\n\n",
-    f"You asked: {PROMPT}",
-    PROMPT.replace(" ", "\n"),
-    full_prompt(PROMPT, None),
-    "## How to answer (hostbridge)\n" + said(ANSWER_SCHEMA),
-]
+ECHOES = {
+    "whole": PROMPT,
+    "padded": f"  {PROMPT}\n\n",
+    "quoted": f"You asked: {PROMPT}",
+    "rewrapped": PROMPT.replace(" ", "\n"),
+    "with contract": full_prompt(PROMPT, None),
+    "the contract": "## How to answer (hostbridge)\n" + said(ANSWER_SCHEMA),
+}
 
 
-@pytest.mark.parametrize(
-    "words",
-    ECHOES,
-    ids=["whole", "padded", "quoted", "rewrapped", "with contract", "the contract"],
-)
+@pytest.mark.parametrize("words", ECHOES.values(), ids=ECHOES)
 def test_error_an_echo_of_the_prompt(words):
     assert judge(asked(prompt=PROMPT), words) == Verdict(
         code="prompt_echo",

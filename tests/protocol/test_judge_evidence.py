@@ -36,14 +36,13 @@ def test_a_call_without_an_end_verifies_nothing():
     assert verdict.parsed["evidence"][0]["verified"] is False
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("make all", "names the command 'make all', which was not seen to run here"),
-        ("make lint", "says that 'make lint' passed, but the call failed"),
-    ],
-    ids=["unseen", "failed"],
-)
+CLAIMS = [
+    ("make all", "names the command 'make all', which was not seen to run here"),
+    ("make lint", "says that 'make lint' passed, but the call failed"),
+]
+
+
+@pytest.mark.parametrize(("command", "said"), CLAIMS)
 def test_error_evidence_of_an_unseen_or_failed_call(command, said):
     verdict = judge(asked(), evidence(command=command, passed=True), calls=CALLS)
 
@@ -103,21 +102,13 @@ def test_nothing_is_verified_if_no_calls_could_be_seen():
 
 
 @pytest.mark.parametrize("schema", [None, FORM])
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        ("make test", None),
-        ("make lint", "unverified"),
-        ("make slow", "unverified"),
-        (None, "unverified"),
-    ],
-)
-def test_success_may_need_a_command_that_succeeded(schema, command, code):
+@pytest.mark.parametrize("command", ["make test", "make lint", "make slow", None])
+def test_success_may_need_a_command_that_succeeded(schema, command):
     words = evidence(command=command)
 
     verdict = judge(asked(schema), words, calls=CALLS, must_verify=True)
 
-    assert verdict.code == code
+    assert verdict.code == (None if command == "make test" else "unverified")
 
 
 # Whether an answer rests on commands that were seen to run

@@ -41,9 +41,7 @@ OUTPUTS = st.fixed_dictionaries(
     optional={
         "status": st.sampled_from(["success", "blocked", "done", None, 1]),
         "summary": NEARLY,
-        "evidence": st.one_of(
-            NEARLY, st.lists(st.one_of(EVIDENCE, NEARLY), max_size=2)
-        ),
+        "evidence": NEARLY | st.lists(EVIDENCE | NEARLY, max_size=2),
         "timestamp": NEARLY,
         "x": NEARLY,
     },

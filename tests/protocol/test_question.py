@@ -40,49 +40,41 @@ def question(words="Which?", form=TEXT, **more):
     return {KEY: {"words": words, "form": form, **more}}
 
 
-WRONG = [
-    ({KEY: "Which?"}, "expected an object with `words` and `form`"),
-    (question(words=" \n"), "expected your question, a text that is not empty"),
-    (question(words=7), "expected your question, a text that is not empty"),
-    (question(words="x" * (MAX_WORDS + 1)), "2,001 characters; 2,000 is the limit"),
-    (
+WRONG = {
+    "text": ({KEY: "Which?"}, "expected an object with `words` and `form`"),
+    "empty": (
+        question(words=" \n"),
+        "expected your question, a text that is not empty",
+    ),
+    "number": (question(words=7), "expected your question, a text that is not empty"),
+    "long": (
+        question(words="x" * (MAX_WORDS + 1)),
+        "2,001 characters; 2,000 is the limit",
+    ),
+    "ticks": (
         question(words="`\x1b" * 700),
         "1,400 characters, and 1,396 for the fence around its backticks; 2,000 is",
     ),
-    (question(form=None), "expected the JSON Schema of the reply"),
-    (question(form={"type": "txt"}), "$.type: JSON Schema has no type 'txt'"),
-    (question(form={"$ref": "http://x/y"}), "nothing is fetched from 'http://x/y'"),
-    (question(form={"enum": ["x" * MAX_FORM_BYTES]}), "20,000 is the limit"),
-    (question(form={"enum": []}), "no choice is a reply in this form"),
-    (
+    "no form": (question(form=None), "expected the JSON Schema of the reply"),
+    "type": (question(form={"type": "txt"}), "$.type: JSON Schema has no type 'txt'"),
+    "elsewhere": (
+        question(form={"$ref": "http://x/y"}),
+        "nothing is fetched from 'http://x/y'",
+    ),
+    "large": (question(form={"enum": ["x" * MAX_FORM_BYTES]}), "20,000 is the limit"),
+    "no choice": (question(form={"enum": []}), "no choice is a reply in this form"),
+    "unlike its type": (
         question(form={"type": "integer", "enum": ["1", "2"]}),
         'no choice is a reply in this form: $: "1" is not of type "integer"',
     ),
-    (
+    "twice": (
         question(form={"oneOf": [{"const": "a"}, {"const": "a"}]}),
         'no choice is a reply in this form: $: "a" is valid under more than one',
     ),
-]  # fmt: skip
+}
 
 
-@pytest.mark.parametrize(
-    ("said", "problem"),
-    WRONG,
-    ids=[
-        "text",
-        "empty",
-        "number",
-        "long",
-        "ticks",
-        "no form",
-        "type",
-        "elsewhere",
-        "large",
-        "no choice",
-        "unlike its type",
-        "twice",
-    ],
-)
+@pytest.mark.parametrize(("said", "problem"), WRONG.values(), ids=WRONG)
 def test_error_what_is_wrong_with_a_question(said, problem):
     found = read_question(said)
 
@@ -225,22 +217,18 @@ LONGEST_WORDS = "`" * ((MAX_WORDS + 2 * 2) // 3)
 LONGEST_TICKS = "`" * ((MAX_REPLY_BYTES - 2 + 2 * 2) // 3)
 
 
-REPLIES = [
-    [1] * 2_499,
-    "\u200d" * 800,
-    "\N{FAMILY}\u200d",
-    "\x85\u202e",
-    ["`", "`` `"],
-    "x" * 3_000 + "`" * 600,
-    LONGEST_TICKS,
-]
+REPLIES = {
+    "many": [1] * 2_499,
+    "joiners": "\u200d" * 800,
+    "joiner": "\N{FAMILY}\u200d",
+    "controls": "\x85\u202e",
+    "ticks": ["`", "`` `"],
+    "in a row": "x" * 3_000 + "`" * 600,
+    "ticks alone": LONGEST_TICKS,
+}
 
 
-@pytest.mark.parametrize(
-    "reply",
-    REPLIES,
-    ids=["many", "joiners", "joiner", "controls", "ticks", "in a row", "ticks alone"],
-)
+@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
 def test_a_hook_can_tell_the_whole_reply(reply):
     """It cuts what is longer than the client shows, and strips what is not printed."""
     assert problem_of_value(reply) is None
@@ -294,8 +282,5 @@ def test_an_agent_that_goes_on_is_told_only_the_reply():
 def test_in_a_run_a_question_is_that_of_an_agent_that_is_blocked():
     asked = Asked("Which?", {"enum": ["a", "b"]})
 
-    assert blocked_by(asked) == {
-        "status": "blocked",
-        "summary": "Which?",
-        "question": "Which?\n- a\n- b",
-    }
+    said = {"summary": "Which?", "question": "Which?\n- a\n- b"}
+    assert blocked_by(asked) == {"status": "blocked", **said}

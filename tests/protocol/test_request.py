@@ -55,21 +55,18 @@ def test_the_digest_covers_what_was_asked(change, *, is_same):
     assert (asked().with_(**change).digest == asked().digest) is is_same
 
 
-CLOCKS = [
-    (15_000, Uptime(boot="b", ms=6_000), 10_000),
-    (15_999, Uptime(boot="b", ms=6_000), 10_000),
-    (16_000, Uptime(boot="b", ms=6_000), 11_000),
-    (3_000, Uptime(boot="b", ms=6_000), -2_000),
-    (99_000, Uptime(boot="another", ms=6_000), 10_000),
-]
+CLOCKS = {
+    "not set": (15_000, "b", 10_000),
+    "drift": (15_999, "b", 10_000),
+    "set forward": (16_000, "b", 11_000),
+    "set back": (3_000, "b", -2_000),
+    "restarted": (99_000, "another", 10_000),
+}
 
 
-@pytest.mark.parametrize(
-    ("now_ms", "uptime", "asked_ms"),
-    CLOCKS,
-    ids=["not set", "drift", "set forward", "set back", "restarted"],
-)
-def test_times_follow_a_clock_that_was_set(now_ms, uptime, asked_ms):
+@pytest.mark.parametrize(("now_ms", "boot", "asked_ms"), CLOCKS.values(), ids=CLOCKS)
+def test_times_follow_a_clock_that_was_set(now_ms, boot, asked_ms):
+    uptime = Uptime(boot=boot, ms=6_000)
     request = asked(created_at=10_000, timeout=5_000, uptime=MADE)
 
     seen = request.on_clock(now_ms, uptime)
@@ -82,15 +79,14 @@ def test_a_request_without_an_uptime_keeps_its_times():
     assert asked(created_at=10).on_clock(99_000, MADE).asked_ms == 10
 
 
-@pytest.mark.parametrize(
-    ("fields", "stage"),
-    [
-        ({}, Stage.OFFERED),
-        ({"launched_at": 5}, Stage.RUNNING),
-        ({"launched_at": 5, "corrections": 1}, Stage.INVALID_ANSWER),
-    ],
-    ids=["offered", "running", "invalid"],
-)
+STAGES = [
+    ({}, Stage.OFFERED),
+    ({"launched_at": 5}, Stage.RUNNING),
+    ({"launched_at": 5, "corrections": 1}, Stage.INVALID_ANSWER),
+]
+
+
+@pytest.mark.parametrize(("fields", "stage"), STAGES)
 def test_the_stage_of_a_claim(fields, stage):
     claim = Claim(session="s", host=HOST, at=1, **fields)
 
@@ -106,11 +102,7 @@ def test_a_claimed_request_is_served_on_the_route_of_its_claim():
     assert waiting.with_(claim=claim).served_on == "claude"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["a\u202eb", "-a", "a`b", 'a"b', "a" * 129, "a{b}", "\u00a0", "a\x7f"],
-    ids=repr,
-)
+@pytest.mark.parametrize("name", ["a\u202eb", "-a", "a`b", "a{b}", "\u00a0"], ids=repr)
 def test_error_an_agent_name_that_is_unsafe_in_a_sentence(name):
     with pytest.raises(ValueError, match="agent_type"):
         asked(agent_type=name)
@@ -122,9 +114,7 @@ def test_error_what_a_caller_says_is_refused_in_one_line():
         Request.checked(request_id="r-1", agent_type=":<x>", prompt="Look.")
 
 
-@pytest.mark.parametrize(
-    "name", ["a", "plugin:name", "prüfer", "代码", "C# pro", "a" * 128]
-)
+@pytest.mark.parametrize("name", ["a", "plugin:name", "prüfer", "代码", "C# pro"])
 def test_an_agent_name_may_be_in_any_script(name):
     assert asked(agent_type=name).agent_type == name
 

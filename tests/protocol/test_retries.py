@@ -10,20 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from storeworld import START_US, request, this_process
 
+from bridge.protocol import retries
 from bridge.protocol.claim import Claim
 from bridge.protocol.failed_try import MAX_KEPT, MAX_MESSAGE, FailedTry
 from bridge.protocol.failure_codes import FailureCode
 from bridge.protocol.request import Request
 from bridge.protocol.response import Response, failed
-from bridge.protocol.retries import (
-    LIMIT_PAUSES_S,
-    LONGEST_LEAST_S,
-    PASSING,
-    TRY_PAUSES_S,
-    after_failure,
-    late_words,
-    pause_words,
-)
 
 NOW_MS = START_US // 1000
 # One day in which nothing is too late.
@@ -38,7 +30,9 @@ def held(**fields: Any) -> Request:
 def after(
     asked: Request, code: FailureCode = "agent_error", words: str = "it broke"
 ) -> Request | Response:
-    return after_failure(asked, failed(asked, code, words, now_ms=NOW_MS), NOW_MS)
+    return retries.after_failure(
+        asked, failed(asked, code, words, now_ms=NOW_MS), NOW_MS
+    )
 
 
 def pause_s(asked: Request, code: FailureCode, words: str = "no") -> float:
@@ -56,7 +50,7 @@ def test_every_code_is_tried_again_or_ends_the_request(code):
     passing = {"agent_error", "empty_answer", "host_gone", "model_died", "quota"}
 
     assert isinstance(after(held(), code), Request) == (code in passing)
-    assert set(PASSING) == passing
+    assert set(retries.PASSING) == passing
 
 
 def test_a_try_is_written_down_and_spent():
@@ -69,7 +63,8 @@ def test_a_try_is_written_down_and_spent():
 
 
 @pytest.mark.parametrize(
-    ("code", "pauses"), [("agent_error", TRY_PAUSES_S), ("quota", LIMIT_PAUSES_S)]
+    ("code", "pauses"),
+    [("agent_error", retries.TRY_PAUSES_S), ("quota", retries.LIMIT_PAUSES_S)],
 )
 def test_pauses_grow_up_to_a_bound(code, pauses):
     found = [
@@ -91,10 +86,8 @@ def test_many_that_fail_at_once_do_not_come_back_at_once():
 def test_who_has_no_tries_left_ends_with_the_last_failure():
     ended = after(held(attempt=2, max_attempts=3, failures=tried("empty_answer", 2)))
 
-    assert (ended.error.code, ended.error.message) == (
-        "agent_error",
-        "it broke; tried 2 times before (empty_answer)",
-    )
+    words = "it broke; tried 2 times before (empty_answer)"
+    assert (ended.error.code, ended.error.message) == ("agent_error", words)
 
 
 def test_a_process_that_is_gone_is_no_reason_to_wait():
@@ -127,7 +120,7 @@ def launches(words: Callable[[int], str], days: int = 1) -> list[int]:
     asked, found = held(timeout=(days + 1) * DAY_MS), [NOW_MS]
     while found[-1] < NOW_MS + days * DAY_MS:
         refused = failed(asked, "quota", words(found[-1]), now_ms=found[-1])
-        again = after_failure(asked, refused, found[-1])
+        again = retries.after_failure(asked, refused, found[-1])
         assert isinstance(again, Request), again
         found.append(again.due_ms)
         asked = again
@@ -141,7 +134,7 @@ def test_who_names_a_time_and_refuses_again_is_asked_a_few_dozen_times_a_day():
     assert len(found) < 40
     assert pauses[0] < 5
     assert all(b > 1.5 * a for a, b in pairwise(pauses[2:10])), pauses
-    assert max(pauses) <= 1.01 * LONGEST_LEAST_S
+    assert max(pauses) <= 1.01 * retries.LONGEST_LEAST_S
 
 
 def test_a_time_of_day_at_which_it_is_refused_again_is_not_tomorrow():
@@ -239,18 +232,16 @@ def test_words_for_a_pause():
 
     limit, error = waiting("quota"), waiting("agent_error", attempt=1, max_attempts=3)
 
-    assert pause_words(limit, NOW_MS) == f"waiting until {until} (quota)"
-    assert pause_words(error, NOW_MS) == (
-        f"pause before try 2 of 3, until {until} (agent_error)"
-    )
-    assert pause_words(limit, NOW_MS + 60_000) == ""
-    assert late_words(limit, NOW_MS) == (
-        f"waiting for the usage limit to reset at {until}"
-    )
-    assert late_words(limit, NOW_MS + 60_000) == "tried once before (quota)"
+    pause = f"pause before try 2 of 3, until {until} (agent_error)"
+    late = f"waiting for the usage limit to reset at {until}"
+    assert retries.pause_words(limit, NOW_MS) == f"waiting until {until} (quota)"
+    assert retries.pause_words(error, NOW_MS) == pause
+    assert retries.pause_words(limit, NOW_MS + 60_000) == ""
+    assert retries.late_words(limit, NOW_MS) == late
+    assert retries.late_words(limit, NOW_MS + 60_000) == "tried once before (quota)"
 
 
 def test_a_time_that_is_no_time_is_a_question_mark():
     asked = held(claim=None, not_before=2**53 - 1)
 
-    assert pause_words(asked, NOW_MS) == "pause before try 1 of 2, until ?"
+    assert retries.pause_words(asked, NOW_MS) == "pause before try 1 of 2, until ?"

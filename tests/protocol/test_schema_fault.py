@@ -48,6 +48,10 @@ def test_error_in_nested_alternatives():
     )
 
 
+CHOICE = {"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 5}}
+NOTHING = {"properties": {"a": False}}
+TWO = "$: 1 is valid under more than one of the schemas listed in the 'oneOf' keyword"
+LONG = '$: "ab" is longer than 1 character'
 FAULTS: dict[str, tuple[dict[str, Any], Any, str]] = {
     "an item": (
         {"properties": {"a": {"items": {"pattern": NESTED}}}},
@@ -84,14 +88,7 @@ FAULTS: dict[str, tuple[dict[str, Any], Any, str]] = {
         1,
         "$: 1 is not valid under any of the schemas in 'anyOf'",
     ),
-    "one of several too many": (
-        {"oneOf": [{}, {}]},
-        1,
-        (
-            "$: 1 is valid under more than one of the schemas listed in the 'oneOf' "
-            "keyword"
-        ),
-    ),
+    "one of several too many": ({"oneOf": [{}, {}]}, 1, TWO),
     "by a reference": (
         {"$ref": "#/$defs/a/allOf/0", "$defs": {"a": {"allOf": [{"const": 1}]}}},
         2,
@@ -113,16 +110,8 @@ FAULTS: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"kind": "b", "n": "x"},
         '$.n: "x" is not of type "integer"',
     ),
-    "then": (
-        {"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 5}},
-        "a",
-        '$: "a" is shorter than 2 characters',
-    ),
-    "else": (
-        {"if": {"type": "string"}, "then": {"minLength": 2}, "else": {"minimum": 5}},
-        1,
-        "$: 1 is less than the minimum of 5",
-    ),
+    "then": (CHOICE, "a", '$: "a" is shorter than 2 characters'),
+    "else": (CHOICE, 1, "$: 1 is less than the minimum of 5"),
     "no else": (
         {"if": {"type": "string"}, "then": {"minLength": 2}, "items": {"minimum": 5}},
         [7, 1],
@@ -138,21 +127,9 @@ FAULTS: dict[str, tuple[dict[str, Any], Any, str]] = {
         ["a", 1],
         '$[1]: 1 is not of type "string"',
     ),
-    "nothing may be there": (
-        {"properties": {"a": False}},
-        {"a": [1]},
-        "$.a: [1] is not allowed here",
-    ),
-    "not": (
-        {"not": {"type": "integer"}},
-        1,
-        '$: {"type":"integer"} is not allowed for 1',
-    ),
-    "a name": (
-        {"propertyNames": {"maxLength": 1}},
-        {"ab": 1},
-        '$: "ab" is longer than 1 character',
-    ),
+    "nothing may be there": (NOTHING, {"a": [1]}, "$.a: [1] is not allowed here"),
+    "not": ({"not": {"const": 1}}, 1, '$: {"const":1} is not allowed for 1'),
+    "a name": ({"propertyNames": {"maxLength": 1}}, {"ab": 1}, LONG),
     "unevaluated": (
         {"$ref": "#/$defs/a", "unevaluatedProperties": False, "$defs": {"a": {}}},
         {"a": 1},

@@ -27,8 +27,7 @@ def test_a_later_version_may_say_more():
 
 
 INVALID = [
-    None,
-    "",
+    *(None, ""),
     f"ff-{TRACE}-{SPAN}-01",
     f"00-{'0' * 32}-{SPAN}-01",
     f"00-{TRACE}-{'0' * 16}-01",

@@ -60,8 +60,7 @@ def test_unknown_keys_survive():
 
     changed = request.with_(depth=1)
 
-    assert changed.to_data()["theirs"] == [1]
-    assert changed.model_extra == {"theirs": [1]}
+    assert (changed.to_data()["theirs"], changed.model_extra) == ([1], {"theirs": [1]})
     assert AgentOutput.model_validate(ANSWER).evidence[0].exitCode == 0
     with pytest.raises(AttributeError, match="Request has no 'ours'"):
         changed.ours  # noqa: B018
@@ -89,12 +88,11 @@ def test_a_value_can_be_dumped_and_copied_as_a_pydantic_model():
     whole |= {"evidence": (item | {"tool_use_id": None},)}
     assert answer.model_dump() == whole | {"agent_id": None, "timestamp": None}
     assert answer.model_dump(mode="json", by_alias=True, exclude_unset=True) == ANSWER
-    assert answer.model_dump(include={"evidence": {0: {"type"}}}) == {
-        "evidence": ({"type": "test"},)
-    }
-    assert AgentOutput(status="failed", summary="no").model_dump_json(
-        exclude_defaults=True
-    ) == ('{"status":"failed","summary":"no"}')
+    types = {"evidence": ({"type": "test"},)}
+    assert answer.model_dump(include={"evidence": {0: {"type"}}}) == types
+    short = AgentOutput(status="failed", summary="no")
+    expected = '{"status":"failed","summary":"no"}'
+    assert short.model_dump_json(exclude_defaults=True) == expected
     assert answer.model_fields_set == {"status", "summary", "task_id", "evidence"}
     assert copy == answer.with_(summary="changed")
     assert copy.evidence[0] is not answer.evidence[0]
@@ -111,11 +109,12 @@ def test_a_copy_can_get_keys_that_are_no_fields():
     assert answer.model_extra == {"theirs": 1}
 
 
-@pytest.mark.parametrize("key", ["cls", "self", "_fields_set", "_extra", "values"])
+@pytest.mark.parametrize("key", ["cls", "self", "_extra", "values", "__deepcopy__"])
 def test_a_key_may_have_any_name(key):
     answer = AgentOutput.model_validate(ANSWER | {key: "theirs"})
 
     assert answer.model_dump()[key] == "theirs"
+    assert answer.model_copy(deep=True) == answer
     assert answer.model_copy().to_data()[key] == "theirs"
 
 
@@ -128,12 +127,6 @@ def test_a_repr_shows_what_was_said():
     )
 
 
-def test_a_key_never_says_how_to_copy():
-    answer = AgentOutput.model_validate(ANSWER | {"__deepcopy__": "theirs"})
-
-    assert answer.model_copy(deep=True) == answer
-
-
 def test_a_value_can_be_a_part_of_a_pydantic_model():
     answer = AgentOutput.model_validate(ANSWER)
 
@@ -144,10 +137,9 @@ def test_a_value_can_be_a_part_of_a_pydantic_model():
     assert report.model_dump()["more"][0]["exitCode"] == 0
     with pytest.raises(ValidationError) as refused:
         Report.model_validate({"answer": ANSWER | {"evidence": [{"type": 1}]}})
-    assert [error["loc"] for error in refused.value.errors()] == [
-        ("answer", "evidence", 0, "type"),
-        ("answer", "evidence", 0, "content"),
-    ]
+    item = ("answer", "evidence", 0)
+    places = [error["loc"] for error in refused.value.errors()]
+    assert places == [(*item, "type"), (*item, "content")]
 
 
 def test_a_value_can_be_the_schema_of_an_answer():

@@ -1,7 +1,5 @@
 """How much a change asks for: more of it is never less, and nothing in it lowers it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import built_in_agents
@@ -93,8 +91,7 @@ def test_validators_and_why():
     """The table of docs/validation.md."""
     found = assess(change(*(file(f"{n}.md") for n in range(3)), file("x.py", 70)))
 
-    assert found.validators == BUILT_IN[:3]
-    assert found.reasons == ("4 files", "73 lines")
+    assert (found.validators, found.reasons) == (BUILT_IN[:3], ("4 files", "73 lines"))
     assert found.parsable == ("x.py",)
     whole = [assess(change(file("x.py", lines))).validators for lines in (1, 100, 500)]
     assert whole == [BUILT_IN[:2], BUILT_IN[:3], BUILT_IN]

@@ -1,7 +1,5 @@
 """SARIF as GitHub and editors take it: valid, and inside the project."""
 
-from __future__ import annotations
-
 from urllib.parse import unquote
 
 import pytest
@@ -29,10 +27,8 @@ def rule(name):
 def result(rule, index, level, text, uri, **region):
     place = {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}, **region}
     found = {"ruleId": rule, "ruleIndex": index, "level": level}
-    return found | {
-        "message": {"text": text},
-        "locations": [{"physicalLocation": place}],
-    }
+    where = [{"physicalLocation": place}]
+    return found | {"message": {"text": text}, "locations": where}
 
 
 def test_a_whole_log():

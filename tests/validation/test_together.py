@@ -1,7 +1,5 @@
 """Several validators in one request: with the same rights, each by its own form."""
 
-from __future__ import annotations
-
 import built_in_agents
 import pytest
 from validatorworld import APPROVED, response
@@ -10,8 +8,6 @@ from bridge.agents.apply import applied
 from bridge.change.change import Change
 from bridge.protocol.json_schema import problem_of
 from bridge.protocol.request import Request
-from bridge.protocol.response import Failure
-from bridge.protocol.status import Stage
 from bridge.validation.report import Verdict
 from bridge.validation.rights import can_read, runs_commands, why_not_run
 from bridge.validation.together import grouped, reports_of, together
@@ -39,8 +35,7 @@ def test_one_request_has_the_lists_of_both():
     prompt = applied(LOGIC, Request(request_id="r", **fields)).spoken
     assert prompt.count("1. intent: the change does all that the task says") == 1
     assert prompt.count("1. injection: shell, SQL, templates") == 1
-    assert prompt.count("Look at it.") == 1
-    assert prompt.count("+x") == 1
+    assert (prompt.count("Look at it."), prompt.count("+x")) == (1, 1)
     both = dict.fromkeys(asked.validators, APPROVED)
     assert problem_of(asked.schema, both) is None
     assert problem_of(asked.schema, {"validator-logic": APPROVED}) is not None
@@ -72,16 +67,6 @@ def test_a_part_without_its_form_approves_nothing(part):
     assert security.doubts
 
 
-def test_one_failure_is_the_failure_of_all():
-    failure = Failure(code="timeout", message="late", stage=Stage.RUNNING)
-    ended = response(None, success=False, status="timeout", error=failure)
-
-    reports = reports_of(parts_of(LOGIC, SECURITY), ended)
-
-    assert [each.code for each in reports] == ["timeout", "timeout"]
-    assert {each.verdict for each in reports} == {Verdict.NEEDS_REVIEW}
-
-
 def mine(name="mine", **more):
     return LOGIC.model_copy(update={"name": name, **more})
 
@@ -93,13 +78,10 @@ def mine(name="mine", **more):
         (mine(tools=("Read",)), "it differs from validator-logic in tools"),
         (mine(model="openai:big"), "it differs from validator-logic in model"),
         (mine(routes=("endpoint",)), "it differs from validator-logic in routes"),
+        (mine(output_schema={"$ref": "#/$defs/x"}), "it has a $ref in output_schema"),
         (
-            mine(output_schema={"$ref": "#/$defs/x"}),
-            "it has a $ref in output_schema",
-        ),
-        (
-            mine(prompt="{{ arguments.depth }} {{ task }}"),
-            "the prompt of agent 'mine' cannot be filled in",
+            mine(prompt="{{ arguments.x }}"),
+            "prompt of agent 'mine' cannot be filled in",
         ),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
@@ -124,10 +106,8 @@ def test_each_group_has_the_same_rights():
 
 
 def test_one_alone_has_nobody_to_go_with():
-    assert grouped([LOGIC]) == (
-        {},
-        {"validator-logic": "there is no other that could be asked with it"},
-    )
+    why = "there is no other that could be asked with it"
+    assert grouped([LOGIC]) == ({}, {"validator-logic": why})
 
 
 def test_what_a_validator_can_look_at():

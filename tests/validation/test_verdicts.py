@@ -1,7 +1,5 @@
 """What validators say, and what follows from it: a doubt is never an approval."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -25,8 +23,13 @@ from bridge.validation.report import (
 )
 
 CHECK = {"name": "intent", "passed": True, "detail": "read"}
+FAILS = {"name": "edges", "passed": False}
+NO_CHANGE = "NOTHING_TO_VALIDATE"
 GOOD = {"verdict": "APPROVED", "summary": "fine", "checks": [CHECK], "issues": []}
+DONE = {"status": "success", "summary": "ok"}
+RAN = {"type": "x", "content": "3 passed", "passed": True, "command": "pytest"}
 NONE_OF = "none of APPROVED, NEEDS_REVIEW, REJECTED"
+SMALL = "it comes from a small model, or not from the one wanted"
 NEITHER = "its answer has neither a verdict nor a status"
 CHANGED = Change("diff", files=(ChangedFile("a.py", 1, 0),))
 
@@ -65,23 +68,17 @@ def test_an_approval_as_the_built_in_validators_give_it():
     [
         ({**GOOD, "checks": []}, "it names nothing that it looked at"),
         ({**GOOD, "issues": [issue("error")]}, "it lists 1 error"),
-        (
-            {**GOOD, "checks": [CHECK, {"name": "edges", "passed": False}]},
-            "a check did not pass: edges",
-        ),
+        ({**GOOD, "checks": [CHECK, FAILS]}, "a check did not pass: edges"),
         (
             {**GOOD, "issues": [issue("fatal")]},
             "1 of its checks and issues cannot be read",
         ),
         ({**GOOD, "verdict": "PASS"}, f"its verdict is 'PASS', {NONE_OF}"),
-        (
-            {**GOOD, "verdict": "NOTHING_TO_VALIDATE"},
-            f"its verdict is 'NOTHING_TO_VALIDATE', {NONE_OF}",
-        ),
+        ({**GOOD, "verdict": NO_CHANGE}, f"its verdict is '{NO_CHANGE}', {NONE_OF}"),
         ({"text": "fine"}, NEITHER),
         ("APPROVED", NEITHER),
         (None, NEITHER),
-        ({"status": "success", "summary": "ok"}, "it names nothing that it looked at"),
+        (DONE, "it names nothing that it looked at"),
     ],
 )
 def test_an_approval_in_doubt_is_none(answer, doubt):
@@ -95,13 +92,8 @@ def test_an_approval_in_doubt_is_none(answer, doubt):
 @pytest.mark.parametrize(
     ("answer", "verdict", "checks"),
     [
-        (
-            {"status": "success", "summary": "ok", "evidence": [
-                {"type": "command_output", "content": "3 passed", "passed": True,
-                 "command": "pytest"}]},
-            Verdict.APPROVED,
-            (Check(name="pytest", passed=True, detail="3 passed"),),
-        ),
+        ({**DONE, "evidence": [RAN]}, Verdict.APPROVED,
+         (Check(name="pytest", passed=True, detail="3 passed"),)),
         ({"status": "failed", "summary": "no"}, Verdict.REJECTED, ()),
         ({"status": "partial", "summary": "half"}, Verdict.NEEDS_REVIEW, ()),
         ({"status": "blocked", "summary": "stop"}, Verdict.NEEDS_REVIEW, ()),
@@ -151,12 +143,7 @@ def test_issues_are_read_as_they_come():
         (ended("cancelled", "cancelled"), False, "cancelled", "it was cancelled"),
         (ended("empty_answer"), False, "empty_answer", "it was empty_answer"),
         (ended("unverified"), True, "unverified", "it was unverified"),
-        (
-            response(GOOD, degraded=True),
-            False,
-            None,
-            "it comes from a small model, or not from the one wanted",
-        ),
+        (response(GOOD, degraded=True), False, None, SMALL),
         (response(GOOD, route="manual"), False, None, "it was answered by hand"),
         (response(GOOD, route="manual"), True, None, "no command was seen to succeed"),
     ],
@@ -210,13 +197,7 @@ UNSEEN = f"{NOT_SHOWN}Left out, over 9: x"
         (PARTLY, [APPROVES], True, "APPROVED", ()),
         (PARTLY, [APPROVES], False, "NEEDS_REVIEW", (UNSEEN,)),
         (NOT_IN_FILES, [APPROVES], True, "NEEDS_REVIEW", (UNSEEN,)),
-        (
-            NOTHING,
-            [],
-            True,
-            "NOTHING_TO_VALIDATE",
-            ("nothing differs: nobody was asked",),
-        ),
+        (NOTHING, [], True, NO_CHANGE, ("nothing differs: nobody was asked",)),
         (
             UNREAD,
             [],

@@ -1,7 +1,5 @@
 """The shipped coordinator: which steps it has, in which order, and who does them."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 
@@ -37,19 +35,18 @@ def test_only_a_task_that_is_not_divided_is_divided(steps):
     assert given["task_id"] == "${{ inputs.task }}"
 
 
-@pytest.mark.parametrize(
-    ("step", "agent"),
-    [
-        ("spawn_dev", "developer"),
-        ("spawn_qa", "qa-reviewer"),
-        ("spawn_validator", "task-ops"),
-        ("spawn_merge", "merge"),
-    ],
-)
+AGENTS = {
+    "spawn_dev": "developer",
+    "spawn_qa": "qa-reviewer",
+    "spawn_validator": "task-ops",
+    "spawn_merge": "merge",
+}
+
+
+@pytest.mark.parametrize(("step", "agent"), AGENTS.items())
 def test_each_agent_works_by_itself_in_a_worktree(steps, step, agent):
     """It is waited for in a step of its own."""
-    assert steps[step]["agent"] == agent
-    assert steps[step]["background"] is True
+    assert (steps[step]["agent"], steps[step]["background"]) == (agent, True)
     assert "worktree" in steps[step]
     assert steps[step.replace("spawn", "wait")]["wait"] == step
 

@@ -1,7 +1,5 @@
 """What the shipped texts tell a model to use is there, and is granted to it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Steps in an agent's own file: read, checked and begun as those of a file are."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -26,6 +24,9 @@ steps:
   - {name: mend}
 exit_condition: current_step == 'mend'
 """
+
+
+MISSPELT = FIXER.replace("when: seen", "when: sen")
 
 
 def found_in(tmp_path, text):
@@ -118,8 +119,7 @@ def test_a_request_has_the_steps_of_its_agent(world, agent):
 
 
 def test_error_steps_with_a_mistake_are_not_asked(world):
-    define(world, FIXER.replace("when: seen", "when: sen"))
-
+    define(world, MISSPELT)
     with pytest.raises(BridgeError, match=r"unknown name 'sen'; did you mean 'seen'"):
         world.submit("it", agent="fixer", route="host")
 
@@ -147,15 +147,14 @@ def test_a_projects_steps_count_after_trust(world):
 
 @pytest.mark.parametrize("command", [["agents"], ["agents", "show", "fixer"]])
 def test_a_mistake_in_them_is_told_wherever_an_agent_is_shown(world, capsys, command):
-    define(world, FIXER.replace("when: seen", "when: sen"))
+    define(world, MISSPELT)
 
     assert run(command) == 1
     assert "unknown name 'sen'" in " ".join(capsys.readouterr().out.split())
 
 
 def test_broken_steps_of_a_project_stay_untrusted(world, capsys):
-    define(world, FIXER.replace("when: seen", "when: sen"), in_project=True)
-
+    define(world, MISSPELT, in_project=True)
     run(["trust", "--show"])
 
     said = " ".join("".join(capsys.readouterr()).split())

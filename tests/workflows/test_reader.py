@@ -1,7 +1,5 @@
 """Files of step workflows: what they mean, and each mistake at its place."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -118,10 +116,8 @@ def test_spawning_by_call_mcp_tool_is_spawning():
     """)["steps"]["one"]
 
     (action,) = step["enter"]
-    assert (action["do"], action["agent"], action["into"]) == (
-        "spawn_agent", "researcher", "found",
-    )  # fmt: skip
-    assert action["prompt"] == "Look at {{ cwd }}"
+    assert (action["do"], action["agent"]) == ("spawn_agent", "researcher")
+    assert (action["prompt"], action["into"]) == ("Look at {{ cwd }}", "found")
 
 
 def test_exit_when_leads_to_the_step_written_next():
