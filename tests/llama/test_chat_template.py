@@ -127,10 +127,7 @@ EXAMPLE = (Message("user", "how?"), Message("assistant", "so"))
 
 @pytest.mark.parametrize(
     ("before", "shared"),
-    [
-        ((SYSTEM,), "<|im_start|>user\nbe brief\n\n"),
-        ((SYSTEM, *EXAMPLE), SHARED),
-    ],
+    [((SYSTEM,), "<|im_start|>user\nbe brief\n\n"), ((SYSTEM, *EXAMPLE), SHARED)],
     ids=["system", "examples"],
 )
 def test_without_a_system_role_no_task_is_shared(before, shared):

@@ -293,10 +293,7 @@ BAD = {
     "title": (line(title="a\nb"), "1: title: must be one line of text"),
     "uuid": (line(uuid="../x"), "1: uuid '../x': expected digits"),
     "number": (line(createdAt="x"), "1: createdAt: "),
-    "letters": (
-        line(uuid=FIRST.upper()),
-        f"1: uuid '{FIRST.upper()}': expected small",
-    ),
+    "letters": (line(uuid=FIRST.upper()), f"1: uuid '{FIRST.upper()}': expected small"),
     "far": (line(updatedAt=10**15), "1: updated_at: later than the year 9999"),
     "circle": (CIRCLE, f"{WAIT} {FIRST} → {OTHER} → {FIRST}; no"),
     "itself": (line(parent=FIRST), f"{WAIT} {FIRST} "),
@@ -439,8 +436,7 @@ def test_what_a_line_does_not_say_stays(tasks, fields, said):
 
 
 @pytest.mark.parametrize(
-    ("new", "why"),
-    [({"uuid": OTHER}, ", since no task here has this uuid"), ({}, "")],
+    ("new", "why"), [({"uuid": OTHER}, ", since no task here has this uuid"), ({}, "")]
 )
 def test_error_a_new_line_without_a_title(tasks, new, why):
     """What came before it is not imported either."""
