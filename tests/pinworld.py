@@ -1,7 +1,5 @@
 """Pins as hooks leave them: where an open session belongs, and who acts for it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

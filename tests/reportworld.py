@@ -1,7 +1,5 @@
 """Metrics of projects that were never there, and how a page of them is read."""
 
-from __future__ import annotations
-
 import math
 import random
 from datetime import date, timedelta

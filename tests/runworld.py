@@ -1,7 +1,5 @@
 """A project with files, and a model with scripted replies."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

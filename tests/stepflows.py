@@ -1,7 +1,5 @@
 """Step workflows for tests: a text compiled, and a conversation that records deeds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What a small model says is not evidence: what ran is."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

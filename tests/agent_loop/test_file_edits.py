@@ -1,7 +1,5 @@
 """Writing files: only what a rule grants, whole or not at all, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import stat
 

@@ -1,7 +1,5 @@
 """A loop ends before its answer: turns, tokens, time, a cancellation, the model."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

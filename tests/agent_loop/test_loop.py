@@ -1,7 +1,5 @@
 """The loop: one checked call a turn, and a named failure for every other end."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

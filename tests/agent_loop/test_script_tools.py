@@ -1,7 +1,5 @@
 """Scripts see only their inputs; whatever they do, the run goes on."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

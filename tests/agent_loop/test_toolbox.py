@@ -1,7 +1,5 @@
 """The tools of an agent: what its definition allows, and what its scripts check."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The shell that is registered: silent without its scripts, one process when idle."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

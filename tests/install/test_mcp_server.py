@@ -1,7 +1,5 @@
 """The registered server starts, wherever its Python and its scripts are found."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ What is asserted here holds whatever the model says. The real small model says i
 few; of all, one that says anything that the grammar allows.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

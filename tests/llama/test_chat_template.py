@@ -1,7 +1,5 @@
 """The model's own template writes a conversation; contents become no control words."""
 
-from __future__ import annotations
-
 import pytest
 from ggufs import TEMPLATE
 from hypothesis import given

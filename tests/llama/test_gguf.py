@@ -1,7 +1,5 @@
 """The header of a model file; any other file is an error that says what it is."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from ctypes import c_char_p, c_int64, c_size_t

@@ -1,7 +1,5 @@
 """A schema compiles to a grammar, or is refused with the reason."""
 
-from __future__ import annotations
-
 import needs
 import pytest
 

@@ -1,7 +1,5 @@
 """The file for each name of a model, and the error if there is none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """A worker that was started on a guess is taken, or ended."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

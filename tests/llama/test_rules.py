@@ -1,7 +1,5 @@
 """Rules and the real small model: what holds whatever the model says."""
 
-from __future__ import annotations
-
 import json
 
 import needs

@@ -1,7 +1,5 @@
 """What a program asks for, and the command that it starts."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

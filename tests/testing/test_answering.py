@@ -1,7 +1,5 @@
 """What a program gets within `answering`, however it asks."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

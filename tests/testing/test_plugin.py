@@ -1,7 +1,5 @@
 """The plugin: it costs nothing where nobody uses it, and names what it lacks."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path

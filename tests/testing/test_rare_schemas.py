@@ -1,7 +1,5 @@
 """Schemas that are seldom written, and those from which nothing can be drawn."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

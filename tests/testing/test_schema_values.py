@@ -1,7 +1,5 @@
 """What is drawn from a schema: valid by another reader too, and of every kind."""
 
-from __future__ import annotations
-
 import datetime as dt
 from enum import Enum
 from typing import Annotated, Literal, Union

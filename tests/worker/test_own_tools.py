@@ -1,7 +1,5 @@
 """An agent of our own loop works on tasks with the tools that a session has."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

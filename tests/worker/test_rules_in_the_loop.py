@@ -1,7 +1,5 @@
 """Rules bind the agents of our own loop: the same ones, by the client's names."""
 
-from __future__ import annotations
-
 import json
 import sys
 

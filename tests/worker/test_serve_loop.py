@@ -1,7 +1,5 @@
 """Serve one request after another: a failure of one spares the others."""
 
-from __future__ import annotations
-
 import re
 from contextlib import ExitStack, suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """A try that failed on a route of ours: who goes on when its time comes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the tests of the stage share: the client, a world for it, requests by hand."""
 
-from __future__ import annotations
-
 import json
 from http.client import HTTPConnection
 

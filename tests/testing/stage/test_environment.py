@@ -3,8 +3,6 @@
 And `scripts/test`, which ends as its checks do.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The scripted API, asked by hand."""
 
-from __future__ import annotations
-
 import http.client
 import json
 from typing import Any
