@@ -1,4 +1,4 @@
-"""What a program asks for, and the command that it starts."""
+"""What a program says, such as the command line in a process of its own."""
 
 import subprocess
 import sys
