@@ -12,9 +12,6 @@ from bridge.testing.stage.replies import reply, tool_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
-
-    from hostworld import HostWorld
 
     from bridge.testing.stage.replies import Answer
     from bridge.testing.stage.turns import ApiRequest
@@ -40,12 +37,7 @@ def runs(command: str) -> Answer:
     return reply(tool_use("Bash", {"command": command, "description": "d"}))
 
 
-def ask(
-    world: HostWorld,
-    *words: str,
-    env: dict[str, str] | None = None,
-    folder: Path | None = None,
-) -> subprocess.CompletedProcess[str]:
+def ask(world, *words, env=None, folder=None):
     """Run the command in the project, as a shell of the user would; or in a folder."""
     command = ["ask", "--route", "claude", "--json", *words]
     known = world.stage.environment() | {"BRIDGE_CLAUDE": str(world.stage.program)}

@@ -4,15 +4,7 @@ import json
 from pathlib import Path
 
 
-def pin(
-    guard: Path,
-    session: str,
-    kind: str,
-    state: Path,
-    *,
-    pid: int = 7,
-    agents: bool = False,
-) -> Path:
+def pin(guard, session, kind, state, *, pid=7, agents=False):
     """Say where a session belongs, and that an install acts for it."""
     folder = guard / "pins" / f"{session}.{pid}"
     folder.mkdir(parents=True, mode=0o700)

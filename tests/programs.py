@@ -13,3 +13,10 @@ def ran(*words, **how):
 
 def command(*words):
     return ran(sys.executable, "-m", "bridge", *words)
+
+
+def loaded_by(code, *flags):
+    """Names of the modules that a fresh interpreter has after running `code`."""
+    done = ran(sys.executable, *flags, "-c", f"import sys\n{code}\nprint(*sys.modules)")
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import figures
 import pytest
-from programs import ran
+from programs import loaded_by
 
 import bridge
 from bridge.protocol import names
@@ -196,13 +196,6 @@ def test_names_of_models_and_agents_have_one_place():
     }
 
     assert found - SPELT_OUT == {"protocol/names.py"}
-
-
-def loaded_by(code: str, *flags: str) -> set[str]:
-    """Names of the modules that a fresh interpreter has after running `code`."""
-    done = ran(sys.executable, *flags, "-c", f"import sys\n{code}\nprint(*sys.modules)")
-    assert done.returncode == 0, done.stderr
-    return set(done.stdout.split())
 
 
 def test_the_gate_loads_the_standard_library_only():

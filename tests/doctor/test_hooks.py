@@ -21,11 +21,6 @@ pytestmark = pytest.mark.slow
 SILENT = "hostbridge was moved or removed; its hooks do nothing"
 
 
-def write(file, content):
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(content))
-
-
 def test_no_registration_is_a_problem(patient):
     assert patient.found(hooks.registered) == [
         problem(
@@ -49,7 +44,9 @@ def test_more_than_one_is_named(patient):
     local = patient.install("local")
     user = patient.install("user")
     content = json.loads(user.read_text())
-    write(user, content | {"enabledPlugins": {"hostbridge@market": True, "x@y": True}})
+    patient.write(
+        user, content | {"enabledPlugins": {"hostbridge@market": True, "x@y": True}}
+    )
 
     (finding,) = patient.found(hooks.registered)
 
@@ -93,7 +90,7 @@ def test_an_edited_registration_is_noticed(patient):
     file = patient.install("local")
     content = json.loads(file.read_text())
     del content["hooks"]["Stop"]
-    write(file, content)
+    patient.write(file, content)
 
     (finding, _) = patient.found(hooks.registered)
 
@@ -120,7 +117,7 @@ POLICIES = {
     ("place", "key", "value", "cure"), POLICIES.values(), ids=POLICIES
 )
 def test_error_hooks_are_not_allowed(patient, place, key, value, cure):
-    write(patient.root / place, {key: value})
+    patient.write(patient.root / place, {key: value})
 
     assert patient.found(hooks.allowed) == [
         problem(
@@ -132,7 +129,9 @@ def test_error_hooks_are_not_allowed(patient, place, key, value, cure):
 
 
 def test_policies_of_an_administrator_count_only_there(patient):
-    write(patient.local, {"allowManagedHooksOnly": True, "disableAllHooks": False})
+    patient.write(
+        patient.local, {"allowManagedHooksOnly": True, "disableAllHooks": False}
+    )
 
     (finding,) = patient.found(hooks.allowed)
 
@@ -217,7 +216,7 @@ def test_error_hooks_with_a_python_that_has_no_hostbridge(patient):
 
 def test_error_hooks_whose_scripts_are_gone(patient):
     form = form_of("user", patient.root / "gone", sys.executable)
-    write(patient.home / ".claude" / "settings.json", {"hooks": entries(form)})
+    patient.write(patient.home / ".claude" / "settings.json", {"hooks": entries(form)})
 
     (finding,) = patient.found(hook_run.run)
 

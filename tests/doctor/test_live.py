@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 
 import needs
 import pytest
+from programs import ran
 
 from bridge.doctor.live import STOPS
 from bridge.protocol.failure_codes import MEANINGS
@@ -29,14 +29,8 @@ YES = answering(reply('{"ok": true}'))
 def run(stage: Stage, *arguments: str, **env: str) -> tuple[int, str]:
     """Exit code and stdout of `hostbridge ARGUMENTS` in the stage's project."""
     path = f"{stage.program.parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, "-c", "from bridge.cli.main import main; main()", *arguments],
-        cwd=stage.project,
-        env={**stage.environment(), "PATH": path, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {**stage.environment(), "PATH": path, **env}
+    done = ran(sys.executable, "-m", "bridge", *arguments, cwd=stage.project, env=env)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout
 

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import needs
 import pytest
 from pinworld import pin
+from programs import ran
 
 from bridge.host.hook_table import KINDS, POINTER, Hook, Kind, form_of
 from bridge.host.install_records import InstallRecords
@@ -70,14 +70,8 @@ class Session:
         if self.kind == "project":
             InstallRecords(self.home).write_pointer(self.hooks, sys.executable)
 
-    def run(self, *before: str) -> tuple[int, bytes, bytes]:
-        done = subprocess.run(
-            [*before, *self.argv()],
-            env=self.env,
-            input=b"{}",
-            capture_output=True,
-            check=False,
-        )
+    def run(self, *before: str) -> tuple[int, str, str]:
+        done = ran(*before, *self.argv(), env=self.env, input="{}")
         return done.returncode, done.stdout, done.stderr
 
 
@@ -96,7 +90,7 @@ def test_an_idle_hook_is_one_process(session):
 
     done = session.run(strace, "-f", "-qq", "-o", str(log), "-e", watched)
 
-    assert done == (0, b"", b"")
+    assert done == (0, "", "")
     (call,) = [line for line in log.read_text().splitlines() if "(" in line]
     assert 'execve("/bin/sh"' in call
     beat = list(session.home.rglob("one.beat"))
@@ -110,7 +104,7 @@ def test_missing_scripts_are_silent(session):
 
     after = session.run()
 
-    assert before == after == (0, b"", b"")
+    assert before == after == (0, "", "")
 
 
 @pytest.mark.parametrize("missing", ["lib.sh", "run-python.sh"])
@@ -121,7 +115,7 @@ def test_a_script_that_is_broken_blocks_nothing(session, missing):
 
     code, out, _ = session.run()
 
-    assert (code, out) == (0, b"")
+    assert (code, out) == (0, "")
 
 
 def test_a_pointer_that_cannot_be_read_is_silent(tmp_path):
@@ -134,8 +128,8 @@ def test_a_pointer_that_cannot_be_read_is_silent(tmp_path):
 
     folder = session.run()
 
-    assert gone == (0, b"", b"")
-    assert (folder[0], folder[1]) == (0, b"")
+    assert gone == (0, "", "")
+    assert (folder[0], folder[1]) == (0, "")
 
 
 PROGRAMS = {
@@ -180,11 +174,5 @@ def found_python(path: str) -> str:
     lib = (hooks_folder() / "run-python.sh").read_text()
     body = lib[lib.index("find_python() {") :].replace("ulimit -t 2", "ulimit -t 1")
     script = f'python=\n{body}\nfind_python\nprintf %s "$python"'
-    done = subprocess.run(
-        ["/bin/sh", "-c", script],
-        env={"PATH": path, "HOME": os.environ["HOME"]},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout
+    env = {"PATH": path, "HOME": os.environ["HOME"]}
+    return ran("/bin/sh", "-c", script, env=env).stdout

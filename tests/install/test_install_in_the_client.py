@@ -12,6 +12,7 @@ from forkserver import hook_python
 from installed import command, complaints, stage_at
 from pinworld import kinds_at_work
 from polling import wait_until
+from programs import ran
 
 from bridge.shipped import hooks_folder
 from bridge.testing.stage.api import ScriptedApi
@@ -176,8 +177,6 @@ def test_the_client_keeps_the_local_settings_out_of_git(tmp_path):
         command(stage, "install")
         run_print(stage, "hello")
 
-    status = ["git", "-C", str(stage.project), "status", "--short", "-uall"]
-    done = subprocess.run(
-        status, env=stage.environment(), capture_output=True, text=True, check=True
-    )
-    assert done.stdout == ""
+    status = ("git", "-C", stage.project, "status", "--short", "-uall")
+    done = ran(*status, env=stage.environment())
+    assert (done.returncode, done.stdout) == (0, "")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from installed import copy_of_repository, make_environment
+from programs import ran
 
 from bridge.doctor.mcp import tools_of
 from bridge.host.hook_table import Kind, form_of
@@ -73,14 +74,8 @@ def test_the_plugins_server_runs_in_the_plugins_environment(client):
     (plugin / "bridge" / "cli" / "mcp.py").write_text("raise SystemExit")
     assert tools(client, "plugin") == []
     (data / "venv").rename(data / "gone")
-    done = subprocess.run(
-        client.argv("plugin"),
-        env=client.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
-    assert done.stderr == b"hostbridge: no Python here has it; see: hostbridge doctor\n"
+    done = ran(*client.argv("plugin"), env=client.environment, stdin=subprocess.DEVNULL)
+    assert done.stderr == "hostbridge: no Python here has it; see: hostbridge doctor\n"
 
 
 def test_nothing_of_the_folder_is_run(client):

@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,17 +18,15 @@ from bridge.store.sessions import live_sessions
 TEXTS = (None, "", "{}", "{ }", " \n", MINE, '{"hooks":{"Stop":[]}}', "\ufeff{}\r\n")
 
 
+IN_EACH_RUN = {("local", text) for text in TEXTS}
+IN_EACH_RUN |= {(scope, text) for scope in ("user", "project") for text in (None, MINE)}
+
+
 @pytest.mark.parametrize(
     ("scope", "before"),
     [
-        *(("local", text) for text in TEXTS),
-        *(
-            pytest.param(
-                scope, text, marks=[] if text in (None, MINE) else pytest.mark.full
-            )
-            for scope in ("user", "project")
-            for text in TEXTS
-        ),
+        pytest.param(*each, marks=[] if each in IN_EACH_RUN else pytest.mark.full)
+        for each in product(("local", "user", "project"), TEXTS)
     ],
 )
 def test_uninstall_restores_the_bytes(world, scope, before):
@@ -80,6 +79,7 @@ def test_uninstall_without_memory_takes_out_ours(world):
     code, _, _ = world.run("uninstall")
 
     assert (code, world.shared.read_text()) == (0, "{}\n")
+    assert not world.carrier.exists()
 
 
 def test_uninstall_all_scopes_at_once(world):
@@ -108,6 +108,7 @@ def test_uninstall_of_one_scope_leaves_the_others(world):
 
     assert (code, out) == (0, f"removed {world.local}: it held nothing else\n")
     assert json.loads(world.user.read_text()) == expected("user")
+    assert world.carrier.exists()
 
 
 def test_uninstall_where_nothing_is_installed(world):

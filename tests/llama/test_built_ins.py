@@ -53,14 +53,15 @@ def path(monkeypatch):
     monkeypatch.setenv("PATH", f"{here}{os.pathsep}{os.environ['PATH']}")
 
 
-def ask(home, project, agent, prompt, **files):
+def ask(home, project, agent, prompt, *, task=None, **files):
     """The recorded response to one request on the local route."""
     (project / ".git").mkdir()
     for name, text in files.items():
         (project / f"{name}.py").write_text(text)
     bridge = Bridge(Settings(home=home), project)
+    how = {"task_id": bridge.tasks.create(**task).ref} if task else {}
     try:
-        return bridge.ask(prompt, agent, route="local", timeout_s=240).response
+        return bridge.ask(prompt, agent, route="local", timeout_s=400, **how).response
     except RequestFailed as failed:
         return failed.response
 
@@ -117,15 +118,9 @@ MAY_CALL = {
 
 def ask_about_a_task(home, project, agent):
     """The recorded response of an agent that knows its task's number alone."""
-    (project / ".git").mkdir()
-    (project / "shop.py").write_text("def price_of(value):\n    return value\n")
-    bridge = Bridge(Settings(home=home), project)
-    bridge.tasks.create("price_of rounds", description="In shop.py, to cents.")
-    try:
-        how = {"route": "local", "timeout_s": 400}
-        return bridge.ask("", agent, task_id="#1", **how).response
-    except RequestFailed as failed:
-        return failed.response
+    task = {"title": "price_of rounds", "description": "In shop.py, to cents."}
+    shop = "def price_of(value):\n    return value\n"
+    return ask(home, project, agent, "", task=task, shop=shop)
 
 
 def assert_in_its_form(response, agent):
