@@ -54,14 +54,9 @@ class Session:
             InstallRecords(self.home).write_pointer(self.hooks, sys.executable)
 
     def argv(self) -> list[str]:
-        form = form_of(self.kind, self.hooks, sys.executable)
-        return [
-            "/bin/sh",
-            *(
-                each.replace("${CLAUDE_PLUGIN_ROOT}/hooks", str(self.hooks))
-                for each in form.arguments(IDLE)
-            ),
-        ]
+        words = form_of(self.kind, self.hooks, sys.executable).arguments(IDLE)
+        named = "${CLAUDE_PLUGIN_ROOT}/hooks"
+        return ["/bin/sh", *(each.replace(named, str(self.hooks)) for each in words)]
 
     def copy_hooks(self) -> None:
         """Have the session use a copy of the hooks, which a test may spoil."""
