@@ -185,14 +185,6 @@ def test_progress_shows_turn_tool_and_speed(world):
     ]
 
 
-def test_the_log_can_be_written_as_json(world):
-    world.write("a.txt", b"\xff\xfe\n")
-
-    world.run(call("read_file", path="a.txt"), submit())
-
-    assert json.loads(json.dumps(world.log)) == world.log
-
-
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bridge.doctor import hook_run
 from bridge.doctor.finding import Finding
 from bridge.doctor.subject import Subject, subject
 from bridge.host.install import Installer, Scope, target_of
@@ -39,6 +40,13 @@ class Patient:
         """What one check finds."""
         return list(check(self.seen(**env)))
 
+    def only(
+        self, check: Callable[[Subject], Iterator[Finding]], **env: str
+    ) -> Finding:
+        """The only thing that one check finds."""
+        (finding,) = self.found(check, **env)
+        return finding
+
     def write(self, file: Path, content: dict[str, Any]) -> None:
         """Write JSON, such as settings, wherever it may lie."""
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +70,9 @@ class Patient:
 
 
 @pytest.fixture
-def patient(tmp_path):
+def patient(tmp_path, monkeypatch):
+    # Of so many runs of a hook, and of a bare shell, the best is told.
+    monkeypatch.setattr(hook_run, "_ROUNDS", 2)
     made = Patient(tmp_path.resolve())
     made.home.mkdir()
     (made.project / ".git").mkdir(parents=True)

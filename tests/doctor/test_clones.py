@@ -59,13 +59,11 @@ def test_settings_of_ours_that_it_sets_are_named(patient):
     users = patient.home / ".claude" / "settings.json"
     patient.write(users, {"env": {"BRIDGE_SLOTS": "2"}})
 
-    assert patient.found(hooks.allowed) == [
-        warning(
-            f"{file} sets BRIDGE_OFF in env",
-            "sessions here obey that, and commands in your shell do not",
-            f"if it is not yours, remove it from {file}",
-        )
-    ]
+    assert patient.only(hooks.allowed) == warning(
+        f"{file} sets BRIDGE_OFF in env",
+        "sessions here obey that, and commands in your shell do not",
+        f"if it is not yours, remove it from {file}",
+    )
 
 
 @pytest.mark.parametrize("server", [{"command": "sh"}, "x", []], ids=str)
@@ -74,11 +72,9 @@ def test_another_server_by_our_name_is_named(patient, server):
     servers = {"mcpServers": {"hostbridge": server}}
     patient.write(patient.project / ".mcp.json", servers)
 
-    assert patient.found(mcp.server) == [
-        warning(
-            "--project: another server has our name",
-            "a session takes its tools for ours, and asks you about them so",
-            "look: claude mcp get hostbridge; if it is not yours: claude mcp remove "
-            "--scope project hostbridge",
-        )
-    ]
+    assert patient.only(mcp.server) == warning(
+        "--project: another server has our name",
+        "a session takes its tools for ours, and asks you about them so",
+        "look: claude mcp get hostbridge; if it is not yours: claude mcp remove "
+        "--scope project hostbridge",
+    )

@@ -128,14 +128,12 @@ def test_it_finds_damage_and_no_bug_of_its_own(patient, damage):
 def test_error_state_is_open_to_others(patient):
     open_to_others(patient)
 
-    assert patient.found(state.directory) == [
-        problem(
-            f"{patient.bridge}: others can write to it (mode 0777); run: chmod 700 "
-            f"{patient.bridge}",
-            "requests and answers would not be safe there",
-            "see to what `state` says, then look again",
-        )
-    ]
+    assert patient.only(state.directory) == problem(
+        f"{patient.bridge}: others can write to it (mode 0777); run: chmod 700 "
+        f"{patient.bridge}",
+        "requests and answers would not be safe there",
+        "see to what `state` says, then look again",
+    )
 
 
 def test_a_state_that_is_not_there_yet_is_not_made(patient):

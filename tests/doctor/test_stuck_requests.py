@@ -187,13 +187,11 @@ def test_a_request_on_disk_that_nobody_can_take(patient):
         '{"requestId": "by-hand", "agentType": "Explore", "prompt": "?"}'
     )
 
-    assert patient.found(queue_check.stuck) == [
-        problem(
-            "1 waiting, and no session can take it: by-hand",
-            f"no Claude Code session with hostbridge is open in {patient.project}",
-            f"start `claude` in {patient.project}",
-        )
-    ]
+    assert patient.only(queue_check.stuck) == problem(
+        "1 waiting, and no session can take it: by-hand",
+        f"no Claude Code session with hostbridge is open in {patient.project}",
+        f"start `claude` in {patient.project}",
+    )
 
 
 def test_a_file_that_nobody_can_read_is_named(patient):

@@ -84,21 +84,6 @@ def test_error_the_deadline(server, act):
     assert message.endswith("did not answer by the deadline")
 
 
-@pytest.mark.parametrize("act", [silent, trickle])
-def test_close_ends_the_wait(server, act):
-    endpoint = connect(server, act)
-
-    def close() -> None:
-        assert server.begun.wait(300)
-        endpoint.close()
-
-    closing = threading.Thread(target=close)
-    closing.start()
-
-    assert failure(endpoint, seconds=36_000) == ("model_died", "the model was closed")
-    closing.join()
-
-
 def test_a_cancelled_request_stops_the_server(server, tmp_path):
     """One process asks, another cancels."""
     server.acts = [silent]

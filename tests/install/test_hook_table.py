@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import needs
@@ -18,25 +17,18 @@ from bridge.shipped import hooks_folder
 IDLE = Hook("PostToolUse", "tool-end")
 
 
-@dataclass
 class Session:
     """A session that hooks of one kind act for, with nothing to do."""
 
-    root: Path
-    kind: Kind
-    hooks: Path = field(default_factory=hooks_folder)
-
-    @property
-    def home(self) -> Path:
-        return self.root / "ho'me $x"
-
-    @property
-    def env(self) -> dict[str, str]:
-        return {
+    def __init__(self, root: Path, kind: Kind) -> None:
+        self.root, self.kind = root, kind
+        self.home = root / "ho'me $x"
+        self.hooks = hooks_folder()
+        self.env = {
             "PATH": "/usr/bin:/bin",
-            "HOME": str(self.root),
+            "HOME": str(root),
             "BRIDGE_HOME": str(self.home),
-            "CLAUDE_PROJECT_DIR": str(self.root / "project"),
+            "CLAUDE_PROJECT_DIR": str(root / "project"),
             "CLAUDE_CODE_SESSION_ID": "one",
             "CLAUDE_PID": "7",
         }

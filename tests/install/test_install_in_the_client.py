@@ -12,7 +12,6 @@ from forkserver import hook_python
 from installed import command, complaints, stage_at
 from pinworld import kinds_at_work
 from polling import wait_until
-from programs import ran
 
 from bridge.shipped import hooks_folder
 from bridge.testing.stage.api import ScriptedApi
@@ -168,15 +167,3 @@ def test_hooks_that_are_disabled_do_not_run(tmp_path):
         run_print(stage, "hello")
 
     assert not list((stage.home / ".hostbridge").rglob("sessions"))
-
-
-def test_the_client_keeps_the_local_settings_out_of_git(tmp_path):
-    """By itself, in the user's own ignore file: nothing for us to do."""
-    with ScriptedApi(obedient_model()) as api:
-        stage = stage_at(tmp_path, api)
-        command(stage, "install")
-        run_print(stage, "hello")
-
-    status = ("git", "-C", stage.project, "status", "--short", "-uall")
-    done = ran(*status, env=stage.environment())
-    assert (done.returncode, done.stdout) == (0, "")

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,12 @@ from bridge.shipped import hooks_folder
 pytestmark = pytest.mark.slow
 
 
-@dataclass
 class Client:
     """What starts a server: its folder, and the variables that it sets and fills in."""
 
-    root: Path
-    env: dict[str, str] = field(default_factory=dict)
+    def __init__(self, root: Path) -> None:
+        self.root, self.home = root, root / "ho me"
+        self.env: dict[str, str] = {}
 
     def argv(self, kind: Kind, python: str = sys.executable) -> list[str]:
         words = entry(form_of(kind, hooks_folder(), python))["args"]
@@ -31,10 +30,6 @@ class Client:
         for name, value in known.items():
             words = [word.replace(f"${{{name}}}", value) for word in words]
         return ["/bin/sh", *words]
-
-    @property
-    def home(self) -> Path:
-        return self.root / "ho me"
 
     @property
     def environment(self) -> dict[str, str]:

@@ -135,18 +135,11 @@ def assert_in_its_form(response, agent):
     assert problem_of(schema, response.parsed_output) is None
 
 
-@pytest.mark.parametrize(
-    "agent",
-    [
-        each if each == "researcher" else pytest.param(each, marks=pytest.mark.full)
-        for each in MAY_CALL
-    ],
-)
-def test_an_agent_for_tasks_answers_in_its_form(home, tmp_path, agent):
-    response = ask_about_a_task(home, tmp_path, agent)
+def test_an_agent_for_tasks_answers_in_its_form(home, tmp_path):
+    response = ask_about_a_task(home, tmp_path, "researcher")
 
     assert_local(response)
-    assert_in_its_form(response, agent)
+    assert_in_its_form(response, "researcher")
 
 
 class Anything:
@@ -223,17 +216,3 @@ def test_validator_syntax_agrees_with_the_parser(home, tmp_path, source):
     agreeing = "APPROVED" if response.run.evidence[-1].passed else "REJECTED"
     assert response.error is None
     assert response.parsed_output["verdict"] in (agreeing, "NEEDS_REVIEW")
-
-
-@pytest.mark.full
-def test_validator_integration_does_not_approve_what_fails(home, tmp_path):
-    asked = "The change to shop.py; tests: pytest -q test_shop.py"
-
-    files = {"shop": "", "test_shop": FAILING}
-    response = ask(home, tmp_path, "validator-integration", asked, **files)
-
-    assert_local(response)
-    assert response.run.evidence
-    assert not any(item.passed for item in response.run.evidence)
-    assert response.error is None
-    assert response.parsed_output["verdict"] in ("REJECTED", "NEEDS_REVIEW")

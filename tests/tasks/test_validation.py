@@ -212,7 +212,10 @@ def test_error_a_closed_task_needs_no_validation(tools):
 
 @pytest.mark.parametrize(
     ("start", "error", "said"),
-    [(None, CannotStart, "no agent can be started from here"), (refuse, NoHost, "")],
+    [
+        (None, CannotStart, "no agent can be started from here"),
+        (refuse, NoHost, "open"),
+    ],
 )
 def test_error_nobody_can_be_asked(tools, start, error, said):
     """Then nothing has begun."""
