@@ -1,20 +1,14 @@
 """`ask --route claude` in a host world, and models that play its agent."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import forkserver
 
-from bridge.testing.stage.replies import reply, tool_use
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bridge.testing.stage.replies import Answer
-    from bridge.testing.stage.turns import ApiRequest
+from bridge.testing.stage.replies import Answer, reply, tool_use
+from bridge.testing.stage.turns import ApiRequest
 
 SUCCESS = {"status": "success", "summary": "done on the stage"}
 

@@ -1,26 +1,20 @@
 """An agent of our own loop, whose model says what it is told to."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
 from fakeclaude import fake_claude, printing, result, trust_folder
 from runworld import ScriptedModel, call
 
+from bridge.api.bridge import Bridge
+from bridge.protocol.request import Request
+from bridge.protocol.response import Response
 from bridge.worker import executors
 from bridge.worker.model_executor import OpenModel
 from bridge.worker.model_keys import key_of_served
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pytest
-
-    from bridge.api.bridge import Bridge
-    from bridge.protocol.request import Request
-    from bridge.protocol.response import Response
-    from bridge.worker.worker import Executor
+from bridge.worker.worker import Executor
 
 AGENT = """\
 name: checker

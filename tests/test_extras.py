@@ -15,26 +15,19 @@ from bridge import extras
 
 ROOT = Path(extras.__file__).parents[1]
 FOLDER = "file:///home/u/our%20tools/hostbridge"
-HUB = "https://git.example/hostbridge.git"
+THERE = "'/home/u/our tools/hostbridge[local]'"
+HUB, AT = "https://git.example/hostbridge.git", {"vcs": "git", "commit_id": "0a1b"}
+WHEEL = "file:///tmp/h.whl"
 
 
 @pytest.mark.parametrize(
     ("origin", "wanted"),
     [
         (None, "'hostbridge[local]'"),
-        (
-            {"url": FOLDER, "dir_info": {"editable": True}},
-            "-e '/home/u/our tools/hostbridge[local]'",
-        ),
-        ({"url": FOLDER, "dir_info": {}}, "'/home/u/our tools/hostbridge[local]'"),
-        (
-            {"url": HUB, "vcs_info": {"vcs": "git", "commit_id": "0a1b"}},
-            f"'hostbridge[local] @ git+{HUB}@0a1b'",
-        ),
-        (
-            {"url": "file:///tmp/h.whl", "archive_info": {}},
-            "'hostbridge[local] @ file:///tmp/h.whl'",
-        ),
+        ({"url": FOLDER, "dir_info": {"editable": True}}, f"-e {THERE}"),
+        ({"url": FOLDER, "dir_info": {}}, THERE),
+        ({"url": HUB, "vcs_info": AT}, f"'hostbridge[local] @ git+{HUB}@0a1b'"),
+        ({"url": WHEEL, "archive_info": {}}, f"'hostbridge[local] @ {WHEEL}'"),
     ],
     ids=["index", "editable", "folder", "git", "wheel"],
 )

@@ -38,9 +38,7 @@ def two_bash_calls(request: ApiRequest) -> Answer:
     return reply("finished")
 
 
-@pytest.mark.parametrize(
-    "scope", [pytest.param("local", marks=pytest.mark.full), "user", "project"]
-)
+@pytest.mark.parametrize("scope", ["user", "project"])
 def test_every_scope_serves_a_request(tmp_path, scope):
     """In a folder with a space, a quote and a dollar: what shells trip over.
 

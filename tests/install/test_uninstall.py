@@ -18,17 +18,12 @@ from bridge.store.sessions import live_sessions
 TEXTS = (None, "", "{}", "{ }", " \n", MINE, '{"hooks":{"Stop":[]}}', "\ufeff{}\r\n")
 
 
-IN_EACH_RUN = {("local", text) for text in TEXTS}
-IN_EACH_RUN |= {(scope, text) for scope in ("user", "project") for text in (None, MINE)}
+# How a text is edited does not depend on the scope.
+FILES = [("local", text) for text in TEXTS]
+FILES += product(("user", "project"), (None, MINE))
 
 
-@pytest.mark.parametrize(
-    ("scope", "before"),
-    [
-        pytest.param(*each, marks=[] if each in IN_EACH_RUN else pytest.mark.full)
-        for each in product(("local", "user", "project"), TEXTS)
-    ],
-)
+@pytest.mark.parametrize(("scope", "before"), FILES)
 def test_uninstall_restores_the_bytes(world, scope, before):
     """Also where a file did not exist, or was laid out oddly."""
     file = {"local": world.local, "user": world.user, "project": world.shared}[scope]
