@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import needs
 import pytest
+from installed import stage_at
 from programs import ran
 
 from bridge.doctor.live import STOPS
@@ -39,8 +39,7 @@ def run(stage: Stage, *arguments: str, **env: str) -> tuple[int, str]:
 def staged(root: Path, model: Any) -> Iterator[Stage]:
     """A stage whose project is a repository, with hooks and this model."""
     with ScriptedApi(model) as api:
-        stage = Stage(root, api, program=needs.client())
-        (stage.project / ".git").mkdir()
+        stage = stage_at(root, api)
         run(stage, "install")
         yield stage
 

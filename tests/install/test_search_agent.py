@@ -1,22 +1,11 @@
 """Our own agent among the user's: written by `install`, gone with the last of them."""
 
-import pytest
-
 from bridge.host.carrier import KIND
 from bridge.host.install_records import InstallRecord, InstallRecords, sha256
 from bridge.shipped import agents_folder
 
 TEXT = (agents_folder() / "hostbridge-reader.md").read_bytes()
 MINE = b"---\nname: hostbridge-reader\ndescription: mine\n---\nMine.\n"
-
-
-@pytest.mark.parametrize("scope", ["local", "user", "project"])
-def test_every_install_needs_it(world, scope):
-    world.run("install", f"--{scope}")
-
-    assert world.carrier.read_bytes() == TEXT
-    world.run("uninstall", f"--{scope}")
-    assert not world.carrier.parent.exists()
 
 
 def test_error_a_file_of_the_users_stays(world):

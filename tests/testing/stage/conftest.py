@@ -3,26 +3,18 @@
 import json
 from http.client import HTTPConnection
 
+import needs
 import pytest
 
-from bridge.testing.stage.client import ClientUnavailable, Stage, ensure_client
-
-
-@pytest.fixture(scope="session")
-def client_program():
-    """The real client; skips, and says why, where there can be none."""
-    try:
-        return ensure_client()
-    except ClientUnavailable as missing:
-        pytest.skip(str(missing))
+from bridge.testing.stage.client import Stage
 
 
 @pytest.fixture
-def stage_at(tmp_path, client_program):
+def stage_at(tmp_path):
     """A world for the client that asks this API."""
 
     def stage_at(api, **extra_env):
-        return Stage(tmp_path, api, program=client_program, extra_env=extra_env)
+        return Stage(tmp_path, api, program=needs.client(), extra_env=extra_env)
 
     return stage_at
 
