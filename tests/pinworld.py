@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 
-def pin(guard, session, kind, state, *, pid=7, agents=False):
+def pin(guard: Path, session: str, kind: str, state: Path, *, pid: int = 7) -> Path:
     """Say where a session belongs, and that an install acts for it."""
     folder = guard / "pins" / f"{session}.{pid}"
     folder.mkdir(parents=True, mode=0o700)
@@ -13,8 +13,6 @@ def pin(guard, session, kind, state, *, pid=7, agents=False):
     host = {"pid": pid, "startTime": "8", "boot": "9"}
     (folder / "host").write_text(json.dumps(host))
     (folder / f"by-{kind}").touch()
-    if agents:
-        (folder / "agents").touch()
     return folder
 
 

@@ -23,11 +23,11 @@ def stage_at(tmp_path):
 def post():
     """Send a request by hand: `post(api, body)` gives status and raw answer."""
 
-    def send(api, body, *, path="/v1/messages?beta=true", headers=None):
+    def send(api, body, *, path="/v1/messages?beta=true"):
         data = json.dumps({"model": "m", **body}).encode()
         asked = HTTPConnection("127.0.0.1", api.port, timeout=10)
         try:
-            asked.request("POST", path, data, headers or {})
+            asked.request("POST", path, data)
             answer = asked.getresponse()
             return answer.status, answer.read()
         finally:
