@@ -15,6 +15,7 @@ from bridge.api.bridge import Bridge
 from bridge.config import Settings
 from bridge.store.sessions import live_sessions
 
+ALL = ("--local", "--user", "--project")
 TEXTS = (None, "", "{}", "{ }", " \n", MINE, '{"hooks":{"Stop":[]}}', "\ufeff{}\r\n")
 
 
@@ -78,7 +79,7 @@ def test_uninstall_without_memory_takes_out_ours(world):
 
 
 def test_uninstall_all_scopes_at_once(world):
-    for scope in ("--local", "--user", "--project"):
+    for scope in ALL:
         world.run("install", scope)
 
     code, out, err = world.run("uninstall")
@@ -234,37 +235,30 @@ def test_a_session_that_loses_the_last_hooks_is_no_longer_open(world, hooked):
     assert open_ids() == []
 
 
-def test_all_scopes_at_once_leave_no_session_open(world, hooked):
-    """The install that acted for it goes first, the last that reached it later."""
-    for scope in ("--local", "--user", "--project"):
+@pytest.mark.parametrize(
+    ("scopes", "is_enabled", "acting", "left"),
+    [
+        (ALL, False, "local", []),
+        (["--local"], False, "plugin", ["s"]),
+        (["--local"], True, "local", ["s"]),
+    ],
+    ids=["all at once", "the plugin serves it", "the plugin reaches it"],
+)
+def test_sessions_that_stay_open(world, hooked, scopes, is_enabled, acting, left):
+    """The install that acted goes first, the last that reached it later.
+
+    The plugin's hooks act for a session from its next event on.
+    """
+    for scope in scopes:
         world.run("install", scope)
-    open_ids = hooked("local")
-
-    world.run("uninstall")
-
-    assert open_ids() == []
-
-
-def test_a_session_that_the_plugin_serves_stays_open(world, hooked):
-    world.run("install")
-    open_ids = hooked("plugin")
+    if is_enabled:
+        world.user.parent.mkdir(parents=True, exist_ok=True)
+        world.user.write_text('{"enabledPlugins": {"hostbridge@hostbridge": true}}')
+    open_ids = hooked(acting)
 
     _, out, _ = world.run("uninstall")
 
-    assert "session s" not in out
-    assert open_ids() == ["s"]
-
-
-def test_a_session_that_the_plugin_reaches_stays_open(world, hooked):
-    """The plugin's hooks act for it from its next event on."""
-    world.run("install")
-    world.user.parent.mkdir(parents=True, exist_ok=True)
-    world.user.write_text('{"enabledPlugins": {"hostbridge@hostbridge": true}}')
-    open_ids = hooked("local")
-
-    world.run("uninstall")
-
-    assert open_ids() == ["s"]
+    assert ("session s" in out, open_ids()) == (not left, left)
 
 
 def test_uninstall_of_the_user_scope_takes_sessions_of_every_project(world, hooked):
