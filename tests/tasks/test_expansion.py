@@ -147,7 +147,7 @@ def test_error_a_closed_task_is_not_divided(epic):
 
 NO_LIST = "subtasks: expected a list of subtasks, got "
 A, B, C = ({"title": title} for title in "abc")
-AT_0, POSITION = r"subtasks\[0\]", "expected a position from 0 to 0"
+AT_0, LAST = r"subtasks\[0\]", "expected a position from 0 to 0"
 TWICE = {"validation": "", "validation_criteria": ""}
 # One subtask, or several, and what is said of the first or the second.
 REFUSED = [
@@ -159,7 +159,10 @@ REFUSED = [
     ([A | {"priority": 9}], r"\[0\].priority 9: must be"),
     ([A | {"id": [1]}], r"\[0\].id: expected text"),
     ([A | {"id": "x"}, B | {"id": "x"}], r"\[1\].id: 'x' is subtasks\[0\]'s"),
-    ([A | {"depends_on": [4]}], f"{AT_0}: there is no subtask 4; {POSITION}"),
+    (
+        [A | {"depends_on": [4]}],
+        rf"{AT_0}.depends_on\[0\]: there is no subtask 4; {LAST}",
+    ),
     ([A | {"depends_on": ["9" * 5000]}], "there is no subtask '999"),
     ([A | {"id": "pars"}, B | {"depends_on": "parse"}], "did you mean 'pars'"),
     ([A | {"depends_on": [0]}], rf"{AT_0}.depends_on: a circle: 0 \(a\) → 0 \(a\)"),
